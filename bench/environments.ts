@@ -5,7 +5,7 @@ import type { ContainerSpec, SandboxManager } from "../src/application/ports/san
 import { DEFAULTS } from "../src/config/defaults.ts";
 import { createEngine } from "../src/infrastructure/environments/engine/engine.ts";
 import { parseEngineAddress } from "../src/infrastructure/environments/engine/engine-address.ts";
-import { openPlain } from "../src/infrastructure/environments/engine/plain-exec.ts";
+import { openPlainExec } from "../src/infrastructure/environments/engine/plain-exec.ts";
 import { openDockerSandbox } from "../src/wiring/docker-sandbox.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";
@@ -38,7 +38,7 @@ async function oneCommand(sandbox: SandboxManager): Promise<Row[]> {
   const id = await start(sandbox);
   const plain = docker("run", "-d", "--rm", "--init", "--user", "10001", IMAGE, "sleep", "600");
   const engine = openApi();
-  const channel = openPlain({
+  const channel = openPlainExec({
     engine,
     container: plain,
     limits: LIMITS,

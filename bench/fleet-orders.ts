@@ -3,7 +3,7 @@ import { loadavg } from "node:os";
 import { join } from "node:path";
 import { createOrderGiver } from "../src/application/fleet/give-orders.ts";
 import { createControlOrders } from "../src/infrastructure/fleet/control-orders.ts";
-import { machineIdOf } from "../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../src/infrastructure/fleet/machine-id.ts";
 import { createWorkIds } from "../src/infrastructure/inbox/queue/work-ids.ts";
 import { timers } from "../src/infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../src/infrastructure/store/access-store.ts";
@@ -40,7 +40,7 @@ export async function orderRows(url: string): Promise<Row[]> {
     await signIn(db);
     const orders = createControlOrders({ db, queue, now, workspace });
     const giver = createOrderGiver({ orders, queue, newId, timers, onTrouble: () => {} });
-    const far = `${machineIdOf(cli.home)}:${cli.workspace}`;
+    const far = `${readMachineId(cli.home)}:${cli.workspace}`;
     const asker = { channel: "web", userId: "bench", role: "operator" } as const;
     const took: number[] = [];
     for (let n = 0; n < ORDERS + 20; n += 1) {

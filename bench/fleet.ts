@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import { machineIdOf } from "../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../src/infrastructure/fleet/machine-id.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import type { Database } from "../src/infrastructure/store/schema.ts";
 import { createCli, until } from "../test/e2e/cli-kit.ts";
@@ -73,7 +73,7 @@ async function answer(url: string, { processes, chats, waiting }: Load): Promise
   const children: ChildProcess[] = [];
   try {
     configure(cli.home, url);
-    const workspace = `${machineIdOf(cli.home)}:${cli.workspace}`;
+    const workspace = `${readMachineId(cli.home)}:${cli.workspace}`;
     const { store, queue } = await openMessages({ db, databaseUrl: url, now, workspace, owner: "bench" });
     for (let n = 0; n < processes; n += 1) children.push(await startJoin(cli));
     for (let from = 0; from < waiting; from += 1_000)

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Forge } from "../src/application/ports/forge.ts";
 import type { SolveTask } from "../src/application/ports/solve-store.ts";
-import type { SolveParts } from "../src/application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../src/application/tasks/solve-task.ts";
-import { takeIn } from "../src/application/tasks/take-in.ts";
+import { takeInTask } from "../src/application/tasks/take-in.ts";
 import { DEFAULTS } from "../src/config/defaults.ts";
 import { PHASES } from "../src/domain/tasks/solve/phase.ts";
 import { openForge } from "../src/wiring/forges.ts";
@@ -133,7 +133,7 @@ async function measured(bench: Bench): Promise<Row[]> {
 }
 
 async function solveOne({ solver, forge, site }: Bench, issue: number, times: PortTimes): Promise<SolveTask> {
-  const { task } = await takeIn(
+  const { task } = await takeInTask(
     { store: solver.store, now: () => new Date(), uuid: randomUUID },
     {
       item: { forge: "github", site, repository: "acme/calc", kind: "issue", number: issue },
@@ -150,7 +150,7 @@ async function solveOne({ solver, forge, site }: Bench, issue: number, times: Po
 }
 
 /** Everything that leaves the program, counted by what it is. */
-function timed(parts: SolveParts, times: PortTimes): SolveParts {
+function timed(parts: SolveDeps, times: PortTimes): SolveDeps {
   const { environments } = parts;
   const inContainer = (member: string) =>
     member === "difference" ? "git diff" : member === "run" ? "git, ls, tests" : "model's tools";

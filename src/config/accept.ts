@@ -3,41 +3,41 @@ import type { SchemaNode } from "./keys.ts";
 import { isTimeZone } from "./time-zone.ts";
 import { isTree, type Tree } from "./tree.ts";
 
-export type Accepted = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+export type AcceptResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
-const REJECTED: Accepted = { ok: false };
-const accepted = (value: unknown): Accepted => ({ ok: true, value });
+const REJECTED: AcceptResult = { ok: false };
+const acceptedValue = (value: unknown): AcceptResult => ({ ok: true, value });
 
 /**
  * Reads a tree by `schema.json`: defaults filled in, sizes as bytes. Only says yes or no; who wants to know why asks
  * zod, which has the last word. A property test holds the two together.
  */
-export function accept(node: SchemaNode, value: unknown): Accepted {
-  if (value === undefined) return absent(node);
+export function acceptTree(node: SchemaNode, value: unknown): AcceptResult {
+  if (value === undefined) return acceptAbsent(node);
   if (node.size === true && typeof value === "string") {
     const bytes = parseByteSize(value);
-    return bytes === undefined ? REJECTED : accepted(bytes);
+    return bytes === undefined ? REJECTED : acceptedValue(bytes);
   }
   if (node.anyOf !== undefined) {
     for (const one of node.anyOf) {
-      const result = accept(one, value);
+      const result = acceptTree(one, value);
       if (result.ok) return result;
     }
     return REJECTED;
   }
   switch (node.type) {
     case undefined:
-      return accepted(value);
+      return acceptedValue(value);
     case "null":
-      return value === null ? accepted(null) : REJECTED;
+      return value === null ? acceptedValue(null) : REJECTED;
     case "boolean":
-      return typeof value === "boolean" ? accepted(value) : REJECTED;
+      return typeof value === "boolean" ? acceptedValue(value) : REJECTED;
     case "integer":
-      return Number.isSafeInteger(value) && inBounds(node, value as number) ? accepted(value) : REJECTED;
+      return Number.isSafeInteger(value) && inBounds(node, value as number) ? acceptedValue(value) : REJECTED;
     case "number":
-      return Number.isFinite(value) && inBounds(node, value as number) ? accepted(value) : REJECTED;
+      return Number.isFinite(value) && inBounds(node, value as number) ? acceptedValue(value) : REJECTED;
     case "string":
-      return typeof value === "string" && isText(node, value) ? accepted(value) : REJECTED;
+      return typeof value === "string" && isText(node, value) ? acceptedValue(value) : REJECTED;
     case "array":
       return Array.isArray(value) ? acceptList(node, value) : REJECTED;
     case "object":
@@ -48,17 +48,19 @@ export function accept(node: SchemaNode, value: unknown): Accepted {
 }
 
 /** A section that is missing has the defaults of its keys. */
-function absent(node: SchemaNode): Accepted {
+function acceptAbsent(node: SchemaNode): AcceptResult {
   if (node.properties !== undefined && "default" in node) return acceptMap(node, {});
-  return accepted("default" in node ? structuredClone(node.default) : undefined);
+  return acceptedValue("default" in node ? structuredClone(node.default) : undefined);
 }
 
-function acceptList(node: SchemaNode, list: readonly unknown[]): Accepted {
-  const results = list.map((item) => accept(node.items ?? {}, item ?? null));
-  return results.every((result) => result.ok) ? accepted(results.map((result) => result.value)) : REJECTED;
+function acceptList(node: SchemaNode, list: readonly unknown[]): AcceptResult {
+  const results = list.map((item) => acceptTree(node.items ?? {}, item ?? null));
+  return results.every((result) => result.ok)
+    ? acceptedValue(results.map((result) => result.value))
+    : REJECTED;
 }
 
-function acceptMap(node: SchemaNode, map: Tree): Accepted {
+function acceptMap(node: SchemaNode, map: Tree): AcceptResult {
   const result: Record<string, unknown> = {};
   for (const key of Object.keys(map)) {
     const known = node.properties !== undefined && Object.hasOwn(node.properties, key);
@@ -69,11 +71,11 @@ function acceptMap(node: SchemaNode, map: Tree): Accepted {
   for (const key of new Set([...Object.keys(node.properties ?? {}), ...Object.keys(map)])) {
     const own = Object.hasOwn(map, key) ? map[key] : undefined;
     if (own === undefined && node.required?.includes(key)) return REJECTED;
-    const inner = accept(node.properties?.[key] ?? (node.additionalProperties || {}), own);
+    const inner = acceptTree(node.properties?.[key] ?? (node.additionalProperties || {}), own);
     if (!inner.ok) return REJECTED;
     if (inner.value !== undefined) result[key] = inner.value;
   }
-  return accepted(result);
+  return acceptedValue(result);
 }
 
 function inBounds({ minimum, maximum, exclusiveMinimum }: SchemaNode, value: number): boolean {

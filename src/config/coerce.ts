@@ -15,11 +15,11 @@ const WORDS: Readonly<Record<string, boolean>> = {
  * A variable's text as the value its key takes; undefined when it cannot be one. Whether it is also in range is the
  * schema's to say. `null` means null where the key takes it; a list is JSON or parts divided by commas; a map is JSON.
  */
-export function coerce(text: string, node: SchemaNode): unknown {
+export function coerceText(text: string, node: SchemaNode): unknown {
   if (node.anyOf !== undefined) {
     if (text === "null" && node.anyOf.some((one) => one.type === "null")) return null;
     for (const one of node.anyOf.filter((each) => each.type !== "null")) {
-      const value = coerce(text, one);
+      const value = coerceText(text, one);
       if (value !== undefined) return value;
     }
     return undefined;
@@ -31,9 +31,12 @@ export function coerce(text: string, node: SchemaNode): unknown {
     case "number":
       return numberOf(text, node.type === "integer");
     case "array":
-      return text.trimStart().startsWith("[") ? parsed(text, Array.isArray) : listOf(text);
+      return text.trimStart().startsWith("[") ? parseJsonSetting(text, Array.isArray) : listOf(text);
     case "object":
-      return parsed(text, (value) => typeof value === "object" && value !== null && !Array.isArray(value));
+      return parseJsonSetting(
+        text,
+        (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+      );
     default:
       return text;
   }
@@ -52,7 +55,7 @@ function listOf(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-function parsed(text: string, accepts: (value: unknown) => boolean): unknown {
+function parseJsonSetting(text: string, accepts: (value: unknown) => boolean): unknown {
   try {
     const value: unknown = JSON.parse(text);
     return accepts(value) ? value : undefined;

@@ -1,8 +1,8 @@
 import type { ConfigProblem, ConfigWarning } from "../domain/config/config-problem.ts";
-import { coerce } from "./coerce.ts";
+import { coerceText } from "./coerce.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import type { KeyInfo } from "./keys.ts";
-import { nearest } from "./nearest.ts";
+import { nearestName } from "./nearest.ts";
 import { invalidValue } from "./origin.ts";
 import { isTree, type Tree, withValue } from "./tree.ts";
 
@@ -26,7 +26,10 @@ export function readEnvironment(env: Env, keys: readonly KeyInfo[], below: Tree)
   for (const variable of settingVariables(env)) {
     const found = findKey(variable, keys, below);
     if (found === undefined) {
-      const near = nearest(variable, [...keys.filter(isPlain).map((key) => variableOf(key.path)), ...OTHERS]);
+      const near = nearestName(variable, [
+        ...keys.filter(isPlain).map((key) => variableOf(key.path)),
+        ...OTHERS,
+      ]);
       warnings.push({ code: "unknown-variable", variable, ...(near === undefined ? {} : { nearest: near }) });
       continue;
     }
@@ -57,7 +60,7 @@ function isPlain(key: KeyInfo): boolean {
 /** A secret stays in its variable, and the key refers to it. */
 function keyValue(key: KeyInfo, variable: string, text: string): unknown {
   const takesText = key.secret || (key.reference && key.node.anyOf?.some((one) => one.type === "string"));
-  return takesText && !text.startsWith("env:") ? `env:${variable}` : coerce(text, key.node);
+  return takesText && !text.startsWith("env:") ? `env:${variable}` : coerceText(text, key.node);
 }
 
 function findKey(

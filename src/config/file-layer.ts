@@ -1,11 +1,11 @@
 import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/policy/mask.ts";
 import { looksLikeSecretName } from "../domain/policy/secret-name.ts";
-import { coerce } from "./coerce.ts";
+import { coerceText } from "./coerce.ts";
 import type { Env } from "./environment.ts";
 import { nodeAt, type SchemaNode } from "./keys.ts";
 import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";
-import { validate } from "./validate.ts";
+import { validateSettings } from "./validate.ts";
 import { parseYamlTree } from "./yaml-tree.ts";
 
 export type FileLayer =
@@ -30,7 +30,7 @@ export async function readFileLayer(text: string, file: string, root: SchemaNode
     (next, { path, value }) => (isExpandable(path, value, root) ? withValue(next, path, undefined) : next),
     leaked.reduce((next, { path }) => withValue(next, path, undefined), tree),
   );
-  const checked = await validate(withReferences, root, {
+  const checked = await validateSettings(withReferences, root, {
     position: (key) => positions.get(key) ?? { file },
     variable: () => undefined,
   });
@@ -61,7 +61,7 @@ export function expandReferences(
       problems.push({ code: "unset-reference", key, variable, ...at });
       continue;
     }
-    tree = withValue(tree, path, coerce(text, nodeAt(root, path) ?? {}) ?? text);
+    tree = withValue(tree, path, coerceText(text, nodeAt(root, path) ?? {}) ?? text);
   }
   return { tree, problems };
 }

@@ -7,7 +7,7 @@ import { homeConfigFile, resolveHome, workspaceConfigFile } from "./home.ts";
 import type { ConfigFile, KeySource, LoadInput, LoadResult } from "./loaded.ts";
 import { createSecrets } from "./secrets.ts";
 import { leavesOf, mergeTrees, type Tree } from "./tree.ts";
-import { saysUsual } from "./usual-variables.ts";
+import { hasUsualVariables } from "./usual-variables.ts";
 
 const LARGEST_FILE = 1024 * 1024;
 
@@ -41,9 +41,13 @@ export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
       : { kind: "missing", file: workspaceConfigFile(workspace) };
 
   const variables = settingVariables(env);
-  if (base.kind === "missing" && variables.every((name) => name === "DOCKER_HOST") && !saysUsual(env)) {
+  if (
+    base.kind === "missing" &&
+    variables.every((name) => name === "DOCKER_HOST") &&
+    !hasUsualVariables(env)
+  ) {
     const workspace = folder(DEFAULTS);
-    if (own(workspace).kind === "missing") return plain({ env, home, workspace, flags });
+    if (own(workspace).kind === "missing") return loadWithoutFiles({ env, home, workspace, flags });
   }
   const { loadLayers } = await import("./layers.ts");
   return loadLayers({ env, home, base, flags, folder, workspaceFile: own });
@@ -54,20 +58,20 @@ function readConfigFile(file: string): ConfigFile {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat === undefined) return { kind: "missing", file };
-    if (!stat.isFile()) return unreadable(file, "not a file");
-    if (stat.size > LARGEST_FILE) return unreadable(file, "larger than 1 MiB");
+    if (!stat.isFile()) return unreadableFile(file, "not a file");
+    if (stat.size > LARGEST_FILE) return unreadableFile(file, "larger than 1 MiB");
     return { kind: "file", file, bytes: readFileSync(file) };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    return code === "ENOTDIR" ? { kind: "missing", file } : unreadable(file, code);
+    return code === "ENOTDIR" ? { kind: "missing", file } : unreadableFile(file, code);
   }
 }
 
-function unreadable(file: string, detail: string): ConfigFile {
+function unreadableFile(file: string, detail: string): ConfigFile {
   return { kind: "unreadable", file, problem: { code: "unreadable-file", detail, at: { file } } };
 }
 
-function plain(at: {
+function loadWithoutFiles(at: {
   readonly env: Env;
   readonly home: string;
   readonly workspace: string;

@@ -17,14 +17,14 @@ export function invalidValue(key: string, value: unknown, expected: string, orig
   return {
     code: "invalid-value",
     key,
-    value: shown(value),
+    value: shownValue(value),
     expected,
     ...(at === undefined ? {} : { at }),
     ...(variable === undefined ? {} : { variable }),
   };
 }
 
-function shown(value: unknown): string {
+function shownValue(value: unknown): string {
   const text = value === undefined ? NOTHING : maskSecrets(JSON.stringify(value));
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN - 1)}…` : text;
 }

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A command or a skill that a workspace brings along. */
-export interface OwnFile {
+export interface WorkspaceCommandFile {
   /** In the workspace. */
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -12,7 +12,7 @@ export interface OwnFile {
 const MOST_BYTES = 64 * 1024;
 
 /** `.picoclaw/commands/*.md` and `.picoclaw/skills/*`'s `SKILL.md`, by path: plain files in plain folders, no links. */
-export function ownFiles(workspace: string): OwnFile[] {
+export function ownFiles(workspace: string): WorkspaceCommandFile[] {
   const commands = namesIn(workspace, ".picoclaw/commands").filter((name) => name.endsWith(".md"));
   const skills = namesIn(workspace, ".picoclaw/skills");
   return [

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { expectedOf, knownKeys, nodeAt, type SchemaNode } from "./keys.ts";
-import { nearest } from "./nearest.ts";
+import { nearestName } from "./nearest.ts";
 import { invalidValue, type Origin } from "./origin.ts";
 import { configSchema } from "./schema/root.ts";
 import { getAt, type Path, pathText, type Tree } from "./tree.ts";
 
 /** What zod says of a tree: why it is refused, or the value when it is not. */
-export function explain(
+export function explainProblems(
   tree: Tree,
   root: SchemaNode,
   origin: Origin,
@@ -41,7 +41,7 @@ function problemsOf(issue: z.core.$ZodIssue, tree: Tree, root: SchemaNode, origi
 function unknownKey(path: Path, root: SchemaNode, origin: Origin): ConfigProblem {
   const name = String(path.at(-1));
   const parent = path.slice(0, -1);
-  const sibling = nearest(name, Object.keys(nodeAt(root, parent)?.properties ?? {}));
+  const sibling = nearestName(name, Object.keys(nodeAt(root, parent)?.properties ?? {}));
   const near = sibling === undefined ? elsewhere(name, root) : pathText([...parent, sibling]);
   const at = origin.position(pathText(path));
   return {
@@ -56,7 +56,7 @@ function elsewhere(name: string, root: SchemaNode): string | undefined {
   const keys = knownKeys(root).filter((key) => !key.path.includes("*"));
   const same = keys.find((key) => key.path.at(-1) === name);
   if (same !== undefined) return same.path.join(".");
-  return nearest(
+  return nearestName(
     name,
     keys.map((key) => key.path.join(".")),
   );

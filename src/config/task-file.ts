@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { expectedOf, nodeAt, type SchemaNode } from "./keys.ts";
-import { nearest } from "./nearest.ts";
+import { nearestName } from "./nearest.ts";
 import { invalidValue, type Origin } from "./origin.ts";
 import { type TaskFile, taskFileSchema } from "./schema/task.ts";
 import { getAt, pathText, type Tree } from "./tree.ts";
@@ -70,7 +70,7 @@ function problemsOf(issue: z.core.$ZodIssue, tree: Tree, root: SchemaNode, origi
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((name) => {
       const full = pathText([...path, name]);
-      const sibling = nearest(name, Object.keys(nodeAt(root, path)?.properties ?? {}));
+      const sibling = nearestName(name, Object.keys(nodeAt(root, path)?.properties ?? {}));
       const at = origin.position(full);
       const near = sibling === undefined ? {} : { nearest: pathText([...path, sibling]) };
       return { code: "unknown-key" as const, key: full, ...near, ...(at && { at }) };

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { workspaceConfigFile } from "./home.ts";
-import { type OwnFile, ownFiles } from "./own-files.ts";
+import { ownFiles, type WorkspaceCommandFile } from "./own-files.ts";
 
 /**
  * Which folders the user trusts, and with which `picoclaw.yaml`, commands and skills: `$PICOCLAW_HOME/trust.json`, by the
@@ -147,13 +147,13 @@ function writeTrust(
 }
 
 /** One digest of all of them; undefined when there are none. */
-function digest(files: readonly OwnFile[]): string | undefined {
+function digest(files: readonly WorkspaceCommandFile[]): string | undefined {
   if (files.length === 0) return undefined;
   const all = files.map(({ path, bytes }) => [path, sha256(bytes)]);
   return sha256(new TextEncoder().encode(JSON.stringify(all)));
 }
 
-function seenOf(content: Uint8Array, own: readonly OwnFile[]): string {
+function seenOf(content: Uint8Array, own: readonly WorkspaceCommandFile[]): string {
   return [sha256(content), digest(own) ?? ""].join(".");
 }
 

@@ -16,7 +16,7 @@ export interface UsualLayer {
   readonly warnings: readonly ConfigWarning[];
 }
 
-interface Saying {
+interface UsualSetting {
   readonly variable: string;
   /** Null: the variable cannot be used. */
   readonly keys: Readonly<Record<string, string | null>> | null;
@@ -46,7 +46,7 @@ export function readUsual(env: Env, said: Tree, filed: Tree): UsualLayer {
   const variables = new Map<string, string>();
   const warnings: ConfigWarning[] = [];
   let tree: Tree = {};
-  for (const { variable, keys, yieldsTo, yieldsToFiles = [] } of sayings(env)) {
+  for (const { variable, keys, yieldsTo, yieldsToFiles = [] } of usualSettings(env)) {
     if (yieldsTo.some(isIn(said)) || yieldsToFiles.some(isIn(filed))) continue;
     if (keys === null) warnings.push({ code: "unusable-variable", variable, key: yieldsTo[0] ?? "" });
     for (const [key, value] of Object.entries(keys ?? {})) {
@@ -58,8 +58,8 @@ export function readUsual(env: Env, said: Tree, filed: Tree): UsualLayer {
 }
 
 /** Whether there is anything to read at all: most starts have nothing of it. */
-export function saysUsual(env: Env): boolean {
-  return sayings(env).length > 0;
+export function hasUsualVariables(env: Env): boolean {
+  return usualSettings(env).length > 0;
 }
 
 /** Set by one of PicoClaw's own variables, which go before files. */
@@ -67,20 +67,20 @@ export function isOwnVariable(source: KeySource | undefined): boolean {
   return source?.kind === "environment" && source.variable.startsWith("PICOCLAW_");
 }
 
-function sayings(env: Env): Saying[] {
+function usualSettings(env: Env): UsualSetting[] {
   return [ollama(env), anthropic(env), openai(env), openrouter(env), coder(env), github(env)].flatMap(
     (one) => (one === null ? [] : [one]),
   );
 }
 
-function ollama({ OLLAMA_HOST: told }: Env): Saying | null {
+function ollama({ OLLAMA_HOST: told }: Env): UsualSetting | null {
   if (!told) return null;
   const address = ollamaAddress(told);
   const keys = address === null ? null : { "ollama.base_url": address };
   return { variable: "OLLAMA_HOST", keys, yieldsTo: ["ollama.base_url"] };
 }
 
-function anthropic({ ANTHROPIC_BASE_URL: told }: Env): Saying | null {
+function anthropic({ ANTHROPIC_BASE_URL: told }: Env): UsualSetting | null {
   if (!told) return null;
   const keys = isPlainAddress(told) ? { "providers.claude.base_url": told } : null;
   return {
@@ -91,7 +91,7 @@ function anthropic({ ANTHROPIC_BASE_URL: told }: Env): Saying | null {
 }
 
 /** Whether that server is local is not concluded from its address: only a file may say so. */
-function openai({ OPENAI_BASE_URL: told, OPENAI_API_KEY: key }: Env): Saying | null {
+function openai({ OPENAI_BASE_URL: told, OPENAI_API_KEY: key }: Env): UsualSetting | null {
   if (!told) return null;
   const own = { "providers.openai.base_url": told };
   const other = {
@@ -107,7 +107,7 @@ function openai({ OPENAI_BASE_URL: told, OPENAI_API_KEY: key }: Env): Saying | n
   };
 }
 
-function openrouter({ OPENROUTER_API_KEY: key }: Env): Saying | null {
+function openrouter({ OPENROUTER_API_KEY: key }: Env): UsualSetting | null {
   if (!key) return null;
   const keys = {
     "providers.openrouter.type": "openai-compatible",
@@ -119,7 +119,7 @@ function openrouter({ OPENROUTER_API_KEY: key }: Env): Saying | null {
 }
 
 /** Who codes by default where the shipped coder has no key: the first that has one, in the order of `init`. */
-function coder(env: Env): Saying | null {
+function coder(env: Env): UsualSetting | null {
   if (env.ANTHROPIC_API_KEY) return null;
   const unless = { yieldsTo: CHOOSES_CODER, yieldsToFiles: ["roles", "providers"] };
   const { OPENAI_BASE_URL: server = "" } = env;
@@ -134,7 +134,7 @@ function coder(env: Env): Saying | null {
   return null;
 }
 
-function github({ GITHUB_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: own }: Env): Saying | null {
+function github({ GITHUB_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: own }: Env): UsualSetting | null {
   if (!token || own) return null;
   return {
     variable: "GITHUB_TOKEN",

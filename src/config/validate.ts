@@ -1,21 +1,25 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
-import { accept } from "./accept.ts";
+import { acceptTree } from "./accept.ts";
 import type { Config } from "./config.ts";
 import type { SchemaNode } from "./keys.ts";
 import { invalidValue, type Origin } from "./origin.ts";
 import type { Tree } from "./tree.ts";
 
-export type Validated =
+export type ValidateResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
 /** A good tree costs a walk over the schema; only a bad one loads zod, which says what is wrong with it. */
-export async function validate(tree: Tree, root: SchemaNode, origin: Origin): Promise<Validated> {
-  const result = accept(root, tree);
+export async function validateSettings(
+  tree: Tree,
+  root: SchemaNode,
+  origin: Origin,
+): Promise<ValidateResult> {
+  const result = acceptTree(root, tree);
   if (result.ok) return { ok: true, config: result.value as Config };
-  const { explain } = await import("./problems.ts");
-  const explained = explain(tree, root, origin);
+  const { explainProblems } = await import("./problems.ts");
+  const explained = explainProblems(tree, root, origin);
   return explained.ok ? { ok: true, config: explained.value as Config } : explained;
 }
 

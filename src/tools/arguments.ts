@@ -1,4 +1,4 @@
-import { failure, type ToolFailure } from "./envelope.ts";
+import { failedResult, type ToolFailure } from "./envelope.ts";
 
 export type CleanArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
@@ -11,12 +11,12 @@ export type CleanArguments =
 export function cleanArguments(raw: unknown, limitChars: number): CleanArguments {
   if (raw === undefined || raw === null) return { ok: true, value: {} };
   if (typeof raw !== "object" || Array.isArray(raw))
-    return refuse("INVALID_ARGUMENT", "the arguments must be one JSON object");
-  const trouble = inspect(raw, { chars: limitChars, values: MOST_VALUES }, DEEPEST);
+    return refuseArgument("INVALID_ARGUMENT", "the arguments must be one JSON object");
+  const trouble = inspectArgument(raw, { chars: limitChars, values: MOST_VALUES }, DEEPEST);
   if (trouble === "too-large")
-    return refuse("ARGUMENT_TOO_LARGE", `the arguments are longer than ${limitChars} characters`);
+    return refuseArgument("ARGUMENT_TOO_LARGE", `the arguments are longer than ${limitChars} characters`);
   if (trouble === "not-text")
-    return refuse("INVALID_ARGUMENT", "an argument is not valid text (a lone surrogate)");
+    return refuseArgument("INVALID_ARGUMENT", "an argument is not valid text (a lone surrogate)");
   return {
     ok: true,
     value: Object.fromEntries(
@@ -28,7 +28,7 @@ export function cleanArguments(raw: unknown, limitChars: number): CleanArguments
 const DEEPEST = 20;
 const MOST_VALUES = 10_000;
 
-function inspect(
+function inspectArgument(
   value: unknown,
   left: { chars: number; values: number },
   depth: number,
@@ -42,12 +42,12 @@ function inspect(
   }
   if (typeof value !== "object" || value === null) return null;
   for (const [key, below] of Object.entries(value)) {
-    const trouble = inspect(key, left, depth) ?? inspect(below, left, depth - 1);
+    const trouble = inspectArgument(key, left, depth) ?? inspectArgument(below, left, depth - 1);
     if (trouble !== null) return trouble;
   }
   return null;
 }
 
-function refuse(code: "INVALID_ARGUMENT" | "ARGUMENT_TOO_LARGE", message: string): CleanArguments {
-  return { ok: false, failure: failure(code, message, "arguments") };
+function refuseArgument(code: "INVALID_ARGUMENT" | "ARGUMENT_TOO_LARGE", message: string): CleanArguments {
+  return { ok: false, failure: failedResult(code, message, "arguments") };
 }

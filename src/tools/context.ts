@@ -52,7 +52,7 @@ const DEFAULT_LIMITS: ToolLimits = {
   applyPatchErrorChars: 4000,
 };
 
-export interface ToolContextParts {
+export interface ToolContextDeps {
   readonly workspace: Workspace;
   /** Opens another folder, for the write scope `unrestricted`; a text says why it cannot. */
   readonly openElsewhere: (folder: string) => Promise<Workspace | string>;
@@ -69,7 +69,7 @@ export interface ToolContextParts {
 }
 
 /** What tools are given instead of the world. */
-export interface ToolContext extends ToolContextParts {
+export interface ToolContext extends ToolContextDeps {
   readonly policy: ToolPolicy;
   readonly writeScope: WriteScope;
   readonly limits: ToolLimits;
@@ -85,7 +85,7 @@ export interface ToolContext extends ToolContextParts {
 const EDITS_AT_ONCE = 16;
 const COMMANDS_AT_ONCE = 8;
 
-export function createToolContext(parts: ToolContextParts): ToolContext {
+export function createToolContext(parts: ToolContextDeps): ToolContext {
   return {
     ...parts,
     policy: parts.policy ?? ALLOW_ALL,

@@ -2,8 +2,8 @@ import type { z } from "zod";
 import { ViewFault } from "../application/ports/view.ts";
 import { cleanArguments } from "./arguments.ts";
 import type { ToolContext } from "./context.ts";
-import { denied, failure, type JobFacts, type ToolFailure, type ToolResult } from "./envelope.ts";
-import { faultOf, type Place, placeOf } from "./place.ts";
+import { deniedResult, failedResult, type JobFacts, type ToolFailure, type ToolResult } from "./envelope.ts";
+import { type ResolvedPath, resolvePathArgument, viewFaultError } from "./place.ts";
 import { checkPolicy, checkWriteScope } from "./policy.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -17,20 +17,20 @@ export interface CallOptions {
 export interface ToolCall<Args> {
   readonly args: Args;
   /** Where a path argument leads; only for arguments that were given. */
-  readonly place: (argument: string) => Place;
+  readonly place: (argument: string) => ResolvedPath;
   readonly context: ToolContext;
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
 }
 
 /** How a tool ends well. */
-export interface Done<Data> {
+export interface ToolRunResult<Data> {
   readonly data?: Data;
   readonly job?: JobFacts;
   readonly notes?: readonly string[];
 }
 
-export type Access = "read" | "write";
+export type ToolAccess = "read" | "write";
 
 export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data> {
   readonly name: Name;
@@ -43,7 +43,7 @@ export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data>
   /** What its data looks like, for clients that are told. */
   readonly output?: z.ZodObject;
   /** Whether a call with these raw arguments writes. Decided before they are checked. */
-  readonly access: Access | ((args: Readonly<Record<string, unknown>>) => Access);
+  readonly access: ToolAccess | ((args: Readonly<Record<string, unknown>>) => ToolAccess);
   /** For clients that ask a person: whether it may overwrite or delete. */
   readonly destructive?: boolean;
   /** Whether it reaches beyond the workspace (a command may use the network). */
@@ -52,7 +52,7 @@ export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data>
   readonly paths?: readonly string[];
   /** Checks arguments beyond the schema; a text refuses them. */
   readonly refine?: (args: z.output<Schema>) => string | null;
-  run(call: ToolCall<z.output<Schema>>): Promise<Done<Data>>;
+  run(call: ToolCall<z.output<Schema>>): Promise<ToolRunResult<Data>>;
 }
 
 export interface SecureTool<
@@ -88,15 +88,16 @@ export function createSecureTool<Name extends string, Schema extends z.ZodObject
     const readOnly = checkWriteScope(context.writeScope, access, spec.name);
     if (readOnly !== null) return readOnly;
     if (!args.ok) return args.failure;
-    const places = new Map<string, Place>();
+    const places = new Map<string, ResolvedPath>();
     for (const name of spec.paths ?? []) {
       const given = args.value[name];
-      if (typeof given === "string" && given !== "") places.set(name, await placeOf(context, given));
+      if (typeof given === "string" && given !== "")
+        places.set(name, await resolvePathArgument(context, given));
     }
     const parsed = spec.input.safeParse(args.value);
-    if (!parsed.success) return failure("INVALID_ARGUMENT", describeIssues(parsed.error), "arguments");
+    if (!parsed.success) return failedResult("INVALID_ARGUMENT", describeIssues(parsed.error), "arguments");
     const complaint = refine?.(parsed.data) ?? null;
-    if (complaint !== null) return failure("INVALID_ARGUMENT", complaint, "arguments");
+    if (complaint !== null) return failedResult("INVALID_ARGUMENT", complaint, "arguments");
     const done = await run({
       args: parsed.data,
       place: (name) => {
@@ -135,7 +136,10 @@ export function createSecureTool<Name extends string, Schema extends z.ZodObject
 }
 
 /** With the write scope `unrestricted` a job may belong to another folder; it is undone there. */
-function foreignJob({ workspace }: ToolContext, places: ReadonlyMap<string, Place>): readonly string[] {
+function foreignJob(
+  { workspace }: ToolContext,
+  places: ReadonlyMap<string, ResolvedPath>,
+): readonly string[] {
   return [...places.values()]
     .filter((place) => place.workspace !== workspace)
     .map((place) => `outside the workspace: this is a job of ${place.workspace.root}`);
@@ -143,13 +147,13 @@ function foreignJob({ workspace }: ToolContext, places: ReadonlyMap<string, Plac
 
 /** Everything a tool did not expect is INTERNAL; the text is masked, since it may quote anything. */
 function toFailure(error: unknown, mask: (text: string) => string): ToolFailure {
-  const known = error instanceof ViewFault ? faultOf(error) : error;
+  const known = error instanceof ViewFault ? viewFaultError(error) : error;
   if (known instanceof ToolError) {
     const { code, how } = known;
-    const build = how.status === "denied" ? denied : failure;
+    const build = how.status === "denied" ? deniedResult : failedResult;
     return build(code, mask(known.message), how.reason ?? "tool");
   }
-  return failure("INTERNAL", mask(error instanceof Error ? error.message : String(error)));
+  return failedResult("INTERNAL", mask(error instanceof Error ? error.message : String(error)));
 }
 
 const MOST_ISSUES = 10;

@@ -58,10 +58,10 @@ export interface ToolFailure {
 /** What every call ends with; nothing is thrown. */
 export type ToolResult<Data = unknown> = ToolSuccess<Data> | ToolFailure;
 
-export function failure(code: ToolErrorCode, message: string, reason: StopReason = "tool"): ToolFailure {
+export function failedResult(code: ToolErrorCode, message: string, reason: StopReason = "tool"): ToolFailure {
   return { status: "failure", reason, message, error: { code } };
 }
 
-export function denied(code: ToolErrorCode, message: string, reason: StopReason): ToolFailure {
+export function deniedResult(code: ToolErrorCode, message: string, reason: StopReason): ToolFailure {
   return { status: "denied", reason, message, error: { code } };
 }

@@ -5,7 +5,7 @@ import type { ToolContext } from "./context.ts";
 import { ToolError } from "./tool-error.ts";
 
 /** A path argument that passed the boundary. */
-export interface Place {
+export interface ResolvedPath {
   readonly workspace: Workspace;
   /** Relative to the workspace, symlinks followed; empty for the workspace itself. */
   readonly path: string;
@@ -17,27 +17,27 @@ export interface Place {
 }
 
 /** Resolves a path argument inside the workspace, or in another folder where the write scope is `unrestricted`. */
-export async function placeOf(context: ToolContext, given: string): Promise<Place> {
+export async function resolvePathArgument(context: ToolContext, given: string): Promise<ResolvedPath> {
   if (given.includes("\0"))
     throw new ToolError("INVALID_ARGUMENT", "the path contains a NUL byte", { reason: "arguments" });
   try {
     return resolveIn(context.workspace, given);
   } catch (error) {
     if (!(error instanceof ViewFault)) throw error;
-    if (error.code !== "outside") throw faultOf(error);
+    if (error.code !== "outside") throw viewFaultError(error);
     if (context.writeScope !== "unrestricted")
       throw new ToolError("OUTSIDE_WORKSPACE", error.message, { status: "denied", reason: "path" });
   }
-  return elsewhere(context, given);
+  return resolveElsewhere(context, given);
 }
 
-function resolveIn(workspace: Workspace, given: string): Place {
+function resolveIn(workspace: Workspace, given: string): ResolvedPath {
   const { files, rootNames } = workspace;
   const resolved = resolveTarget({ view: files, rootNames }, given, "all");
   return { ...resolved, workspace, given };
 }
 
-async function elsewhere(context: ToolContext, given: string): Promise<Place> {
+async function resolveElsewhere(context: ToolContext, given: string): Promise<ResolvedPath> {
   const absolute = given.startsWith("/") ? given : `${context.workspace.root}/${given}`;
   const { folder, path } = context.locate(absolute);
   let workspace = context.opened.get(folder);
@@ -51,12 +51,12 @@ async function elsewhere(context: ToolContext, given: string): Promise<Place> {
   try {
     return { ...resolveIn(workspace, path === "" ? "." : path), given };
   } catch (error) {
-    throw error instanceof ViewFault ? faultOf(error) : error;
+    throw error instanceof ViewFault ? viewFaultError(error) : error;
   }
 }
 
 /** A fault of the file system in the envelope's words. */
-export function faultOf(fault: ViewFault): ToolError {
+export function viewFaultError(fault: ViewFault): ToolError {
   const { message } = fault;
   switch (fault.code) {
     case "missing":
@@ -84,7 +84,7 @@ export function faultOf(fault: ViewFault): ToolError {
 }
 
 /** The file at a place, or the error that says what stands there instead. */
-export function fileAt({ entry, given }: Place): Extract<Entry, { kind: "file" }> {
+export function requireFile({ entry, given }: ResolvedPath): Extract<Entry, { kind: "file" }> {
   switch (entry.kind) {
     case "file":
       return entry;

@@ -1,4 +1,4 @@
-import { denied, type ToolFailure } from "./envelope.ts";
+import { deniedResult, type ToolFailure } from "./envelope.ts";
 
 export type Verdict = "allow" | "deny";
 
@@ -17,7 +17,7 @@ export type WriteScope = "read-only" | "workspace-write" | "unrestricted";
 export const ALLOW_ALL: ToolPolicy = { default: "allow", tools: {} };
 
 /** Any of a tool's names may stand in the policy; a denial under one of them counts for all. */
-export function verdictOf(policy: ToolPolicy, names: readonly string[]): Verdict {
+export function policyVerdict(policy: ToolPolicy, names: readonly string[]): Verdict {
   const said = names
     .filter((name) => Object.hasOwn(policy.tools, name))
     .map((name) => policy.tools[name] as Verdict);
@@ -26,8 +26,8 @@ export function verdictOf(policy: ToolPolicy, names: readonly string[]): Verdict
 }
 
 export function checkPolicy(policy: ToolPolicy, names: readonly string[]): ToolFailure | null {
-  if (verdictOf(policy, names) === "allow") return null;
-  return denied("POLICY_DENIED", `the policy does not allow this tool: ${names[0]}`, "policy");
+  if (policyVerdict(policy, names) === "allow") return null;
+  return deniedResult("POLICY_DENIED", `the policy does not allow this tool: ${names[0]}`, "policy");
 }
 
 export function checkWriteScope(
@@ -36,5 +36,9 @@ export function checkWriteScope(
   name: string,
 ): ToolFailure | null {
   if (access === "read" || scope !== "read-only") return null;
-  return denied("WRITE_DENIED", `the write scope is read-only: ${name} would write`, "write-permission");
+  return deniedResult(
+    "WRITE_DENIED",
+    `the write scope is read-only: ${name} would write`,
+    "write-permission",
+  );
 }

@@ -2,13 +2,13 @@ import type { Workspace } from "../application/ports/workspace.ts";
 import type { Execution, JobRequest } from "../application/work/execution.ts";
 import { describeConflict } from "../application/work/report/describe-conflict.ts";
 import { ranFacts } from "../application/work/report/job-facts.ts";
-import { notesOf } from "../application/work/report/word-job.ts";
+import { wordAllNotes } from "../application/work/report/word-job.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import type { ToolContext } from "./context.ts";
 import type { JobFacts } from "./envelope.ts";
 import { ToolError } from "./tool-error.ts";
 
-type Ran = Extract<Execution, { status: "ran" }>;
+type RanExecution = Extract<Execution, { status: "ran" }>;
 
 export interface ToolJob {
   readonly tool: string;
@@ -28,7 +28,7 @@ export interface JobCommand {
 }
 
 /** Jobs that a tool made are found again by their source, after a restart too. */
-export function sourceOf(tool: string): string {
+export function toolJobSource(tool: string): string {
   return `tool:${tool}`;
 }
 
@@ -37,11 +37,11 @@ export async function runJob(
   { groupId, sessionKey }: Pick<ToolContext, "groupId" | "sessionKey">,
   workspace: Workspace,
   { tool, title, commands, signal, more }: ToolJob,
-): Promise<Ran> {
+): Promise<RanExecution> {
   const execution = await workspace.execute({
     patch: typeof commands === "string" ? commands : JSON.stringify(commands),
     plan: title,
-    source: sourceOf(tool),
+    source: toolJobSource(tool),
     signal,
     ...(groupId !== undefined && { groupId }),
     ...(sessionKey !== undefined && { sessionKey }),
@@ -55,11 +55,11 @@ export async function runJob(
     case "refused":
       throw new ToolError("REFUSED", execution.refusal.message);
     case "ran":
-      return landed(execution);
+      return requireCommitted(execution);
   }
 }
 
-function landed(execution: Ran): Ran {
+function requireCommitted(execution: RanExecution): RanExecution {
   switch (execution.outcome) {
     case "committed":
       return execution;
@@ -82,12 +82,12 @@ function landed(execution: Ran): Ran {
 }
 
 /** What the caller should know beside the result. Tools speak to models, in English. */
-export function jobNotes(execution: Ran): readonly string[] {
-  return notesOf(messagesFor("en"), ranFacts("", execution));
+export function jobNotes(execution: RanExecution): readonly string[] {
+  return wordAllNotes(messagesFor("en"), ranFacts("", execution));
 }
 
 /** For edits: the one command must have succeeded. */
-export function editedBy(execution: Ran): { job?: JobFacts; notes: readonly string[] } {
+export function toEditOutcome(execution: RanExecution): { job?: JobFacts; notes: readonly string[] } {
   const { jobId, results, changes } = execution.result;
   const failed = results.find(({ success }) => !success);
   if (failed !== undefined) {

@@ -12,7 +12,7 @@ const CODES: Partial<Record<ActionCode, ToolErrorCode>> = {
 };
 
 /** Undoes one job, a group, or the last job; returns what it restored. */
-export async function takeBackJob(workspace: Workspace, name?: string): Promise<JobFacts> {
+export async function undoWorkspaceJob(workspace: Workspace, name?: string): Promise<JobFacts> {
   const taken = await workspace.takeBack({
     direction: "undo",
     force: false,

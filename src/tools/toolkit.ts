@@ -2,9 +2,9 @@ import type { z } from "zod";
 import type { ToolCatalog, ToolName } from "./catalog.ts";
 import type { ToolContext } from "./context.ts";
 import type { CallOptions, SecureTool } from "./create-secure-tool.ts";
-import { failure, type ToolResult } from "./envelope.ts";
+import { failedResult, type ToolResult } from "./envelope.ts";
 import { ALL_TOOLS, findTool } from "./find-tool.ts";
-import { verdictOf } from "./policy.ts";
+import { policyVerdict } from "./policy.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -41,11 +41,12 @@ export function createAgentToolkit(context: ToolContext): AgentToolkit {
     context,
     async invoke(name, args, options) {
       const tool = findTool(name);
-      if (tool === undefined) return failure("UNKNOWN_TOOL", `unknown tool: ${name.slice(0, 100)}`, "tool");
+      if (tool === undefined)
+        return failedResult("UNKNOWN_TOOL", `unknown tool: ${name.slice(0, 100)}`, "tool");
       return tool.invoke(context, args, options);
     },
     available: () =>
-      ALL_TOOLS.filter((tool) => verdictOf(context.policy, [tool.name, ...tool.aliases]) === "allow"),
+      ALL_TOOLS.filter((tool) => policyVerdict(context.policy, [tool.name, ...tool.aliases]) === "allow"),
   };
 }
 

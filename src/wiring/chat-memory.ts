@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
-import { keepTime } from "../application/chat/keep-time.ts";
+import { cutSessionsOnTime } from "../application/chat/keep-time.ts";
 import { memoryCommands, memoryLooks } from "../application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../application/chat/memory/teach-route.ts";
-import type { ChatParts } from "../application/chat/parts.ts";
+import type { ChatDeps } from "../application/chat/parts.ts";
 import { createRouter, type Router } from "../application/chat/route-message.ts";
 import { createSessions, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
@@ -16,7 +16,7 @@ import type { Model, Models, ModelUsage } from "../application/ports/model.ts";
 import type { UsageStore } from "../application/ports/usage.ts";
 import type { Config } from "../config/config.ts";
 import { costBy } from "../domain/models/cost.ts";
-import { compileRules, trusted } from "../domain/routing/rule-dictionary.ts";
+import { compileRules, compileTrustedRule } from "../domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../domain/routing/shipped-rules.ts";
 import { createDayClock } from "../domain/session/day-clock.ts";
 import type { Locale } from "../domain/texts/messages.ts";
@@ -40,9 +40,9 @@ export interface ChatMemory {
   readonly meter: Meter;
   readonly usage: UsageStore;
   /** `/why`, `/route`, `/new`, `/usage`, … */
-  readonly commands: ChatParts["commands"];
+  readonly commands: ChatDeps["commands"];
   /** Those of them that only look. */
-  readonly looks: ChatParts["looks"];
+  readonly looks: ChatDeps["looks"];
   /** Ends sessions with their day, though nobody speaks, until told to stop. */
   keepTime(): () => void;
 }
@@ -146,7 +146,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     commands: memoryCommands(told),
     looks: memoryLooks(told),
     keepTime: () =>
-      keepTime({
+      cutSessionsOnTime({
         sessions,
         queue,
         now,
@@ -166,7 +166,7 @@ function rulesOf({ config, log, locale }: ChatMemoryOptions) {
   const words = memoryMessagesFor(locale);
   for (const problem of problems)
     log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
-  return { configured, problems, shipped: SHIPPED_RULES.map((rule) => trusted(rule, "shipped")) };
+  return { configured, problems, shipped: SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped")) };
 }
 
 /** What of an opened workspace the memory is made of. */

@@ -5,14 +5,14 @@ import { commandNames } from "../application/chat/commands/built-in.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { FarJobs } from "../application/chat/far-jobs.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
-import type { ChatParts } from "../application/chat/parts.ts";
+import type { ChatDeps } from "../application/chat/parts.ts";
 import { createSteering } from "../application/chat/steering.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { NamedChats } from "../application/ports/named-chats.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
+import type { WorkspaceDeps } from "../application/work/workspace-parts.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { ROUTES } from "../domain/routing/route.ts";
@@ -47,7 +47,7 @@ export interface ChatChoices {
   readonly now?: () => Date;
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
-  readonly mayCommit?: WorkspaceParts["mayCommit"];
+  readonly mayCommit?: WorkspaceDeps["mayCommit"];
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
   /** Where there are other machines. */
@@ -78,7 +78,7 @@ export async function openChat(
   await adoptRoot(stored.db, workspace.root, remembered.workspace);
   const memory = createChatMemory(remembered, stored.db);
   const background = createBackground(logger);
-  const projectOf: ChatParts["projectOf"] = (files) =>
+  const projectOf: ChatDeps["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
   const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
   const ownCommands = createOwnCommands({
@@ -87,7 +87,7 @@ export async function openChat(
     isTrusted: () => areCommandsTrusted({ home: loaded.home, workspace: workspace.root }),
     mask: workspace.mask,
   });
-  const parts: ChatParts = {
+  const parts: ChatDeps = {
     workspace,
     project: projectOf(workspace.files),
     projectOf,
@@ -169,7 +169,7 @@ function namedChats(db: Kysely<Database>, workspace: string, queue: ChatQueue): 
   };
 }
 
-function settingsOf(config: Config): ChatParts["settings"] {
+function settingsOf(config: Config): ChatDeps["settings"] {
   return {
     maxLoops: config.loop.max_loops,
     maxMillis: config.loop.max_millis,

@@ -22,7 +22,7 @@ import { openScratch } from "../tools/scratch.ts";
 import { ToolError } from "../tools/tool-error.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 
-export interface ContainerToolParts {
+export interface ContainerToolDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
   readonly home: string;
@@ -40,7 +40,7 @@ export interface OpenContainer {
 }
 
 /** Rejects with an `EnvironmentError` when the container's files cannot be reached. */
-export async function openContainer(parts: ContainerToolParts, info: ContainerInfo): Promise<OpenContainer> {
+export async function openContainer(parts: ContainerToolDeps, info: ContainerInfo): Promise<OpenContainer> {
   const { config, engine, sandboxes, records, locale, home, mask } = parts;
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const { execution } = config.command_executor;
@@ -71,7 +71,7 @@ export async function openContainer(parts: ContainerToolParts, info: ContainerIn
 }
 
 function contextOf(
-  { config, env, sandboxes }: ContainerToolParts,
+  { config, env, sandboxes }: ContainerToolDeps,
   workspace: ContainerWorkspace,
   info: ContainerInfo,
 ): ToolContext {
@@ -125,7 +125,7 @@ export interface ContainerToolkits {
   close(taskUuid?: string): void;
 }
 
-export function createContainerToolkits(parts: ContainerToolParts): ContainerToolkits {
+export function createContainerToolkits(parts: ContainerToolDeps): ContainerToolkits {
   const open = new Map<string, { readonly container: string; readonly opened: Promise<OpenContainer> }>();
   const close = (taskUuid: string) => {
     void open.get(taskUuid)?.opened.then(

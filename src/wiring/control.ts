@@ -4,10 +4,10 @@ import { createAwayReplies } from "../application/fleet/away-replies.ts";
 import { createChatFarJobs } from "../application/fleet/chat-far-jobs.ts";
 import { createFleetViewerJobs } from "../application/fleet/fleet-viewer-jobs.ts";
 import { createOrderGiver } from "../application/fleet/give-orders.ts";
-import { jobsOfReply, presentTold } from "../application/fleet/present-told.ts";
+import { jobsOfReply, presentReportedJobs } from "../application/fleet/present-told.ts";
 import { serveOrders } from "../application/fleet/serve-orders.ts";
-import { createJobTeller } from "../application/fleet/tell-jobs.ts";
-import { toldWorks } from "../application/fleet/told-works.ts";
+import { createJobReporter } from "../application/fleet/tell-jobs.ts";
+import { reportedWorks } from "../application/fleet/told-works.ts";
 import type { Bus } from "../application/inbox/bus.ts";
 import type { WorkKeeper } from "../application/inbox/keep-work.ts";
 import type { LiveWork } from "../application/inbox/live-work.ts";
@@ -15,20 +15,20 @@ import type { OwnJobs, ViewerJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Reply } from "../application/ports/conversation.ts";
 import type { AwayReplies } from "../application/ports/message-store.ts";
 import type { WorkQueue } from "../application/ports/work-queue.ts";
-import type { ActionLabels } from "../domain/work/job-actions.ts";
+import type { JobActionLabels } from "../domain/work/job-actions.ts";
 import { createControlOrders } from "../infrastructure/fleet/control-orders.ts";
 import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
-import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
-import type { Within } from "../infrastructure/inbox/queue/work-engine.ts";
+import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
+import type { StoreTransaction } from "../infrastructure/inbox/queue/work-engine.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
-import { workPlaces } from "../infrastructure/store/message-work.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import { workspaceQueues } from "../infrastructure/store/message-work.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 
 export interface Control {
   readonly viewerJobs: ViewerJobs;
   readonly farJobs: FarJobs;
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
-  actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Promise<Reply["actions"]>;
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
   /** What is seen of messages that other processes answer. */
   toldWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
   readonly awayReplies: () => readonly AwayReplies[];
@@ -36,7 +36,7 @@ export interface Control {
   stop(): Promise<void>;
 }
 
-export interface InboxHere {
+export interface LocalInbox {
   readonly own: OwnJobs;
   readonly bus: Bus;
   readonly keeper: WorkKeeper;
@@ -47,15 +47,15 @@ export interface InboxHere {
 }
 
 /** Jobs among the machines of a shared store: what is told of them, and orders about them. */
-export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send }: InboxHere): Control {
+export function openControl(parts: ServeDeps, { own, bus, keeper, reaches, send }: LocalInbox): Control {
   const { db, state, store, access, workspaceName: workspace, newWorkId, onTrouble } = parts;
-  const queue = parts.queue as WorkQueue<Within>;
+  const queue = parts.queue as WorkQueue<StoreTransaction>;
   const { now } = timers;
-  const machine = { machineId: machineIdOf(parts.home), machineName: hostname() };
+  const machine = { machineId: readMachineId(parts.home), machineName: hostname() };
   const jobs = createFleetJobs({ db, now, workspace, ...machine });
   const orders = createControlOrders({ db, queue, now, workspace });
   const giver = createOrderGiver({ orders, queue, newId: newWorkId, timers, onTrouble });
-  const teller = createJobTeller({
+  const teller = createJobReporter({
     jobs,
     workspace: () => state.current().workspace,
     output: own.output,
@@ -88,15 +88,15 @@ export function openControl(parts: ServeParts, { own, bus, keeper, reaches, send
   return {
     async actions(reply, labels) {
       const isOurs = jobsOfReply(reply).every(own.has);
-      return isOurs ? own.actions(reply, labels) : presentTold(jobs, reply, labels);
+      return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
     },
-    toldWorks: (messageIds) => toldWorks(jobs, messageIds),
+    toldWorks: (messageIds) => reportedWorks(jobs, messageIds),
     awayReplies: away.list,
     viewerJobs,
     farJobs: createChatFarJobs({ own, all: viewerJobs }),
     async start() {
       await teller.start();
-      queue.onWork(serving.look, { queue: workPlaces(workspace).control });
+      queue.onWork(serving.look, { queue: workspaceQueues(workspace).control });
       serving.look();
       started.stopLooking = away.start();
     },

@@ -1,4 +1,4 @@
-import type { Check } from "../application/ports/check.ts";
+import type { DoctorCheck } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
 import { diagnoseJobs } from "../application/work/diagnose-jobs.ts";
 import { resolveHome } from "../config/home.ts";
@@ -13,7 +13,7 @@ export async function diagnose(
   env: Environment,
   opened: Opened,
   options: { repair: boolean },
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
   const { kind, reason } = workspace.staging;
   const { diagnoseSandbox } = await import("../infrastructure/work/overlay/diagnose-sandbox.ts");
@@ -29,13 +29,13 @@ export async function diagnose(
   ];
 }
 
-async function docker(env: Environment, opened: Opened): Promise<Check[]> {
+async function docker(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
   const { openEngine } = await import("./docker-sandbox.ts");
   const { diagnoseDocker } = await import("../infrastructure/environments/engine/diagnose-docker.ts");
   return diagnoseDocker(openEngine(opened.config.command_executor.docker, env), opened);
 }
 
-async function modelsAndMemory(env: Environment, opened: Opened): Promise<Check[]> {
+async function modelsAndMemory(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
   const { openModels } = await import("./models.ts");
   const { diagnoseModels } = await import("../application/models/diagnose-models.ts");
   const { diagnoseMemory } = await import("../infrastructure/store/diagnose-memory.ts");

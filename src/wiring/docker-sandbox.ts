@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import { createDockerSandbox } from "../infrastructure/environments/engine/docker-sandbox.ts";
 import { createEngine, type Engine } from "../infrastructure/environments/engine/engine.ts";
 import { parseEngineAddress } from "../infrastructure/environments/engine/engine-address.ts";
-import { failed } from "../infrastructure/environments/engine/failures.ts";
+import { sandboxFailure } from "../infrastructure/environments/engine/failures.ts";
 import { readInstallationId } from "../infrastructure/environments/engine/installation-id.ts";
 import { createProxyProgram } from "../infrastructure/environments/engine/proxy-program.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
@@ -21,7 +21,7 @@ export function openEngine(
 ): Engine | SandboxFailure {
   const certificates = env.DOCKER_TLS_VERIFY ? env.DOCKER_CERT_PATH : undefined;
   const address = parseEngineAddress(docker.host, certificates);
-  if (!address) return failed("bad-host", `${docker.host} is neither unix:///… nor tcp://host:port`);
+  if (!address) return sandboxFailure("bad-host", `${docker.host} is neither unix:///… nor tcp://host:port`);
   return createEngine({ address, host: docker.host, timeoutMs: docker.api_timeout * 1000 });
 }
 

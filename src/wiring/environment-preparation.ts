@@ -1,20 +1,20 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BuildParts, buildImage } from "../application/environments/build-image.ts";
+import { type BuildImageDeps, buildImage } from "../application/environments/build-image.ts";
 import type { Prepare } from "../application/environments/manager-parts.ts";
 import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import { prepareEnvironment } from "../application/environments/prepare-environment.ts";
-import type { PrepareConfig, PrepareParts } from "../application/environments/prepare-request.ts";
+import type { PrepareConfig, PrepareDeps } from "../application/environments/prepare-request.ts";
 import type { ContainerNetwork, SandboxManager } from "../application/ports/sandbox.ts";
 import { jobEnvironment } from "../application/work/environment.ts";
 import { parseByteSize } from "../config/byte-size.ts";
 import type { Config } from "../config/config.ts";
-import { imagesOf } from "../domain/environments/environment-setting.ts";
+import { environmentImages } from "../domain/environments/environment-setting.ts";
 import { IMAGE_RECIPES } from "../domain/environments/image-recipes.ts";
 import { parseRepository } from "../domain/environments/repository-source.ts";
 import { createDownloadStore } from "../infrastructure/environments/download-store.ts";
 import type { Engine } from "../infrastructure/environments/engine/engine.ts";
-import { createImages } from "../infrastructure/environments/engine/images.ts";
+import { createDockerImages } from "../infrastructure/environments/engine/images.ts";
 import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
 import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
 import { createNpmRegistry } from "../infrastructure/environments/npm-registry.ts";
@@ -23,7 +23,7 @@ import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { findInstallation } from "../infrastructure/runtime/installation.ts";
 import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
 
-export interface PreparationParts {
+export interface PreparationDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
   readonly home: string;
@@ -34,12 +34,12 @@ export interface PreparationParts {
 }
 
 /** Everything that making an environment needs, and running a command in one does not. */
-export function openPreparation(wired: PreparationParts): Prepare {
+export function openPreparation(wired: PreparationDeps): Prepare {
   const { env, config, home, sandboxes, mask } = wired;
   const { clone, install } = config.command_executor;
-  const parts: PrepareParts = {
+  const parts: PrepareDeps = {
     sandboxes,
-    images: imageParts(wired),
+    images: imageDeps(wired),
     local: createLocalRepositories({
       processes: createProcessRunner(),
       env: jobEnvironment({ host: env, pass: [], view: {} }),
@@ -60,18 +60,18 @@ export function openPreparation(wired: PreparationParts): Prepare {
   return (request) => prepareEnvironment(parts, request);
 }
 
-function imageParts({ engine, ...rest }: PreparationParts): BuildParts {
-  return { images: createImages(engine), ...recipeParts(rest) };
+function imageDeps({ engine, ...rest }: PreparationDeps): BuildImageDeps {
+  return { images: createDockerImages(engine), ...recipeDeps(rest) };
 }
 
 const NPM_SETTINGS = ["npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_userconfig"];
 
 /** What images are built from. */
-export function recipeParts({
+export function recipeDeps({
   env,
   config,
   workspace,
-}: Pick<PreparationParts, "env" | "config" | "workspace">): Omit<BuildParts, "images"> {
+}: Pick<PreparationDeps, "env" | "config" | "workspace">): Omit<BuildImageDeps, "images"> {
   return {
     recipes: createRecipes({
       images: join(findInstallation().folder, "images"),
@@ -89,10 +89,10 @@ export function recipeParts({
 
 /** `images build`: one image of ours, by name. */
 export async function buildNamed(
-  wired: PreparationParts,
+  wired: PreparationDeps,
   { name, from, ...rest }: Parameters<OpenEnvironments["buildImage"]>[0],
 ): ReturnType<OpenEnvironments["buildImage"]> {
-  const parts = imageParts(wired);
+  const parts = imageDeps(wired);
   const recipe = IMAGE_RECIPES.find((known) => known.name === name);
   if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
   if (from !== "debian-rootfs")
@@ -107,7 +107,7 @@ export function prepareConfig({ command_executor: executor }: Config): PrepareCo
   const { docker, clone, install } = executor;
   const { cpu_limit: cpus, memory_limit: memory, disk_limit: disk } = docker.resources;
   return {
-    environments: imagesOf(executor.environments),
+    environments: environmentImages(executor.environments),
     defaultEnvironment: executor.default_environment,
     baseImage: docker.base_image,
     limits: {

@@ -1,5 +1,5 @@
 import { ExecutionEnvironmentManager } from "../application/environments/execution-environment-manager.ts";
-import type { ManagerParts } from "../application/environments/manager-parts.ts";
+import type { EnvironmentManagerDeps } from "../application/environments/manager-parts.ts";
 import type { EnvironmentObserver } from "../application/environments/observe-environments.ts";
 import type { OpenEnvironments } from "../application/environments/open-environments.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
@@ -8,7 +8,7 @@ import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { commandsOf, imagesOf } from "../domain/environments/environment-setting.ts";
+import { environmentCommands, environmentImages } from "../domain/environments/environment-setting.ts";
 import { credentialFor } from "../domain/environments/repository-source.ts";
 import { byForge } from "../domain/forges/forge-kinds.ts";
 import {
@@ -23,8 +23,8 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { environmentMessages } from "../domain/texts/texts.ts";
 import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
 import { lookUp } from "../infrastructure/network/look-up.ts";
-import { birthOf, mayLive } from "../infrastructure/work/process/process-birth.ts";
-import type { ContainerToolkits, ContainerToolParts } from "./container-toolkits.ts";
+import { mayLive, processBirth } from "../infrastructure/work/process/process-birth.ts";
+import type { ContainerToolDeps, ContainerToolkits } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,7 @@ export async function openEnvironments(
 
 /** What a job in a container needs beside the manager. */
 export interface WiredEnvironments extends OpenEnvironments {
-  readonly toolParts: ContainerToolParts;
+  readonly toolParts: ContainerToolDeps;
 }
 
 /** The same for a program that has the configuration already. */
@@ -78,12 +78,12 @@ export function createEnvironments(
     return made.toolkits;
   };
   const preparation = { env, config, home, workspace, sandboxes, engine, mask };
-  const parts: ManagerParts = {
+  const parts: EnvironmentManagerDeps = {
     config: managerConfig(config),
     sandboxes,
     addressesOf: lookUp,
     records,
-    environments: imagesOf(config.command_executor.environments),
+    environments: environmentImages(config.command_executor.environments),
     defaultEnvironment: config.command_executor.default_environment,
     async openPreparation() {
       const prepare = (await import("./environment-preparation.ts")).openPreparation(preparation);
@@ -102,7 +102,7 @@ export function createEnvironments(
     closeTools: (taskUuid) => made.toolkits?.close(taskUuid),
     explain: ({ code, subject, detail }) => texts.failure(code, subject, detail),
     pid: process.pid,
-    birth: birthOf(process.pid),
+    birth: processBirth(process.pid),
     isAlive: ({ pid, birth }) => mayLive(pid, birth),
   };
   const toolkitParts = { env, config, home, sandboxes, engine, records, mask, locale };
@@ -161,7 +161,7 @@ function reachableFrom(network: Config["command_executor"]["docker"]["network"])
   return [...(!open ? [] : listed ? domains : ["*:*"]), ...network.allowed_hosts];
 }
 
-function managerConfig({ command_executor: executor }: Config): ManagerParts["config"] {
+function managerConfig({ command_executor: executor }: Config): EnvironmentManagerDeps["config"] {
   return {
     enabled: executor.enabled,
     textEditorEnabled: executor.text_editor.enabled,
@@ -178,7 +178,7 @@ function managerConfig({ command_executor: executor }: Config): ManagerParts["co
 export function commandLists(
   config: Config,
   locale: Locale,
-): Pick<ManagerParts, "refuse" | "allowedCommands" | "allowedCommandsText"> {
+): Pick<EnvironmentManagerDeps, "refuse" | "allowedCommands" | "allowedCommandsText"> {
   const policy = policyOf(config);
   return {
     allowedCommands: () => allowedCommands(policy),
@@ -199,6 +199,6 @@ function policyOf({ command_executor: executor }: Config, environment?: string):
   const named = environment !== undefined && Object.hasOwn(executor.environments, environment);
   return createCommandPolicy(
     executor.allowed_commands,
-    named ? commandsOf(executor.environments[environment]) : [],
+    named ? environmentCommands(executor.environments[environment]) : [],
   );
 }

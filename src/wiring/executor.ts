@@ -1,6 +1,6 @@
-import { serveView, type Told } from "../infrastructure/work/overlay/executor.ts";
+import { type ExecutorSettings, serveView } from "../infrastructure/work/overlay/executor.ts";
 
 /** Started inside a view by the sandbox. */
-const told = JSON.parse(process.argv[2] as string) as Told;
+const told = JSON.parse(process.argv[2] as string) as ExecutorSettings;
 process.env.PATH = told.path;
 void serveView(told);

@@ -6,7 +6,7 @@ import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { fleetMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createFleetViews } from "../infrastructure/fleet/fleet-views.ts";
-import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
 import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { databaseClock } from "../infrastructure/store/database-clock.ts";
@@ -43,7 +43,7 @@ export async function openFleetControl(
   return {
     ok: true,
     words: fleetMessagesFor(locale),
-    control: createFleetControl({ fleet, queue, self: machineIdOf(home) }),
+    control: createFleetControl({ fleet, queue, self: readMachineId(home) }),
     async close() {
       await queue.close();
       await db.destroy();

@@ -1,21 +1,21 @@
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
 import { keepMachine } from "../application/fleet/keep-machine.ts";
-import { createTeller } from "../application/fleet/tell-waiting.ts";
+import { createWaitingNotifier } from "../application/fleet/tell-waiting.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Config } from "../config/config.ts";
 import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
-import { homeMark, machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { homeMark, readMachineId } from "../infrastructure/fleet/machine-id.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";
 import type { Inbox } from "./serve-inbox.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 
 const LEAVE_MS = 2_000;
 
-export interface FleetParts extends Pick<ProcessHere, "owner" | "root" | "kind" | "labels" | "lanes"> {
+export interface FleetDeps extends Pick<ProcessHere, "owner" | "root" | "kind" | "labels" | "lanes"> {
   readonly db: Kysely<Database>;
   readonly home: string;
   readonly workspaceName: string;
@@ -24,7 +24,7 @@ export interface FleetParts extends Pick<ProcessHere, "owner" | "root" | "kind" 
 }
 
 /** This process in the fleet: one machine where the store is embedded. */
-export function openFleet({ db, home, workspaceName, place, ...here }: FleetParts): FleetStore {
+export function openFleet({ db, home, workspaceName, place, ...here }: FleetDeps): FleetStore {
   const { owner, root, kind, labels, lanes } = here;
   const me: ProcessHere = {
     owner,
@@ -32,7 +32,7 @@ export function openFleet({ db, home, workspaceName, place, ...here }: FleetPart
     kind,
     labels,
     lanes,
-    machineId: machineIdOf(home),
+    machineId: readMachineId(home),
     machineName: hostname(),
     place,
     incarnation: `${place} ${homeMark(home)}`,
@@ -50,7 +50,7 @@ export function labelsOf(config: Config): readonly string[] {
 
 /** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
 export async function openMachine(
-  { db, fleet, store, words, onTrouble, log }: ServeParts,
+  { db, fleet, store, words, onTrouble, log }: ServeDeps,
   inbox: Inbox,
   lacking: () => readonly string[],
 ) {
@@ -71,7 +71,7 @@ export async function openMachine(
     },
     onTrouble,
   });
-  const teller = createTeller({
+  const teller = createWaitingNotifier({
     fleet,
     store,
     reaches: (channel) => inbox.channels.has(channel),

@@ -1,7 +1,7 @@
 import type { Forge, ForgeFailure } from "../application/ports/forge.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
-import { byForge, type ForgeKind, shapeOf } from "../domain/forges/forge-kinds.ts";
+import { byForge, type ForgeKind, forgeShape } from "../domain/forges/forge-kinds.ts";
 import type { KnownSites } from "../domain/forges/item-url.ts";
 import { createForgeFetch } from "../infrastructure/forges/forge-fetch.ts";
 import { createForge } from "../infrastructure/forges/registry.ts";
@@ -30,7 +30,7 @@ export async function openForge(
     timeoutMs: TRY_MS,
     patienceMs: PATIENCE_MS,
     now: Date.now,
-    pause,
+    pause: pauseUnlessAborted,
     ...(onWait !== undefined && { onWait }),
   });
   return createForge(kind, {
@@ -44,7 +44,7 @@ export async function openForge(
 
 /** Where people look, told from where the API answers. */
 export function siteOf(kind: ForgeKind, baseUrl: string | null): string {
-  if (baseUrl === null) return shapeOf(kind).site;
+  if (baseUrl === null) return forgeShape(kind).site;
   return baseUrl.replace(/\/+$/, "").replace(/\/api\/v\d+$/, "");
 }
 
@@ -56,7 +56,7 @@ export function knownSites(config: Config): KnownSites {
   });
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+function pauseUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer);

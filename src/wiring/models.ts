@@ -9,7 +9,7 @@ import type { Locale } from "../domain/texts/messages.ts";
 import { modelMessagesFor } from "../domain/texts/texts.ts";
 import { createModels, type ProviderSettings, type RoleSettings } from "../infrastructure/models/models.ts";
 import type { Fetch } from "../infrastructure/models/settings.ts";
-import { connects } from "../infrastructure/runtime/connects.ts";
+import { canConnect } from "../infrastructure/runtime/connects.ts";
 import { pause } from "../infrastructure/runtime/pause.ts";
 
 export interface ModelsOptions {
@@ -50,7 +50,7 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
     {
       fetch: fetch as unknown as Fetch,
       // Behind a proxy a direct connection says nothing.
-      connects: throughProxy ? async () => true : connects,
+      connects: throughProxy ? async () => true : canConnect,
       limits: {
         connectMs: connect_timeout * 1000,
         firstTokenMs: first_token_timeout * 1000,

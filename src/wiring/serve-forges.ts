@@ -7,12 +7,12 @@ import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Forge } from "../application/ports/forge.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { Webhook } from "../application/ports/webhook.ts";
-import { type IntakeParts, intake } from "../application/tasks/intake.ts";
+import { type IntakeDeps, takeInEvent } from "../application/tasks/intake.ts";
 import { createTaskGate } from "../application/tasks/leave-to-others.ts";
 import { pollRepository } from "../application/tasks/poll-repository.ts";
 import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
 import { solveClaimed } from "../application/tasks/solve-task.ts";
-import type { TellEnd } from "../application/tasks/tell-end.ts";
+import type { NotifyTaskEnd } from "../application/tasks/tell-end.ts";
 import { traceTask } from "../application/telemetry/trace-task.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
 import type { OpenedQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
@@ -23,12 +23,12 @@ import { openForge, siteOf } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 import type { Telemetry } from "./telemetry.ts";
 
-export interface ForgeServiceParts {
+export interface ForgeServiceDeps {
   readonly db: Kysely<Database>;
   readonly queue: OpenedQueue;
   readonly keeper: WorkKeeper;
   readonly say: (text: string) => void;
-  readonly tellEnd: TellEnd;
+  readonly tellEnd: NotifyTaskEnd;
   /** Tasks that are worked on at once. */
   readonly limit: number;
   /** What this machine has: it carries out what needs no more. */
@@ -67,7 +67,7 @@ const OVERLAP_MS = 5 * 60_000;
 export async function openForgeService(
   env: Readonly<Record<string, string | undefined>>,
   options: OpenOptions,
-  given: ForgeServiceParts,
+  given: ForgeServiceDeps,
 ): Promise<ForgeService | string | null> {
   const { db, queue, keeper, say, tellEnd, limit, labels, takesIn, telemetry } = given;
   const opened = await openSolver(env, options, {
@@ -112,7 +112,7 @@ export async function openForgeService(
     },
     onTrouble: (error) => say(solver.workspace.mask(String(error))),
   });
-  const partsOf = (forge: Forge): IntakeParts => ({
+  const partsOf = (forge: Forge): IntakeDeps => ({
     forge,
     store,
     label: config.tasks.label,
@@ -129,7 +129,7 @@ export async function openForgeService(
   };
   const answer = createWebhooks({
     forges: byForge(settings),
-    intake: (event) => intake(partsOf(forges.get(event.item.forge) as Forge), event),
+    intake: (event) => takeInEvent(partsOf(forges.get(event.item.forge) as Forge), event),
   });
   const timers: ReturnType<typeof setInterval>[] = [];
   const stopListening: (() => void)[] = [];

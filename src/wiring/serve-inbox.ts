@@ -1,31 +1,31 @@
 import { allowedUsers, type OpenedChannels, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
 import { createAdmission } from "../application/inbox/admission.ts";
-import { createAnswering } from "../application/inbox/answer-messages.ts";
+import { createMessageAnswerer } from "../application/inbox/answer-messages.ts";
 import { createBus } from "../application/inbox/bus.ts";
 import { createWorkKeeper } from "../application/inbox/keep-work.ts";
 import { createLiveWorks } from "../application/inbox/live-work.ts";
 import { logMessages } from "../application/inbox/log-messages.ts";
-import { createPairing } from "../application/inbox/pairing.ts";
-import { createReceiver, wayOf } from "../application/inbox/receive-messages.ts";
-import { createSending } from "../application/inbox/send-replies.ts";
+import { createPairingCodes } from "../application/inbox/pairing.ts";
+import { chooseMessageLane, createReceiver } from "../application/inbox/receive-messages.ts";
+import { createReplySender } from "../application/inbox/send-replies.ts";
 import { settleEarlier } from "../application/inbox/settle-earlier.ts";
 import { createViewerJobs, type OwnJobs } from "../application/inbox/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
-import { dayIn } from "../domain/session/day-in.ts";
+import { formatDayIn } from "../domain/session/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
 import { jobActions } from "../domain/work/job-actions.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { traceparentOf } from "../infrastructure/store/message-trace.ts";
 import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
 import type { Control } from "./control.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 
 const { now } = timers;
 const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes));
 
 /** Receiving, answering and sending, with every channel there is. Nothing runs before it is started. */
-export async function openInbox(parts: ServeParts) {
+export async function openInbox(parts: ServeDeps) {
   const { state, store, queue, words, onTrouble } = parts;
   const bus = createBus();
   const { level, file } = parts.config.log;
@@ -44,7 +44,7 @@ export async function openInbox(parts: ServeParts) {
   const channels = new Map<string, Channel>([["web", createWebChannel()]]);
   const common = { store, bus, keeper, timers, channel: (name: string) => channels.get(name) };
   const labels = () => chatMessagesFor(state.current().locale).actions;
-  const sending = createSending({
+  const sending = createReplySender({
     ...common,
     present: async (reply) => {
       const actions = control === null ? own.actions(reply, labels()) : control.actions(reply, labels());
@@ -54,7 +54,7 @@ export async function openInbox(parts: ServeParts) {
     chance: Math.random,
     onTrouble,
   });
-  const answering = createAnswering({
+  const answering = createMessageAnswerer({
     ...common,
     conversation: () => state.current().conversation,
     settleEarlier: (id, noted) => settleEarlier(state.current().workspace, id, noted),
@@ -67,7 +67,7 @@ export async function openInbox(parts: ServeParts) {
     },
     uuid: () => crypto.randomUUID(),
     messages: words,
-    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    dayOf: (at) => formatDayIn(state.current().config.session.timezone, at),
     limit: parts.config.serve.max_chats,
     isBusy: () => receiver.isBusy(),
     onTrouble: (error, message) => onTrouble(error, message?.id),
@@ -96,7 +96,7 @@ export async function openInbox(parts: ServeParts) {
     admit: admissionOf(parts),
     workspace: parts.workspaceName,
     bus,
-    wayOf: (message) => wayOf(state.current().conversation, message),
+    wayOf: (message) => chooseMessageLane(state.current().conversation, message),
     tracing: parts.telemetry?.tracing ?? null,
     now,
     random,
@@ -120,8 +120,8 @@ export async function openInbox(parts: ServeParts) {
 
 export type Inbox = Awaited<ReturnType<typeof openInbox>>;
 
-function admissionOf({ state, access, words, startedAt }: ServeParts) {
-  const pairing = createPairing({ access, messages: words, random, now });
+function admissionOf({ state, access, words, startedAt }: ServeDeps) {
+  const pairing = createPairingCodes({ access, messages: words, random, now });
   return createAdmission({
     access: {
       async person(channel, userId) {
@@ -138,7 +138,7 @@ function admissionOf({ state, access, words, startedAt }: ServeParts) {
 }
 
 function openReached(
-  { db, state, secrets, publicUrl, onTrouble }: ServeParts,
+  { db, state, secrets, publicUrl, onTrouble }: ServeDeps,
   receive: Inbox["receive"],
   sendWaiting: Inbox["sending"]["sendWaiting"],
 ): Promise<OpenedChannels> {

@@ -1,14 +1,14 @@
 import { hostname } from "node:os";
-import type { Joined, JoinOptions } from "../application/inbox/server.ts";
+import type { JoinedFleet, JoinOptions } from "../application/inbox/server.ts";
 import { labelsOf } from "./fleet.ts";
-import type { ListenParts } from "./serve-parts.ts";
+import type { ListenDeps } from "./serve-parts.ts";
 import { openWorking } from "./serve-work.ts";
 
 /** The work of `serve` without its listener, its channels' ears and its schedules. */
 export async function joinFleet(
-  given: ListenParts,
+  given: ListenDeps,
   { labels: own, concurrency: lanes, log }: JoinOptions,
-): Promise<Joined> {
+): Promise<JoinedFleet> {
   const labels = [...new Set([...labelsOf(given.config), ...own])];
   const config = { ...given.config, serve: { ...given.config.serve, max_chats: lanes } };
   const place = { kind: "join", labels, lanes, publicUrl: null, log } as const;

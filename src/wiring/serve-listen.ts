@@ -1,19 +1,19 @@
 import { createWebApp } from "../adapters/web/app.ts";
-import type { ListenOptions, Serving } from "../application/inbox/server.ts";
+import type { ListenOptions, RunningServer } from "../application/inbox/server.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/webhook.ts";
 import { noteAddress } from "../infrastructure/inbox/live-address.ts";
 import { listenHttp } from "../infrastructure/runtime/http-server.ts";
 import { labelsOf } from "./fleet.ts";
-import type { ListenParts, ServeParts } from "./serve-parts.ts";
-import { startRounds } from "./serve-rounds.ts";
+import type { ListenDeps, ServeDeps } from "./serve-parts.ts";
+import { startServeSchedules } from "./serve-rounds.ts";
 import { createWebHost } from "./serve-web.ts";
 import { openWorking } from "./serve-work.ts";
 
 /** Wires receiving, answering, sending and the web together, and listens. */
 export async function listenAndServe(
-  given: ListenParts,
+  given: ListenDeps,
   { host, port, log }: ListenOptions,
-): Promise<Serving> {
+): Promise<RunningServer> {
   const publicUrl = given.config.serve.public_url?.replace(/\/+$/, "") ?? null;
   const labels = labelsOf(given.config);
   const lanes = given.config.serve.max_chats;
@@ -42,7 +42,7 @@ export async function listenAndServe(
   place.port = server.port;
   const startAll = async () => {
     await working.start();
-    return startRounds(parts, inbox);
+    return startServeSchedules(parts, inbox);
   };
   const rounds = await startAll().catch(async (error: unknown) => {
     // Nobody would answer what is taken in here.
@@ -72,7 +72,7 @@ export async function listenAndServe(
 }
 
 /** The MCP endpoint, loaded at its first request. */
-function lateMcp({ state }: ServeParts) {
+function lateMcp({ state }: ServeDeps) {
   const made: { endpoint?: ReturnType<typeof state.openMcp> } = {};
   return {
     async answer() {

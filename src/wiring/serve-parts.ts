@@ -15,7 +15,7 @@ import type { OpenedState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** What `serve` has opened before it listens. */
-export interface ListenParts {
+export interface ListenDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly options: OpenOptions & { readonly demo: boolean };
   readonly db: Kysely<Database>;
@@ -41,7 +41,7 @@ export interface ListenParts {
 }
 
 /** The same once it is known where it listens and who hears of troubles. */
-export interface ServeParts extends ListenParts {
+export interface ServeDeps extends ListenDeps {
   readonly store: MessageStore;
   readonly queue: WorkQueue;
   readonly fleet: FleetStore;

@@ -1,7 +1,7 @@
-import { startCleanUp } from "../application/environments/clean-up-rounds.ts";
-import { cleanUpStale } from "../application/environments/environments-now.ts";
+import { scheduleCleanUp } from "../application/environments/clean-up-rounds.ts";
+import { cleanUpStaleContainers } from "../application/environments/environments-now.ts";
 import { startPruning } from "../application/inbox/prune-rounds.ts";
-import { schedulesOf } from "../application/inbox/schedules.ts";
+import { configuredSchedules } from "../application/inbox/schedules.ts";
 import type { KeptKind } from "../application/ports/retention.ts";
 import type { Config } from "../config/config.ts";
 import { startSchedules } from "../infrastructure/inbox/schedules.ts";
@@ -10,7 +10,7 @@ import { timers } from "../infrastructure/runtime/timers.ts";
 import { createRetentionStore } from "../infrastructure/store/retention-store.ts";
 import { createScheduleStore } from "../infrastructure/store/schedule-store.ts";
 import type { Inbox } from "./serve-inbox.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 import { modelsNow } from "./serve-web.ts";
 
 /** `serve.keep_days` is the older name of one of them. */
@@ -18,16 +18,19 @@ function daysKept({ retention, serve }: Config, kind: KeptKind): number {
   return kind === "messages" ? (retention.messages ?? serve.keep_days) : retention[kind];
 }
 
-export interface Rounds {
+export interface Schedules {
   /** The configuration has changed. */
   renew(): Promise<void>;
   stop(): void;
 }
 
 /** What `serve` does by the clock: schedules, looking after models, pruning, cleaning up containers. */
-export async function startRounds(parts: ServeParts, { receiver, channels }: Inbox): Promise<Rounds> {
+export async function startServeSchedules(
+  parts: ServeDeps,
+  { receiver, channels }: Inbox,
+): Promise<Schedules> {
   const { env, options, db, state, store, access, words, log, onTrouble } = parts;
-  const configured = () => schedulesOf(state.current().config);
+  const configured = () => configuredSchedules(state.current().config);
   for (const { name, chat } of configured()) {
     const [channel = ""] = chat.split(":");
     if (!channels.has(channel)) log(words().scheduleUnknownChannel(name, channel));
@@ -59,10 +62,10 @@ export async function startRounds(parts: ServeParts, { receiver, channels }: Inb
     timers,
     onTrouble,
   });
-  const stopCleanUp = startCleanUp({
+  const stopCleanUp = scheduleCleanUp({
     config: () => state.current().config.command_executor,
     cleanUp: () =>
-      cleanUpStale(async () => (await import("./environments.ts")).openEnvironments(env, options)),
+      cleanUpStaleContainers(async () => (await import("./environments.ts")).openEnvironments(env, options)),
     onTrouble,
   });
   return {

@@ -5,11 +5,11 @@ import { createSetUpSteps } from "../application/setup/set-up-steps.ts";
 import { homeConfigFile } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import { isOwnVariable } from "../config/usual-variables.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 
 /** The steps of `init` for the console, while there is no configuration. */
 export function createFirstSetUp(
-  { env, options, home, onTrouble }: ServeParts,
+  { env, options, home, onTrouble }: ServeDeps,
   reload: () => Promise<string | null>,
 ): WebHost["setUp"] {
   const { demo, ...place } = options;

@@ -13,13 +13,13 @@ import {
 import { messagesFor } from "../domain/texts/messages.ts";
 import { manageMessagesFor } from "../domain/texts/texts.ts";
 import { readTextFile, replaceFile } from "../infrastructure/runtime/replace-file.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 
 const LIST_MS = 1_000;
 
 /** The settings that the console changes; `reload` has the server take them up. */
 export function createSettings(
-  { env, options, home, state }: ServeParts,
+  { env, options, home, state }: ServeDeps,
   reload: () => Promise<string | null>,
 ): SettingsStore {
   const { demo: _, ...place } = options;

@@ -2,7 +2,7 @@ import { isDirectChat } from "../adapters/channels/registry.ts";
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
 import { createEnvironmentReader } from "../application/environments/environments-now.ts";
 import { createFleetControl } from "../application/fleet/control-fleet.ts";
-import { cached, checkHealth } from "../application/inbox/health.ts";
+import { cacheAnswer, checkHealth } from "../application/inbox/health.ts";
 import { healthChecks } from "../application/inbox/health-checks.ts";
 import { createMetrics } from "../application/inbox/metrics.ts";
 import { createOwnChats } from "../application/inbox/own-chats.ts";
@@ -12,9 +12,9 @@ import { createChatWatch } from "../application/inbox/watch-chats.ts";
 import { allTasks } from "../application/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
-import { dayIn } from "../domain/session/day-in.ts";
+import { formatDayIn } from "../domain/session/day-in.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
 import { hashHex } from "../infrastructure/runtime/hash.ts";
 import { watchOwnPieces } from "../infrastructure/runtime/own-pieces.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
@@ -27,14 +27,14 @@ import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import type { ForgeService } from "./serve-forges.ts";
 import type { Inbox } from "./serve-inbox.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 import { createFirstSetUp } from "./serve-set-up.ts";
 import { createSettings } from "./serve-settings.ts";
 
 const HEALTH_MS = 3_000;
 const HEALTH_CACHE_MS = 2_000;
 
-export interface WebParts extends ServeParts {
+export interface WebHostDeps extends ServeDeps {
   readonly inbox: Inbox;
   readonly forges: ForgeService | null;
   readonly place: ReturnType<WebHost["place"]>;
@@ -45,7 +45,7 @@ export interface WebParts extends ServeParts {
 }
 
 /** What the console and the API show of the house. */
-export function createWebHost(parts: WebParts): WebHost {
+export function createWebHost(parts: WebHostDeps): WebHost {
   const { env, options, db, state, store, inbox, startedAt, onTrouble } = parts;
   const { now } = timers;
   const metrics = createMetrics(inbox.bus);
@@ -82,7 +82,7 @@ export function createWebHost(parts: WebParts): WebHost {
       timers,
     }),
     waitForAnswer: createWaitForAnswer({ message: store.message, bus: inbox.bus, timers }),
-    fleet: createFleetControl({ ...parts, self: machineIdOf(parts.home) }),
+    fleet: createFleetControl({ ...parts, self: readMachineId(parts.home) }),
     sources: () => ({
       sessions: createSessionReader(db, parts.workspaceName),
       tasks: allTasks([
@@ -112,7 +112,7 @@ export function createWebHost(parts: WebParts): WebHost {
     workspace: () => state.current().workspace.root,
     locale: () => state.current().locale,
     mask: (text) => state.current().workspace.mask(text),
-    dayOf: (at) => dayIn(state.current().config.session.timezone, at),
+    dayOf: (at) => formatDayIn(state.current().config.session.timezone, at),
     timezone: () => state.current().config.session.timezone,
     place: () => parts.place,
     sha256: (text) => hashHex("sha256", text),
@@ -127,12 +127,12 @@ export function createWebHost(parts: WebParts): WebHost {
 }
 
 /** The models as the configuration has them now. */
-export function modelsNow({ env, home, secrets, state }: ServeParts) {
+export function modelsNow({ env, home, secrets, state }: ServeDeps) {
   const { config, locale, workspace } = state.current();
   return openModels(config, secrets, { locale, home, env, mask: workspace.mask });
 }
 
-function healthOf(parts: WebParts): WebHost["health"] {
+function healthOf(parts: WebHostDeps): WebHost["health"] {
   const findGonePiece = watchOwnPieces();
   const checks = () => {
     const { enabled, docker } = parts.state.current().config.command_executor;
@@ -148,7 +148,7 @@ function healthOf(parts: WebParts): WebHost["health"] {
       channels: parts.inbox.channels.values(),
     });
   };
-  const ask = () => cached(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
+  const ask = () => cacheAnswer(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
   // What an earlier configuration said is no answer.
   const held = { config: parts.state.current().config, ask: ask() };
   return () => {
@@ -159,7 +159,7 @@ function healthOf(parts: WebParts): WebHost["health"] {
 }
 
 /** What `config show` would print now. */
-async function configurationLines({ env, options }: ServeParts): Promise<ConfigLine[]> {
+async function configurationLines({ env, options }: ServeDeps): Promise<ConfigLine[]> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok) return [];
   return describeConfig(loaded).map(({ key, value, source }) => ({

@@ -1,19 +1,19 @@
 import { enterFleet } from "../application/fleet/keep-machine.ts";
-import { createTroubleTeller } from "../application/inbox/tell-troubles.ts";
+import { createTroubleReporter } from "../application/inbox/tell-troubles.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
-import { createTellEnd } from "../application/tasks/tell-end.ts";
+import { createNotifyTaskEnd } from "../application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../domain/texts/texts.ts";
-import { machineIdOf } from "../infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
 import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
 import { timers } from "../infrastructure/runtime/timers.ts";
 import { createMessageStore } from "../infrastructure/store/message-store.ts";
-import { workPlaces } from "../infrastructure/store/message-work.ts";
+import { workspaceQueues } from "../infrastructure/store/message-work.ts";
 import { isStoreAway } from "../infrastructure/store/store-away.ts";
 import { openFleet, openMachine } from "./fleet.ts";
 import { type Inbox, openInbox } from "./serve-inbox.ts";
-import type { ListenParts, ServeParts } from "./serve-parts.ts";
+import type { ListenDeps, ServeDeps } from "./serve-parts.ts";
 
-export interface WorkPlace {
+export interface WorkerRole {
   readonly kind: ProcessKind;
   readonly labels: readonly string[];
   /** Messages at once. */
@@ -28,15 +28,15 @@ const [ANSWER_GRACE_MS, SEND_GRACE_MS] = [20_000, 5_000];
 const TASKS_AT_ONCE = 2;
 
 /** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
-export async function openWorking(given: ListenParts, place: WorkPlace) {
+export async function openWorking(given: ListenDeps, place: WorkerRole) {
   const { publicUrl, log } = place;
-  const tell = createTroubleTeller(log, timers.now);
+  const tell = createTroubleReporter(log, timers.now);
   const onTrouble = (error: unknown, where = "serve") => {
     const { mask } = given.state.current().workspace;
     // An outage is one trouble, wherever it is met.
     if (isStoreAway(error))
       tell("store", mask(`cannot be reached: ${(error as Error).message}`), "store away");
-    else tell(where, mask(textOf(error)));
+    else tell(where, mask(errorText(error)));
   };
   const work = await openWork(given, place, onTrouble);
   const { queue } = work;
@@ -46,7 +46,7 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
     const text = given.words().machineTaken(taken.takenBy, given.home);
     throw Object.assign(new Error(text), { code: "machine" });
   }
-  const parts: ServeParts = { ...given, ...work, startedAt: new Date(), publicUrl, log, onTrouble };
+  const parts: ServeDeps = { ...given, ...work, startedAt: new Date(), publicUrl, log, onTrouble };
   const inbox = await openInbox(parts);
   const forges = await openForges(parts, inbox, work.opened, place);
   const started: { machine?: Awaited<ReturnType<typeof openMachine>> } = {};
@@ -89,8 +89,8 @@ export async function openWorking(given: ListenParts, place: WorkPlace) {
 
 /** The queue of this process, and the inbox and outbox over it. */
 async function openWork(
-  parts: ListenParts,
-  { kind, labels, lanes }: WorkPlace,
+  parts: ListenDeps,
+  { kind, labels, lanes }: WorkerRole,
   onTrouble: (error: unknown) => void,
 ) {
   const { db, databaseUrl, state, workspaceName: workspace, owners, owner } = parts;
@@ -111,15 +111,15 @@ async function openWork(
 
 /** First what an earlier process left half done, then what waits. */
 async function startInbox(
-  { state, queue, workspaceName }: ServeParts,
+  { state, queue, workspaceName }: ServeDeps,
   inbox: Inbox,
-  { kind }: WorkPlace,
+  { kind }: WorkerRole,
 ): Promise<void> {
   const { workspace } = state.current();
   await workspace.repair();
   await workspace.closeDeadJobs();
   await inbox.keeper.start();
-  const places = workPlaces(workspaceName);
+  const places = workspaceQueues(workspaceName);
   for (const [{ look }, place] of [
     [inbox.answering, places.messages],
     [inbox.sending, places.replies],
@@ -134,14 +134,14 @@ async function startInbox(
 
 /** Null where environments are off or no forge has a token. */
 async function openForges(
-  parts: ServeParts,
+  parts: ServeDeps,
   { keeper }: Inbox,
   queue: OpenedQueue,
-  { kind, labels, lanes }: WorkPlace,
+  { kind, labels, lanes }: WorkerRole,
 ) {
   const { env, options, config, db, log, state, store, telemetry } = parts;
   if (!config.command_executor.enabled) return null;
-  const tellEnd = createTellEnd({
+  const tellEnd = createNotifyTaskEnd({
     chat: () => state.current().config.notify.chat,
     post: (reply) => store.post(reply),
     solveWords: () => solveMessagesFor(state.current().locale),
@@ -158,7 +158,7 @@ async function openForges(
     tellEnd,
     labels,
     fleet: parts.fleet,
-    machineId: machineIdOf(parts.home),
+    machineId: readMachineId(parts.home),
     limit: kind === "serve" ? TASKS_AT_ONCE : lanes,
     takesIn: kind === "serve",
     telemetry,
@@ -168,6 +168,6 @@ async function openForges(
   return null;
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

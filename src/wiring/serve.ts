@@ -14,7 +14,7 @@ import { timers } from "../infrastructure/runtime/timers.ts";
 import { createAccessStore } from "../infrastructure/store/access-store.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
-import type { ServeParts } from "./serve-parts.ts";
+import type { ServeDeps } from "./serve-parts.ts";
 import { openServeState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 import { workspaceNameOf } from "./workspace-name.ts";
@@ -43,7 +43,7 @@ export async function openServe(
   }
   const { db } = stored;
   const late: { telemetry: Telemetry | null } = { telemetry: null };
-  const far: ServeParts["far"] = { jobs: null };
+  const far: ServeDeps["far"] = { jobs: null };
   const farJobs: FarJobs = async (asker, jobId) => (await far.jobs?.(asker, jobId)) ?? null;
   const onModelCall = (call: ModelCall) => late.telemetry?.tracer.asked(call);
   const guard = createCommitGuard(

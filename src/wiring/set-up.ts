@@ -1,22 +1,22 @@
 import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { complete, failureOf } from "../application/models/complete.ts";
+import { complete, completionFailure } from "../application/models/complete.ts";
 import type { Models } from "../application/ports/model.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
-import type { OpenedSetUp, SetUp, Tested, Written } from "../application/ports/set-up.ts";
+import type { ModelTestResult, OpenedSetUp, SetUp, WriteConfigResult } from "../application/ports/set-up.ts";
 import type { Config } from "../config/config.ts";
 import { DEFAULTS } from "../config/defaults.ts";
 import { homeConfigFile, resolveHome } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { isOwnVariable } from "../config/usual-variables.ts";
-import type { Choice } from "../domain/setup/choice.ts";
+import type { ModelChoice } from "../domain/setup/choice.ts";
 import { firstConfig } from "../domain/setup/first-config.ts";
-import { type Found, KEY_VARIABLES } from "../domain/setup/found.ts";
+import { KEY_VARIABLES, type SetupFindings } from "../domain/setup/found.ts";
 import { ollamaAddress } from "../domain/setup/ollama-address.ts";
 import { setupMessagesFor } from "../domain/texts/texts.ts";
-import { readFacts } from "../infrastructure/environments/engine/engine-facts.ts";
+import { readEngineFacts } from "../infrastructure/environments/engine/engine-facts.ts";
 import { listModels } from "../infrastructure/models/list-models.ts";
 import { findSources } from "../infrastructure/setup/sources.ts";
 import { findProgram } from "../infrastructure/work/overlay/staging.ts";
@@ -42,7 +42,7 @@ export async function openSetUp(
   const own = before.ok && isOwnVariable(before.sources["ollama.base_url"]);
   const found = await survey(env, config, own ? null : ollamaAddress(env.OLLAMA_HOST));
   const locale = resolveLocale({ env, config });
-  const textOf = (choice: Choice) => firstConfig(found, choice, setupMessagesFor(locale).file);
+  const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   const setUp: SetUp = {
     exists: () => isThere(file),
     test: async (choice, signal) => {
@@ -58,13 +58,13 @@ export async function openSetUp(
   return { ok: true, locale, file, found, ...setUp };
 }
 
-async function survey(env: Env, config: Config, told: string | null): Promise<Found> {
+async function survey(env: Env, config: Config, told: string | null): Promise<SetupFindings> {
   const engine = openEngine(config.command_executor.docker, env);
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const [{ baseUrl, models }, sources, facts] = await Promise.all([
     findOllama(told === null ? [config.ollama.base_url, DEFAULTS.ollama.base_url] : [told], signal),
     findSources(env, config.providers, signal),
-    "ok" in engine ? null : readFacts(engine, signal),
+    "ok" in engine ? null : readEngineFacts(engine, signal),
   ]);
   const path = env.PATH ?? "";
   return {
@@ -110,7 +110,7 @@ async function ask(
   models: Models,
   role: "chat" | Config["roles"]["default_coder"],
   signal: AbortSignal,
-): Promise<Tested> {
+): Promise<ModelTestResult> {
   const model = models.forRole(role);
   if (!("generate" in model)) return { ok: false, why: model.message };
   const began = performance.now();
@@ -120,7 +120,7 @@ async function ask(
     const answer = completion.answer.text.replace(/\s+/g, " ").trim().slice(0, 60);
     return { ok: true, answer, ms: Math.round(performance.now() - began) };
   }
-  return { ok: false, why: failureOf(completion).message };
+  return { ok: false, why: completionFailure(completion).message };
 }
 
 function isThere(file: string): boolean {
@@ -128,7 +128,7 @@ function isThere(file: string): boolean {
 }
 
 /** A file that could not be written whole is none. */
-function writeNew(file: string, text: string, replace: boolean): Written {
+function writeNew(file: string, text: string, replace: boolean): WriteConfigResult {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const kept = replace && isThere(file) ? `${file}.old` : null;
   if (kept !== null) renameSync(file, kept);

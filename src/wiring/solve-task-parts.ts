@@ -6,7 +6,7 @@ import type { Forge } from "../application/ports/forge.ts";
 import type { ModelTool } from "../application/ports/model.ts";
 import type { SolveStore } from "../application/ports/solve-store.ts";
 import { createContainerEnvironments } from "../application/tasks/container-environments.ts";
-import type { SolveParts } from "../application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../application/tasks/solve-parts.ts";
 import type { Config } from "../config/config.ts";
 import { readProjectSettings } from "../config/project-settings.ts";
 import { solveMessagesFor } from "../domain/texts/texts.ts";
@@ -21,7 +21,14 @@ import type { OpenedFolder } from "./workspace.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What of the host's environment git needs to reach a forge. */
-const PASSED = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
+const PASSED_VARIABLES = [
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "GIT_SSL_CAINFO",
+];
 const NEWS_MS = 10_000;
 const PROGRESS_MS = 5000;
 const ORDERS_MS = 1000;
@@ -38,7 +45,7 @@ export interface TaskWiring {
 }
 
 /** What one task of a forge is carried out with. */
-export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: string): Promise<SolveParts> {
+export async function createSolveDeps(wiring: TaskWiring, forge: Forge, taskId: string): Promise<SolveDeps> {
   const { env, opened, meter, store, owners } = wiring;
   const { workspace, loaded, parts, messages } = opened;
   const { config, home } = loaded;
@@ -51,13 +58,13 @@ export async function solvePartsOf(wiring: TaskWiring, forge: Forge, taskId: str
       owner,
       folder: publishFolder(home),
       path: env.PATH ?? "",
-      passed: passedOf(env),
+      passed: passedVariables(env),
       timeoutMs: GIT_MS,
     }),
     store,
     model: () => metered.models.forRole(config.roles.default_coder),
     messages: solveMessagesFor(messages.locale),
-    config: settingsOf(config),
+    config: solveSettings(config),
     log: parts.logger,
     mask: workspace.mask,
     secrets: () => loaded.secrets.values(),
@@ -104,8 +111,8 @@ async function taskEnvironments({ env, opened, environments }: TaskWiring) {
   });
 }
 
-function passedOf(env: Environment): Record<string, string> {
-  const names = PASSED.flatMap((name) => [name, name.toLowerCase()]);
+function passedVariables(env: Environment): Record<string, string> {
+  const names = PASSED_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = env[name];
@@ -114,7 +121,7 @@ function passedOf(env: Environment): Record<string, string> {
   );
 }
 
-function settingsOf({ tasks, checks, command_executor: executor }: Config): SolveParts["config"] {
+function solveSettings({ tasks, checks, command_executor: executor }: Config): SolveDeps["config"] {
   return {
     maxSteps: tasks.max_steps,
     patienceMs: tasks.patience * 1000,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { OpenSolve } from "../application/tasks/open-solve.ts";
-import { takeIn } from "../application/tasks/take-in.ts";
+import { takeInTask } from "../application/tasks/take-in.ts";
 import { itemUrl, parseItemUrl } from "../domain/forges/item-url.ts";
 import { WORKER_KIND_NAMES } from "../domain/tasks/worker-kind-names.ts";
 import { isWorkerKind } from "../infrastructure/tasks/workers/solve-worker.ts";
@@ -34,7 +34,7 @@ export async function openSolve(
       // Before anything is said on the issue.
       const trouble = await engineTrouble(signal);
       if (trouble !== null) return { status: "refused", exitCode: 3, message: trouble };
-      const { task, began } = await takeIn(
+      const { task, began } = await takeInTask(
         { store, now: () => new Date(), uuid: randomUUID },
         { item, askedBy: "hand", trigger: "hand", worker: kind, candidates, fresh },
       );

@@ -10,7 +10,7 @@ import type { Logger } from "../application/ports/logger.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts";
 import type { SolveOptions } from "../application/tasks/carry-out.ts";
-import type { SolveParts } from "../application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../application/tasks/solve-parts.ts";
 import { solveTask } from "../application/tasks/solve-task.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
@@ -22,7 +22,7 @@ import { createSolveStore } from "../infrastructure/store/solve-store.ts";
 import { createOwnerNames, type OwnerNames } from "../infrastructure/work/process/owner-name.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
-import { publishFolder, solvePartsOf } from "./solve-task-parts.ts";
+import { createSolveDeps, publishFolder } from "./solve-task-parts.ts";
 import { openStoreOnce } from "./store-once.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -39,7 +39,7 @@ export interface Solver extends Opened {
   /** Why no container can be made now, for a person; null when one can. */
   engineTrouble(signal: AbortSignal): Promise<string | null>;
   /** What one task is carried out with. */
-  parts(forge: Forge, taskId: string): Promise<SolveParts>;
+  parts(forge: Forge, taskId: string): Promise<SolveDeps>;
   /** Null when another process works on it. */
   run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
   close(): Promise<void>;
@@ -89,7 +89,7 @@ export async function openSolver(
   const store = await createSolveStore({ db, now, ...kept.queue });
   sweepPublishFolders(publishFolder(loaded.home), { isGone: owners.isGone, now });
   const partsFor = (forge: Forge, taskId: string) =>
-    solvePartsOf({ env, opened, environments, meter, store, keeper: kept.keeper, owners }, forge, taskId);
+    createSolveDeps({ env, opened, environments, meter, store, keeper: kept.keeper, owners }, forge, taskId);
   return {
     ok: true,
     solver: {

@@ -6,7 +6,7 @@ import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/texts.ts";
-import { placeOfWorkspace, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
+import { parseWorkspaceName, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { readBackup, writeBackup } from "../infrastructure/store/backup.ts";
 import { fillStore } from "../infrastructure/store/fill-store.ts";
 import { forgetPerson } from "../infrastructure/store/forget-person.ts";
@@ -48,7 +48,7 @@ export async function openStoreData(
     async copyTo(databaseUrl) {
       const target = (await import("../infrastructure/store/postgres.ts")).openPostgres(databaseUrl);
       const nameOf = (name: string) =>
-        workspaceName({ home, databaseUrl, root: placeOfWorkspace(name).root });
+        workspaceName({ home, databaseUrl, root: parseWorkspaceName(name).root });
       try {
         await migrate(target, now);
         return await withSnapshot(db, (frozen) =>

@@ -8,20 +8,20 @@ import { executePatch } from "../application/work/execute-patch.ts";
 import { diffText } from "../application/work/report/diff-text.ts";
 import { wordNote } from "../application/work/report/word-note.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { imagesOf } from "../domain/environments/environment-setting.ts";
+import { environmentImages } from "../domain/environments/environment-setting.ts";
 import { taskMessagesFor } from "../domain/texts/texts.ts";
-import { createImages } from "../infrastructure/environments/engine/images.ts";
+import { createDockerImages } from "../infrastructure/environments/engine/images.ts";
 import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
 import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
 import {
   createWorkerExecutor,
-  type WorkerExecutorParts,
+  type WorkerExecutorDeps,
 } from "../infrastructure/tasks/workers/worker-executor.ts";
 import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
 import { createTransactions, type Sandbox } from "../infrastructure/work/transaction/transactions.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
-import { prepareConfig, recipeParts } from "./environment-preparation.ts";
+import { prepareConfig, recipeDeps } from "./environment-preparation.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -60,7 +60,7 @@ export function openTaskExecutor(
     credentials,
     keyLimits: { requests: config.tasks.key_requests, bytes: config.tasks.key_traffic },
     ...docker,
-    execute: (job, stage) => executePatch(staged(opened, stage, mask), job),
+    execute: (job, stage) => executePatch(withStage(opened, stage, mask), job),
     messages: taskMessagesFor(resolveLocale({ env, config })),
     wordNote: (note) => wordNote(opened.messages, note),
     diffOf: (jobId) => diffText(workspace.archive.differences(jobId)),
@@ -71,15 +71,15 @@ export function openTaskExecutor(
   return { executor, close: () => docker.sandbox.close() };
 }
 
-type Docker = Pick<WorkerExecutorParts, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
+type DockerDeps = Pick<WorkerExecutorDeps, "sandbox" | "limits" | "network" | "engineHost" | "ensureImage">;
 
-type Wanted = { readonly image: string } | { readonly environment: string; readonly worker: string };
+type WantedImage = { readonly image: string } | { readonly environment: string; readonly worker: string };
 
 function openDocker(
   env: Environment,
   { workspace, config: all, loaded }: OpenedFolder,
-  wanted: Wanted,
-): Docker {
+  wanted: WantedImage,
+): DockerDeps {
   const { command_executor: config } = all;
   const { limits, network } = prepareConfig(all);
   const engine = openEngine(config.docker, env);
@@ -90,7 +90,7 @@ function openDocker(
     warn: () => {},
   });
   const sandbox = "ok" in opened ? unreachable(opened) : opened;
-  const parts = recipeParts({ env, config: all, workspace: workspace.root });
+  const parts = recipeDeps({ env, config: all, workspace: workspace.root });
   return {
     sandbox,
     limits,
@@ -100,12 +100,12 @@ function openDocker(
       if ("ok" in engine) return { ok: false, detail: engine.detail };
       const texts = taskMessagesFor(resolveLocale({ env, config: all }));
       const ensured = await ensureImage(
-        { ...parts, images: createImages(engine) },
+        { ...parts, images: createDockerImages(engine) },
         {
           ...("image" in wanted
             ? wanted
             : {
-                image: imagesOf(config.environments)[wanted.environment] ?? config.docker.base_image,
+                image: environmentImages(config.environments)[wanted.environment] ?? config.docker.base_image,
                 worker: wanted.worker,
               }),
           signal,
@@ -124,7 +124,7 @@ function unreachable(failure: SandboxFailure): SandboxManager {
 }
 
 /** The workspace's parts with jobs staged where the container works. */
-function staged(
+function withStage(
   { workspace, config, loaded, parts }: OpenedFolder,
   stage: Sandbox,
   mask: (text: string) => string,

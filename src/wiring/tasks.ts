@@ -44,12 +44,12 @@ export async function openTasks(
     tasks: {
       texts,
       sourceOf: (id) => (/^[\w.-]+$/.test(id) ? filesOf(id).readSource() : null),
-      run: (request) => run(env, opened, request, findKind(request.file.runner.worker.kind)),
+      run: (request) => runTaskFile(env, opened, request, findKind(request.file.runner.worker.kind)),
     },
   };
 }
 
-async function run(
+async function runTaskFile(
   env: Environment,
   opened: OpenedFolder,
   request: TaskRequest,
@@ -86,7 +86,7 @@ async function run(
     const meta = "code" in account ? null : account;
     const start =
       request.resume === undefined
-        ? factsOf(workspace.root, request, {
+        ? toTaskFacts(workspace.root, request, {
             id,
             meta: meta?.model ?? null,
             image: `${kind.image} + ${environment}`,
@@ -166,7 +166,7 @@ export function environmentOf(
 
 const LISTED = 5000;
 
-function factsOf(
+function toTaskFacts(
   workspace: string,
   { file }: TaskRequest,
   { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },

@@ -13,7 +13,7 @@ export interface Telemetry {
   readonly tracer: MessageTracer;
 }
 
-export interface TelemetryParts {
+export interface TelemetryDeps {
   readonly config: Pick<Config, "telemetry" | "log">;
   readonly secrets: Secrets;
   readonly home: string;
@@ -21,7 +21,7 @@ export interface TelemetryParts {
 }
 
 /** Loaded only where a collector is configured. Its troubles are lines in the log: nobody who waits for a reply is told. */
-export function openTelemetry({ config, secrets, home, mask }: TelemetryParts, endpoint: string): Telemetry {
+export function openTelemetry({ config, secrets, home, mask }: TelemetryDeps, endpoint: string): Telemetry {
   const { level, file } = config.log;
   const log = createLineLogger({ home, file, level, mask });
   const tracing = createOtlpTracing({

@@ -13,7 +13,7 @@ import { contextOf } from "./toolkit.ts";
 /** Characters of a tool's result that a model is given; local windows are small. */
 const RESULT_CHARS = 12_000;
 
-interface ToolboxParts {
+interface ToolboxDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly opened: Opened;
   readonly options: OpenOptions;
@@ -23,7 +23,7 @@ interface ToolboxParts {
 }
 
 /** PicoClaw's own tools and those of the configured MCP servers, for one message. */
-export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest): Promise<Toolbox> {
+export async function openToolbox(parts: ToolboxDeps, request: ToolboxRequest): Promise<Toolbox> {
   const { opened, env, options, loaded } = parts;
   const { workspace } = opened;
   const { groupId, sessionKey, readOnly } = request;
@@ -91,7 +91,7 @@ export async function openToolbox(parts: ToolboxParts, request: ToolboxRequest):
 const PAGE_CHARS = 10_000;
 const PAGE_BYTES = 4 * 1024 ** 2;
 
-async function openWebTools({ opened, loaded, version }: ToolboxParts): Promise<WebTools | null> {
+async function openWebTools({ opened, loaded, version }: ToolboxDeps): Promise<WebTools | null> {
   const { fetch, allowed, denied, search_url: searchUrl, timeout } = loaded.config.research;
   if (!fetch) return null;
   const [{ createWeb }, { createNetworkPolicy }, { createWebTools }] = await Promise.all([

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
-import { createToolContext, type ToolContext, type ToolContextParts } from "../tools/context.ts";
+import { createToolContext, type ToolContext, type ToolContextDeps } from "../tools/context.ts";
 import type { ToolPolicy, Verdict } from "../tools/policy.ts";
 import { createProgramRunner } from "../tools/program-runner.ts";
 import { openScratch } from "../tools/scratch.ts";
@@ -12,7 +12,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a caller may choose; the rest comes from the configuration. */
 export type ToolContextChoices = Partial<
-  Pick<ToolContextParts, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
+  Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;
 
 export type OpenedContext = Opening<{ readonly context: ToolContext }>;

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceParts } from "../application/work/workspace-parts.ts";
+import type { WorkspaceDeps } from "../application/work/workspace-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
@@ -22,7 +22,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What stands behind an opened workspace, for those who build on it. */
 export interface WorkspaceDetails {
   readonly loaded: LoadedConfig;
-  readonly parts: WorkspaceParts;
+  readonly parts: WorkspaceDeps;
 }
 
 export type OpenedFolder = Opened & WorkspaceDetails;
@@ -31,7 +31,7 @@ export type OpenedFolder = Opened & WorkspaceDetails;
 export async function openWorkspace(
   env: Environment,
   options: OpenOptions,
-  { mayCommit }: Pick<WorkspaceParts, "mayCommit"> = {},
+  { mayCommit }: Pick<WorkspaceDeps, "mayCommit"> = {},
 ): Promise<Opening<WorkspaceDetails>> {
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { parseByteSize } from "../../src/config/byte-size.ts";
-import { coerce } from "../../src/config/coerce.ts";
+import { coerceText } from "../../src/config/coerce.ts";
 import { resolveHome } from "../../src/config/home.ts";
 import { resolveLocale } from "../../src/config/locale.ts";
-import { editDistance, nearest } from "../../src/config/nearest.ts";
+import { editDistance, nearestName } from "../../src/config/nearest.ts";
 
 describe("language", () => {
   const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [
@@ -45,17 +45,17 @@ test("sizes", () => {
 test("the nearest name", () => {
   expect(editDistance("kitten", "sitting")).toBe(3);
   expect(editDistance("auto_comimt", "auto_commit")).toBe(1);
-  expect(nearest("tiemout", ["timeout", "time", "port"])).toBe("timeout");
-  expect(nearest("banana", ["timeout", "port"])).toBeUndefined();
+  expect(nearestName("tiemout", ["timeout", "time", "port"])).toBe("timeout");
+  expect(nearestName("banana", ["timeout", "port"])).toBeUndefined();
 });
 
 test("text becomes what the key takes, or nothing", () => {
-  expect(coerce("On", { type: "boolean" })).toBe(true);
-  expect(coerce("2", { type: "boolean" })).toBeUndefined();
-  expect(coerce("1.5", { type: "integer" })).toBeUndefined();
-  expect(coerce("[1", { type: "array" })).toBeUndefined();
-  expect(coerce('{"a":1}', { type: "object" })).toEqual({ a: 1 });
-  expect(coerce("[]", { type: "object" })).toBeUndefined();
+  expect(coerceText("On", { type: "boolean" })).toBe(true);
+  expect(coerceText("2", { type: "boolean" })).toBeUndefined();
+  expect(coerceText("1.5", { type: "integer" })).toBeUndefined();
+  expect(coerceText("[1", { type: "array" })).toBeUndefined();
+  expect(coerceText('{"a":1}', { type: "object" })).toEqual({ a: 1 });
+  expect(coerceText("[]", { type: "object" })).toBeUndefined();
 });
 
 test("PicoClaw's home", () => {

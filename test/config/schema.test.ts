@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { configurationReference } from "../../scripts/gen-config-docs.ts";
-import { accept } from "../../src/config/accept.ts";
+import { acceptTree } from "../../src/config/accept.ts";
 import { DEFAULTS } from "../../src/config/defaults.ts";
 import { jsonSchema, knownKeys, nodeAt, type SchemaNode } from "../../src/config/keys.ts";
 import { HARMLESS } from "../../src/config/power.ts";
@@ -13,7 +13,7 @@ import { type Tree, withValue } from "../../src/config/tree.ts";
 
 test("the defaults are what the schema says (else: bun scripts/gen-config-docs.ts)", () => {
   expect(configSchema.parse({})).toStrictEqual(DEFAULTS);
-  expect(accept(jsonSchema(), {})).toStrictEqual({ ok: true, value: DEFAULTS });
+  expect(acceptTree(jsonSchema(), {})).toStrictEqual({ ok: true, value: DEFAULTS });
 });
 
 test("the generated schema is current (else: bun scripts/gen-config-docs.ts)", () => {
@@ -138,7 +138,7 @@ describe("for any tree", () => {
       fc.property(fc.array(fc.tuple(pathArb, valueArb), { minLength: 1, maxLength: 3 }), (settings) => {
         const tree = settings.reduce((under: Tree, [path, value]) => withValue(under, path, value), {});
         const zod = configSchema.safeParse(tree);
-        const walk = accept(jsonSchema(), tree);
+        const walk = acceptTree(jsonSchema(), tree);
         expect({ tree, ok: walk.ok }).toEqual({ tree, ok: zod.success });
         if (zod.success && walk.ok) expect(walk.value).toEqual(zod.data);
       }),

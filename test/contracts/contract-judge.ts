@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import type { Difference, Verdict } from "../../src/application/ports/transaction.ts";
+import type { Difference, DifferenceVerdict } from "../../src/application/ports/transaction.ts";
 import { type ContractPart, changeAll } from "./contract-job.ts";
 import { type Change, type TransactionBench, text } from "./transaction-bench.ts";
 
-const NOTHING: Verdict = { drop: [], rewrite: new Map() };
+const NOTHING: DifferenceVerdict = { drop: [], rewrite: new Map() };
 
 /** What a judge sees when a job is sealed, and that only what it passes is committed. */
 export const describeJudge: ContractPart = (kind, current) => {
@@ -13,7 +13,10 @@ export const describeJudge: ContractPart = (kind, current) => {
     bench = current();
   });
 
-  async function sealed(change: Change, judge: (difference: Difference) => Verdict): Promise<string> {
+  async function sealed(
+    change: Change,
+    judge: (difference: Difference) => DifferenceVerdict,
+  ): Promise<string> {
     const { jobId, transaction } = await bench.begin();
     await change(transaction.view, transaction);
     await transaction.layers?.rest();
@@ -30,7 +33,7 @@ export const describeJudge: ContractPart = (kind, current) => {
   };
   const drop =
     (...paths: string[]) =>
-    (): Verdict => ({ ...NOTHING, drop: paths });
+    (): DifferenceVerdict => ({ ...NOTHING, drop: paths });
 
   describe(`the judge of a ${kind} job`, () => {
     test("sees both sides of every path", async () => {

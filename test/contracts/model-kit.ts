@@ -6,13 +6,13 @@ import type {
   ModelRequest,
 } from "../../src/application/ports/model.ts";
 import { modelMessagesFor } from "../../src/domain/texts/texts.ts";
-import type { Fetch, Limits, ModelParts } from "../../src/infrastructure/models/settings.ts";
+import type { Fetch, ModelDeps, ModelLimits } from "../../src/infrastructure/models/settings.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";
 
 /** A model under test and what it is told to answer. */
 export interface ModelBench {
-  open(limits?: Partial<Limits>, parts?: Partial<ModelParts>): Model;
+  open(limits?: Partial<ModelLimits>, parts?: Partial<ModelDeps>): Model;
   say(...replies: ScriptedReply[]): void;
   /** How often it was asked. */
   asked(): number;
@@ -22,9 +22,9 @@ export interface ModelBench {
   readonly server?: ModelServer;
 }
 
-const LIMITS: Limits = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, retries: 3 };
+const LIMITS: ModelLimits = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, retries: 3 };
 
-export function testParts(waits: number[], limits: Partial<Limits> = {}): ModelParts {
+export function testParts(waits: number[], limits: Partial<ModelLimits> = {}): ModelDeps {
   return {
     fetch: fetch as unknown as Fetch,
     connects: async () => true,

@@ -4,7 +4,7 @@ import { createGeminiWire } from "../../src/infrastructure/models/gemini.ts";
 import { createOllamaWire } from "../../src/infrastructure/models/ollama.ts";
 import { createOpenAiChatWire } from "../../src/infrastructure/models/openai-chat.ts";
 import { createOpenAiResponsesWire } from "../../src/infrastructure/models/openai-responses.ts";
-import type { ModelParts, ModelSettings } from "../../src/infrastructure/models/settings.ts";
+import type { ModelDeps, ModelSettings } from "../../src/infrastructure/models/settings.ts";
 import type { Wire } from "../../src/infrastructure/models/wire.ts";
 import { createWireModel } from "../../src/infrastructure/models/wire-model.ts";
 import type { Protocol } from "../fakes/model-server/protocols.ts";
@@ -37,7 +37,7 @@ export const WIRES: readonly WireKind[] = [
 export function openStubModel(
   { type, protocol, wire }: WireKind,
   server: ModelServer,
-  parts: ModelParts = testParts([]),
+  parts: ModelDeps = testParts([]),
 ): Model {
   const settings: ModelSettings = {
     type,

@@ -22,7 +22,7 @@ import { locateStorage, type Storage } from "../../src/infrastructure/work/trans
 import {
   createTransactions,
   type Sandbox,
-  type TransactionParts,
+  type TransactionDeps,
 } from "../../src/infrastructure/work/transaction/transactions.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
@@ -54,7 +54,7 @@ export interface TransactionBench {
 export type Change = (view: View, transaction: Transaction) => void | Promise<void>;
 
 export interface BenchOptions {
-  readonly parts?: Partial<TransactionParts>;
+  readonly parts?: Partial<TransactionDeps>;
   readonly home?: string;
   /** Where the workspace lies below the bench's folder. */
   readonly workspaceAt?: string;
@@ -109,7 +109,7 @@ export function createBench(kind: StagingKind, options: BenchOptions = {}): Tran
 export function openTransactions(
   storage: Storage,
   home: string,
-  parts: Partial<TransactionParts> = {},
+  parts: Partial<TransactionDeps> = {},
 ): Transactions {
   return createTransactions({
     storage,

@@ -7,7 +7,7 @@ import type { NewWork, Work } from "../../src/application/ports/work-queue.ts";
 import { installQueue, openWorkQueue } from "../../src/infrastructure/inbox/queue/open-work-queue.ts";
 import { createPgBossEngine } from "../../src/infrastructure/inbox/queue/pg-boss-engine.ts";
 import { createSqliteEngine } from "../../src/infrastructure/inbox/queue/sqlite-engine.ts";
-import type { Within, WorkEngine } from "../../src/infrastructure/inbox/queue/work-engine.ts";
+import type { StoreTransaction, WorkEngine } from "../../src/infrastructure/inbox/queue/work-engine.ts";
 import { createWorkIds } from "../../src/infrastructure/inbox/queue/work-ids.ts";
 import { createWorkQueue } from "../../src/infrastructure/inbox/queue/work-queue.ts";
 import { timers } from "../../src/infrastructure/runtime/timers.ts";
@@ -33,7 +33,7 @@ function kitOver(db: Kysely<Database>, newEngine: () => Promise<WorkEngine>): Qu
       await sql`update work_claims set claimed_at = claimed_at - ${ms} where owner = ${owner}`.execute(db);
     },
     mark: (text) => async (within) =>
-      void (await sql`insert into marks (text) values (${text})`.execute(within as Within)),
+      void (await sql`insert into marks (text) values (${text})`.execute(within as StoreTransaction)),
     marks: async () =>
       (await sql<{ text: string }>`select text from marks`.execute(db)).rows.map(({ text }) => text),
   };
@@ -146,7 +146,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     await queue.add(Array.from({ length: 2_000 }, (_, n) => work(n)));
     await sql`analyze picoclaw_queue.job_common`.execute(db);
     /** What the server has not summed up yet is counted as well. */
-    const counted = async (within: Within) => {
+    const counted = async (within: StoreTransaction) => {
       const { rows } = await sql<{ read: string }>`select seq_tup_read + idx_tup_fetch as read
         from pg_stat_xact_user_tables where relname = 'job_common'`.execute(within);
       return Number(rows[0]?.read);

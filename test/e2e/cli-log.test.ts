@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { walk } from "../../src/infrastructure/work/folder/walk.ts";
+import { walkFolder } from "../../src/infrastructure/work/folder/walk.ts";
 import { type Cli, create, createCli, shell } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -84,7 +84,7 @@ describe("the log", () => {
       [],
       { env },
     );
-    const written = [...walk(cli.home)]
+    const written = [...walkFolder(cli.home)]
       // What undo and diffs keep are the user's own files.
       .filter(({ path, stats }) => stats.isFile() && !/\/slots\/|\/after\.bin$/.test(path))
       .map(({ path }) => readFileSync(join(cli.home, path), "latin1"))

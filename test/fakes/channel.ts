@@ -1,10 +1,15 @@
-import type { Channel, Delivered, Delivery, InboundMessage } from "../../src/application/ports/channel.ts";
+import type {
+  Channel,
+  Delivery,
+  DeliveryResult,
+  InboundMessage,
+} from "../../src/application/ports/channel.ts";
 
 /** A service that tells doubles by their key, and can be told to fail. */
 export function createFakeChannel(name = "test") {
   const shown: { readonly chatId: string; readonly text: string; readonly key: string }[] = [];
   const calls: Delivery[] = [];
-  const faults: (Delivered | "silent-success")[] = [];
+  const faults: (DeliveryResult | "silent-success")[] = [];
   const channel: Channel = {
     name,
     async deliver(delivery) {

@@ -8,7 +8,7 @@ import {
   diffCommand,
   treeScript,
 } from "../../src/application/tasks/change-script.ts";
-import { switchedTo } from "../../src/application/tasks/switched-to.ts";
+import { withSwitchedTree } from "../../src/application/tasks/switched-to.ts";
 import { NO_USAGE } from "../../src/domain/tasks/events.ts";
 import { git } from "./forges/seed-repository.ts";
 
@@ -143,7 +143,7 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       return { patch: spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder }).stdout, tree };
     },
     asCloned: (act, signal) =>
-      switchedTo(
+      withSwitchedTree(
         { run: (script, until) => run(["sh", "-c", script], folder, until), index, tree: start },
         act,
         signal,

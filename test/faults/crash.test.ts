@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Repaired } from "../../src/application/ports/transaction.ts";
+import type { RepairedJob } from "../../src/application/ports/transaction.ts";
 import { jobFolder } from "../../src/infrastructure/work/transaction/job-folder.ts";
 import { readRepairMarks } from "../../src/infrastructure/work/transaction/repair-marks.ts";
 import {
@@ -37,7 +37,7 @@ describe("a process that is killed", () => {
           await prepare(action);
           const before = bench.tree();
           expect((await run(action, index + 1)).killed).toBe(true);
-          const repaired = (await run("repair")).outcome as Repaired | null;
+          const repaired = (await run("repair")).outcome as RepairedJob | null;
           if (point === "checked")
             expect({ point, repaired, tree: bench.tree() }).toEqual({ point, repaired: null, tree: before });
           else expect({ point, tree: withoutTimes(bench.tree()) }).toEqual({ point, tree: after });
@@ -83,7 +83,7 @@ describe("a process that is killed", () => {
         await prepare("commit");
         const before = bench.tree();
         expect((await run("commit-with-a-late-save", point)).killed).toBe(true);
-        const repaired = (await run("repair")).outcome as Repaired;
+        const repaired = (await run("repair")).outcome as RepairedJob;
         expect({ point, outcome: repaired.outcome }).toEqual({ point, outcome: "taken-back" });
         expect(bench.read("edited.txt")).toBe("saved in the last instant\n");
         writeFileSync(bench.at("edited.txt"), "one\n");
@@ -107,7 +107,7 @@ describe.each(["exchange 0", "in 0"])("a path that somebody edited after the cra
   });
 
   test("stays as it is, and the rest is finished around it", async () => {
-    const repaired = (await run("repair")).outcome as Repaired;
+    const repaired = (await run("repair")).outcome as RepairedJob;
     expect([repaired.outcome, repaired.conflicts, repaired.left.length]).toEqual(["finished", [], 1]);
     expect(edited).toContain(repaired.left[0] as string);
     expect(intentStands()).toBe(false);
@@ -118,7 +118,7 @@ describe.each(["exchange 0", "in 0"])("a path that somebody edited after the cra
   });
 
   test("is no part of the job where the commit had not reached it, and a conflict of its undo where it had", async () => {
-    const { left } = (await run("repair")).outcome as Repaired;
+    const { left } = (await run("repair")).outcome as RepairedJob;
     const reached = edited.filter((path) => !left.includes(path));
     const refused = await bench.transactions.undo(jobId, { force: false });
     expect(refused).toEqual({

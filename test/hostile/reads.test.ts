@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { secretsIn } from "../../src/infrastructure/work/overlay/home-secrets.ts";
+import { findHomeSecrets } from "../../src/infrastructure/work/overlay/home-secrets.ts";
 import { userHomes } from "../../src/infrastructure/work/overlay/user-homes.ts";
 import { create } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -78,7 +78,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("a job's comma
     expect(userHomes(target.outside, 8, accounts)).toEqual([target.outside, target.user]);
     expect(userHomes(target.user, 8, accounts)).toEqual([target.user]);
     expect(userHomes("/", 9, accounts)).toEqual([]);
-    expect(secretsIn(target.user)).toContain(join(target.user, ".ssh"));
+    expect(findHomeSecrets(target.user)).toContain(join(target.user, ".ssh"));
   });
 
   test("PicoClaw's home, and what other jobs have staged", () => {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { takeIn } from "../../src/application/tasks/take-in.ts";
+import { takeInTask } from "../../src/application/tasks/take-in.ts";
 import { timers } from "../../src/infrastructure/runtime/timers.ts";
 import { openTasks } from "../application/tasks/solve-store-kit.ts";
 import { requirePart } from "../require.ts";
@@ -51,7 +51,7 @@ describe.if(nightly && hasNamespaces() && requirePart("postgres"))("a task in ha
     const { store, queue } = await openTasks(db, { databaseUrl: url });
     kit.closing.push(() => queue.close().catch(() => {}));
     for (let number = 1; number <= count; number += 1)
-      await takeIn(
+      await takeInTask(
         { store, now: timers.now, uuid: () => crypto.randomUUID() },
         {
           item: { forge: "github", site: SITE, repository: "a/b", kind: "issue", number },

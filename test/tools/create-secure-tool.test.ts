@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { createSecureTool } from "../../src/tools/create-secure-tool.ts";
-import { verdictOf } from "../../src/tools/policy.ts";
+import { policyVerdict } from "../../src/tools/policy.ts";
 import { codeOf, createToolBench, dataOf, jobOf, type ToolBench } from "./tool-kit.ts";
 
 let bench: ToolBench;
@@ -23,7 +23,7 @@ describe("policy", () => {
       "deny",
     ],
   ] as const)("%s", (_name, policy, expected) => {
-    expect(verdictOf(policy, names)).toBe(expected);
+    expect(policyVerdict(policy, names)).toBe(expected);
   });
 
   test("what the policy denies is not offered", async () => {

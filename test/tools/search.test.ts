@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import fc from "fast-check";
 import { globSource } from "../../src/domain/policy/ignore-rules.ts";
-import { ignoredIn } from "../../src/tools/read/ignored.ts";
+import { readIgnoredPaths } from "../../src/tools/read/ignored.ts";
 import { toRipgrepPattern } from "../../src/tools/read/search/ripgrep-pattern.ts";
 import type { AgentToolkit } from "../../src/tools/toolkit.ts";
 import { cases, requirePart } from "../require.ts";
@@ -288,7 +288,7 @@ describe("what is ignored", () => {
             .split("\0")
             .filter(Boolean);
           const all = bench.git("ls-files", "-z", "--others").split("\0").filter(Boolean);
-          const ignored = ignoredIn(files, { includeIgnored: false });
+          const ignored = readIgnoredPaths(files, { includeIgnored: false });
           expect(all.filter((each) => !ignored.has(each, false)).sort()).toEqual(listed.sort());
         },
       ),

@@ -2,17 +2,17 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCleanUp } from "../../src/application/environments/clean-up-rounds.ts";
-import { cleanUpStale } from "../../src/application/environments/environments-now.ts";
+import { scheduleCleanUp } from "../../src/application/environments/clean-up-rounds.ts";
+import { cleanUpStaleContainers } from "../../src/application/environments/environments-now.ts";
 import { DEFAULTS } from "../../src/config/defaults.ts";
 import { openEnvironments } from "../../src/wiring/environments.ts";
 
 test("an engine that is not there is told in a line, not with a stack", async () => {
   const home = mkdtempSync(join(tmpdir(), "picoclaw-clean-up-"));
   const { promise, resolve } = Promise.withResolvers<unknown>();
-  const stop = startCleanUp({
+  const stop = scheduleCleanUp({
     cleanUp: () =>
-      cleanUpStale(() =>
+      cleanUpStaleContainers(() =>
         openEnvironments(
           { PICOCLAW_HOME: home, HOME: home, DOCKER_HOST: `unix://${home}/none.sock` },
           { cwd: home },

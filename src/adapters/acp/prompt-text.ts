@@ -15,11 +15,11 @@ export function promptText(blocks: readonly ContentBlock[], root: string): strin
         text += block.text;
         break;
       case "resource_link":
-        text += nameOf(block.uri, root) ?? block.uri;
+        text += fileNameOf(block.uri, root) ?? block.uri;
         break;
       case "resource": {
         const { resource } = block;
-        const name = nameOf(resource.uri, root);
+        const name = fileNameOf(resource.uri, root);
         text += name ?? resource.uri;
         if (name === null && "text" in resource) behind.push(fenced(resource.text));
         break;
@@ -32,7 +32,7 @@ export function promptText(blocks: readonly ContentBlock[], root: string): strin
 }
 
 /** The path in the workspace, with the lines that a selection names: `src/a.ts (L3:9)`. Null for what lies elsewhere. */
-function nameOf(uri: string, root: string): string | null {
+function fileNameOf(uri: string, root: string): string | null {
   let url: URL;
   let path: string;
   try {

@@ -1,8 +1,8 @@
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import type { NotOpened } from "../../application/ports/opening.ts";
 import { wordRepair } from "../../application/work/report/word-repair.ts";
-import type { AcpHost, Folder } from "./host.ts";
-import { createTelling } from "./tell-event.ts";
+import type { AcpHost, EditorFolder } from "./host.ts";
+import { createEditorUpdates } from "./tell-event.ts";
 import { tellReply } from "./tell-reply.ts";
 
 const CHANNEL = "acp";
@@ -11,7 +11,7 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 export interface AcpSession {
   readonly id: string;
-  readonly folder: Folder;
+  readonly folder: EditorFolder;
   /** Never rejects. `cancelled` when the editor stopped it: what it had begun was taken back. */
   prompt(text: string, on: PromptEvents): Promise<"end_turn" | "cancelled">;
   cancel(): void;
@@ -24,11 +24,11 @@ export interface PromptEvents {
 
 /** The sessions of one editor. A session is a chat of a folder; folders are opened once and stay open until the end. */
 export function createAcpSessions(host: AcpHost) {
-  const folders = new Map<string, Promise<Folder>>();
+  const folders = new Map<string, Promise<EditorFolder>>();
   const sessions = new Map<string, AcpSession>();
   const running = new Set<Promise<unknown>>();
 
-  function openFolder(cwd: string): Promise<Folder> {
+  function openFolder(cwd: string): Promise<EditorFolder> {
     const known = folders.get(cwd);
     if (known !== undefined) return known;
     const opening = host.open(cwd).then(async (opened) => {
@@ -46,7 +46,7 @@ export function createAcpSessions(host: AcpHost) {
     return opening;
   }
 
-  function createSession(id: string, folder: Folder): AcpSession {
+  function createSession(id: string, folder: EditorFolder): AcpSession {
     const stops = new Set<AbortController>();
     return {
       id,
@@ -57,7 +57,7 @@ export function createAcpSessions(host: AcpHost) {
       async prompt(text, { signal, send }) {
         const stop = new AbortController();
         stops.add(stop);
-        const told = createTelling(send);
+        const told = createEditorUpdates(send);
         const handled = folder.conversation.handle(
           { channel: CHANNEL, chatId: id, userId: CHANNEL, text },
           { signal: AbortSignal.any([stop.signal, signal]), onEvent: told.event },

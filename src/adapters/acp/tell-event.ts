@@ -4,7 +4,7 @@ import type { ChatEvent } from "../../application/ports/conversation.ts";
 /** The end of a command's output that an editor is shown while it runs. */
 const OUTPUT_CHARS = 4_000;
 
-export interface Told {
+export interface EditorUpdates {
   /** Words of the reply that the editor has already. */
   readonly said: () => string;
   /** Jobs that the editor knows as tool calls. */
@@ -13,7 +13,7 @@ export interface Told {
 }
 
 /** Tells an editor what happens, as it happens: words as a message, jobs and tools as tool calls, the rest as thoughts. */
-export function createTelling(send: (update: SessionUpdate) => void): Told {
+export function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdates {
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
   const tools = new Map<string, string>();

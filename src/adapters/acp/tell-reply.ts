@@ -2,14 +2,14 @@ import { join } from "node:path";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { Reply } from "../../application/ports/conversation.ts";
 import { fileDiffs } from "./file-diffs.ts";
-import type { Folder } from "./host.ts";
-import type { Told } from "./tell-event.ts";
+import type { EditorFolder } from "./host.ts";
+import type { EditorUpdates } from "./tell-event.ts";
 
 /** How a message ended: each job with its differences, then the words that were not streamed, and what can follow. */
 export function tellReply(
-  { workspace }: Pick<Folder, "workspace">,
+  { workspace }: Pick<EditorFolder, "workspace">,
   reply: Reply,
-  told: Told,
+  told: EditorUpdates,
   send: (update: SessionUpdate) => void,
 ): void {
   const open = new Set(told.jobs);

@@ -8,7 +8,7 @@ import type { Secrets } from "../../config/secrets.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
 
 /** What a channel is made of. */
-export interface ChannelParts {
+export interface ChannelDeps {
   /** As it holds now; a reload changes it. */
   readonly config: () => Config;
   readonly secrets: Secrets;
@@ -39,5 +39,5 @@ export interface ChannelEntry {
   /** Whether nobody but that person and the bot is in a chat. */
   isDirect(chat: { readonly chatId: string; readonly userId: string }): boolean;
   /** Null where its secrets are not set. Its libraries are loaded here and only here. */
-  open(parts: ChannelParts): Promise<OpenedChannel | null>;
+  open(parts: ChannelDeps): Promise<OpenedChannel | null>;
 }

@@ -1,4 +1,4 @@
-export interface MarkdownParts {
+export interface MarkdownMapping {
   readonly prose: (text: string) => string;
   /** Code in a line, with its marks. */
   readonly span: (text: string) => string;
@@ -7,7 +7,7 @@ export interface MarkdownParts {
 }
 
 /** Markdown as replies are written: code apart from prose, so that marks in code stay what they are. */
-export function mapMarkdown(text: string, { prose, span, block }: MarkdownParts): string {
+export function mapMarkdown(text: string, { prose, span, block }: MarkdownMapping): string {
   return text
     .split(/(^(?:`{3,}|~{3,})[^\n]*\n[\s\S]*?^(?:`{3,}|~{3,}) *$|`[^`\n]+`)/m)
     .map((part, i) => {

@@ -1,7 +1,7 @@
 import type { Channel } from "../../application/ports/channel.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Config } from "../../config/config.ts";
-import type { ChannelEntry, ChannelParts } from "./channel-entry.ts";
+import type { ChannelDeps, ChannelEntry } from "./channel-entry.ts";
 import { line } from "./line/line.ts";
 import { slack } from "./slack/slack.ts";
 import { telegram } from "./telegram/telegram.ts";
@@ -17,7 +17,7 @@ export interface OpenedChannels {
 }
 
 /** Every channel whose secrets are set. */
-export async function openChannels(parts: ChannelParts): Promise<OpenedChannels> {
+export async function openChannels(parts: ChannelDeps): Promise<OpenedChannels> {
   const opened = (await Promise.all(CHANNELS.map((entry) => entry.open(parts)))).filter(
     (one) => one !== null,
   );

@@ -1,6 +1,6 @@
 import type { Timers } from "../../application/ports/timers.ts";
 
-export interface StreamedMessageParts {
+export interface StreamedMessageDeps {
   /** Posts the message that is streamed into; null when that failed. */
   readonly begin: () => Promise<string | null>;
   /** Replaces its text. Resolves when the service has answered, or surely will not. */
@@ -29,7 +29,7 @@ export interface StreamedMessage {
 
 const CLOSE_MS = 10_000;
 
-export function createStreamedMessage(parts: StreamedMessageParts, first: Progress): StreamedMessage {
+export function createStreamedMessage(parts: StreamedMessageDeps, first: Progress): StreamedMessage {
   const { timers } = parts;
   const ts = parts.begin();
   let progress = first;

@@ -1,5 +1,5 @@
 import type { Subcommand } from "./command.ts";
-import { optionsOf, readFlags } from "./flags.ts";
+import { openOptions, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -13,7 +13,7 @@ async function acp(program: CliProgram, args: readonly string[]): Promise<number
   const end = () => stop.abort();
   for (const signal of STOPPING) process.once(signal, end);
   try {
-    await program.serveAcp(optionsOf(program, values), stop.signal);
+    await program.serveAcp(openOptions(program, values), stop.signal);
     return EXIT.done;
   } finally {
     for (const signal of STOPPING) process.off(signal, end);

@@ -74,9 +74,11 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
 /** The first of these ends the job and takes it back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-type Read = { readonly ok: true; readonly patch: string } | { readonly ok: false; readonly text: string };
+type PatchInput =
+  | { readonly ok: true; readonly patch: string }
+  | { readonly ok: false; readonly text: string };
 
-function readPatch(program: CliProgram, { messages }: Opened, name = "-"): Read {
+function readPatch(program: CliProgram, { messages }: Opened, name = "-"): PatchInput {
   const fromInput = name === "-";
   if (fromInput && program.inIsTerminal) return { ok: false, text: messages.noInput };
   let bytes: Uint8Array;

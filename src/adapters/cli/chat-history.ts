@@ -1,6 +1,6 @@
 import type { CliProgram } from "./program.ts";
 
-const KEPT = 500;
+const KEPT_LINES = 500;
 
 /** What was typed before, oldest first; a file that cannot be read is an empty one. */
 export function readChatHistory(program: CliProgram): readonly string[] {
@@ -11,7 +11,7 @@ export function readChatHistory(program: CliProgram): readonly string[] {
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as unknown)
       .filter((line) => typeof line === "string")
-      .slice(-KEPT);
+      .slice(-KEPT_LINES);
   } catch {
     return [];
   }
@@ -19,6 +19,6 @@ export function readChatHistory(program: CliProgram): readonly string[] {
 
 /** Kept for the user alone; not being able to is no reason to stop. */
 export function saveChatHistory(program: CliProgram, history: readonly string[]): void {
-  const lines = history.slice(-KEPT).map((text) => JSON.stringify(text));
+  const lines = history.slice(-KEPT_LINES).map((text) => JSON.stringify(text));
   program.chatHistory.save(`${lines.join("\n")}\n`);
 }

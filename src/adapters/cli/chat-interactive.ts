@@ -5,7 +5,7 @@ import { describeEvent } from "./describe-event.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat, type Terminal } from "./program.ts";
 import { createKeyReader, type Key } from "./terminal/keys.ts";
-import { type EditorState, EMPTY, edit, textOf } from "./terminal/line-editor.ts";
+import { applyKey, type EditorState, EMPTY_EDITOR, editorText } from "./terminal/line-editor.ts";
 import { createPromptView } from "./terminal/prompt-view.ts";
 import { createMarkdownPrinter, type MarkdownPrinter, renderMarkdown } from "./terminal/render-markdown.ts";
 import { createSpinner } from "./terminal/spinner.ts";
@@ -48,7 +48,7 @@ export async function converse(
     chat.welcome,
   ];
   terminal.write(
-    `${lines(printable(banner.map((line) => wrapWords(line, terminal.columns())).join("\n")))}\r\n`,
+    `${terminalLines(printable(banner.map((line) => wrapWords(line, terminal.columns())).join("\n")))}\r\n`,
   );
   try {
     for (;;) {
@@ -69,16 +69,16 @@ export async function converse(
   }
 
   async function readMessage(): Promise<string | null> {
-    let state: EditorState = EMPTY;
+    let state: EditorState = EMPTY_EDITOR;
     prompt.draw(state.before, state.after);
     for (;;) {
-      const edited = edit(state, await keys.next(), { history, commands: [...commands, "exit"] });
+      const edited = applyKey(state, await keys.next(), { history, commands: [...commands, "exit"] });
       state = edited.state;
       switch (edited.done) {
         case "submit":
           prompt.draw(state.before, state.after);
           prompt.leave();
-          return textOf(state);
+          return editorText(state);
         case "interrupt":
           prompt.leave();
           break;
@@ -137,22 +137,22 @@ export async function converse(
   }
 }
 
-interface Shown {
+interface ConverseView {
   readonly spinner: { say(text: string): void; pause(): void };
   readonly shown: { streamed: string; readonly printer: MarkdownPrinter };
   readonly write: (text: string) => void;
 }
 
-function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write }: Shown): void {
+function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write }: ConverseView): void {
   switch (event.type) {
     case "notice":
       spinner.pause();
-      write(`\x1b[2m${lines(printable(event.text))}\x1b[0m\r\n`);
+      write(`\x1b[2m${terminalLines(printable(event.text))}\x1b[0m\r\n`);
       break;
     case "text":
       if (shown.streamed === "") spinner.pause();
       shown.streamed += event.text;
-      write(lines(shown.printer.add(printable(event.text))));
+      write(terminalLines(shown.printer.add(printable(event.text))));
       break;
     default: {
       const doing = describeEvent(event, chat);
@@ -164,15 +164,15 @@ function showEvent(event: ChatEvent, chat: ChatMessages, { spinner, shown, write
 function showReply(
   reply: Reply,
   chat: ChatMessages,
-  { streamed, printer }: Shown["shown"],
+  { streamed, printer }: ConverseView["shown"],
   { write, columns }: Pick<Terminal, "write" | "columns">,
 ): void {
-  write(lines(printer.end()));
+  write(terminalLines(printer.end()));
   const said = printable(streamed).trim();
   const text = printable(reply.text);
   const rest = said !== "" && text.startsWith(said) ? text.slice(said.length) : text;
   if (said !== "" && rest === text) write("\r\n");
-  write(`${lines(renderMarkdown(rest, columns()))}\r\n`);
+  write(`${terminalLines(renderMarkdown(rest, columns()))}\r\n`);
   if (reply.model !== undefined && reply.usage !== undefined) {
     const { provider, model, local } = reply.model;
     const { inputTokens, outputTokens, costUsd } = reply.usage;
@@ -183,7 +183,7 @@ function showReply(
 }
 
 /** Raw mode does not return the carriage. Colours of our own stay; others' were taken out before. */
-function lines(text: string): string {
+function terminalLines(text: string): string {
   return text.replace(/\r?\n/g, "\r\n");
 }
 

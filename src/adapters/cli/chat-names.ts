@@ -4,12 +4,16 @@ import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { columnsOf } from "./terminal/columns-of.ts";
 
-type Open = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
+type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
 
 const SHOWN_CHARACTERS = 50;
 
 /** `chat --list`: the chats of every workspace, the one that was used last first. */
-export async function listChats(program: CliProgram, { chat, chats }: Open, json: boolean): Promise<number> {
+export async function listChats(
+  program: CliProgram,
+  { chat, chats }: OpenChatFolder,
+  json: boolean,
+): Promise<number> {
   const list = await chats.list();
   if (json) {
     const rows = list.map(({ name, workspace, here, messages, lastAt, lastText }) => ({
@@ -41,7 +45,7 @@ export async function listChats(program: CliProgram, { chat, chats }: Open, json
 /** `chat --forget NAME`. */
 export async function forgetChat(
   program: CliProgram,
-  { chat, chats }: Open,
+  { chat, chats }: OpenChatFolder,
   { name, json }: { readonly name: string; readonly json: boolean },
 ): Promise<number> {
   switch (await chats.forget(name)) {

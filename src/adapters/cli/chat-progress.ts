@@ -15,7 +15,7 @@ export interface ChatProgress {
   reply(reply: Reply, streamed: boolean): void;
 }
 
-interface Showing {
+interface ProgressStyle {
   readonly streams: boolean;
   /** Loaded where a person reads at a terminal. */
   readonly markdown: typeof Markdown | null;
@@ -25,7 +25,7 @@ interface Showing {
 export function createChatProgress(
   program: CliProgram,
   chat: ChatMessages,
-  { streams, markdown }: Showing,
+  { streams, markdown }: ProgressStyle,
 ): ChatProgress {
   const watched = streams && program.errIsTerminal;
   const status = (text: string) => {

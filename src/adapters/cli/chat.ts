@@ -12,7 +12,7 @@ import { repairFirst } from "./repair-first.ts";
 /** The first of these stops the message and takes its job back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-type Open = Extract<OpenedChat, { ok: true }>;
+type OpenChatFolder = Extract<OpenedChat, { ok: true }>;
 
 /** `chat [MESSAGE|-]`: one message, or an interactive conversation at a terminal. */
 export const command: Subcommand = {
@@ -67,7 +67,7 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
       return await converse(program, opened, { chatId, route });
     }
     const text =
-      words.length === 0 || (words.length === 1 && words[0] === "-") ? read(program) : words.join(" ");
+      words.length === 0 || (words.length === 1 && words[0] === "-") ? readMessage(program) : words.join(" ");
     if (text === null || text.trim() === "") {
       const said = text === null ? opened.messages.noInput : opened.chat.emptyMessage;
       return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
@@ -78,7 +78,7 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
   }
 }
 
-function read(program: CliProgram): string | null {
+function readMessage(program: CliProgram): string | null {
   if (program.inIsTerminal) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
@@ -91,7 +91,7 @@ const CHAT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
 
 /** `--name NAME` goes on where that chat was; `--fork OTHER` has it begin with what the other one knows. */
 async function chooseChat(
-  { chat, fork }: Open,
+  { chat, fork }: OpenChatFolder,
   values: Flags["values"],
 ): Promise<{ readonly ok: true; readonly chatId: string } | { readonly ok: false; readonly text: string }> {
   const { name = "default", fork: from } = values;
@@ -110,14 +110,19 @@ async function chooseChat(
   }
 }
 
-interface Shown {
+interface ChatOutput {
   readonly json: boolean;
   readonly chatId: string;
   readonly events: boolean;
   readonly route: Route | undefined;
 }
 
-async function sendOne(program: CliProgram, opened: Open, text: string, shown: Shown): Promise<number> {
+async function sendOne(
+  program: CliProgram,
+  opened: OpenChatFolder,
+  text: string,
+  shown: ChatOutput,
+): Promise<number> {
   const { json, chatId, events, route } = shown;
   const abort = new AbortController();
   const stop = () => abort.abort();
@@ -145,8 +150,8 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
       { signal: abort.signal, onEvent },
     );
     progress.end();
-    if (events) line({ type: "reply", ...toJson(reply) });
-    else if (json) line(toJson(reply));
+    if (events) line({ type: "reply", ...chatReplyJson(reply) });
+    else if (json) line(chatReplyJson(reply));
     else progress.reply(reply, streamed);
     return exitCodeOf(reply);
   } finally {
@@ -155,7 +160,7 @@ async function sendOne(program: CliProgram, opened: Open, text: string, shown: S
 }
 
 /** The reply as the world reads it: snake_case, one document. */
-export function toJson(reply: Reply): Record<string, unknown> {
+export function chatReplyJson(reply: Reply): Record<string, unknown> {
   return { success: reply.ok, text: reply.text, ...replyJson(reply) };
 }
 

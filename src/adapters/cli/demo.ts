@@ -6,7 +6,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 
 type Dispatch = (command: string, args: readonly string[], program: CliProgram) => Promise<number>;
 
-const RASH = "```bash\nrm -rf src\n```\n";
+const RASH_PATCH = "```bash\nrm -rf src\n```\n";
 
 /** A tour in a throw-away project: a failing test is fixed, `rm -rf src` taken back, with the real program. */
 export const commandWith = (dispatch: Dispatch): Subcommand => {
@@ -29,7 +29,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   const inside: CliProgram = {
     ...program.elsewhere({ cwd: place.workspace, env: place.env }),
     inIsTerminal: false,
-    readInput: () => Buffer.from(RASH),
+    readInput: () => Buffer.from(RASH_PATCH),
   };
   const say = (text: string) => program.out(`\n${text}\n`);
   const step = async (command: string, ...args: string[]) => {
@@ -42,7 +42,7 @@ async function demo(program: CliProgram, run: Dispatch): Promise<number> {
     const fixed = await step("chat", words.fix);
     await step("show", "--diff");
     const before = await snapshot(place.workspace);
-    say(words.rash(RASH.trimEnd()));
+    say(words.rash(RASH_PATCH.trimEnd()));
     await step("apply");
     const gone = !(await snapshot(place.workspace)).has("src/cart.js");
     await step("undo");

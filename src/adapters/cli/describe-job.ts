@@ -3,9 +3,9 @@ import type { JobEvent } from "../../application/ports/journal.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import { foldChanges, foldedLines } from "../../application/work/report/change-lines.ts";
 import { storedFacts } from "../../application/work/report/job-facts.ts";
-import { listed } from "../../application/work/report/job-json.ts";
-import { judgedJournal } from "../../application/work/report/judged-journal.ts";
-import { notesOf, summaryOf, wordHeadline } from "../../application/work/report/word-job.ts";
+import { toListedJob } from "../../application/work/report/job-json.ts";
+import { validatedJournal } from "../../application/work/report/judged-journal.ts";
+import { wordAllNotes, wordHeadline, wordSummary } from "../../application/work/report/word-job.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
 import { reportMessages } from "../../domain/texts/messages.ts";
 import { shownPath } from "../../domain/texts/shown-path.ts";
@@ -21,7 +21,7 @@ export function describeJob(
   { all }: { readonly all: boolean },
 ): string {
   const journal = workspace.archive.events(job.jobId);
-  const facts = storedFacts(job, journal, isAliveIn(workspace, listed(job)));
+  const facts = storedFacts(job, journal, isAliveIn(workspace, toListedJob(job)));
   const folded = foldChanges(job.changes);
   const out = new Set(folded.ignored.map(({ path }) => path));
   const atMost = (lines: readonly string[]) => {
@@ -29,7 +29,7 @@ export function describeJob(
     const shown = all || more <= 0 ? lines : [...lines.slice(0, SHOWN_LINES), messages.moreLines(more)];
     return shown.map((line) => `      ${line}`);
   };
-  const finished = ({ success, duration, error, output, changes }: Finished) => [
+  const finished = ({ success, duration, error, output, changes }: CommandFinished) => [
     `    ${success ? "✓" : "✗"} ${duration}ms${error === "" ? "" : `  ${messages.errorLabel} ${error}`}`,
     ...(output.trim() === "" ? [] : atMost(output.trimEnd().split("\n"))),
     ...atMost(
@@ -43,20 +43,20 @@ export function describeJob(
     "",
     `${messages.jobLine(job.jobId)}  ${localTime(job.createdAt)}  (${job.kind}, ${messages.jobsHeader.undo}: ${messages.undoStates[facts.undo]})`,
     job.title,
-    summaryOf(messages, facts),
+    wordSummary(messages, facts),
     ...(facts.status === "interrupted" && job.unsettled
-      ? [messages.jobInterrupted(job.jobId, directionOf(job))]
+      ? [messages.jobInterrupted(job.jobId, interruptedDirection(job))]
       : []),
     "",
-    ...judgedJournal(journal).flatMap(({ event }) => {
-      if (event.type === "command_started") return [started(event)];
+    ...validatedJournal(journal).flatMap(({ event }) => {
+      if (event.type === "command_started") return [commandStarted(event)];
       return event.type === "command_finished" ? finished(event) : [];
     }),
     "",
     messages.changesHeader(job.changes.length),
     ...(all ? job.changes : folded.files).map(({ path, kind }) => `  ${kind} ${shownPath(path)}`),
     ...(all ? [] : foldedLines(messages, folded)),
-    ...notesOf(messages, facts),
+    ...wordAllNotes(messages, facts),
     ...(job.state === "staged" && job.unsettled === undefined
       ? [reportMessages(messages.locale).previewHint.terminal(job.jobId, job.changes.length)]
       : []),
@@ -64,13 +64,13 @@ export function describeJob(
   return `${lines.join("\n")}\n`;
 }
 
-type Finished = Extract<JobEvent, { type: "command_finished" }>;
+type CommandFinished = Extract<JobEvent, { type: "command_finished" }>;
 
-function started({ index, command }: Extract<JobEvent, { type: "command_started" }>): string {
+function commandStarted({ index, command }: Extract<JobEvent, { type: "command_started" }>): string {
   return `[${index + 1}] ${command.type} ${command.action} ${command.target.trim().split("\n")[0]}`;
 }
 
 /** One whose commit never began died on its way there. */
-function directionOf({ interruptions = [] }: StoredJob) {
+function interruptedDirection({ interruptions = [] }: StoredJob) {
   return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
 }

@@ -2,7 +2,7 @@ import { containerName } from "../../application/environments/container-info.ts"
 import { EnvironmentError } from "../../application/environments/environment-error.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
-import { taskOf } from "./env-task.ts";
+import { taskFlag } from "./env-task.ts";
 import { openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -12,7 +12,7 @@ import { EXIT } from "./program.ts";
 export const envCleanup: CliCommand = async (program, args) => {
   const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
   const json = values.json === true;
-  const uuid = taskOf(program, values);
+  const uuid = taskFlag(program, values);
   const environments = await openEnvironments(program, values);
   const { texts } = environments;
   try {

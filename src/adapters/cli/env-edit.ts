@@ -1,6 +1,6 @@
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
-import { taskOf } from "./env-task.ts";
+import { taskFlag } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -14,7 +14,7 @@ export const envEdit: CliCommand = async (program, args) => {
     { ...ENV, flags: { task: "string", tool: "string" }, words: 1 },
     args,
   );
-  const uuid = taskOf(program, values);
+  const uuid = taskFlag(program, values);
   const read = readArguments(program, words[0]);
   if (!read.ok) return fail(program, true, { exitCode: EXIT.usage, code: "arguments", text: read.text });
   const environments = await openEnvironments(program, values);

@@ -1,7 +1,7 @@
-import { words as shellWords } from "../../application/environments/clone-plan.ts";
+import { quoteWords as shellWords } from "../../application/environments/clone-plan.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
-import { taskOf, textsFor, usage } from "./env-task.ts";
+import { environmentTexts, taskFlag, usageStop } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -19,13 +19,13 @@ export const envExec: CliCommand = async (program, args) => {
     args,
   );
   const json = values.json === true;
-  const uuid = taskOf(program, values);
+  const uuid = taskFlag(program, values);
   const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);
   if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_SECONDS))
-    throw usage(program, values, textsFor(program).badTimeout(String(values.timeout)));
+    throw usageStop(program, values, environmentTexts(program).badTimeout(String(values.timeout)));
   const [first, ...rest] = words;
   if (first === undefined || (first.trim() === "" && rest.length === 0))
-    throw usage(program, values, textsFor(program).noCommand);
+    throw usageStop(program, values, environmentTexts(program).noCommand);
   const command = rest.length === 0 ? first : shellWords(words);
   const environments = await openEnvironments(program, values);
   const { manager, texts } = environments;

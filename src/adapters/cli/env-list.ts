@@ -2,7 +2,7 @@ import type { EnvironmentRow } from "../../application/environments/open-environ
 import type { ContainerUsage } from "../../application/ports/sandbox.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
-import { taskOf } from "./env-task.ts";
+import { taskFlag } from "./env-task.ts";
 import { failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -16,12 +16,12 @@ export const envList: CliCommand = async (program, args) => {
   try {
     const rows = await environments.list();
     if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
-    const listed = (rows as readonly EnvironmentRow[]).map(jsonOf);
+    const listed = (rows as readonly EnvironmentRow[]).map(environmentJson);
     if (json) program.out(`${JSON.stringify({ environments: listed })}\n`);
     else if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
     else
       program.out(
-        table([
+        alignColumns([
           environments.texts.listHeader,
           ...listed.map((row) => [row.task_uuid, row.environment_name, row.state, row.image, row.created_at]),
         ]),
@@ -36,7 +36,7 @@ export const envList: CliCommand = async (program, args) => {
 export const envInfo: CliCommand = async (program, args) => {
   const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
   const json = values.json === true;
-  const uuid = taskOf(program, values);
+  const uuid = taskFlag(program, values);
   const environments = await openEnvironments(program, values);
   try {
     const rows = await environments.list();
@@ -49,12 +49,12 @@ export const envInfo: CliCommand = async (program, args) => {
         text: environments.texts.unknownTask(uuid),
       });
     const usage = row.facts.state === "running" ? await environments.sandboxes.usage(row.facts.id) : null;
-    const shown = { ...jsonOf(row), ...(usage?.ok === true && { usage: usageOf(usage) }) };
+    const shown = { ...environmentJson(row), ...(usage?.ok === true && { usage: usageJson(usage) }) };
     if (json) program.out(`${JSON.stringify(shown)}\n`);
     else {
       const { usage: used, ...rest } = shown;
       const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
-      program.out(table(lines));
+      program.out(alignColumns(lines));
     }
     return EXIT.done;
   } finally {
@@ -62,7 +62,7 @@ export const envInfo: CliCommand = async (program, args) => {
   }
 };
 
-function jsonOf({ facts, info, repository }: EnvironmentRow) {
+function environmentJson({ facts, info, repository }: EnvironmentRow) {
   return {
     task_uuid: facts.taskId,
     container_id: facts.id,
@@ -76,7 +76,7 @@ function jsonOf({ facts, info, repository }: EnvironmentRow) {
   };
 }
 
-function usageOf(usage: ContainerUsage) {
+function usageJson(usage: ContainerUsage) {
   return {
     memory_bytes: usage.memoryBytes,
     memory_limit_bytes: usage.memoryLimitBytes,
@@ -88,7 +88,7 @@ function usageOf(usage: ContainerUsage) {
   };
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(...rows.map((row) => (row[column] ?? "").length)),
   );

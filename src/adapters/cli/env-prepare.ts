@@ -5,7 +5,7 @@ import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import { parseRepository } from "../../domain/environments/repository-source.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
-import { required, taskOf, usage } from "./env-task.ts";
+import { requiredFlag, taskFlag, usageStop } from "./env-task.ts";
 import { abortable, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -22,14 +22,14 @@ export const envPrepare: CliCommand = async (program, args) => {
   } as const;
   const { values } = await readFlags(program, { ...ENV, flags, words: 0 }, args);
   const json = values.json === true;
-  const uuid = taskOf(program, values);
-  const repository = fromHere(program, required(program, values, "repo"));
+  const uuid = taskFlag(program, values);
+  const repository = repositoryFromHere(program, requiredFlag(program, values, "repo"));
   const environments = await openEnvironments(program, values);
   const { manager, texts, messages } = environments;
   const known = Object.keys(manager.getAvailableEnvironments());
   // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
   if (typeof values.env === "string" && !known.includes(values.env))
-    throw usage(program, values, texts.unknownEnvironment(values.env, known));
+    throw usageStop(program, values, texts.unknownEnvironment(values.env, known));
   const task = {
     uuid,
     repository,
@@ -41,7 +41,7 @@ export const envPrepare: CliCommand = async (program, args) => {
       manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
         signal,
         lease: "detached",
-        onEvent: progressTo(program, environments, json),
+        onEvent: printPrepareEvents(program, environments, json),
       }),
     );
     if (!prepared.ok) {
@@ -76,12 +76,12 @@ export const envPrepare: CliCommand = async (program, args) => {
 };
 
 /** A folder is meant from where the user stands. */
-function fromHere(program: CliProgram, given: string): string {
+function repositoryFromHere(program: CliProgram, given: string): string {
   const parsed = parseRepository(given);
   return parsed.ok && parsed.source.kind === "local" ? resolve(program.cwd, parsed.source.path) : given;
 }
 
-function progressTo(
+function printPrepareEvents(
   program: CliProgram,
   { texts }: OpenEnvironments,
   json: boolean,

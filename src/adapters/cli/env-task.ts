@@ -8,24 +8,24 @@ import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** The task that `--task` names; without one, or with one that cannot be, it says so and stops. */
-export function taskOf(program: CliProgram, values: Flags["values"]): string {
-  const given = required(program, values, "task");
-  const texts = textsFor(program);
-  if (!isTaskUuid(given)) throw usage(program, values, texts.badTask(given));
+export function taskFlag(program: CliProgram, values: Flags["values"]): string {
+  const given = requiredFlag(program, values, "task");
+  const texts = environmentTexts(program);
+  if (!isTaskUuid(given)) throw usageStop(program, values, texts.badTask(given));
   return given;
 }
 
-export function required(program: CliProgram, values: Flags["values"], name: string): string {
+export function requiredFlag(program: CliProgram, values: Flags["values"], name: string): string {
   const given = values[name];
   if (typeof given === "string" && given !== "") return given;
-  throw usage(program, values, textsFor(program).missingOption(`--${name}`));
+  throw usageStop(program, values, environmentTexts(program).missingOption(`--${name}`));
 }
 
-export function usage(program: CliProgram, values: Flags["values"], text: string): Stop {
+export function usageStop(program: CliProgram, values: Flags["values"], text: string): Stop {
   return new Stop(fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text }));
 }
 
 /** Before the configuration is read, only the environment says which language. */
-export function textsFor(program: CliProgram): EnvironmentMessages {
+export function environmentTexts(program: CliProgram): EnvironmentMessages {
   return environmentMessages(resolveLocale({ env: program.env }));
 }

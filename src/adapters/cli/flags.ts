@@ -33,9 +33,9 @@ export async function readFlags(
       case "no-value":
         throw usage(program, args, messages.usageError(flag));
       case "unknown": {
-        const { nearest } = await import("./help.ts");
+        const { nearestName } = await import("./help.ts");
         const known = Object.keys(types).map((name) => `--${name}`);
-        throw usage(program, args, messages.unknownFlag(flag, nearest(flag, known) ?? null));
+        throw usage(program, args, messages.unknownFlag(flag, nearestName(flag, known) ?? null));
       }
     }
   }
@@ -72,7 +72,7 @@ export async function openedStoreOrStop<T extends { readonly ok: true }>(
   values: Flags["values"],
   open: (options: OpenOptions) => Promise<T | NotOpened>,
 ): Promise<T> {
-  const opened = await open(optionsOf(program, values));
+  const opened = await open(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   return opened;
 }
@@ -83,7 +83,7 @@ export async function openedOrStop<T extends Opening>(
   values: Flags["values"],
   open: (options: OpenOptions) => Promise<T>,
 ): Promise<Extract<T, { ok: true }>> {
-  const opened = await open(optionsOf(program, values));
+  const opened = await open(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "workspace");
   const { warnings, messages } = opened;
   for (const warning of warnings)
@@ -91,7 +91,7 @@ export async function openedOrStop<T extends Opening>(
   return opened as Extract<T, { ok: true }>;
 }
 
-export function optionsOf(program: CliProgram, values: Flags["values"]): OpenOptions {
+export function openOptions(program: CliProgram, values: Flags["values"]): OpenOptions {
   return {
     cwd: program.cwd,
     ...(typeof values.workspace === "string" && { workspace: values.workspace }),

@@ -1,5 +1,5 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
-import { tellingName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
 import type { FleetMessages } from "../../domain/texts/texts.ts";
 import { fleetJson } from "../fleet-json.ts";
 import type { Subcommand } from "./command.ts";
@@ -42,7 +42,7 @@ async function fleet(program: CliProgram, args: readonly string[]): Promise<numb
 }
 
 function wordFleet(t: FleetMessages, { self, machines, queues, dead }: FleetView): string {
-  const nameOf = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
+  const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
   const section = (title: string, lines: readonly string[], none: string) =>
     [title, ...(lines.length === 0 ? [none] : lines).map((line) => `  ${line}`)].join("\n");
   return [

@@ -1,24 +1,23 @@
 import { resolveLocale } from "../../config/locale.ts";
-import { nearest } from "../../config/nearest.ts";
+import { nearestName } from "../../config/nearest.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/texts.ts";
 import type { CommandLine } from "./command.ts";
 import { wrapWords } from "./terminal/wrap-words.ts";
 
-export { nearest };
+export { nearestName };
 
 type Described = Pick<CommandLine, "name" | "usage">;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Commands by what people want; whoever is in none of these comes last. */
-export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] =
-  [
-    ["begin", ["init", "demo", "doctor"]],
-    ["ask", ["chat", "solve", "run"]],
-    ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "stop"]],
-    ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],
-    ["tools", ["tool", "tools", "env", "images"]],
-  ];
+export const GROUPS: readonly (readonly [title: keyof HelpMessages["groups"], names: readonly string[]])[] = [
+  ["begin", ["init", "demo", "doctor"]],
+  ["ask", ["chat", "solve", "run"]],
+  ["changes", ["apply", "discard", "undo", "redo", "jobs", "show", "stop"]],
+  ["serve", ["serve", "join", "fleet", "pair", "mcp", "acp"]],
+  ["tools", ["tool", "tools", "env", "images"]],
+];
 
 const LEFT = 22;
 
@@ -58,7 +57,7 @@ export function commandHelp(env: Environment, { name, usage }: Described, column
 
 export function unknownCommand(env: Environment, name: string, known: readonly string[]): string {
   const messages = messagesFor(resolveLocale({ env }));
-  return `${messages.unknownCommand(name, nearest(name, known) ?? null)}\npicoclaw --help`;
+  return `${messages.unknownCommand(name, nearestName(name, known) ?? null)}\npicoclaw --help`;
 }
 
 function flagRows(flags: Readonly<Record<string, string>>, columns: number): string[] {

@@ -1,7 +1,7 @@
 import { EngineUnavailable } from "../../application/ports/images.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/environments/image-recipes.ts";
 import type { Subcommand } from "./command.ts";
-import { textsFor, usage } from "./env-task.ts";
+import { environmentTexts, usageStop } from "./env-task.ts";
 import { abortable, failedEngine, openEnvironments } from "./environments.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
@@ -21,17 +21,17 @@ async function images(program: CliProgram, args: readonly string[]): Promise<num
   const json = values.json === true;
   const [action, name] = words;
   if (action !== "build")
-    throw usage(
+    throw usageStop(
       program,
       values,
-      textsFor(program).unknownSubcommand(`images ${action ?? ""}`.trim(), ["build"]),
+      environmentTexts(program).unknownSubcommand(`images ${action ?? ""}`.trim(), ["build"]),
     );
   const named = name === undefined ? undefined : recipeNamed(name);
   if (name !== undefined && named === undefined)
-    throw usage(
+    throw usageStop(
       program,
       values,
-      textsFor(program).unknownImage(
+      environmentTexts(program).unknownImage(
         name,
         IMAGE_RECIPES.map((recipe) => recipe.name),
       ),

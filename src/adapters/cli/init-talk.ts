@@ -1,26 +1,26 @@
-import type { OpenedSetUp, TestedChoice } from "../../application/ports/set-up.ts";
+import type { ChoiceTestResult, OpenedSetUp } from "../../application/ports/set-up.ts";
 import { describeTest } from "../../application/setup/describe-found.ts";
-import { type Choice, type ChosenModel, offeredFor } from "../../domain/setup/choice.ts";
+import { type ChosenModel, type ModelChoice, offeredFor } from "../../domain/setup/choice.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
 import type { CliProgram } from "./program.ts";
 
-type Terminal = Pick<CliProgram, "out" | "askLine">;
-type Open = Extract<OpenedSetUp, { ok: true }>;
+type InitTerminal = Pick<CliProgram, "out" | "askLine">;
+type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
 const LISTED = 12;
 
-export interface Chosen {
+export interface ChosenSetUp {
   /** Without what did not answer. */
-  readonly choice: Choice;
-  readonly tested: TestedChoice;
+  readonly choice: ModelChoice;
+  readonly tested: ChoiceTestResult;
 }
 
 /** Asks until what was chosen answers, or is left out. Null: the person left. */
 export async function chooseByTalking(
-  terminal: Terminal,
-  opened: Open,
+  terminal: InitTerminal,
+  opened: OpenSetUp,
   words: SetupMessages,
-): Promise<Chosen | null> {
+): Promise<ChosenSetUp | null> {
   const { found, test } = opened;
   const [talkers, coders] = [offeredFor(found, "talk"), offeredFor(found, "code")];
   let cloudMayTalk = false;
@@ -35,7 +35,7 @@ export async function chooseByTalking(
   let coder = await pick(terminal, words, words.whoCodes, coders);
   if (coder === "left") return null;
   for (;;) {
-    const wanted: Choice = { chat, coder, cloudMayTalk };
+    const wanted: ModelChoice = { chat, coder, cloudMayTalk };
     if (chat !== null || coder !== null) terminal.out(`${words.testing}\n`);
     const tested = await test(wanted, new AbortController().signal);
     for (const line of describeTest(wanted, tested, words)) terminal.out(`${line}\n`);
@@ -56,7 +56,7 @@ export async function chooseByTalking(
 
 /** A number, a name, or Enter for the first. Null: there is nobody, or nobody is wanted. */
 async function pick(
-  terminal: Terminal,
+  terminal: InitTerminal,
   words: SetupMessages,
   title: string,
   offered: readonly ChosenModel[],

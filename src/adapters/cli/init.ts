@@ -1,16 +1,16 @@
 import type { OpenedSetUp } from "../../application/ports/set-up.ts";
 import { describeFound, describeTest, foundJson } from "../../application/setup/describe-found.ts";
-import { type Choice, usualChoice } from "../../domain/setup/choice.ts";
+import { type ModelChoice, usualChoice } from "../../domain/setup/choice.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { type SetupMessages, setupMessagesFor } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
-import { type Chosen, chooseByTalking } from "./init-talk.ts";
+import { type ChosenSetUp, chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { wrapWords } from "./terminal/wrap-words.ts";
 
-type Open = Extract<OpenedSetUp, { ok: true }>;
+type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
 /**
  * `init`: what this machine has, a chat and a coder model, one test message to each, and a file that holds only what
@@ -49,19 +49,20 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
       const answer = await program.askLine(words.askReplace(opened.file));
       replace = /^(y|yes|はい)$/i.test(answer?.trim() ?? "");
     }
-    if (!replace) return kept(program, opened, words, json);
+    if (!replace) return reportKept(program, opened, words, json);
   }
   const chosen = talks
     ? await chooseByTalking(program, opened, words)
     : await chooseUsual(program, opened, words, json);
   if (chosen === null) return EXIT.usage;
   const { choice } = chosen;
-  if (choice.chat === null && choice.coder === null) return nothing(program, opened, words, chosen, json);
+  if (choice.chat === null && choice.coder === null)
+    return reportNothingChosen(program, opened, words, chosen, json);
   const done = opened.write(choice, { replace });
-  if (!done.written) return kept(program, opened, words, json);
+  if (!done.written) return reportKept(program, opened, words, json);
   const next = nextCommand(choice, words);
   if (json)
-    program.out(`${JSON.stringify(document(opened, { written: true, kept: done.kept }, chosen, next))}\n`);
+    program.out(`${JSON.stringify(initJson(opened, { written: true, kept: done.kept }, chosen, next))}\n`);
   else {
     const old = done.kept === null ? [] : [words.oldKept(done.kept)];
     const silent = choice.chat === null ? ["", words.nobodyTalks] : [];
@@ -83,10 +84,10 @@ function wrapping(program: CliProgram): CliProgram {
 /** The usual choice, as far as it answers. */
 async function chooseUsual(
   program: CliProgram,
-  opened: Open,
+  opened: OpenSetUp,
   words: SetupMessages,
   json: boolean,
-): Promise<Chosen> {
+): Promise<ChosenSetUp> {
   const wanted = usualChoice(opened.found);
   const tested = await opened.test(wanted, new AbortController().signal);
   if (!json) for (const line of describeTest(wanted, tested, words)) program.out(`${line}\n`);
@@ -98,8 +99,8 @@ async function chooseUsual(
   return { choice, tested };
 }
 
-function kept(program: CliProgram, opened: Open, words: SetupMessages, json: boolean): number {
-  if (json) program.out(`${JSON.stringify(document(opened, { written: false, kept: null }, null, FORCE))}\n`);
+function reportKept(program: CliProgram, opened: OpenSetUp, words: SetupMessages, json: boolean): number {
+  if (json) program.out(`${JSON.stringify(initJson(opened, { written: false, kept: null }, null, FORCE))}\n`);
   else program.out(`${words.kept(opened.file)}\n${words.next(FORCE)}\n`);
   return EXIT.done;
 }
@@ -108,32 +109,32 @@ const FORCE = "picoclaw init --force";
 const DEMO = "picoclaw serve --demo";
 
 /** No file is better than one that sets nothing and ends the demo. */
-function nothing(
+function reportNothingChosen(
   program: CliProgram,
-  opened: Open,
+  opened: OpenSetUp,
   words: SetupMessages,
-  chosen: Chosen,
+  chosen: ChosenSetUp,
   json: boolean,
 ): number {
   if (json)
     program.out(
-      `${JSON.stringify({ ...document(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: words.nothing.join(" ") } })}\n`,
+      `${JSON.stringify({ ...initJson(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: words.nothing.join(" ") } })}\n`,
     );
   else program.out(`${[...words.nothing, "", words.next(DEMO)].join("\n")}\n`);
   return EXIT.refused;
 }
 
-function nextCommand({ chat }: Choice, words: SetupMessages): string {
+function nextCommand({ chat }: ModelChoice, words: SetupMessages): string {
   return `picoclaw chat ${JSON.stringify(chat === null ? words.firstChange : words.hello)}`;
 }
 
-function document(
-  { file, found }: Open,
+function initJson(
+  { file, found }: OpenSetUp,
   { written, kept: old }: { readonly written: boolean; readonly kept: string | null },
-  chosen: Chosen | null,
+  chosen: ChosenSetUp | null,
   next: string,
 ): object {
-  const named = (one: Choice["chat"]) => one && { provider: one.provider, model: one.model };
+  const named = (one: ModelChoice["chat"]) => one && { provider: one.provider, model: one.model };
   return {
     success: true,
     file,

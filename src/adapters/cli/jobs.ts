@@ -1,10 +1,10 @@
 import type { Opened } from "../../application/ports/opening.ts";
 import type { Workspace } from "../../application/ports/workspace.ts";
-import { type ListedJob, listed, toJobJson } from "../../application/work/report/job-json.ts";
+import { type ListedJob, toJobJson, toListedJob } from "../../application/work/report/job-json.ts";
 import { wordStatus } from "../../application/work/report/word-job.ts";
 import { wordInterruption } from "../../application/work/report/word-repair.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
-import { statusOf, undoOf } from "../../domain/work/job-status.ts";
+import { toJobStatus, toUndoState } from "../../domain/work/job-status.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
@@ -31,7 +31,7 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)
-      : opened.workspace.archive.list().slice(-limit).map(listed);
+      : opened.workspace.archive.list().slice(-limit).map(toListedJob);
   if (flags.values.json === true) {
     program.out(
       `${JSON.stringify({ jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) })}\n`,
@@ -74,11 +74,11 @@ function table(opened: Opened, list: readonly ListedJob[], withWorkspace: boolea
       job.jobId,
       localTime(job.createdAt),
       `${wordStatus(messages, {
-        status: statusOf(job, isAliveIn(opened.workspace, job)),
+        status: toJobStatus(job, isAliveIn(opened.workspace, job)),
         failedCmds: job.failedCmds,
       })}${wordInterruption(messages, job)}`,
       String(job.changeCount),
-      messages.undoStates[undoOf(job)],
+      messages.undoStates[toUndoState(job)],
       withWorkspace ? `${job.workspace}  ${job.title}` : job.title,
     ]),
   ];

@@ -1,4 +1,4 @@
-import { createPairing } from "../../application/inbox/pairing.ts";
+import { createPairingCodes } from "../../application/inbox/pairing.ts";
 import type { Role } from "../../application/ports/access.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -50,7 +50,7 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
       program.out(json ? `${JSON.stringify({ success: true, channel, user: userId })}\n` : `${text}\n`);
       return EXIT.done;
     }
-    const pairing = createPairing({
+    const pairing = createPairingCodes({
       access: opened.access,
       messages: opened.words,
       random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

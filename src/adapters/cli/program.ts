@@ -1,7 +1,7 @@
 import type { OpenChat } from "../../application/chat/open-chat.ts";
 import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
 import type { Server } from "../../application/inbox/server.ts";
-import type { Check } from "../../application/ports/check.ts";
+import type { DoctorCheck } from "../../application/ports/check.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
@@ -67,7 +67,7 @@ export interface CliProgram {
   readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
   /** One line from the terminal; null when there is none any more. */
   readonly askLine: (question: string) => Promise<string | null>;
-  readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly Check[]>;
+  readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
 }
 
 export interface Terminal {

@@ -45,7 +45,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.previewNeedsNoMeta });
   const resume = typeof values.resume === "string" ? values.resume : undefined;
   const given = resume === undefined ? readSource(program, flags) : undefined;
-  const first = given && (await checked(program, json, given.text, given.name));
+  const first = given && (await readCheckedTask(program, json, given.text, given.name));
   const base = typeof values.workspace === "string" ? resolve(program.cwd, values.workspace) : program.cwd;
   const workspace = resolve(base, first?.file.task.repo ?? ".");
   const opened = await openedOrStop(program, { ...values, workspace }, program.openTasks);
@@ -57,7 +57,7 @@ async function run(program: CliProgram, args: readonly string[]): Promise<number
       code: "unknown-task",
       text: tasks.texts.unknownTask(resume ?? ""),
     });
-  const task = first ?? (await checked(program, json, source, `task ${resume}`));
+  const task = first ?? (await readCheckedTask(program, json, source, `task ${resume}`));
   await repairFirst(program, opened);
   const stop = new AbortController();
   const abort = () => stop.abort();
@@ -118,7 +118,7 @@ function readSource(
   }
 }
 
-async function checked(
+async function readCheckedTask(
   program: CliProgram,
   json: boolean,
   text: string,

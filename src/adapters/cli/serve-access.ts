@@ -4,10 +4,14 @@ import { fail } from "./fail.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
-type Open = Extract<OpenedServe, { ok: true }>;
+type OpenServer = Extract<OpenedServe, { ok: true }>;
 
 /** `serve link` and `serve token create|list|remove`: works beside a running server, through the store. */
-export async function admit(program: CliProgram, { values, words }: Flags, opened: Open): Promise<number> {
+export async function admit(
+  program: CliProgram,
+  { values, words }: Flags,
+  opened: OpenServer,
+): Promise<number> {
   const say = opened.words();
   const json = values.json === true;
   const bad = (text: string) => fail(program, json, { exitCode: EXIT.usage, code: "usage", text });

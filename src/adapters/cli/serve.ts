@@ -1,4 +1,4 @@
-import type { Serving } from "../../application/inbox/server.ts";
+import type { RunningServer } from "../../application/inbox/server.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
@@ -6,7 +6,7 @@ import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 import { untilStopped } from "./until-stopped.ts";
 
-type Open = Extract<OpenedServe, { ok: true }>;
+type OpenServer = Extract<OpenedServe, { ok: true }>;
 
 /** `serve`: the console, the API and the channels, until a signal ends it. `serve link`, `serve token …`: who may in. */
 export const command: Subcommand = {
@@ -54,7 +54,7 @@ async function run(program: CliProgram, flags: Flags, { demo }: { readonly demo:
   }
 }
 
-async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boolean): Promise<number> {
+async function listen(program: CliProgram, flags: Flags, opened: OpenServer, demo: boolean): Promise<number> {
   const { values } = flags;
   const json = values.json === true;
   const settings = opened.config.serve;
@@ -63,7 +63,7 @@ async function listen(program: CliProgram, flags: Flags, opened: Open, demo: boo
   const words = opened.words();
   if (port === null)
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: "--port N: 0-65535" });
-  let serving: Serving;
+  let serving: RunningServer;
   try {
     serving = await opened.listen({ host, port, log: (text) => program.err(`${text}\n`) });
   } catch (error) {

@@ -1,5 +1,5 @@
 import { diffText } from "../../application/work/report/diff-text.ts";
-import { listed, toJobJson } from "../../application/work/report/job-json.ts";
+import { toJobJson, toListedJob } from "../../application/work/report/job-json.ts";
 import type { Subcommand } from "./command.ts";
 import { describeJob } from "./describe-job.ts";
 import { fail } from "./fail.ts";
@@ -36,7 +36,7 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
   if (flags.values.json === true) {
     program.out(
-      `${JSON.stringify({ ...toJobJson(listed(job), isAliveIn(opened.workspace, listed(job))), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
+      `${JSON.stringify({ ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,
     );
     return EXIT.done;
   }

@@ -1,9 +1,9 @@
 import type { SolveTask } from "../../application/ports/solve-store.ts";
-import type { Solved } from "../../application/tasks/open-solve.ts";
+import type { SolveOutcome } from "../../application/tasks/open-solve.ts";
 import { itemUrl } from "../../domain/forges/item-url.ts";
 import { snakeCased } from "../../domain/tasks/snake-cased.ts";
 
-import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
 
 import { figuresOf } from "../../domain/tasks/task-figures.ts";
 
@@ -73,13 +73,13 @@ async function solve(program: CliProgram, args: readonly string[]): Promise<numb
   }
 }
 
-function report(program: CliProgram, solved: Ended, texts: SolveMessages, json: boolean): number {
+function report(program: CliProgram, solved: EndedSolve, texts: SolveMessages, json: boolean): number {
   const { task, steps } = solved;
   const figures = figuresOf(steps);
   if (json) {
     const { elapsedMs, inputTokens, outputTokens, costUsd, edited } = figures;
     const usage = snakeCased({ elapsedMs, usage: { inputTokens, outputTokens, costUsd }, edited }) as object;
-    program.out(`${JSON.stringify({ ...facts(task), ...usage, record: snakeCased(steps) })}\n`);
+    program.out(`${JSON.stringify({ ...taskJson(task), ...usage, record: snakeCased(steps) })}\n`);
   } else {
     const { state, failure, pull } = task;
     if (state !== "waiting" && state !== "running") program.out(`${texts.ended[state]}\n`);
@@ -107,16 +107,16 @@ function checkLines(
   ];
 }
 
-type Ended = Extract<Solved, { status: "ended" }>;
+type EndedSolve = Extract<SolveOutcome, { status: "ended" }>;
 
 /** Whether the project's own checks ran over the change, red or green. */
 function isChecked(checks: SolveTask["checks"]): boolean {
-  const verdict = verdictOf(checks);
+  const verdict = taskVerdict(checks);
   return verdict === "green" || verdict === "red";
 }
 
 /** The task as the world reads it: snake_case, without the conversation. */
-function facts(task: SolveTask): object {
+function taskJson(task: SolveTask): object {
   const {
     id,
     state,

@@ -1,19 +1,19 @@
-import type { Filled } from "../../application/ports/store-data.ts";
+import type { FillResult } from "../../application/ports/store-data.ts";
 import type { MemoryMessages } from "../../domain/texts/texts.ts";
 import { fail } from "./fail.ts";
-import { notOpened, optionsOf } from "./flags.ts";
+import { notOpened, openOptions } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 
-type Open = Extract<OpenedStoreData, { ok: true }>;
+type OpenData = Extract<OpenedStoreData, { ok: true }>;
 
 /** Does something with the whole store that the common flags mean, and closes it. */
 export async function withStoreData(
   program: CliProgram,
   { values }: Flags,
-  use: (opened: Open) => Promise<number>,
+  use: (opened: OpenData) => Promise<number>,
 ): Promise<number> {
-  const opened = await program.openStoreData(optionsOf(program, values));
+  const opened = await program.openStoreData(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   try {
     return await use(opened);
@@ -29,7 +29,7 @@ export function reportFilled(
     json,
     words,
     filled,
-  }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: Filled },
+  }: { readonly json: boolean; readonly words: MemoryMessages; readonly filled: FillResult },
 ): number {
   if (filled.status === "filled") {
     program.out(
@@ -37,10 +37,14 @@ export function reportFilled(
     );
     return EXIT.done;
   }
-  return fail(program, json, { exitCode: EXIT.refused, code: filled.status, text: textOf(words, filled) });
+  return fail(program, json, {
+    exitCode: EXIT.refused,
+    code: filled.status,
+    text: refusedFillText(words, filled),
+  });
 }
 
-function textOf(words: MemoryMessages, filled: Exclude<Filled, { status: "filled" }>): string {
+function refusedFillText(words: MemoryMessages, filled: Exclude<FillResult, { status: "filled" }>): string {
   switch (filled.status) {
     case "in-use":
       return words.storeInUse(filled.table);

@@ -37,13 +37,13 @@ export function createTaskProgress(
   return {
     record(next: TaskRecord, event: TaskEvent): void {
       record = next;
-      const text = describe(event);
-      if (SHOWN.has(event.type)) last = oneLine(text);
+      const text = describeTaskEvent(event);
+      if (SHOWN_EVENTS.has(event.type)) last = oneLine(text);
       if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${harmless(text)}\n`);
       live.draw();
     },
     worker(progress: TaskProgress): void {
-      const text = wordsOf(progress);
+      const text = progressWords(progress);
       if (text !== "") say(text);
     },
     end: live.end,
@@ -51,9 +51,14 @@ export function createTaskProgress(
 }
 
 /** Events that are the last action for a while. */
-const SHOWN: ReadonlySet<TaskEvent["type"]> = new Set(["decided", "worker-finished", "tested", "assessed"]);
+const SHOWN_EVENTS: ReadonlySet<TaskEvent["type"]> = new Set([
+  "decided",
+  "worker-finished",
+  "tested",
+  "assessed",
+]);
 
-function wordsOf(progress: TaskProgress): string {
+function progressWords(progress: TaskProgress): string {
   switch (progress.kind) {
     case "setup":
     case "text":
@@ -69,7 +74,7 @@ function wordsOf(progress: TaskProgress): string {
   }
 }
 
-function describe(event: TaskEvent): string {
+function describeTaskEvent(event: TaskEvent): string {
   switch (event.type) {
     case "created":
       return event.task.title;

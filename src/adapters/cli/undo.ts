@@ -1,6 +1,6 @@
 import type { Opened } from "../../application/ports/opening.ts";
 import { takeBackFacts } from "../../application/work/report/action-facts.ts";
-import { choose, type TakeBack } from "../../application/work/take-back.ts";
+import { chooseJobs, type TakeBack } from "../../application/work/take-back.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { printable } from "./printable.ts";
@@ -13,11 +13,11 @@ export const command: Subcommand = {
   usage: "undo [JOB|GROUP]",
   flags: { list: "boolean", force: "boolean" },
   words: 1,
-  run: (program, args) => takeBack(program, args, command),
+  run: (program, args) => undoOrRedo(program, args, command),
 };
 
 /** `undo [JOB|GROUP]`, `redo [JOB|GROUP]`: the same swap in either direction. */
-export async function takeBack(
+export async function undoOrRedo(
   program: CliProgram,
   args: readonly string[],
   asked: Subcommand,
@@ -39,11 +39,11 @@ export async function takeBack(
 function list(
   program: CliProgram,
   opened: Opened,
-  request: Parameters<typeof choose>[1],
+  request: Parameters<typeof chooseJobs>[1],
   json: boolean,
 ): number {
   const { messages } = opened;
-  const chosen = choose(opened.workspace, request);
+  const chosen = chooseJobs(opened.workspace, request);
   if (chosen === "unknown" || chosen === "nothing")
     return report(program, opened, { status: chosen, name: request.name ?? "" }, request.direction, json);
   if (json)

@@ -1,4 +1,4 @@
-import type { Serving } from "../../application/inbox/server.ts";
+import type { RunningServer } from "../../application/inbox/server.ts";
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
@@ -6,7 +6,7 @@ import { type CliProgram, EXIT } from "./program.ts";
 export async function untilStopped(
   program: CliProgram,
   words: () => ServeMessages,
-  serving: Pick<Serving, "reload" | "stop">,
+  serving: Pick<RunningServer, "reload" | "stop">,
 ): Promise<void> {
   const say = (text: string) => program.err(`${text}\n`);
   const reload = () => {

@@ -5,7 +5,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 const MOST_EVENTS = 1_000;
 const MOST_CHARS = 4_000_000;
 
-interface Kept {
+interface KeptEvent {
   readonly id: string;
   readonly stream: string;
   readonly message: JSONRPCMessage;
@@ -14,7 +14,7 @@ interface Kept {
 
 /** What was sent in one session, so that a client whose connection broke gets the rest of its stream. */
 export function createEventStore(): EventStore {
-  const kept: Kept[] = [];
+  const kept: KeptEvent[] = [];
   let chars = 0;
   let count = 0;
   return {

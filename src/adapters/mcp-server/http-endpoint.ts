@@ -19,10 +19,10 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
   const sessions = createSessions(host, calls);
 
   async function answer(request: Request): Promise<Response> {
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     if (body instanceof Response) return body;
     const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined);
-    if (session === null) return refusal(404, { code: -32001, message: "Session not found" });
+    if (session === null) return refusalResponse(404, { code: -32001, message: "Session not found" });
     const { transport, connections } = session;
     if (request.method === "GET" && request.headers.has("last-event-id")) connections.resumed(request);
     const answered = await transport.handleRequest(request, {
@@ -37,7 +37,7 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
     handle: (request) =>
       answer(request).catch((error: Error) => {
         host.log(`mcp: ${error.message}`);
-        return refusal(500, { code: ErrorCode.InternalError, message: "Internal error" });
+        return refusalResponse(500, { code: ErrorCode.InternalError, message: "Internal error" });
       }),
     async close() {
       await sessions.close();
@@ -47,7 +47,7 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
 }
 
 /** A refusal in the protocol's own form. */
-export function refusal(
+export function refusalResponse(
   status: number,
   error: { readonly code: number; readonly message: string },
   headers: Readonly<Record<string, string>> = {},
@@ -56,13 +56,13 @@ export function refusal(
 }
 
 /** Its message, or why it is refused; undefined where a request has none. */
-async function bodyOf(request: Request): Promise<{ readonly value: unknown } | Response> {
+async function readBody(request: Request): Promise<{ readonly value: unknown } | Response> {
   if (request.method !== "POST") return { value: undefined };
   const bytes = await readUpTo(request, MESSAGE_BYTES);
   // The rest was not read, so the connection is of no use.
-  if (bytes === null) return refusal(413, tooLong(MESSAGE_BYTES, null), { connection: "close" });
+  if (bytes === null) return refusalResponse(413, tooLong(MESSAGE_BYTES, null), { connection: "close" });
   const parsed = parseJson(bytes);
-  return parsed.ok ? { value: parsed.value } : refusal(400, parsed.bad);
+  return parsed.ok ? { value: parsed.value } : refusalResponse(400, parsed.bad);
 }
 
 /** Null when it is longer; reading then stops. */

@@ -4,7 +4,7 @@ export interface Progress {
   readonly stop: () => void;
 }
 
-export interface ProgressParts {
+export interface ProgressDeps {
   /** Resolves when the client can take the next one. */
   readonly send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>;
   readonly mask: (text: string) => string;
@@ -21,7 +21,7 @@ const LINE_CHARS = 200;
  * The progress is the seconds since the begin, its message the last whole line printed. One notification is under
  * way at a time: a client that does not read gets fewer of them, not a queue.
  */
-export function startProgress({ send, mask, now }: ProgressParts): Progress {
+export function startProgress({ send, mask, now }: ProgressDeps): Progress {
   const begun = now();
   let tail = "";
   let sentAt = begun - AT_MOST_EVERY_MS;

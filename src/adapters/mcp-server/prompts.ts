@@ -2,21 +2,21 @@ import type { GetPromptResult, Prompt } from "@modelcontextprotocol/sdk/types.js
 import type { McpHost } from "./host.ts";
 import { readResource } from "./resources.ts";
 
-interface Entry {
+interface PromptEntry {
   readonly prompt: Prompt;
   /** A text is what is wrong with the arguments. */
   fill(
     args: Readonly<Record<string, string>>,
     host: Pick<McpHost, "archive" | "mask">,
-  ): Promise<Filled | string>;
+  ): Promise<PromptMessages | string>;
 }
 
-type Filled = GetPromptResult["messages"];
+type PromptMessages = GetPromptResult["messages"];
 
 const JOB = { name: "job_id", description: "A job of this workspace; absent: the last one", required: false };
 
 /** What a person can start from a client's menu. One entry a prompt. */
-const PROMPTS: readonly Entry[] = [
+const PROMPTS: readonly PromptEntry[] = [
   {
     prompt: {
       name: "change_safely",
@@ -27,7 +27,7 @@ const PROMPTS: readonly Entry[] = [
     async fill({ request = "" }) {
       if (request.trim() === "") return "request: required";
       return [
-        said(
+        userMessage(
           `${request}\n\nWork with the tools of PicoClaw, whose every write and command is a job that can be taken back exactly. ` +
             "First find out how the project is tested, and run its tests with execute_command. Then make the change with text_editor or apply_patch. " +
             "Run the tests again. If something that passed fails now and you cannot mend it, take your jobs back with undo_job, newest first. " +
@@ -49,7 +49,7 @@ const PROMPTS: readonly Entry[] = [
       const diff = await readResource(`picoclaw://jobs/${jobId}/diff`, host);
       if (diff === null) return `job_id: no such job: ${jobId.slice(0, 100)}`;
       return [
-        said(
+        userMessage(
           `Review what ${jobId} changed. Name mistakes, what is missing, and what to test, most important first. ` +
             "Change nothing. If it should not stay, say so: undo_job takes it back.",
         ),
@@ -68,7 +68,7 @@ const PROMPTS: readonly Entry[] = [
       const which = name ? `the job ${name}` : "the last job";
       const rest =
         "Tell which files are as they were before. If there is a conflict, name it and change nothing else.";
-      return [said(`Take back ${which} with undo_job. ${rest}`)];
+      return [userMessage(`Take back ${which} with undo_job. ${rest}`)];
     },
   },
 ];
@@ -87,6 +87,6 @@ export async function getPrompt(
   return typeof messages === "string" ? messages : { description: entry.prompt.description, messages };
 }
 
-function said(text: string): Filled[number] {
+function userMessage(text: string): PromptMessages[number] {
   return { role: "user", content: { type: "text", text } };
 }

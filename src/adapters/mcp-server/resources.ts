@@ -1,6 +1,6 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import { diffText } from "../../application/work/report/diff-text.ts";
-import { listed, toJobJson } from "../../application/work/report/job-json.ts";
+import { toJobJson, toListedJob } from "../../application/work/report/job-json.ts";
 import { wordNote } from "../../application/work/report/word-note.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import type { McpHost } from "./host.ts";
@@ -77,14 +77,14 @@ export async function readResource(
 }
 
 function briefly(job: StoredJob) {
-  const { changes: _, ...rest } = listed(job);
+  const { changes: _, ...rest } = toListedJob(job);
   return toJobJson(rest, true);
 }
 
 /** What makes it too long is left out and named. */
 function detailsOf(job: StoredJob, host: Pick<McpHost, "archive" | "mask">): string {
   const details = {
-    ...toJobJson(listed(job), true),
+    ...toJobJson(toListedJob(job), true),
     notes: job.notes.map((note) => wordNote(messagesFor("en"), note)),
   };
   const whole = stringify({ ...details, events: host.archive.events(job.jobId) }, host);

@@ -1,5 +1,5 @@
 import type { McpHost } from "./host.ts";
-import { createMcpEndpoint, refusal } from "./http-endpoint.ts";
+import { createMcpEndpoint, refusalResponse } from "./http-endpoint.ts";
 import { refuseRequest } from "./http-guard.ts";
 
 export interface HttpOptions {
@@ -27,7 +27,7 @@ export async function serveHttp(
       const refused = refuseRequest(request, server.port, token);
       if (refused === null) return endpoint.handle(request);
       const headers = refused.status === 401 ? { "www-authenticate": "Bearer" } : {};
-      return refusal(refused.status, { code: -32000, message: refused.message }, headers);
+      return refusalResponse(refused.status, { code: -32000, message: refused.message }, headers);
     },
   });
   onListening(`http://127.0.0.1:${server.port}/mcp`);

@@ -3,7 +3,7 @@ import { wordAction } from "../../application/work/report/word-action.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 
 /** What came of an action on a job, for a person and for a program. */
-export interface Outcome {
+export interface ActionOutcome {
   readonly ok: boolean;
   /** 200, or why not: 404 unknown, 409 in the way, 503 another machine does not answer. */
   readonly status: 200 | 404 | 409 | 503;
@@ -12,18 +12,18 @@ export interface Outcome {
   readonly offerForce: boolean;
 }
 
-export function outcomeOf(words: Messages, facts: ActionFacts): Outcome {
+export function toActionOutcome(words: Messages, facts: ActionFacts): ActionOutcome {
   const { code, action } = facts;
   return {
     ok: code === "done",
-    status: statusOf(code),
+    status: httpStatusOf(code),
     code,
     text: wordAction(words, facts, "terminal"),
     offerForce: code === "conflict" && action === "undo",
   };
 }
 
-function statusOf(code: ActionFacts["code"]): Outcome["status"] {
+function httpStatusOf(code: ActionFacts["code"]): ActionOutcome["status"] {
   switch (code) {
     case "done":
       return 200;

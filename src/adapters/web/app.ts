@@ -8,7 +8,7 @@ import { isOurHost, secured } from "./guard.ts";
 import type { WebHost } from "./host.ts";
 import { createStreams } from "./live.ts";
 import { html } from "./markup.ts";
-import { noEntry } from "./no-entry.ts";
+import { signInPage } from "./no-entry.ts";
 import { barePage } from "./parts/layout.ts";
 import { openRoutes } from "./routes/open.ts";
 import { localeOf, signedIn, themeOf } from "./session.ts";
@@ -46,7 +46,7 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   app.all("/mcp", async (c) => (await import("./api/mcp.ts")).answerMcp(web, c.req.raw));
   app.all("*", async (c) => {
     const person = await signedIn(c.req.raw, host.place(), web.signIn);
-    if (person === null) return enter(web, c.req.raw);
+    if (person === null) return askToSignIn(web, c.req.raw);
     const { createConsole } = await import("./console.ts");
     late.console ??= createConsole(web);
     return late.console.fetch(c.req.raw, { person });
@@ -64,7 +64,7 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
  * Nobody is known. A link from LINE or Slack comes without the cookie, since that is for our own pages only: such a
  * visit is sent once more, from a page of ours.
  */
-function enter(web: Web, request: Request): Response {
+function askToSignIn(web: Web, request: Request): Response {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   const url = new URL(request.url);
   const assets = { style: web.assets.style.path, script: web.assets.script.path };
@@ -82,5 +82,5 @@ function enter(web: Web, request: Request): Response {
       200,
     );
   }
-  return respond(noEntry(web, request, t.loginNeeded), 401);
+  return respond(signInPage(web, request, t.loginNeeded), 401);
 }

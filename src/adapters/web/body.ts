@@ -10,7 +10,7 @@ export class TooSlow extends Error {
 }
 
 /** The whole body as a text; rejects with `TooSlow` when it drips. */
-export function textOf(request: Request): Promise<string> {
+export function readBodyText(request: Request): Promise<string> {
   return inTime(request.text());
 }
 
@@ -20,9 +20,9 @@ export interface SentForm {
 }
 
 /** A form of ours, with files or without; what is neither is an empty one. */
-export async function formOf(request: Request): Promise<SentForm> {
+export async function readForm(request: Request): Promise<SentForm> {
   if (!request.headers.get("content-type")?.startsWith("multipart/form-data"))
-    return { fields: new URLSearchParams(await textOf(request)), files: [] };
+    return { fields: new URLSearchParams(await readBodyText(request)), files: [] };
   const fields = new URLSearchParams();
   const files: File[] = [];
   const sent = (await inTime(request.formData()).catch((error: unknown) => {
@@ -51,16 +51,17 @@ async function inTime<T>(reading: Promise<T>): Promise<T> {
 const MOST_FILES = 10;
 const MOST_TEXT_BYTES = 1024 ** 2;
 /** Of a name only what a person reads: no folders, no line breaks. */
-const nameOf = (name: string) =>
+const attachmentName = (name: string) =>
   (name.split(/[\\/]/).at(-1) ?? "").replace(/[\x00-\x1f\x7f]/g, "").slice(0, 200);
 
 /** Files of a form. Text is kept to be read; of others, and of very long ones, name and size. */
-export async function attachmentsOf(files: readonly File[]): Promise<Attachment[]> {
+export async function readAttachments(files: readonly File[]): Promise<Attachment[]> {
   return Promise.all(
     files.slice(0, MOST_FILES).map(async (file): Promise<Attachment> => {
-      const text = file.size > MOST_TEXT_BYTES ? null : decode(new Uint8Array(await file.arrayBuffer()));
+      const text =
+        file.size > MOST_TEXT_BYTES ? null : decodeAttachment(new Uint8Array(await file.arrayBuffer()));
       return {
-        name: nameOf(file.name),
+        name: attachmentName(file.name),
         mediaType: file.type || "application/octet-stream",
         sizeBytes: file.size,
         ...(text !== null && { text }),
@@ -69,7 +70,7 @@ export async function attachmentsOf(files: readonly File[]): Promise<Attachment[
   );
 }
 
-function decode(bytes: Uint8Array): string | null {
+function decodeAttachment(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import { formOf } from "./body.ts";
+import { readForm } from "./body.ts";
 import type { PageContext } from "./context.ts";
 import { isOurOrigin } from "./guard.ts";
 import { chatRoutes } from "./routes/chat.ts";
@@ -26,7 +26,7 @@ export function createConsole(web: Web): WebApp {
   app.use("*", async (c, next) => {
     const { person } = c.env;
     if (c.req.method !== "GET" && c.req.method !== "HEAD") {
-      const { fields: form, files } = await formOf(c.req.raw);
+      const { fields: form, files } = await readForm(c.req.raw);
       if (!isOurOrigin(c.req.raw) || form.get("csrf") !== person.session.csrf) {
         const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
         return c.html(standalonePage(web, c.req.raw, t.forbiddenTitle, t.stale), 403);

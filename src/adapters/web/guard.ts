@@ -1,4 +1,4 @@
-import type { Place } from "./host.ts";
+import type { ServerAddress } from "./host.ts";
 
 /** Nothing inline, nothing from elsewhere. */
 const POLICY = [
@@ -23,7 +23,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** What every answer carries; pages and data are not kept by anybody on the way. */
-export function secured(response: Response, place: Place): Response {
+export function secured(response: Response, place: ServerAddress): Response {
   for (const [name, value] of Object.entries(HEADERS))
     if (!response.headers.has(name)) response.headers.set(name, value);
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
@@ -39,7 +39,7 @@ const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/;
  * Whether `Host` names this server. A page whose own name was pointed at our address (DNS rebinding) is turned away: a
  * name must be one that was configured, an address cannot be rebound.
  */
-export function isOurHost(given: string | null, { host, publicUrl }: Place): boolean {
+export function isOurHost(given: string | null, { host, publicUrl }: ServerAddress): boolean {
   if (given === null) return false;
   const name = given.toLowerCase().replace(/:\d+$/, "");
   if (publicUrl !== null && new URL(publicUrl).hostname.toLowerCase() === name) return true;

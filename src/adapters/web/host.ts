@@ -57,7 +57,7 @@ export interface WebHost {
   readonly dayOf: (at: Date) => string;
   /** The session's: whose days and times are meant where nobody says another. */
   readonly timezone: () => string;
-  readonly place: () => Place;
+  readonly place: () => ServerAddress;
   readonly sha256: (text: string) => string;
   readonly random: (bytes: number) => Uint8Array;
   readonly now: () => Date;
@@ -73,7 +73,7 @@ export interface WebHost {
 }
 
 /** Where this server is reached. */
-export interface Place {
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
   /** Without a slash at its end; null when nobody named it. */

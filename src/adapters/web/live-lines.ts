@@ -4,23 +4,23 @@ import type { WebHost } from "./host.ts";
 import { liveLine } from "./parts/live-line.ts";
 
 /** What a page wants to hear of. */
-export type Interest =
+export type PageInterest =
   | { readonly kind: "chat"; readonly channel: string; readonly chatId: string }
   | { readonly kind: "job"; readonly jobId: string }
   | { readonly kind: "jobs"; readonly userId: string | null };
 
-export interface Line {
+export interface PageEvent {
   readonly event: "changed" | "work" | "text" | "output" | "tail";
   readonly data: Readonly<Record<string, string>>;
 }
 
 /** What an event means to a page; null where it means nothing to it. */
-export function lineOf(
+export function toPageEvent(
   { live, mask }: Pick<WebHost, "live" | "mask">,
   event: ServeEvent,
-  interest: Interest,
+  interest: PageInterest,
   t: ConsoleMessages,
-): Line | null {
+): PageEvent | null {
   switch (interest.kind) {
     case "chat": {
       // A job that is taken back elsewhere changes the buttons of its reply.

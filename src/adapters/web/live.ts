@@ -1,6 +1,6 @@
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
-import { type Interest, type Line, lineOf } from "./live-lines.ts";
+import { type PageEvent, type PageInterest, toPageEvent } from "./live-lines.ts";
 import { liveLine } from "./parts/live-line.ts";
 import { createWatch, type Every } from "./watch.ts";
 
@@ -18,7 +18,7 @@ interface Stream {
 export interface StreamRequest {
   /** The hash of the session: with it the stream ends. */
   readonly session: string;
-  readonly interest: Interest;
+  readonly interest: PageInterest;
   readonly t: ConsoleMessages;
 }
 
@@ -77,14 +77,15 @@ export function createStreams(
           if ((controller.desiredSize ?? 0) < -MOST_WAITING) return end();
           controller.enqueue(encoder.encode(text));
         };
-        const say = ({ event, data }: Line) => send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+        const say = ({ event, data }: PageEvent) =>
+          send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
         const sayTail = async () => {
           if (interest.kind !== "job") return;
           const text = await host.viewerJobs.output(interest.jobId).catch(() => "");
           if (!ended) say({ event: "tail", data: { text: host.mask(text) } });
         };
         const unsubscribe = host.bus.subscribe((event) => {
-          const line = lineOf(host, event, interest, t);
+          const line = toPageEvent(host, event, interest, t);
           if (line !== null) say(line);
         });
         const changed = () => {

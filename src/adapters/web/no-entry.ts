@@ -5,7 +5,7 @@ import { localeOf, themeOf } from "./session.ts";
 import type { Web } from "./web.ts";
 
 /** Nobody is known, or the link is spent: what to do about it, in this mode. */
-export function noEntry(web: Web, request: Request, why: string): Markup {
+export function signInPage(web: Web, request: Request, why: string): Markup {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   const assets = { style: web.assets.style.path, script: web.assets.script.path };
   const way = web.host.demo

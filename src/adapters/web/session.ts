@@ -4,7 +4,7 @@ import type { WebSession } from "../../application/ports/access.ts";
 import { isTimeZone } from "../../config/time-zone.ts";
 import { isLocale, type Locale } from "../../domain/texts/locale.ts";
 import type { Theme } from "./context.ts";
-import type { Place } from "./host.ts";
+import type { ServerAddress } from "./host.ts";
 
 export interface SignedIn {
   readonly viewer: Viewer;
@@ -13,9 +13,13 @@ export interface SignedIn {
 }
 
 /** The port is part of the name: browsers share cookies among the ports of a host. */
-const cookieName = ({ port }: Place) => `picoclaw_${port}`;
+const cookieName = ({ port }: ServerAddress) => `picoclaw_${port}`;
 
-export async function signedIn(request: Request, place: Place, signIn: SignIn): Promise<SignedIn | null> {
+export async function signedIn(
+  request: Request,
+  place: ServerAddress,
+  signIn: SignIn,
+): Promise<SignedIn | null> {
   const secret = cookiesOf(request).get(cookieName(place));
   if (secret === undefined) return null;
   const found = await signIn.session(secret);
@@ -31,19 +35,19 @@ export async function viewerOfToken(
   return given === undefined ? null : signIn.token(given);
 }
 
-export function sessionCookie(place: Place, secret: string | null): string {
+export function sessionCookie(place: ServerAddress, secret: string | null): string {
   return cookie(place, cookieName(place), secret ?? "", {
     seconds: secret === null ? 0 : SESSION_MS / 1_000,
     httpOnly: true,
   });
 }
 
-export function preferenceCookie(place: Place, name: "lang" | "theme", value: string): string {
+export function preferenceCookie(place: ServerAddress, name: "lang" | "theme", value: string): string {
   return cookie(place, `picoclaw_${name}`, value, { seconds: 365 * 24 * 3_600, httpOnly: true });
 }
 
 function cookie(
-  place: Place,
+  place: ServerAddress,
   name: string,
   value: string,
   { seconds, httpOnly }: { readonly seconds: number; readonly httpOnly: boolean },

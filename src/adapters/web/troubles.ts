@@ -1,7 +1,7 @@
 import type { Env, Hono } from "hono";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
 import { missingPiece } from "../../domain/work/missing-piece.ts";
-import { RETRY_SECONDS, replaced, storeAway } from "./api/answers.ts";
+import { answerReplaced, answerStoreAway, RETRY_SECONDS } from "./api/answers.ts";
 import { TooSlow } from "./body.ts";
 import { localeOf } from "./session.ts";
 import { standalonePage, type Web } from "./web.ts";
@@ -14,12 +14,12 @@ export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
     host.onTrouble(error, c.req.path);
     const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
     if (host.isStoreAway(error)) {
-      if (c.req.path.startsWith("/api/")) return storeAway();
+      if (c.req.path.startsWith("/api/")) return answerStoreAway();
       c.header("retry-after", RETRY_SECONDS);
       return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
     }
     if (missingPiece(error) !== null) {
-      if (c.req.path.startsWith("/api/")) return replaced();
+      if (c.req.path.startsWith("/api/")) return answerReplaced();
       return c.html(standalonePage(web, c.req.raw, t.replacedTitle, t.replaced), 503);
     }
     if (c.req.path.startsWith("/api/"))

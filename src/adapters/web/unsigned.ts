@@ -9,9 +9,9 @@ export interface UnsignedOptions {
   readonly readMs: number;
 }
 
-type Read = Uint8Array<ArrayBuffer> | "too-large" | "too-slow" | "busy";
+type UnsignedBody = Uint8Array<ArrayBuffer> | "too-large" | "too-slow" | "busy";
 
-const STATUS = { "too-large": 413, "too-slow": 408, busy: 503 } as const;
+const REFUSAL_STATUS = { "too-large": 413, "too-slow": 408, busy: 503 } as const;
 const RETRY_SECONDS = "10";
 
 /**
@@ -34,14 +34,18 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
     else heldBy.set(source, now);
   }
 
-  async function read(request: Request, limitBytes: number, take: (bytes: number) => boolean): Promise<Read> {
+  async function read(
+    request: Request,
+    limitBytes: number,
+    take: (bytes: number) => boolean,
+  ): Promise<UnsignedBody> {
     if (request.body === null) return new Uint8Array();
     const reader = request.body.getReader();
     const late = Promise.withResolvers<"too-slow">();
     const timer = setTimeout(() => late.resolve("too-slow"), readMs);
     const chunks: Uint8Array[] = [];
     let length = 0;
-    const end = (why: Exclude<Read, Uint8Array>) => {
+    const end = (why: Exclude<UnsignedBody, Uint8Array>) => {
       void reader.cancel().catch(() => {});
       return why;
     };
@@ -49,7 +53,7 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
       for (;;) {
         const next = await Promise.race([reader.read(), late.promise]);
         if (next === "too-slow") return end(next);
-        if (next.done) return joined(chunks, length);
+        if (next.done) return joinChunks(chunks, length);
         length += next.value.length;
         if (length > limitBytes) return end("too-large");
         if (!take(next.value.length)) return end("busy");
@@ -65,10 +69,10 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
     request: Request,
     source: string,
   ): Promise<Response> => {
-    if ((request.headers.get(signedBy) ?? "") === "") return refused(401);
+    if ((request.headers.get(signedBy) ?? "") === "") return refuseBody(401);
     const told = Number(request.headers.get("content-length") ?? 0);
-    if (!(told <= limitBytes)) return refused(413);
-    if (!fits(source, told)) return refused(503);
+    if (!(told <= limitBytes)) return refuseBody(413);
+    if (!fits(source, told)) return refuseBody(503);
     let taken = 0;
     const take = (bytes: number) => {
       if (!fits(source, bytes)) return false;
@@ -78,7 +82,7 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
     };
     try {
       const body = await read(request, limitBytes, take);
-      if (typeof body === "string") return refused(STATUS[body]);
+      if (typeof body === "string") return refuseBody(REFUSAL_STATUS[body]);
       const { method, headers, url } = request;
       return await answer(new Request(url, { method, headers, body }));
     } finally {
@@ -88,12 +92,12 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
 }
 
 /** The connection ends with it: what the other side still wants to send is not waited for. */
-function refused(status: number): Response {
+function refuseBody(status: number): Response {
   const headers = { connection: "close", ...(status === 503 && { "retry-after": RETRY_SECONDS }) };
   return new Response(null, { status, headers });
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

@@ -1,11 +1,11 @@
 import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
-import type { Interest } from "./live-lines.ts";
+import type { PageInterest } from "./live-lines.ts";
 
 export type Every = (ms: number, callback: () => void) => () => void;
 
 const LOOK_MS = 2_000;
 
-interface Watched {
+interface WatchedJob {
   /** Null until it was looked at once. */
   seen: string | null;
   readonly listeners: Set<() => void>;
@@ -17,7 +17,7 @@ interface Watched {
  */
 export function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: Every) {
   /** By job, and under no name the list of all. */
-  const watched = new Map<string, Watched>();
+  const watched = new Map<string, WatchedJob>();
   const look = (name: string) => (name === "" ? viewerJobs.latest() : viewerJobs.version(name));
   const state = { stop: () => {}, looking: false };
 
@@ -35,10 +35,10 @@ export function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, 
     state.looking = false;
   }
 
-  return (interest: Exclude<Interest, { kind: "chat" }>, changed: () => void): (() => void) => {
+  return (interest: Exclude<PageInterest, { kind: "chat" }>, changed: () => void): (() => void) => {
     const name = interest.kind === "job" ? interest.jobId : "";
     if (watched.size === 0) state.stop = every(LOOK_MS, () => void round());
-    const one: Watched = watched.get(name) ?? { seen: null, listeners: new Set() };
+    const one: WatchedJob = watched.get(name) ?? { seen: null, listeners: new Set() };
     if (!watched.has(name)) void firstLook(name, one);
     watched.set(name, one);
     // A function of its own: a page may be open twice.
@@ -51,7 +51,7 @@ export function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, 
     };
   };
 
-  async function firstLook(name: string, one: Watched): Promise<void> {
+  async function firstLook(name: string, one: WatchedJob): Promise<void> {
     const now = await look(name).catch(() => null);
     one.seen ??= now;
   }

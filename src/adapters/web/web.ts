@@ -53,7 +53,7 @@ export function standalonePage(web: Web, request: Request, title: string, text: 
 }
 
 /** Trouble of somebody who is known: the frame stays. */
-export function trouble(context: PageContext, title: string, text: string): Markup {
+export function troublePage(context: PageContext, title: string, text: string): Markup {
   return page(context, {
     title,
     section: null,

@@ -10,7 +10,7 @@ export interface Delivery {
 }
 
 /** How one forge signs and words what it posts. */
-export interface Deliveries {
+export interface DeliveryFormat {
   /** The header without which nothing is genuine. */
   readonly signedBy: string;
   isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
@@ -29,12 +29,12 @@ export function parseJson(text: string): unknown {
 }
 
 /** In a time that tells nothing, whatever the lengths. */
-export function isSame(given: string, expected: string): boolean {
+export function isSameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHmac("sha256", "compare").update(text).digest();
   return expected !== "" && timingSafeEqual(digest(given), digest(expected));
 }
 
 /** Names a delivery by what it says. */
-export function nameOf(bytes: Uint8Array): string {
+export function deliveryDigest(bytes: Uint8Array): string {
   return createHmac("sha256", "delivery").update(bytes).digest("hex");
 }

@@ -3,28 +3,28 @@ import type { IntakeEvent } from "../../application/tasks/intake.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { type Deliveries, isSame, nameOf, parseJson } from "./deliveries.ts";
+import { type DeliveryFormat, deliveryDigest, isSameSecret, parseJson } from "./deliveries.ts";
 
-interface Payload {
+interface GitHubPayload {
   readonly action?: string;
   readonly sender?: { readonly login?: string };
   readonly repository?: { readonly full_name?: string };
-  readonly issue?: Item & { readonly pull_request?: unknown };
-  readonly pull_request?: Item;
+  readonly issue?: GitHubPayloadItem & { readonly pull_request?: unknown };
+  readonly pull_request?: GitHubPayloadItem;
   readonly label?: { readonly name?: string };
   readonly assignee?: { readonly login?: string };
   readonly comment?: { readonly id?: number; readonly body?: string };
   readonly review?: { readonly body?: string | null };
 }
 
-interface Item {
+interface GitHubPayloadItem {
   readonly number?: number;
   readonly user?: { readonly login?: string } | null;
   readonly body?: string | null;
   readonly updated_at?: string;
 }
 
-const ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
+const GITHUB_ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
   issues: {
     opened: "opened",
     assigned: "assigned",
@@ -52,8 +52,8 @@ function readGitHubEvent(
   body: unknown,
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
 ): IntakeEvent | null {
-  const payload = (body ?? {}) as Payload;
-  const kind = ACTIONS[name]?.[payload.action ?? ""];
+  const payload = (body ?? {}) as GitHubPayload;
+  const kind = GITHUB_ACTIONS[name]?.[payload.action ?? ""];
   const item = payload.pull_request ?? payload.issue;
   const repository = payload.repository?.full_name;
   const actor = payload.sender?.login;
@@ -72,7 +72,7 @@ function readGitHubEvent(
     number: item.number,
   } as const;
   return {
-    deliveryId: idOf(name, payload, ref) ?? `github:${deliveryId}`,
+    deliveryId: githubDeliveryId(name, payload, ref) ?? `github:${deliveryId}`,
     item: ref,
     event: {
       kind,
@@ -87,15 +87,15 @@ function readGitHubEvent(
 }
 
 /** Null where polling finds no such thing: the delivery is named by what it says. */
-function idOf(name: string, { action, comment }: Payload, ref: ItemRef): string | null {
+function githubDeliveryId(name: string, { action, comment }: GitHubPayload, ref: ItemRef): string | null {
   if (action === "opened") return openedDeliveryId(ref);
   return name === "issue_comment" && comment?.id !== undefined ? commentDeliveryId(ref, comment.id) : null;
 }
 
-export const githubDeliveries: Deliveries = {
+export const githubDeliveries: DeliveryFormat = {
   signedBy: "x-hub-signature-256",
   isGenuine: (headers, bytes, secret) =>
-    isSame(
+    isSameSecret(
       headers.get("x-hub-signature-256") ?? "",
       `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`,
     ),
@@ -107,7 +107,7 @@ export const githubDeliveries: Deliveries = {
   },
   read({ headers, bytes, body, site }) {
     // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.
-    const deliveryId = nameOf(bytes);
+    const deliveryId = deliveryDigest(bytes);
     const event = readGitHubEvent(headers.get("x-github-event") ?? "", body, { site, deliveryId });
     return event === null ? [] : [event];
   },

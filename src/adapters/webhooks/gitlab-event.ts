@@ -2,9 +2,9 @@ import type { IntakeEvent } from "../../application/tasks/intake.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import { type Deliveries, isSame, nameOf, parseJson } from "./deliveries.ts";
+import { type DeliveryFormat, deliveryDigest, isSameSecret, parseJson } from "./deliveries.ts";
 
-interface Payload {
+interface GitLabPayload {
   readonly object_kind?: string;
   readonly user?: { readonly username?: string };
   readonly project?: { readonly path_with_namespace?: string };
@@ -22,23 +22,23 @@ interface Payload {
   };
   readonly issue?: { readonly iid?: number };
   readonly merge_request?: { readonly iid?: number; readonly author_id?: number };
-  readonly assignees?: readonly Assignee[];
-  readonly labels?: readonly Label[];
+  readonly assignees?: readonly GitLabAssignee[];
+  readonly labels?: readonly GitLabLabel[];
   readonly changes?: {
-    readonly assignees?: Change<Assignee>;
-    readonly labels?: Change<Label>;
+    readonly assignees?: GitLabChange<GitLabAssignee>;
+    readonly labels?: GitLabChange<GitLabLabel>;
   };
 }
 
-interface Assignee {
+interface GitLabAssignee {
   readonly username?: string;
 }
 
-interface Label {
+interface GitLabLabel {
   readonly title?: string;
 }
 
-interface Change<T> {
+interface GitLabChange<T> {
   readonly previous?: readonly T[];
   readonly current?: readonly T[];
 }
@@ -51,24 +51,26 @@ function readGitLabEvents(
   body: unknown,
   { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
 ): readonly IntakeEvent[] {
-  const payload = (body ?? {}) as Payload;
+  const payload = (body ?? {}) as GitLabPayload;
   const repository = payload.project?.path_with_namespace;
   const actor = payload.user?.username;
-  const found = placeOf(payload);
+  const found = gitlabItemOf(payload);
   if (repository === undefined || actor === undefined || found === null) return [];
   const { kind, number, author } = found;
   const item: ItemRef = { forge: "gitlab", site, repository, kind, number };
   const whose = author === undefined ? {} : { pullAuthor: author };
   const at = payload.object_attributes?.updated_at;
   const when = at === undefined ? {} : { at };
-  return happenings(payload).map((event, i) => ({
-    deliveryId: idOf(payload, item, event) ?? `gitlab:${deliveryId}:${i}`,
+  return readGitLabHappenings(payload).map((event, i) => ({
+    deliveryId: gitlabDeliveryId(payload, item, event) ?? `gitlab:${deliveryId}:${i}`,
     item,
     event: { ...event, actor, ...whose, ...when },
   }));
 }
 
-function placeOf(payload: Payload): { kind: ItemRef["kind"]; number: number; author?: number } | null {
+function gitlabItemOf(
+  payload: GitLabPayload,
+): { kind: ItemRef["kind"]; number: number; author?: number } | null {
   const { object_kind: kind, object_attributes: object, issue, merge_request: pull } = payload;
   const at = (of: ItemRef["kind"], number: number | undefined, author?: number) =>
     number === undefined
@@ -88,8 +90,8 @@ function placeOf(payload: Payload): { kind: ItemRef["kind"]; number: number; aut
 }
 
 /** Null where polling finds no such thing: the delivery is named by the forge, or by what it says. */
-function idOf(
-  { object_attributes: object }: Payload,
+function gitlabDeliveryId(
+  { object_attributes: object }: GitLabPayload,
   item: ItemRef,
   { kind }: Omit<ForgeEvent, "actor">,
 ): string | null {
@@ -97,7 +99,7 @@ function idOf(
   return kind === "commented" && object?.id !== undefined ? commentDeliveryId(item, object.id) : null;
 }
 
-function happenings(payload: Payload): Omit<ForgeEvent, "actor">[] {
+function readGitLabHappenings(payload: GitLabPayload): Omit<ForgeEvent, "actor">[] {
   const { object_kind, object_attributes: object, changes } = payload;
   if (object_kind === "note") {
     const kind = object?.type === "DiffNote" ? "reviewed" : "commented";
@@ -105,8 +107,12 @@ function happenings(payload: Payload): Omit<ForgeEvent, "actor">[] {
   }
   // What an item is opened with stands beside it; only what is changed later stands in `changes`.
   const opened = object?.action === "open";
-  const assignees = compare(changes?.assignees, opened ? payload.assignees : [], ({ username }) => username);
-  const labels = compare(changes?.labels, opened ? payload.labels : [], ({ title }) => title);
+  const assignees = compareLists(
+    changes?.assignees,
+    opened ? payload.assignees : [],
+    ({ username }) => username,
+  );
+  const labels = compareLists(changes?.labels, opened ? payload.labels : [], ({ title }) => title);
   return [
     ...(opened ? [{ kind: "opened", text: object.description ?? "" } as const] : []),
     ...assignees.added.map((assignee) => ({ kind: "assigned", assignee }) as const),
@@ -118,14 +124,18 @@ function happenings(payload: Payload): Omit<ForgeEvent, "actor">[] {
 }
 
 /** GitLab delivers an edited comment as it delivers a new one; older ones do not name the action. */
-function isEdited({ action, created_at, updated_at }: NonNullable<Payload["object_attributes"]>): boolean {
+function isEdited({
+  action,
+  created_at,
+  updated_at,
+}: NonNullable<GitLabPayload["object_attributes"]>): boolean {
   return action === undefined
     ? created_at !== undefined && updated_at !== undefined && created_at !== updated_at
     : action !== "create";
 }
 
-function compare<T>(
-  change: Change<T> | undefined,
+function compareLists<T>(
+  change: GitLabChange<T> | undefined,
   given: readonly T[] | undefined,
   name: (each: T) => string | undefined,
 ): { readonly added: readonly string[]; readonly removed: readonly string[] } {
@@ -138,12 +148,13 @@ function compare<T>(
   };
 }
 
-export const gitlabDeliveries: Deliveries = {
+export const gitlabDeliveries: DeliveryFormat = {
   signedBy: "x-gitlab-token",
-  isGenuine: (headers, _bytes, secret) => isSame(headers.get("x-gitlab-token") ?? "", secret),
+  isGenuine: (headers, _bytes, secret) => isSameSecret(headers.get("x-gitlab-token") ?? "", secret),
   parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
   read({ headers, bytes, body, site }) {
-    const deliveryId = headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? nameOf(bytes);
+    const deliveryId =
+      headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? deliveryDigest(bytes);
     return readGitLabEvents(body, { site, deliveryId });
   },
 };

@@ -1,10 +1,10 @@
-import { type Said, say } from "../work/report/said.ts";
-import { answering, insteadOf } from "./answering.ts";
-import { noticeOf } from "./notice.ts";
-import type { ChatParts } from "./parts.ts";
+import { type ReplyPiece, say } from "../work/report/said.ts";
+import { createAnswer, standInNote } from "./answering.ts";
+import { createNotice } from "./notice.ts";
+import type { ChatDeps } from "./parts.ts";
 import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
-import { work } from "./work.ts";
+import { workWithTools } from "./work.ts";
 
 const DUTIES = {
   ANALYZE: "You analyse: logs, code, performance. Look before you answer, with the tools; change nothing.",
@@ -15,7 +15,7 @@ const DUTIES = {
 
 /** Shiro's routes, with the toolkit and the configured MCP servers. */
 export async function answerWithTools(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
@@ -29,16 +29,21 @@ export async function answerWithTools(
   });
   try {
     for (const { server, detail } of toolbox.unavailable)
-      turn.emit(noticeOf(parts, (chat) => chat.mcpUnavailable(server, parts.workspace.mask(detail))));
-    const worked = await work(parts, turn, { text, duty: DUTIES[route], toolbox, withHistory: true });
+      turn.emit(createNotice(parts, (chat) => chat.mcpUnavailable(server, parts.workspace.mask(detail))));
+    const worked = await workWithTools(parts, turn, {
+      text,
+      duty: DUTIES[route],
+      toolbox,
+      withHistory: true,
+    });
     const jobs = jobsOfGroup(parts.workspace.archive, groupId);
     const facts = toolFacts(parts, jobs, worked.calls);
     const { output, model } = worked;
-    const said: Said[] = [
+    const said: ReplyPiece[] = [
       ...facts.status,
       ...worked.said,
       facts.rest,
-      ...(model === undefined ? [] : insteadOf(model, turn)),
+      ...(model === undefined ? [] : standInNote(model, turn)),
       ...webRead(worked.calls),
       ...(model === undefined || model.local
         ? []
@@ -46,7 +51,7 @@ export async function answerWithTools(
     ];
     const suggested = output?.suggestedRoute;
     return {
-      ...answering(parts, said, output !== null, "Shiro"),
+      ...createAnswer(parts, said, output !== null, "Shiro"),
       jobs: facts.jobs,
       actions: facts.actions,
       ...(model !== undefined && {
@@ -63,7 +68,7 @@ export async function answerWithTools(
 }
 
 /** Which hosts were asked: that is outside of every undo, so it is said. */
-function webRead(calls: readonly MadeCall[]): Said[] {
+function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
   const hosts = new Set(calls.flatMap(({ web }) => (web === undefined || web === "" ? [] : [web])));
   return hosts.size === 0 ? [] : [say("webRead", [...hosts])];
 }

@@ -1,7 +1,7 @@
 import type { Rewound, Session, SessionStore, Turn } from "../ports/sessions.ts";
 
 /** What a session forgets for `/rewind`, and remembers again. */
-export interface Aside {
+export interface RewoundTurns {
   /** Everything said in a session, in order. */
   turns(session: Session): Promise<readonly Turn[]>;
   /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
@@ -12,15 +12,15 @@ export interface Aside {
 }
 
 /** Turns of one session that are looked through. */
-const MOST_TURNS = 10_000;
+const MOST_REWOUND_TURNS = 10_000;
 /** Rewinds that can be brought back, one after the other. */
 const MOST_KEPT = 20;
 
-export function createAside(store: SessionStore): Aside {
+export function createRewoundTurns(store: SessionStore): RewoundTurns {
   const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
   return {
     async turns({ chatKey, id }) {
-      return (await store.turns(chatKey, id, { after: 0, limit: MOST_TURNS })).turns;
+      return (await store.turns(chatKey, id, { after: 0, limit: MOST_REWOUND_TURNS })).turns;
     },
     async setAside({ chatKey, id: sessionId, turns }, after, jobs) {
       const before = await kept(chatKey);

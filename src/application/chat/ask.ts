@@ -2,17 +2,23 @@ import { agentOf } from "../../domain/agents/roster.ts";
 import type { ModelTrouble } from "../../domain/models/model-trouble.ts";
 import { chatMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
-import { completeFitting, type Fitting, failureOf, type Size, type Unanswered } from "../models/complete.ts";
+import {
+  type CompleteFittingOptions,
+  completeFitting,
+  completionFailure,
+  type RequestSize,
+  type UnfinishedCompletion,
+} from "../models/complete.ts";
 import { completeWhole } from "../models/complete-whole.ts";
 import type { Model, ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../ports/model.ts";
 import { createSentenceOutput } from "./line-output.ts";
-import { noticeOf } from "./notice.ts";
-import type { ChatParts } from "./parts.ts";
+import { createNotice } from "./notice.ts";
+import type { ChatDeps } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
-export type Request = Omit<ModelRequest, "signal">;
+export type AgentRequest = Omit<ModelRequest, "signal">;
 
-export type Answered =
+export type AgentAnswer =
   | {
       readonly ok: true;
       readonly answer: ModelAnswer;
@@ -30,10 +36,10 @@ export type Answered =
       readonly code?: ModelFailure["code"];
     };
 
-export interface Question {
+export interface AgentQuestion {
   readonly role: ModelRole;
   /** Made for the model that answers; asked again, smaller, when the first was too long. */
-  readonly request: (model: Model, size: Size) => Request;
+  readonly request: (model: Model, size: RequestSize) => AgentRequest;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
   /** What is done with an answer that reached its longest: shown as far as it came, or gone on with. */
@@ -42,10 +48,14 @@ export interface Question {
   readonly deadline?: number;
 }
 
-type AskParts = Pick<ChatParts, "chat" | "clock" | "workspace">;
+type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
 
 /** One model call within the message's time, with its events. */
-export async function ask(parts: AskParts, turn: ChatTurn, question: Question): Promise<Answered> {
+export async function askAgent(
+  parts: AskDeps,
+  turn: ChatTurn,
+  question: AgentQuestion,
+): Promise<AgentAnswer> {
   const { role } = question;
   const model = turn.models.models.forRole(role);
   if (!("generate" in model))
@@ -65,9 +75,9 @@ export async function ask(parts: AskParts, turn: ChatTurn, question: Question): 
     model,
     (size) => ({ ...question.request(model, size), signal }),
     {
-      ...listening(parts, turn, question.deadline),
+      ...listenOptions(parts, turn, question.deadline),
       ...(question.streams && { onText: words.add }),
-      ...(goesOn && { onCut: () => turn.emit(noticeOf(parts, (chat) => chat.answerGoesOn)) }),
+      ...(goesOn && { onCut: () => turn.emit(createNotice(parts, (chat) => chat.answerGoesOn)) }),
     },
   );
   words.end();
@@ -85,19 +95,19 @@ function isBroken({ code }: ModelFailure): boolean {
 }
 
 /** What a message's model calls have in common: its time, and the notices about tries that failed. */
-export function listening(
-  parts: Pick<ChatParts, "chat" | "clock">,
+export function listenOptions(
+  parts: Pick<ChatDeps, "chat" | "clock">,
   turn: ChatTurn,
   ends = turn.deadline,
-): Pick<Fitting, "deadline" | "onRetry" | "onTooLong"> {
+): Pick<CompleteFittingOptions, "deadline" | "onRetry" | "onTooLong"> {
   const leftMs = ends - parts.clock();
   return {
     deadline: leftMs <= 0 ? AbortSignal.abort() : AbortSignal.timeout(Math.ceil(leftMs)),
     onRetry: ({ attempt, waitMs, failure }) => {
       const seconds = Math.ceil(waitMs / 1000);
-      turn.emit(noticeOf(parts, (chat) => chat.retrying(attempt, seconds, failure.message)));
+      turn.emit(createNotice(parts, (chat) => chat.retrying(attempt, seconds, failure.message)));
     },
-    onTooLong: () => turn.emit(noticeOf(parts, (chat) => chat.compacted)),
+    onTooLong: () => turn.emit(createNotice(parts, (chat) => chat.compacted)),
   };
 }
 
@@ -108,22 +118,22 @@ export function emitThinking(turn: ChatTurn, role: ModelRole, { provider, model,
 /** Why there is no answer, for the user. */
 export function wordTrouble(
   { role, model }: { readonly role: ModelRole; readonly model?: Model | undefined },
-  unanswered: Unanswered,
+  unanswered: UnfinishedCompletion,
 ): Worded {
-  const { message, texts } = failureOf(unanswered);
+  const { message, texts } = completionFailure(unanswered);
   const asked = {
     agent: agentOf(role),
     role,
     provider: model?.provider ?? "",
     model: model?.model ?? "",
   };
-  const code = troubleOf(unanswered);
+  const code = toTrouble(unanswered);
   return inEveryLanguage((locale) =>
     chatMessagesFor(locale).modelTrouble(code, asked, texts?.[locale] ?? message),
   );
 }
 
-function troubleOf(unanswered: Unanswered): ModelTrouble {
+function toTrouble(unanswered: UnfinishedCompletion): ModelTrouble {
   switch (unanswered.kind) {
     case "cut":
       return "cut-by-length";

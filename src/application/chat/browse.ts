@@ -1,12 +1,12 @@
 import type { Proposal } from "../../domain/proposal/proposal.ts";
 import { storedFacts } from "../work/report/job-facts.ts";
-import { type Said, type Saying, say, wordSaid } from "../work/report/said.ts";
+import { type NamedText, type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
 import { toResultJson } from "../work/result-json.ts";
-import { saidOf } from "./answering.ts";
-import type { ChatParts } from "./parts.ts";
-import { loopFacts, outwardOf } from "./tool-jobs.ts";
+import { answerPieces } from "./answering.ts";
+import type { ChatDeps } from "./parts.ts";
+import { loopFacts, toOutwardFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
-import { work } from "./work.ts";
+import { workWithTools } from "./work.ts";
 
 interface BrowserWork {
   readonly request: string;
@@ -15,19 +15,19 @@ interface BrowserWork {
   readonly done: Answer;
 }
 
-const DUTY =
+const BROWSER_DUTY =
   "You carry out a plan in a web browser, with the browser tools, step by step, and report what you saw there.";
 
 /** `uses_browser`: Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
 export async function browse(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   { request, proposal, done }: BrowserWork,
 ): Promise<Answer> {
   const { settings, workspace, messages } = parts;
-  const failing = (saying: Saying): Answer => {
-    const said = [...saidOf(done), saying];
-    return { ...done, ok: false, said, text: wordSaid(messages.locale, said) };
+  const failing = (saying: NamedText): Answer => {
+    const said = [...answerPieces(done), saying];
+    return { ...done, ok: false, said, text: wordPieces(messages.locale, said) };
   };
   if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
   const { groupId, sessionKey } = turn;
@@ -43,9 +43,9 @@ export async function browse(
     if (missing !== undefined) {
       return failing(say("mcpUnavailable", missing.server, workspace.mask(missing.detail)));
     }
-    const worked = await work(parts, turn, {
+    const worked = await workWithTools(parts, turn, {
       text: `${request}\n\nPlan:\n${proposal.plan}`,
-      duty: DUTY,
+      duty: BROWSER_DUTY,
       toolbox,
       withHistory: false,
     });
@@ -60,13 +60,13 @@ export async function browse(
         });
     const stored = journalled === undefined ? null : workspace.archive.read(journalled);
     const failed = worked.output === null;
-    const said: Said[] = [...saidOf(done), ...worked.said];
-    if (worked.calls.length > 0) said.push(loopFacts({ outward: outwardOf(worked.calls) }));
+    const said: ReplyPiece[] = [...answerPieces(done), ...worked.said];
+    if (worked.calls.length > 0) said.push(loopFacts({ outward: toOutwardFacts(worked.calls) }));
     return {
       ...done,
       ok: done.ok && !failed,
       said,
-      text: wordSaid(messages.locale, said),
+      text: wordPieces(messages.locale, said),
       ...(stored !== null && {
         jobs: [toResultJson(messages, storedFacts(stored, workspace.archive.events(stored.jobId), true))],
       }),

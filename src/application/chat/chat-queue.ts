@@ -1,4 +1,10 @@
-import { holdLease, type Queued, type QueueParts, type Running, type StopReason } from "./hold-lease.ts";
+import {
+  type ChatQueueDeps,
+  holdLease,
+  type QueuedResult,
+  type RunningWork,
+  type StopReason,
+} from "./hold-lease.ts";
 
 /**
  * One chat in order, chats side by side, within this process and among all that share the store. In this process
@@ -10,7 +16,7 @@ export interface ChatQueue {
     chatKey: string,
     work: (signal: AbortSignal) => Promise<T>,
     options: QueueOptions,
-  ): Promise<Queued<T>>;
+  ): Promise<QueuedResult<T>>;
   /** Aborts what runs in this chat, in whichever process; false when nothing does. What waits is not touched. */
   stop(chatKey: string): Promise<boolean>;
 }
@@ -21,8 +27,8 @@ export interface QueueOptions {
   readonly onQueued?: (ahead: number) => void;
 }
 
-export function createChatQueue(parts: QueueParts): ChatQueue {
-  const lines = new Map<string, Line>();
+export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
+  const lines = new Map<string, ChatLine>();
   return {
     async run(chatKey, work, { signal, onQueued }) {
       if (signal.aborted) return { ran: false };
@@ -30,7 +36,7 @@ export function createChatQueue(parts: QueueParts): ChatQueue {
       lines.set(chatKey, line);
       const place = { ahead: line.waiting.length + (line.running === null ? 0 : 1) };
       if (place.ahead > 0) onQueued?.(place.ahead);
-      if (!(await turnOf(line, signal, onQueued))) return { ran: false };
+      if (!(await nextTurn(line, signal, onQueued))) return { ran: false };
       try {
         return await holdLease(parts, { chatKey, work, signal, onQueued, running: line.running! });
       } finally {
@@ -52,13 +58,13 @@ export function createChatQueue(parts: QueueParts): ChatQueue {
   };
 }
 
-interface Line {
+interface ChatLine {
   readonly waiting: { go: () => void; onQueued?: ((ahead: number) => void) | undefined }[];
-  running: Running | null;
+  running: RunningWork | null;
 }
 
 /** Waits for this process's own line; false when the caller gave up first. */
-function turnOf(line: Line, signal: AbortSignal, onQueued: QueueOptions["onQueued"]): Promise<boolean> {
+function nextTurn(line: ChatLine, signal: AbortSignal, onQueued: QueueOptions["onQueued"]): Promise<boolean> {
   const begin = () => {
     line.running = { controller: new AbortController(), begun: false };
   };

@@ -1,11 +1,11 @@
 import { jsonInAnswer } from "../../domain/agents/json-in-answer.ts";
 import { type Route, readRoute } from "../../domain/routing/route.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { askJson, type Reading } from "../models/ask-json.ts";
-import { failureOf } from "../models/complete.ts";
+import { askJson, type JsonReading } from "../models/ask-json.ts";
+import { completionFailure } from "../models/complete.ts";
 import type { Model } from "../ports/model.ts";
 
-export type Classified =
+export type ClassifyResult =
   | ({ readonly ok: true } & Classification)
   | { readonly ok: false; readonly error: string; readonly errorType: string };
 
@@ -21,7 +21,7 @@ const REASON_CHARS = 300;
 const ANSWER_TOKENS = 300;
 
 /** The classifier's prompt quotes the message as JSON, so that no quotation mark in it ends it. */
-function prompt(message: string): string {
+function classifierPrompt(message: string): string {
   return `以下のメッセージを分類してください:
 ${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}
 
@@ -41,26 +41,26 @@ JSON形式で回答してください:
 }
 
 /** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
-export async function classify(model: Model, message: string, signal: AbortSignal): Promise<Classified> {
+export async function classify(model: Model, message: string, signal: AbortSignal): Promise<ClassifyResult> {
   const answer = await askJson(model, {
     request: {
-      messages: [{ role: "user", text: prompt(message) }],
+      messages: [{ role: "user", text: classifierPrompt(message) }],
       temperature: 0,
       maxTokens: ANSWER_TOKENS,
       signal,
     },
-    read: readAnswer,
+    read: readClassification,
     again: (problem) =>
       `${problem}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
   });
   if (answer.kind === "read") return { ok: true, ...answer.value };
   if (answer.kind === "malformed") return { ok: false, error: answer.problem, errorType: "malformed" };
-  const { message: error, code } = failureOf(answer);
+  const { message: error, code } = completionFailure(answer);
   return { ok: false, error: error || code, errorType: code };
 }
 
 /** One JSON object, bare, fenced, or with words around it. */
-function readAnswer(text: string): Reading<Classification> {
+function readClassification(text: string): JsonReading<Classification> {
   const wrong = (problem: string) => ({ ok: false, problem }) as const;
   const value = jsonInAnswer(text);
   if (value === undefined) return wrong("the answer is not a JSON object");

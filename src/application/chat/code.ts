@@ -11,12 +11,12 @@ import type { CoderEnd, CoderEnding } from "../work/coder/coder-end.ts";
 import { coderLoop } from "../work/coder/coder-loop.ts";
 import type { CoderEvent, CoderLoop } from "../work/coder/coder-loop-parts.ts";
 import { say } from "../work/report/said.ts";
-import { answering, labelled } from "./answering.ts";
-import { type BesideOthers, openBench } from "./coder-bench.ts";
+import { createAnswer, createLabelledAction } from "./answering.ts";
+import { openBench, type SharedBench } from "./coder-bench.ts";
 import { createCoderLooks } from "./coder-looks.ts";
 import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
-import { noticeOf } from "./notice.ts";
-import type { ChatParts } from "./parts.ts";
+import { createNotice } from "./notice.ts";
+import type { ChatDeps } from "./parts.ts";
 import { reportWork } from "./report-job.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
@@ -37,27 +37,23 @@ export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
   /** Whether its draft is taken, by what it would end with and what the checks showed. */
   readonly chosen?: (ending: CoderEnding, checked: ChecksFacts | null) => Promise<boolean>;
   /** Where others work on the same message. */
-  readonly beside?: BesideOthers;
+  readonly beside?: SharedBench;
   readonly time?: { leftMs: number };
 }
 
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
-export async function answerWithCode(
-  parts: ChatParts,
-  turn: ChatTurn,
-  request: CodeRequest,
-): Promise<Answer> {
+export async function answerWithCode(parts: ChatDeps, turn: ChatTurn, request: CodeRequest): Promise<Answer> {
   const desk = parts.steering.open(turn.sessionKey);
   const ended = await runCoder(parts, turn, { ...request, steering: desk.take }).finally(desk.close);
-  return answerOf(parts, turn, ended);
+  return answerForCoder(parts, turn, ended);
 }
 
 /** One coder at a message, to its end. */
 export async function runCoder(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   { role, text, planOnly, steering, chosen, beside, time }: CoderRun,
-): Promise<CoderEnded> {
+): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
   const { bench, checks, checked } = await openBench(parts, turn, {
     request: text,
@@ -77,7 +73,7 @@ export async function runCoder(
   const looks = createCoderLooks({
     explorer,
     rounds: explore,
-    tell: (calls) => tell(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
+    tell: (calls) => reportCoderEvent(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
   const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, skills, time };
   const talk = createCoderTalk(parts, turn, asked);
@@ -92,7 +88,7 @@ export async function runCoder(
     steering,
     ...(chosen !== undefined && { chosen: (ending) => chosen(ending, checked()) }),
     signal: turn.signal,
-    tell: (event) => tell(parts, turn, event, checks),
+    tell: (event) => reportCoderEvent(parts, turn, event, checks),
     mask: workspace.mask,
   });
   return { role, text, end, talk, checked: checked() };
@@ -104,7 +100,7 @@ function wordCall({ name, arguments: given }: ToolCall): string {
   return oneLine([name, ...values.map(String)].join(" ")).slice(0, 100);
 }
 
-export interface CoderEnded {
+export interface CoderRunResult {
   readonly role: CoderRole;
   readonly text: string;
   readonly end: CoderEnd;
@@ -113,10 +109,10 @@ export interface CoderEnded {
 }
 
 /** What a coder's end says to the user. */
-export async function answerOf(
-  parts: ChatParts,
+export async function answerForCoder(
+  parts: ChatDeps,
   turn: ChatTurn,
-  { role, text, end, talk, checked }: CoderEnded,
+  { role, text, end, talk, checked }: CoderRunResult,
 ): Promise<Answer> {
   const by = talk.model();
   const about = {
@@ -126,26 +122,26 @@ export async function answerOf(
   const { mask } = parts.workspace;
   switch (end.kind) {
     case "said":
-      return { ...answering(parts, [{ kind: "text", text: mask(end.text) }], true), ...about };
+      return { ...createAnswer(parts, [{ kind: "text", text: mask(end.text) }], true), ...about };
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
-      const actions = [labelled(parts, (chat) => chat.goLabel, "go")];
-      return { ...answering(parts, said, true), ...about, actions };
+      const actions = [createLabelledAction(parts, (chat) => chat.goLabel, "go")];
+      return { ...createAnswer(parts, said, true), ...about, actions };
     }
     case "unanswered":
-      return { ...answering(parts, [{ kind: "worded", texts: end.text }], false), ...about };
+      return { ...createAnswer(parts, [{ kind: "worded", texts: end.text }], false), ...about };
     case "unusable":
-      return { ...answering(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
+      return { ...createAnswer(parts, [say("proposalUnusable", mask(end.why))], false), ...about };
     case "aborted":
     case "passed-over":
-      return { ...answering(parts, [say("aborted")], false), ...about };
+      return { ...createAnswer(parts, [say("aborted")], false), ...about };
     case "refused":
     case "worked": {
       const report = reportWork(parts, turn, { end, checked });
       const { said, ok, job, actions } = report;
       if (job !== undefined) turn.emit({ type: "job-finished", jobId: job.job_id, success: ok });
       const jobs = job === undefined ? [] : [job];
-      const done = { ...answering(parts, said, ok), ...about, jobs, actions };
+      const done = { ...createAnswer(parts, said, ok), ...about, jobs, actions };
       if (!ok || end.kind !== "worked" || turn.dryRun || turn.preview) return done;
       if (!hasFlag(end.proposal, "uses_browser")) return done;
       const { browse } = await import("./browse.ts");
@@ -155,15 +151,20 @@ export async function answerOf(
 }
 
 /** Nobody approves a job, so the log says what is about to run before it runs. */
-function tell(parts: ChatParts, turn: ChatTurn, event: CoderEvent, checks: readonly string[]): void {
+function reportCoderEvent(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  event: CoderEvent,
+  checks: readonly string[],
+): void {
   const { workspace, logger, settings } = parts;
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
-      turn.emit(noticeOf(parts, (chat) => chat.needsFiles(event.wanted.map(mask))));
+      turn.emit(createNotice(parts, (chat) => chat.needsFiles(event.wanted.map(mask))));
       return;
     case "sent-back":
-      turn.emit(noticeOf(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief))));
+      turn.emit(createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief))));
       return;
     case "doing": {
       const { attempt, doing } = event;
@@ -176,7 +177,7 @@ function tell(parts: ChatParts, turn: ChatTurn, event: CoderEvent, checks: reado
       return;
     }
     case "steered":
-      turn.emit(noticeOf(parts, (chat) => chat.steered));
+      turn.emit(createNotice(parts, (chat) => chat.steered));
       return;
     case "proposed": {
       const { plan, patch, risk, costHint, flags } = event.proposal;

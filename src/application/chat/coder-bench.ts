@@ -4,12 +4,12 @@ import { type ChecksFacts, notChecked } from "../../domain/work/checks/checks-fa
 import type { JobEvent } from "../ports/journal.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import { openChecks } from "../work/checks/open-checks.ts";
-import { createProjectChecks, type ProjectChecksParts } from "../work/checks/project-checks.ts";
+import { createProjectChecks, type ProjectChecksDeps } from "../work/checks/project-checks.ts";
 import type { Bench } from "../work/coder/bench.ts";
 import { createDraftBench } from "../work/coder/draft-bench.ts";
 import { createPlainBench } from "../work/coder/plain-bench.ts";
 import { createLineOutput } from "./line-output.ts";
-import type { ChatParts } from "./parts.ts";
+import type { ChatDeps } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
 export interface OpenedBench {
@@ -21,27 +21,27 @@ export interface OpenedBench {
 }
 
 /** What a draft shares with others of the same message. It has no network then. */
-export interface BesideOthers {
+export interface SharedBench {
   readonly openDraft: Workspace["openDraft"];
-  readonly measure: NonNullable<ProjectChecksParts["measure"]>;
+  readonly measure: NonNullable<ProjectChecksDeps["measure"]>;
 }
 
 interface BenchRequest {
   /** What the user asked for. */
   readonly request: string;
   readonly judged: boolean;
-  readonly beside?: BesideOthers | undefined;
+  readonly beside?: SharedBench | undefined;
 }
 
 /** Where the proposals of one message are carried out, with the events of whoever watches. */
 export async function openBench(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   { request, judged, beside }: BenchRequest,
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = parts;
   const { groupId, sessionKey, signal, preview } = turn;
-  const told = watching(parts, turn);
+  const told = watchCommands(parts, turn);
   const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
@@ -85,7 +85,7 @@ export async function openBench(
 }
 
 /** The events of a job as the conversation passes them on. */
-function watching({ workspace }: ChatParts, turn: ChatTurn) {
+function watchCommands({ workspace }: ChatDeps, turn: ChatTurn) {
   let jobId = "";
   const output = createLineOutput((text) =>
     turn.emit({ type: "job-output", jobId, text: workspace.mask(text) }),

@@ -12,7 +12,7 @@ export interface CoderLooks {
   withoutTools(): void;
 }
 
-export interface CoderLooksParts {
+export interface CoderLooksDeps {
   readonly explorer: Explorer;
   /** Rounds of calls (`coder.explore`). */
   readonly rounds: number;
@@ -23,7 +23,7 @@ const NO_ROUND = "refused: no round is left for looking. Write the proposal now,
 /** Rounds that are refused before it is given up. */
 const PATIENCE = 2;
 
-export function createCoderLooks({ explorer, rounds, tell }: CoderLooksParts): CoderLooks {
+export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
   const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
   let used = 0;
   let offered = rounds > 0;

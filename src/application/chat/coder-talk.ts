@@ -6,13 +6,13 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, contextBudget } from "../context/budget.ts";
 import { coderContext } from "../context/coder-context.ts";
 import type { Skills } from "../context/skills.ts";
-import type { Size } from "../models/complete.ts";
+import type { RequestSize } from "../models/complete.ts";
 import type { Model, ModelMessage } from "../ports/model.ts";
 import type { CoderAnswer } from "../work/coder/coder-loop-parts.ts";
-import { ask, type Request } from "./ask.ts";
+import { type AgentRequest, askAgent } from "./ask.ts";
 import type { CoderLooks } from "./coder-looks.ts";
-import { earlierFor } from "./history.ts";
-import type { ChatParts } from "./parts.ts";
+import { earlierExchangesFor } from "./history.ts";
+import type { ChatDeps } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
 export interface CoderQuestion {
@@ -39,13 +39,13 @@ export interface CoderTalk {
   budget(): ContextBudget;
 }
 
-const EARLIER = { exchanges: 5, chars: 500 };
-const LITTLE_EARLIER = { exchanges: 1, chars: 200 };
+const EARLIER_LIMIT = { exchanges: 5, chars: 500 };
+const LITTLE_EARLIER_LIMIT = { exchanges: 1, chars: 200 };
 /** Characters of a message that is sent again because it was too long. */
 const SMALL_REQUEST = 8_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
-export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: CoderQuestion): CoderTalk {
+export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: CoderQuestion): CoderTalk {
   const { settings, clock } = parts;
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
@@ -56,7 +56,7 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
 
   async function askOnce(exchange: readonly ModelMessage[]) {
     const begun = clock();
-    const answered = await ask(parts, turn, {
+    const answered = await askAgent(parts, turn, {
       role: question.role,
       streams: false,
       // Half a patch is no patch.
@@ -64,8 +64,8 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
       deadline: begun + time.leftMs,
       request(model, size) {
         const first = firstMessage(model, size);
-        const request = requestFor(parts, question, { model, size, exchange, first });
-        for (const path of shownIn(request.messages)) shown.add(path);
+        const request = coderRequest(parts, question, { model, size, exchange, first });
+        for (const path of filesShownIn(request.messages)) shown.add(path);
         return request;
       },
     });
@@ -108,10 +108,10 @@ export function createCoderTalk(parts: ChatParts, turn: ChatTurn, question: Code
  * again. What changes from message to message stands behind what does not.
  */
 function createFirstMessage(
-  { project, workspace }: ChatParts,
+  { project, workspace }: ChatDeps,
   turn: ChatTurn,
   { request, skills }: CoderQuestion,
-): (model: Model, size: Size) => string {
+): (model: Model, size: RequestSize) => string {
   const made = new Map<string, string>();
   return (model, size) => {
     const key = `${size} ${model.local}`;
@@ -120,7 +120,11 @@ function createFirstMessage(
     const recent = turn.jobs.recentFiles();
     const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-    const earlier = earlierFor(model, turn.history, size === "full" ? EARLIER : LITTLE_EARLIER);
+    const earlier = earlierExchangesFor(
+      model,
+      turn.history,
+      size === "full" ? EARLIER_LIMIT : LITTLE_EARLIER_LIMIT,
+    );
     const before = [skills.offer(request), context, earlier].filter((text) => text !== "").join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
@@ -128,18 +132,18 @@ function createFirstMessage(
   };
 }
 
-interface Asking {
+interface CoderAsk {
   readonly model: Model;
-  readonly size: Size;
+  readonly size: RequestSize;
   readonly first: string;
   readonly exchange: readonly ModelMessage[];
 }
 
-function requestFor(
-  parts: ChatParts,
+function coderRequest(
+  parts: ChatDeps,
   { role, planOnly, checks, looks }: CoderQuestion,
-  { model, size, exchange, first }: Asking,
-): Request {
+  { model, size, exchange, first }: CoderAsk,
+): AgentRequest {
   const { settings } = parts;
   const isFull = size === "full";
   // Small local models call tools badly, and their windows are short: they ask in words.
@@ -154,18 +158,21 @@ function requestFor(
       checks,
       tools: tools.map(({ name }) => name),
     }),
-    messages: [{ role: "user", text: first }, ...(isFull ? looks.woven(exchange) : shortened(exchange))],
+    messages: [
+      { role: "user", text: first },
+      ...(isFull ? looks.woven(exchange) : shortenExchange(exchange)),
+    ],
     ...(tools.length > 0 && { tools }),
   };
 }
 
 /** For a window that is full: the last answer and the reply to it, cut. */
-function shortened(exchange: readonly ModelMessage[]): ModelMessage[] {
+function shortenExchange(exchange: readonly ModelMessage[]): ModelMessage[] {
   return exchange.slice(-2).map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_REQUEST) }));
 }
 
 /** Files that a message shows whole. */
-function shownIn(messages: readonly ModelMessage[]): string[] {
+function filesShownIn(messages: readonly ModelMessage[]): string[] {
   return messages.flatMap(({ role, text }) =>
     role !== "assistant"
       ? [...text.matchAll(/^<file path="([^"\n]+)">\n/gm)].map(([, path]) => path as string)

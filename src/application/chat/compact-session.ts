@@ -1,14 +1,14 @@
 import { estimateTokens } from "../../domain/session/estimate-tokens.ts";
 import type { JobHistory } from "../context/job-history.ts";
 import type { Session, Turn } from "../ports/sessions.ts";
-import type { SessionParts } from "./session-parts.ts";
+import type { SessionDeps } from "./session-parts.ts";
 
 /** Turns summarised in one go. */
-const MOST_TURNS = 400;
+const MOST_COMPACTED_TURNS = 400;
 
 /** Folds all but the newest turns (half the budget) into the summary, when they no longer fit the budget. */
 export async function compactSession(
-  parts: SessionParts,
+  parts: SessionDeps,
   session: Session,
   signal: AbortSignal,
 ): Promise<void> {
@@ -17,17 +17,17 @@ export async function compactSession(
   if (fresh === null) return;
   const { turns } = await store.turns(fresh.chatKey, fresh.id, {
     after: fresh.summary.upTo,
-    limit: MOST_TURNS,
+    limit: MOST_COMPACTED_TURNS,
   });
-  if (tokensOf(turns) <= historyTokens) return;
-  const kept = newest(turns, Math.floor(historyTokens / 2));
+  if (turnTokens(turns) <= historyTokens) return;
+  const kept = newestTurns(turns, Math.floor(historyTokens / 2));
   const folded = turns.slice(0, turns.length - kept.length);
   if (folded.length === 0) return;
   const { text } = await summarise({
     chatKey: fresh.chatKey,
     sessionId: fresh.id,
     previous: fresh.summary.text,
-    turns: withFacts(folded, parts.jobsOf(fresh.chatKey)),
+    turns: withJobFacts(folded, parts.jobsOf(fresh.chatKey)),
     limitTokens: summaryTokens,
     signal,
   });
@@ -36,7 +36,7 @@ export async function compactSession(
 }
 
 /** Answers with what became of their jobs: a summary of words alone would forget the files. */
-export function withFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
+export function withJobFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
   return turns.map((turn) => {
     const facts = turn.role === "assistant" && turn.groupId !== null ? jobs.tell(turn.groupId) : "";
     return facts === "" ? turn : { ...turn, text: turn.text === "" ? facts : `${turn.text}\n${facts}` };
@@ -46,16 +46,16 @@ export function withFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">
 /** What a turn costs beside its text. */
 const OVERHEAD = 4;
 
-function tokensOf(turns: readonly Turn[]): number {
+function turnTokens(turns: readonly Turn[]): number {
   return turns.reduce((sum, { text }) => sum + estimateTokens(text) + OVERHEAD, 0);
 }
 
 /** The newest turns that fit together, in order; the newest alone is always given. */
-export function newest(turns: readonly Turn[], limitTokens: number): Turn[] {
+export function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
   let left = limitTokens;
   let first = turns.length;
   while (first > 0) {
-    left -= tokensOf([turns[first - 1]!]);
+    left -= turnTokens([turns[first - 1]!]);
     if (left < 0 && first < turns.length) break;
     first -= 1;
   }

@@ -7,20 +7,20 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { missingPiece } from "../../domain/work/missing-piece.ts";
 import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
 import { actionsFor } from "../work/present-actions.ts";
-import { type Said, type Saying, say, wordSaid } from "../work/report/said.ts";
-import { answering, labelled, saidOf, wordsOf } from "./answering.ts";
+import { type NamedText, type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
+import { answerPieces, createAnswer, createLabelledAction, rememberedWords } from "./answering.ts";
 import { commandNames } from "./commands/built-in.ts";
-import { ownRequest } from "./commands/own-request.ts";
+import { readOwnRequest } from "./commands/own-request.ts";
 import { findCommand, findLook, isLook } from "./commands/registry.ts";
 import { isDiskFull } from "./disk-full.ts";
 import { limitReply } from "./limit-reply.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
-import { noticeOf } from "./notice.ts";
+import { createNotice } from "./notice.ts";
 import { openTurn } from "./open-turn.ts";
-import type { ChatParts } from "./parts.ts";
-import { coderWish, goesToPlanner } from "./plan-first.ts";
-import type { Answer, Asked, ChatTurn } from "./turn.ts";
+import type { ChatDeps } from "./parts.ts";
+import { readCoderTask, routeGoToPlanner } from "./plan-first.ts";
+import type { Answer, ChatTurn, RoutedText } from "./turn.ts";
 
 /** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
 const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
@@ -29,7 +29,7 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
  * The way of a message:
  *   clean → a command that only looks, or: its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
  */
-export function createConversation(parts: ChatParts): Conversation {
+export function createConversation(parts: ChatDeps): Conversation {
   return {
     interrupts({ channel, chatId, text }) {
       const command = readSlashCommand(text);
@@ -42,23 +42,23 @@ export function createConversation(parts: ChatParts): Conversation {
     },
     async handle(message, options) {
       const sessionKey = `${message.channel}:${message.chatId}`;
-      const emit = quiet(options.onEvent);
+      const emit = withoutThrowing(options.onEvent);
       const sentAt = message.sentAt ?? parts.now().toISOString();
       const state = { begun: false };
       try {
         const text = cleanMessage(message.text);
-        if (text.trim() === "") return plain(parts, say("emptyMessage"));
-        if (text.length > LONGEST_MESSAGE) return plain(parts, say("messageTooLong", "1 MB"));
+        if (text.trim() === "") return plainReply(parts, say("emptyMessage"));
+        if (text.length > LONGEST_MESSAGE) return plainReply(parts, say("messageTooLong", "1 MB"));
         const command = readSlashCommand(text);
-        if (command?.name === "stop") return await stop(parts, sessionKey);
+        if (command?.name === "stop") return await stopTurn(parts, sessionKey);
         const look = command === undefined ? undefined : await findLook(parts, command.name);
         if (look !== undefined)
           return lookReply(
             await look(parts, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
           );
         const joins = command === undefined ? parts.steering.offer(sessionKey, text) : null;
-        if (joins !== null) emit(noticeOf(parts, (chat) => chat.joins));
-        if (joins !== null && (await joins)) return { ...plain(parts, say("steered")), ok: true };
+        if (joins !== null) emit(createNotice(parts, (chat) => chat.joins));
+        if (joins !== null && (await joins)) return { ...plainReply(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(
           sessionKey,
           async (signal) => {
@@ -68,10 +68,10 @@ export function createConversation(parts: ChatParts): Conversation {
           },
           { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
         );
-        if (!queued.ran) return plain(parts, say("aborted"));
+        if (!queued.ran) return plainReply(parts, say("aborted"));
         return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
-        if (options.signal.aborted) return plain(parts, say("aborted"));
+        if (options.signal.aborted) return plainReply(parts, say("aborted"));
         const detail = error instanceof Error ? error.message : String(error);
         parts.logger.error("chat", "chat.failed", "chat.failed", {
           session_key: sessionKey,
@@ -79,11 +79,11 @@ export function createConversation(parts: ChatParts): Conversation {
           trace_id: readTraceparent(message.traceparent)?.traceId,
           error: detail,
         });
-        if (isDiskFull(error)) return plain(parts, say("diskFull"));
+        if (isDiskFull(error)) return plainReply(parts, say("diskFull"));
         const limited = limitReply(parts, error);
         if (limited !== null) return limited;
         const gone = missingPiece(error);
-        const failed = plain(
+        const failed = plainReply(
           parts,
           gone === null ? say("unexpected", parts.workspace.mask(detail)) : installationGone(gone),
         );
@@ -93,7 +93,7 @@ export function createConversation(parts: ChatParts): Conversation {
   };
 }
 
-async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
+async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
   const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
   const command = readSlashCommand(message.text);
   if (command !== undefined && !preview) {
@@ -101,13 +101,18 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
     if (known !== undefined) {
       const answer = await known(parts, turn, command.rest);
       if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
-      if (answer.agent !== "") await remember(parts, turn, message.text, answer);
+      if (answer.agent !== "") await rememberTurn(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
     }
   }
-  const own = ownRequest(parts, preview ? (command?.rest ?? "") : message.text);
+  const own = readOwnRequest(parts, preview ? (command?.rest ?? "") : message.text);
   if ("untrusted" in own)
-    return toReply(parts, turn, answering(parts, [say("commandUntrusted", own.untrusted)], false), undefined);
+    return toReply(
+      parts,
+      turn,
+      createAnswer(parts, [say("commandUntrusted", own.untrusted)], false),
+      undefined,
+    );
   const request = own.text;
   const told = { ...turn, notes: [...turn.notes, ...own.notes] };
   if (
@@ -116,12 +121,12 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
     request === message.text &&
     readExplicitRoute(request) === undefined
   )
-    return toReply(parts, turn, await unknown(parts, command.name), undefined);
+    return toReply(parts, turn, await answerUnknownCommand(parts, command.name), undefined);
   if (preview && request.trim() === "")
-    return toReply(parts, turn, answering(parts, [say("previewUsage")], false), undefined);
-  const asked: Asked[] = [];
+    return toReply(parts, turn, createAnswer(parts, [say("previewUsage")], false), undefined);
+  const asked: RoutedText[] = [];
   const answers: Answer[] = [];
-  for (const part of splitMessage(goesToPlanner(turn, request))) {
+  for (const part of splitMessage(routeGoToPlanner(turn, request))) {
     if (signal.aborted) break;
     const { decision, text } = await parts.router.decide({
       chatKey: sessionKey,
@@ -135,19 +140,19 @@ async function inTurn(parts: ChatParts, turn: ChatTurn): Promise<Reply> {
     });
     emit({ type: "decided", decision });
     asked.push({ text, decision });
-    const nothing = (saying: Saying): Answer => answering(parts, [saying], false);
+    const nothing = (saying: NamedText): Answer => createAnswer(parts, [saying], false);
     if (text.trim() === "") answers.push(nothing(say("emptyMessage")));
     else if (preview && !isCoder(decision.route)) answers.push(nothing(say("previewUsage")));
     else answers.push(...(await answerAll(parts, turn, { text, decision })));
   }
   const merged = mergeAnswers(parts, asked, answers, () => groupActions(parts, turn));
-  await remember(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
+  await rememberTurn(parts, turn, asked.map(({ text }) => text).join("\n"), merged);
   return toReply(parts, told, merged, asked[0]?.decision);
 }
 
 /** `/route X`: what was asked before, by the route it should have gone to. */
 async function answerAgain(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   command: Answer,
   { route, text }: NonNullable<Answer["again"]>,
@@ -158,25 +163,25 @@ async function answerAgain(
   const asked = { text, decision };
   const answers = await answerAll(parts, turn, asked);
   const merged = mergeAnswers(parts, [asked], answers, () => groupActions(parts, turn));
-  await remember(parts, turn, text, merged);
+  await rememberTurn(parts, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
-  const said = [...saidOf(command), ...saidOf(merged)];
-  const whole = { ...merged, said, text: wordSaid(parts.messages.locale, said), actions };
+  const said = [...answerPieces(command), ...answerPieces(merged)];
+  const whole = { ...merged, said, text: wordPieces(parts.messages.locale, said), actions };
   return toReply(parts, turn, whole, decision);
 }
 
-function groupActions({ workspace, chat }: ChatParts, { groupId }: ChatTurn): Reply["actions"] {
+function groupActions({ workspace, chat }: ChatDeps, { groupId }: ChatTurn): Reply["actions"] {
   return actionsFor(workspace.archive, groupId, chat.actions);
 }
 
-async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
+async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answer: Answer): Promise<void> {
   const { sessions } = parts;
   const { session, groupId } = turn;
   const at = parts.now().toISOString();
   try {
     await sessions.append(session, [
       { at, role: "user", text: said, agent: "", groupId },
-      { at, role: "assistant", text: wordsOf(answer), agent: answer.agent, groupId },
+      { at, role: "assistant", text: rememberedWords(answer), agent: answer.agent, groupId },
     ]);
   } catch (cause) {
     parts.logger.error("chat", "chat.not_remembered", "chat.not_remembered", { error: String(cause) });
@@ -185,16 +190,16 @@ async function remember(parts: ChatParts, turn: ChatTurn, said: string, answer: 
   parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
 }
 
-async function unknown(parts: ChatParts, name: string): Promise<Answer> {
+async function answerUnknownCommand(parts: ChatDeps, name: string): Promise<Answer> {
   const { nearestCommand } = await import("./commands/nearest-command.ts");
   const own = parts.ownCommands.list().map((one) => one.name);
   const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
-  return answering(parts, [say("unknownCommand", name, nearest ?? null)], false);
+  return createAnswer(parts, [say("unknownCommand", name, nearest ?? null)], false);
 }
 
 /** One route's answer, and at most one more when Shiro says that it is not for it. */
-async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: Asked): Promise<Answer[]> {
-  const first = await answer(parts, turn, { text, decision });
+async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: RoutedText): Promise<Answer[]> {
+  const first = await answerPart(parts, turn, { text, decision });
   const advice = first.reroute;
   const goesOn =
     advice !== undefined &&
@@ -204,8 +209,8 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
     turn.message.strict !== true;
   if (!goesOn || turn.signal.aborted) return [first];
   // Whoever named a route has said where it goes; another one is only offered.
-  if (decision.source === "explicit") return [offering(parts, first, advice.route, text)];
-  const rerouted = noticeOf(parts, (chat) => chat.rerouted(decision.route, advice.route));
+  if (decision.source === "explicit") return [withOffer(parts, first, advice.route, text)];
+  const rerouted = createNotice(parts, (chat) => chat.rerouted(decision.route, advice.route));
   const next = {
     route: advice.route,
     source: "classifier",
@@ -216,27 +221,31 @@ async function answerAll(parts: ChatParts, turn: ChatTurn, { text, decision }: A
   turn.emit({ type: "decided", decision: next });
   const { sessionKey: chatKey, session, groupId } = turn;
   await parts.router.record({ chatKey, sessionId: session.id, groupId, text }, next);
-  return [first, await answer(parts, turn, { text, decision: next })];
+  return [first, await answerPart(parts, turn, { text, decision: next })];
 }
 
 /** Characters of a message that a button can send again. */
-const OFFERED = 300;
+const OFFERED_ROUTES = 300;
 
-function offering(parts: ChatParts, first: Answer, route: Route, text: string): Answer {
-  if (text.length > OFFERED) return first;
-  const action = labelled(parts, (chat) => chat.askRoute(route), `/${route.toLowerCase()} ${text}`);
+function withOffer(parts: ChatDeps, first: Answer, route: Route, text: string): Answer {
+  if (text.length > OFFERED_ROUTES) return first;
+  const action = createLabelledAction(
+    parts,
+    (chat) => chat.askRoute(route),
+    `/${route.toLowerCase()} ${text}`,
+  );
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
-async function answer(parts: ChatParts, turn: ChatTurn, asked: Asked): Promise<Answer> {
+async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): Promise<Answer> {
   const { text } = asked;
   const { route } = asked.decision;
   const role = roleOf(route, parts.settings.defaultCoder);
   if (isCoderRole(role)) {
-    const wish = { role, ...coderWish(turn, asked, parts.settings.coder) };
+    const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
     return wish.heads === "one"
       ? (await import("./code.ts")).answerWithCode(parts, turn, wish)
-      : (await import("./several-heads.ts")).answerWithHeads(parts, turn, wish);
+      : (await import("./several-heads.ts")).answerWithCandidates(parts, turn, wish);
   }
   switch (route) {
     case "ANALYZE":
@@ -254,9 +263,9 @@ async function answer(parts: ChatParts, turn: ChatTurn, asked: Asked): Promise<A
 }
 
 /** In whichever process the chat's message runs; its job is taken back there. */
-async function stop(parts: ChatParts, sessionKey: string): Promise<Reply> {
+async function stopTurn(parts: ChatDeps, sessionKey: string): Promise<Reply> {
   const stopped = await parts.queue.stop(sessionKey);
-  return { ...plain(parts, stopped ? say("stopped") : say("nothingRuns")), ok: true };
+  return { ...plainReply(parts, stopped ? say("stopped") : say("nothingRuns")), ok: true };
 }
 
 /** It belongs to no session: nothing of it is remembered. */
@@ -264,18 +273,13 @@ function lookReply({ text, said, ok, jobs, actions = [] }: Answer): Reply {
   return { text, ...(said !== undefined && { said }), ok, sessionId: "", jobs, actions };
 }
 
-function toReply(
-  { messages }: ChatParts,
-  turn: ChatTurn,
-  answer: Answer,
-  decision: Reply["decision"],
-): Reply {
+function toReply({ messages }: ChatDeps, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
   const usage = turn.models.used();
   const notices = turn.models.notices().map((notice) => say("budget", notice));
   const standIns = turn.models.standIns().map((standIn) => say("stoodIn", standIn));
-  const said = [...turn.notes, ...saidOf(answer), ...standIns, ...notices];
+  const said = [...turn.notes, ...answerPieces(answer), ...standIns, ...notices];
   return {
-    text: wordSaid(messages.locale, said),
+    text: wordPieces(messages.locale, said),
     said,
     ok: answer.ok,
     sessionId: turn.session.id,
@@ -288,12 +292,12 @@ function toReply(
   };
 }
 
-function plain({ messages }: ChatParts, saying: Said): Reply {
+function plainReply({ messages }: ChatDeps, saying: ReplyPiece): Reply {
   const said = [saying];
-  return { text: wordSaid(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
+  return { text: wordPieces(messages.locale, said), said, ok: false, sessionId: "", jobs: [], actions: [] };
 }
 
-function installationGone(path: string): Said {
+function installationGone(path: string): ReplyPiece {
   return {
     kind: "worded",
     texts: inEveryLanguage((locale) => messagesFor(locale).installationIncomplete(path)),
@@ -301,7 +305,7 @@ function installationGone(path: string): Said {
 }
 
 /** A listener that fails is the listener's trouble. */
-function quiet(listener: HandleOptions["onEvent"]): (event: ChatEvent) => void {
+function withoutThrowing(listener: HandleOptions["onEvent"]): (event: ChatEvent) => void {
   return (event) => {
     try {
       listener?.(event);

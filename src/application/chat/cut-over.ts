@@ -1,9 +1,9 @@
 import type { Session } from "../ports/sessions.ts";
-import { withFacts } from "./compact-session.ts";
-import { openFresh } from "./open-session.ts";
-import type { SessionParts } from "./session-parts.ts";
+import { withJobFacts } from "./compact-session.ts";
+import { openNewSession } from "./open-session.ts";
+import type { SessionDeps } from "./session-parts.ts";
 
-export interface CutOver {
+export interface CutOverResult {
   /** The session to go on with: a new one, or the old one when its note could not be saved. */
   readonly session: Session;
   readonly previousId: string;
@@ -14,7 +14,7 @@ export interface CutOver {
 }
 
 /** The most of a day that goes into one summary. */
-const MOST_TURNS = 400;
+const MOST_SUMMARISED_TURNS = 400;
 
 /**
  * Ends a session: (1) summarise what is not yet summarised, (2) save the daily note, (3) close it and open the next
@@ -22,10 +22,10 @@ const MOST_TURNS = 400;
  * killed in between leaves the session as it was, or ended with its note.
  */
 export async function cutOver(
-  parts: SessionParts,
+  parts: SessionDeps,
   session: Session,
   options: { readonly carry: boolean; readonly signal: AbortSignal },
-): Promise<CutOver> {
+): Promise<CutOverResult> {
   const { store, now, log, summarise, summaryTokens } = parts;
   const { chatKey, id } = session;
   const fields = { session_id: id, chat: chatKey };
@@ -34,8 +34,8 @@ export async function cutOver(
     const saved = await store.note(chatKey, id);
     if (saved !== null && saved.turns === session.turns) note = saved.text;
     else {
-      const after = Math.max(session.summary.upTo, session.turns - MOST_TURNS);
-      const { turns } = await store.turns(chatKey, id, { after, limit: MOST_TURNS });
+      const after = Math.max(session.summary.upTo, session.turns - MOST_SUMMARISED_TURNS);
+      const { turns } = await store.turns(chatKey, id, { after, limit: MOST_SUMMARISED_TURNS });
       const previous = [session.carried, session.summary.text].filter((text) => text !== "").join("\n\n");
       note =
         turns.length === 0
@@ -45,7 +45,7 @@ export async function cutOver(
                 chatKey,
                 sessionId: id,
                 previous,
-                turns: withFacts(turns, parts.jobsOf(chatKey)),
+                turns: withJobFacts(turns, parts.jobsOf(chatKey)),
                 limitTokens: summaryTokens,
                 signal: options.signal,
               })
@@ -67,7 +67,7 @@ export async function cutOver(
     return { session, previousId: id, cut: false, note: "" };
   }
   const { channel, chatId } = session;
-  const next = await openFresh(parts, { channel, chatId }, id, options.carry ? note : "");
+  const next = await openNewSession(parts, { channel, chatId }, id, options.carry ? note : "");
   log.info("session", "Session cut over", "session.cut_over", { ...fields, next_session_id: next.id });
   return { session: next, previousId: id, cut: true, note };
 }

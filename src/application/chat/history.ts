@@ -3,11 +3,11 @@ import type { ModelMessage } from "../ports/model.ts";
 import type { Turn } from "../ports/sessions.ts";
 import type { Exchange } from "./turn.ts";
 
-const CODERS = new Set(["Aka", "Ao", "Gin", "Worker"]);
+const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);
 
 /** Whose answers a cloud coder may be shown. */
 export function isCoderAgent(agent: string): boolean {
-  return CODERS.has(agent);
+  return CODER_AGENTS.has(agent);
 }
 
 /**
@@ -19,44 +19,47 @@ export function historyFor(
   history: readonly Exchange[],
   limit: { readonly exchanges: number; readonly chars: number },
 ): ModelMessage[] {
-  return visibleTo(model, history)
+  return visibleExchanges(model, history)
     .slice(-limit.exchanges)
     .flatMap((exchange): ModelMessage[] => [
-      { role: "user", text: cut(exchange.user, limit.chars) },
-      { role: "assistant", text: cut(toldOf(exchange), limit.chars) },
+      { role: "user", text: cutExchange(exchange.user, limit.chars) },
+      { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
     ]);
 }
 
 /** The same for a coder, as a list: answers given as a model's own would be taken for the form to answer in. */
-export function earlierFor(
+export function earlierExchangesFor(
   model: { readonly local: boolean },
   history: readonly Exchange[],
   limit: { readonly exchanges: number; readonly chars: number },
 ): string {
-  const visible = visibleTo(model, history).slice(-limit.exchanges);
+  const visible = visibleExchanges(model, history).slice(-limit.exchanges);
   if (visible.length === 0) return "";
   const lines = visible.map(
     (exchange) =>
-      `- ${cut(exchange.user, limit.chars)}\n  → ${cut(toldOf(exchange), 2 * limit.chars).replaceAll("\n", "\n    ")}`,
+      `- ${cutExchange(exchange.user, limit.chars)}\n  → ${cutExchange(exchangeOutcome(exchange), 2 * limit.chars).replaceAll("\n", "\n    ")}`,
   );
   return `# Earlier in this conversation, in this workspace\n${lines.join("\n")}`;
 }
 
-function visibleTo(model: { readonly local: boolean }, history: readonly Exchange[]): readonly Exchange[] {
+function visibleExchanges(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+): readonly Exchange[] {
   return model.local ? history : history.filter(({ agent }) => isCoderAgent(agent));
 }
 
-function cut(text: string, limit: number): string {
+function cutExchange(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}…`;
 }
 
 /** What came of a message: the journals' facts, and the words of whoever answered. Our own wording is neither. */
-function toldOf({ words, facts }: Exchange): string {
+function exchangeOutcome({ words, facts }: Exchange): string {
   return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
 }
 
 /** Turns of the store as exchanges; one without an answer is left out. */
-export function exchangesOf(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
+export function toExchanges(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
   const exchanges: Exchange[] = [];
   let user: string | null = null;
   for (const { role, text, agent, groupId } of turns) {

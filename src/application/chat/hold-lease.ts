@@ -4,12 +4,12 @@ import { DEAD_AFTER_MS } from "../ports/work-queue.ts";
 /** Why a signal of the queue ended. */
 export type StopReason = "stopped" | "lost" | "caller";
 
-export type Queued<T> =
+export type QueuedResult<T> =
   | { readonly ran: true; readonly value: T; readonly stopped: StopReason | null }
   /** The caller's signal ended before the turn came. */
   | { readonly ran: false };
 
-export interface QueueParts {
+export interface ChatQueueDeps {
   readonly leases: ChatLeases;
   readonly now: () => Date;
   /** A new name for each piece of work. */
@@ -24,7 +24,7 @@ export interface QueueParts {
 }
 
 /** What runs in this process; `begun` once the lease is held. */
-export interface Running {
+export interface RunningWork {
   readonly controller: AbortController;
   begun: boolean;
 }
@@ -34,15 +34,15 @@ export interface LeasedWork<T> {
   readonly work: (signal: AbortSignal) => Promise<T>;
   readonly signal: AbortSignal;
   readonly onQueued?: ((ahead: number) => void) | undefined;
-  readonly running: Running;
+  readonly running: RunningWork;
 }
 
 /** Gets the chat's lease among all processes, runs the work under it, keeps it alive meanwhile, gives it back. */
-export async function holdLease<T>(parts: QueueParts, request: LeasedWork<T>): Promise<Queued<T>> {
+export async function holdLease<T>(parts: ChatQueueDeps, request: LeasedWork<T>): Promise<QueuedResult<T>> {
   const { leases } = parts;
   const { chatKey, work, signal, running } = request;
   const owner = parts.newOwner();
-  const release = () => letGo(parts, () => leases.release(chatKey, owner));
+  const release = () => releaseLease(parts, () => leases.release(chatKey, owner));
   try {
     if (!(await waitForLease(parts, request, owner))) return { ran: false };
   } catch (error) {
@@ -57,7 +57,9 @@ export async function holdLease<T>(parts: QueueParts, request: LeasedWork<T>): P
     controller.abort(why);
   };
   const onCaller = () => end("caller");
-  controller.signal.addEventListener("abort", () => end(asReason(controller.signal.reason)), { once: true });
+  controller.signal.addEventListener("abort", () => end(toStopReason(controller.signal.reason)), {
+    once: true,
+  });
   signal.addEventListener("abort", onCaller, { once: true });
   if (signal.aborted) end("caller");
   running.begun = true;
@@ -73,15 +75,19 @@ export async function holdLease<T>(parts: QueueParts, request: LeasedWork<T>): P
 }
 
 /** Nobody waits for a store that fails; but what this process does not give back it has as long as it lives. */
-async function letGo(parts: QueueParts, act: () => Promise<void>): Promise<void> {
+async function releaseLease(parts: ChatQueueDeps, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch {
-    parts.retry(() => void letGo(parts, act), parts.lookMs);
+    parts.retry(() => void releaseLease(parts, act), parts.lookMs);
   }
 }
 
-async function waitForLease<T>(parts: QueueParts, request: LeasedWork<T>, owner: string): Promise<boolean> {
+async function waitForLease<T>(
+  parts: ChatQueueDeps,
+  request: LeasedWork<T>,
+  owner: string,
+): Promise<boolean> {
   const { leases } = parts;
   const { chatKey, signal, onQueued } = request;
   const take = (ticket: number) => leases.take({ chatKey, owner, ticket });
@@ -96,15 +102,15 @@ async function waitForLease<T>(parts: QueueParts, request: LeasedWork<T>, owner:
       if (ahead !== told) onQueued?.(ahead);
       told = ahead;
       await leases.beat();
-      await pause(parts, signal);
+      await waitMs(parts, signal);
     }
     return false;
   } finally {
-    await letGo(parts, () => leases.leave(chatKey, owner));
+    await releaseLease(parts, () => leases.leave(chatKey, owner));
   }
 }
 
-function pause({ setTimer, pollMs }: QueueParts, signal: AbortSignal): Promise<void> {
+function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       cancel();
@@ -118,7 +124,7 @@ function pause({ setTimer, pollMs }: QueueParts, signal: AbortSignal): Promise<v
 
 /** Beats until told otherwise; the work ends when somebody asked for that, or when another holds the lease. */
 function keepAlive(
-  { leases, now, lookMs, setTimer }: QueueParts,
+  { leases, now, lookMs, setTimer }: ChatQueueDeps,
   chatKey: string,
   owner: string,
   end: (why: StopReason) => void,
@@ -146,6 +152,6 @@ function keepAlive(
   };
 }
 
-function asReason(reason: unknown): StopReason {
+function toStopReason(reason: unknown): StopReason {
   return reason === "stopped" || reason === "lost" ? reason : "caller";
 }

@@ -1,7 +1,7 @@
 import type { ChatQueue } from "./chat-queue.ts";
 import type { Sessions } from "./sessions.ts";
 
-export interface KeepTimeParts {
+export interface DayCutDeps {
   readonly sessions: Pick<Sessions, "cutDue" | "nextCut">;
   readonly queue: Pick<ChatQueue, "run">;
   readonly now: () => Date;
@@ -17,7 +17,7 @@ const SHORTEST_WAIT_MS = 1000;
  * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is cut at its
  * next pause. What was missed while nobody ran is made up for at the start. Returns how to end it.
  */
-export function keepTime({ sessions, queue, now, setTimer, onTrouble }: KeepTimeParts): () => void {
+export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();
   const timer = { cancel: () => {} };
   const { signal } = stopping;

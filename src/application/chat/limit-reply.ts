@@ -2,15 +2,15 @@ import { confinementMessages, messagesFor } from "../../domain/texts/messages.ts
 import type { Reply } from "../ports/conversation.ts";
 import { JobBroken } from "../work/job-broken.ts";
 import { LimitReached } from "../work/limit-reached.ts";
-import { wording } from "./answering.ts";
-import type { ChatParts } from "./parts.ts";
+import { answerInEveryLanguage } from "./answering.ts";
+import type { ChatDeps } from "./parts.ts";
 
 /** What is said of a job that took more disk than it may, as `picoclaw apply` says it; null for any other trouble. */
-export function limitReply(parts: Pick<ChatParts, "messages">, error: unknown): Reply | null {
+export function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
   if (!(reached instanceof LimitReached)) return null;
   const jobId = error instanceof JobBroken ? error.jobId : undefined;
-  const { text, said = [] } = wording(parts, (locale) =>
+  const { text, said = [] } = answerInEveryLanguage(parts, (locale) =>
     [
       confinementMessages(locale).diskReached(reached.what, reached.bytes, reached.limitBytes),
       ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),

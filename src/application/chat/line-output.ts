@@ -9,18 +9,18 @@ export interface HeldOutput {
 
 /** Passes output on by whole lines, so that a secret that comes in two pieces is still found and masked. */
 export function createLineOutput(pass: (text: string) => void): HeldOutput {
-  return hold(pass, (pending) => pending.lastIndexOf("\n") + 1);
+  return holdOutput(pass, (pending) => pending.lastIndexOf("\n") + 1);
 }
 
 /** The same for words that a person reads as they come: by sentences, which a secret does not span either. */
 export function createSentenceOutput(pass: (text: string) => void): HeldOutput {
-  return hold(pass, (pending) => {
+  return holdOutput(pass, (pending) => {
     const end = /^.*(?:\n|[。！？]|[.!?](?=\s))/su.exec(pending);
     return end === null ? 0 : end[0].length;
   });
 }
 
-function hold(pass: (text: string) => void, boundary: (pending: string) => number): HeldOutput {
+function holdOutput(pass: (text: string) => void, boundary: (pending: string) => number): HeldOutput {
   let pending = "";
   return {
     add(text) {

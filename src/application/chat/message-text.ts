@@ -11,7 +11,7 @@ export function cleanMessage(text: string): string {
     .toWellFormed();
 }
 
-const MOST_PARTS = 5;
+const MOST_MESSAGE_PIECES = 5;
 
 /**
  * A message that begins with a route's command may hold more of them, each at the start of a line: `/analyze …` and,
@@ -24,7 +24,7 @@ export function splitMessage(message: string): string[] {
   for (const line of message.split("\n")) {
     if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
     const begins = !fenced && /^[/／]/.test(line) && readExplicitRoute(line) !== undefined;
-    if (parts.length === 0 || (begins && parts.length < MOST_PARTS)) parts.push([line]);
+    if (parts.length === 0 || (begins && parts.length < MOST_MESSAGE_PIECES)) parts.push([line]);
     else parts.at(-1)?.push(line);
   }
   return parts.map((lines) => lines.join("\n").trim()).filter((part) => part !== "");

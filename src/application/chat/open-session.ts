@@ -1,13 +1,13 @@
 import { chatKeyOf, sessionIdOf } from "../../domain/session/session-id.ts";
 import type { NewSession, Session } from "../ports/sessions.ts";
-import type { Chat, SessionParts } from "./session-parts.ts";
+import type { Chat, SessionDeps } from "./session-parts.ts";
 
 /** More sessions of one chat in one day than anybody begins. */
 const MOST_PER_DAY = 1000;
 
 /** Opens a session in the place of `from`. When another process was quicker, its session is the answer. */
-export async function openFresh(
-  parts: SessionParts,
+export async function openNewSession(
+  parts: SessionDeps,
   chat: Chat,
   from: string | null,
   carried: string,
@@ -38,7 +38,7 @@ export async function openFresh(
 
 /** Goes on with an older session; null when there is none such. */
 export async function resumeSession(
-  parts: SessionParts,
+  parts: SessionDeps,
   session: Session,
   sessionId?: string,
 ): Promise<Session | null> {

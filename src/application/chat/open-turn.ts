@@ -3,8 +3,8 @@ import { wordMemory } from "../../domain/session/session-memory.ts";
 import { createJobHistory } from "../context/job-history.ts";
 import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
 import { say } from "../work/report/said.ts";
-import { exchangesOf } from "./history.ts";
-import type { ChatParts } from "./parts.ts";
+import { toExchanges } from "./history.ts";
+import type { ChatDeps } from "./parts.ts";
 import { type ChatTurn, groupPrefix } from "./turn.ts";
 
 interface TurnOptions {
@@ -15,7 +15,7 @@ interface TurnOptions {
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
 export async function openTurn(
-  parts: ChatParts,
+  parts: ChatDeps,
   message: IncomingMessage,
   run: TurnOptions,
 ): Promise<ChatTurn> {
@@ -41,7 +41,7 @@ export async function openTurn(
     sessionKey,
     session,
     memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
-    history: exchangesOf(turns, jobs),
+    history: toExchanges(turns, jobs),
     jobs,
     dry,
     models,
@@ -57,7 +57,7 @@ export async function openTurn(
 }
 
 /** Sorts by time, and is found by its chat. */
-function newGroupId({ now, random }: ChatParts, sessionKey: string): string {
+function newGroupId({ now, random }: ChatDeps, sessionKey: string): string {
   const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
 }

@@ -15,10 +15,10 @@ import type { FarJobs } from "./far-jobs.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Steering } from "./steering.ts";
-import type { Answer, ChatTurn, Look } from "./turn.ts";
+import type { Answer, ChatTurn, LookRequest } from "./turn.ts";
 
 /** Everything a conversation needs, wired by hand. */
-export interface ChatParts {
+export interface ChatDeps {
   /** Everything that changes it is a job. */
   readonly workspace: Workspace;
   readonly project: ProjectFiles;
@@ -62,10 +62,10 @@ export interface ChatParts {
   readonly random: (bytes: number) => Uint8Array;
 }
 
-export type ChatCommand = (parts: ChatParts, turn: ChatTurn, rest: string) => Promise<Answer>;
+export type ChatCommand = (parts: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
 /** Changes nothing, so that it may be answered beside whatever runs. */
-export type LookCommand = (parts: ChatParts, look: Look, rest: string) => Promise<Answer>;
+export type LookCommand = (parts: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
 
 export interface ConversationSettings {
   readonly maxLoops: number;

@@ -2,12 +2,12 @@ import { isGo, readAllCoders, readPlanFirst } from "../../domain/routing/plan-fi
 import { type Decision, isCoder, type Route } from "../../domain/routing/route.ts";
 import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
 import type { CoderSettings } from "./parts.ts";
-import type { Asked, ChatTurn } from "./turn.ts";
+import type { ChatTurn, RoutedText } from "./turn.ts";
 
 const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };
 
 /** A bare `go` after a coder's plan goes to that coder; any other message stays as it is. */
-export function goesToPlanner(turn: Pick<ChatTurn, "history">, message: string): string {
+export function routeGoToPlanner(turn: Pick<ChatTurn, "history">, message: string): string {
   if (readExplicitRoute(message) !== undefined || !isGo(message)) return message;
   const last = turn.history.at(-1);
   const route = last === undefined ? undefined : CODER_ROUTES[last.agent];
@@ -15,26 +15,26 @@ export function goesToPlanner(turn: Pick<ChatTurn, "history">, message: string):
   return `/${route.toLowerCase()} go`;
 }
 
-export interface CoderWish {
+export interface CoderTask {
   /** What the coder is asked. */
   readonly text: string;
   readonly planOnly: boolean;
-  readonly heads: Heads;
+  readonly heads: CandidateMode;
 }
 
 /** Who works on it: one coder, several at once, or the next one where one does not get green. */
-export type Heads = "one" | "all" | "candidates" | "next";
+export type CandidateMode = "one" | "all" | "candidates" | "next";
 
 /**
  * What a coder is asked where its route was named: `plan …` for a plan alone, `go` for the plan that was made last, by
  * itself or by Mio. To give Mio's plan to a coder is an explicit act: this is it.
  */
-export function coderWish(
+export function readCoderTask(
   turn: Pick<ChatTurn, "history">,
-  { text, decision }: Asked,
+  { text, decision }: RoutedText,
   settings: Pick<CoderSettings, "candidates" | "escalate">,
-): CoderWish {
-  const heads = headsOf(decision, settings);
+): CoderTask {
+  const heads = candidateMode(decision, settings);
   if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false, heads };
   const planned = readPlanFirst(text);
   if (planned !== null) return { text: planned, planOnly: true, heads: "one" };
@@ -47,10 +47,10 @@ export function coderWish(
 }
 
 /** Who named a coder gets that one alone. */
-function headsOf(
+function candidateMode(
   { source, route }: Decision,
   { candidates, escalate }: Pick<CoderSettings, "candidates" | "escalate">,
-): Heads {
+): CandidateMode {
   const isNamed = (source === "explicit" || source === "forced") && route !== "CODE";
   if (isNamed) return "one";
   if (candidates > 1) return "candidates";

@@ -1,23 +1,23 @@
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
-import { statusOfKept } from "../../domain/work/job-status.ts";
+import { toKeptStatus } from "../../domain/work/job-status.ts";
 import { countLines, type LineCounts } from "../../domain/work/line-counts.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { CoderEnd } from "../work/coder/coder-end.ts";
 import { actionsFor } from "../work/present-actions.ts";
 import type { CoderFacts } from "../work/report/coder-facts.ts";
 import { executionFacts, type JobFacts } from "../work/report/job-facts.ts";
-import { forReply, type Said } from "../work/report/said.ts";
+import { type ReplyPiece, toReplyFacts } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
-import type { ChatParts } from "./parts.ts";
+import type { ChatDeps } from "./parts.ts";
 import type { ChatTurn } from "./turn.ts";
 
-interface Ended {
+interface EndedCoder {
   readonly end: Extract<CoderEnd, { kind: "worked" | "refused" }>;
   readonly checked: ChecksFacts | null;
 }
 
 export interface JobReport {
-  readonly said: readonly Said[];
+  readonly said: readonly ReplyPiece[];
   readonly ok: boolean;
   readonly job?: ResultJson;
   readonly actions: Reply["actions"];
@@ -25,21 +25,26 @@ export interface JobReport {
 
 /** A coder's work as the chat tells it: the executor's facts, and the way there. */
 export function reportWork(
-  { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
+  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
   turn: Pick<ChatTurn, "models">,
-  { end, checked }: Ended,
+  { end, checked }: EndedCoder,
 ): JobReport {
-  const way = end.kind === "worked" ? wayOf(workspace.mask, turn, end, checked) : null;
-  const told: Said[] = way === null ? [] : [{ kind: "coder", facts: way }];
+  const way = end.kind === "worked" ? toCoderFacts(workspace.mask, turn, end, checked) : null;
+  const told: ReplyPiece[] = way === null ? [] : [{ kind: "coder", facts: way }];
   if (end.execution === null) return { said: told, ok: false, actions: [] };
   const facts = executionFacts(workspace.root, end.execution);
   if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
   const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
   const isHigh = end.kind === "worked" && end.proposal.risk === "high";
-  const job = facts.status === "preview" ? { ...facts, status: statusOfKept(way?.red) } : facts;
+  const job = facts.status === "preview" ? { ...facts, status: toKeptStatus(way?.red) } : facts;
   return {
     said: [
-      { kind: "job", facts: forReply(counted(workspace, job)), plan, ...(isHigh && { risk: "high" }) },
+      {
+        kind: "job",
+        facts: toReplyFacts(withLineCounts(workspace, job)),
+        plan,
+        ...(isHigh && { risk: "high" }),
+      },
       ...told,
     ],
     ok: job.success && way?.red === undefined,
@@ -48,7 +53,7 @@ export function reportWork(
   };
 }
 
-function wayOf(
+function toCoderFacts(
   mask: (text: string) => string,
   { models }: Pick<ChatTurn, "models">,
   { proposal, execution, story }: Extract<CoderEnd, { kind: "worked" }>,
@@ -78,7 +83,7 @@ function hasChanged(execution: Extract<CoderEnd, { kind: "worked" }>["execution"
 /** Files whose lines are counted; more is a list that nobody reads. */
 const MOST_COUNTED = 30;
 
-function counted({ archive }: Pick<ChatParts["workspace"], "archive">, facts: JobFacts): JobFacts {
+function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, facts: JobFacts): JobFacts {
   if (facts.dryRun || facts.changes.length === 0 || facts.changes.length > MOST_COUNTED) return facts;
   const lineCounts: Record<string, LineCounts> = {};
   for (const { path, before, after } of archive.differences(facts.jobId)) {

@@ -11,7 +11,7 @@ import { classify } from "./classify.ts";
 /** Mio decides who answers: explicit command, forced route, rules, classifier, then CHAT. */
 export interface Router {
   /** Never rejects: what fails ends in CHAT. The decision is stored. */
-  decide(request: RouteRequest): Promise<Routed>;
+  decide(request: RouteRequest): Promise<RoutedMessage>;
   /** Stores a decision that was made on the way: Shiro's re-route. Never rejects. */
   record(request: RecordRequest, decision: Decision): Promise<void>;
 }
@@ -31,13 +31,13 @@ export interface RouteRequest {
 
 export type RecordRequest = Pick<RouteRequest, "chatKey" | "sessionId" | "groupId" | "text">;
 
-export interface Routed {
+export interface RoutedMessage {
   readonly decision: Decision;
   /** The message without the command that named its route. */
   readonly text: string;
 }
 
-export interface RouterParts {
+export interface RouterDeps {
   readonly store: RoutingStore;
   /** The configuration's rules and the shipped ones; learned rules go between. Asked for when one is needed. */
   readonly rules: () => RuleSet;
@@ -60,26 +60,26 @@ const LOGGED_CHARS = 100;
 const STORED_CHARS = 2000;
 
 /** Explicit command → forced route → rules → classifier → CHAT. */
-export function createRouter(parts: RouterParts): Router {
+export function createRouter(parts: RouterDeps): Router {
   const count = { decided: 0 };
   return {
     async decide(request) {
       const explicit = readExplicitRoute(request.text);
       const decision = await decideRoute(parts, request, explicit?.route);
       count.decided += 1;
-      await store(parts, request, decision, count.decided);
+      await storeDecision(parts, request, decision, count.decided);
       const named = explicit !== undefined && decision.source === "explicit";
       return { decision, text: named ? explicit.rest : request.text };
     },
     async record(request, decision) {
       count.decided += 1;
-      await store(parts, request, decision, count.decided);
+      await storeDecision(parts, request, decision, count.decided);
     },
   };
 }
 
 async function decideRoute(
-  parts: RouterParts,
+  parts: RouterDeps,
   request: RouteRequest,
   explicit: Route | undefined,
 ): Promise<Decision> {
@@ -99,13 +99,13 @@ async function decideRoute(
       confidence,
       reason: `${rule}: ${parts.mask(found.words)}`,
     } as const;
-    return origin === "shipped" ? divided(parts, request, decision) : decision;
+    return origin === "shipped" ? divideDecision(parts, request, decision) : decision;
   }
-  return divided(parts, request, await classified(parts, request));
+  return divideDecision(parts, request, await classifyMessage(parts, request));
 }
 
 /** CODE that nobody gave to a coder by name goes to the one whose work it is, where that coder is there. */
-function divided(parts: RouterParts, { text }: RouteRequest, decision: Decision): Decision {
+function divideDecision(parts: RouterDeps, { text }: RouteRequest, decision: Decision): Decision {
   if (decision.route !== "CODE") return decision;
   const route = divideCode(text);
   if (route === "CODE" || !parts.hasCoder(route === "CODE1" ? "coder1" : "coder2")) return decision;
@@ -114,7 +114,7 @@ function divided(parts: RouterParts, { text }: RouteRequest, decision: Decision)
 }
 
 /** The user's own first, then what was learned, then what is shipped. */
-async function rulesFor(parts: RouterParts, chatKey: string): Promise<readonly CompiledRule[]> {
+async function rulesFor(parts: RouterDeps, chatKey: string): Promise<readonly CompiledRule[]> {
   const { configured, shipped } = parts.rules();
   try {
     const learned = compileRules(await parts.store.rules(chatKey), "learned");
@@ -125,7 +125,7 @@ async function rulesFor(parts: RouterParts, chatKey: string): Promise<readonly C
   }
 }
 
-async function classified(parts: RouterParts, request: RouteRequest): Promise<Decision> {
+async function classifyMessage(parts: RouterDeps, request: RouteRequest): Promise<Decision> {
   const model = request.models.forRole("worker");
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(parts.classifierTimeoutMs)]);
   const answer =
@@ -162,8 +162,8 @@ async function classified(parts: RouterParts, request: RouteRequest): Promise<De
 }
 
 /** A decision that cannot be stored is still one. */
-async function store(
-  parts: RouterParts,
+async function storeDecision(
+  parts: RouterDeps,
   request: RecordRequest,
   decision: Decision,
   number: number,

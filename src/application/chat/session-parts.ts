@@ -9,7 +9,7 @@ export interface Chat {
   readonly chatId: string;
 }
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly store: SessionStore;
   readonly clock: DayClock;
   readonly now: () => Date;

@@ -10,18 +10,18 @@ import type {
   SessionStore,
   Turn,
 } from "../ports/sessions.ts";
-import { type Aside, createAside } from "./aside.ts";
-import { compactSession, newest } from "./compact-session.ts";
-import { type CutOver, cutOver } from "./cut-over.ts";
-import { type Forked, forkSession } from "./fork-session.ts";
-import { openFresh, resumeSession } from "./open-session.ts";
-import type { Chat, SessionParts } from "./session-parts.ts";
+import { createRewoundTurns, type RewoundTurns } from "./aside.ts";
+import { compactSession, newestTurns } from "./compact-session.ts";
+import { type CutOverResult, cutOver } from "./cut-over.ts";
+import { type ForkResult, forkSession } from "./fork-session.ts";
+import { openNewSession, resumeSession } from "./open-session.ts";
+import type { Chat, SessionDeps } from "./session-parts.ts";
 
 /**
  * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
  * chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
  */
-export interface Sessions extends Aside {
+export interface Sessions extends RewoundTurns {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
@@ -30,18 +30,18 @@ export interface Sessions extends Aside {
   /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
   compact(session: Session, signal: AbortSignal): Promise<void>;
   /** `/new`: a session of its own, with nothing carried over. */
-  startNew(session: Session, signal: AbortSignal): Promise<CutOver>;
+  startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
   /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
   /** Whether this chat has a session before this one. */
   hasEarlier(session: Session): Promise<boolean>;
   /** Another chat, which has not begun, begins with what this one knows. */
-  fork(from: Chat, to: Chat): Promise<Forked>;
+  fork(from: Chat, to: Chat): Promise<ForkResult>;
   /** For a server at midnight: cuts what is due in chats that `hold` gets hold of. */
   cutDue(
     hold: (chatKey: string, work: () => Promise<void>) => Promise<void>,
     signal: AbortSignal,
-  ): Promise<CutOver[]>;
+  ): Promise<CutOverResult[]>;
   /** When `cutDue` has something to do next. */
   nextCut(): Date;
   settings(chat: Chat): Promise<ChatSettings>;
@@ -61,7 +61,7 @@ export interface Sessions extends Aside {
 export interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
-  readonly cutOver: CutOver | null;
+  readonly cutOver: CutOverResult | null;
   /** Rows that could not be read and were passed over. */
   readonly damaged: number;
 }
@@ -77,12 +77,12 @@ export interface SessionContext {
 /** A message of a megabyte is kept by its head and tail. */
 const TURN_CHARS = 64 * 1024;
 /** More turns than any budget takes. */
-const MOST_TURNS = 400;
+const MOST_HISTORY_TURNS = 400;
 const DUE_AT_ONCE = 100;
 /** Busy chats hold up no more than these. */
 const CUT_AT_ONCE = 4;
 
-export function createSessions(parts: SessionParts): Sessions {
+export function createSessions(parts: SessionDeps): Sessions {
   const { store, clock, now, mask } = parts;
   return {
     async open(chat, signal) {
@@ -91,9 +91,9 @@ export function createSessions(parts: SessionParts): Sessions {
       if (damaged > 0)
         parts.log.warn("session", "Session row unreadable, skipped", "session.damaged", { chat: chatKey });
       if (session === null)
-        return { session: await openFresh(parts, chat, null, ""), cutOver: null, damaged };
+        return { session: await openNewSession(parts, chat, null, ""), cutOver: null, damaged };
       const kept = await keepOrNull(parts, session);
-      if (kept !== null) return { session: kept, cutOver: await untold(store, kept), damaged };
+      if (kept !== null) return { session: kept, cutOver: await withoutTold(store, kept), damaged };
       const done = await cutOver(parts, session, { carry: true, signal });
       return { session: done.session, cutOver: done.cut ? done : null, damaged };
     },
@@ -105,9 +105,14 @@ export function createSessions(parts: SessionParts): Sessions {
       ),
     async context(session) {
       const { carried, summary } = session;
-      const { turns, damaged } = await store.lastTurns(session.chatKey, session.id, MOST_TURNS, summary.upTo);
+      const { turns, damaged } = await store.lastTurns(
+        session.chatKey,
+        session.id,
+        MOST_HISTORY_TURNS,
+        summary.upTo,
+      );
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-      return { memory, turns: newest(turns, parts.historyTokens), damaged };
+      return { memory, turns: newestTurns(turns, parts.historyTokens), damaged };
     },
     compact: (session, signal) => compactSession(parts, session, signal),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
@@ -117,9 +122,9 @@ export function createSessions(parts: SessionParts): Sessions {
         (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,
       ),
     fork: (from, to) => forkSession(parts, from, to),
-    ...createAside(store),
+    ...createRewoundTurns(store),
     async cutDue(hold, signal) {
-      const done: CutOver[] = [];
+      const done: CutOverResult[] = [];
       const due = (await store.due(now(), DUE_AT_ONCE)).map(({ chatKey }) => chatKey);
       const cutNext = async (): Promise<void> => {
         for (let chatKey = due.shift(); chatKey !== undefined && !signal.aborted; chatKey = due.shift()) {
@@ -165,7 +170,7 @@ const MOST_SESSIONS = 8;
 const MOST_NOTES = 30;
 
 /** The first message after a cut-over says that it happened. */
-async function untold(store: SessionStore, session: Session): Promise<CutOver | null> {
+async function withoutTold(store: SessionStore, session: Session): Promise<CutOverResult | null> {
   if (session.turns > 0 || session.carried === "") return null;
   const [, previous] = await store.list(session.chatKey, 2);
   return { session, previousId: previous?.id ?? "", cut: true, note: session.carried };
@@ -177,7 +182,7 @@ const TWO_DAYS_MS = 48 * 3_600_000;
  * The session when its day is not over, null when it is. The time of cut-over was reckoned when the session began; it
  * is reckoned anew when the time zone was changed, or when it lies too far ahead because the clock had been wrong.
  */
-async function keepOrNull(parts: SessionParts, session: Session): Promise<Session | null> {
+async function keepOrNull(parts: SessionDeps, session: Session): Promise<Session | null> {
   const { clock, now, store } = parts;
   const time = now().getTime();
   const ahead = Date.parse(session.cut.at) - time;

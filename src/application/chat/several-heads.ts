@@ -1,60 +1,60 @@
 import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
-import type { ChosenBy, HeadFacts } from "../../domain/work/heads/heads-facts.ts";
-import { compareByChecks, rankHeads } from "../../domain/work/heads/rank-heads.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../../domain/work/heads/heads-facts.ts";
+import { compareByChecks, rankCoderCandidates } from "../../domain/work/heads/rank-heads.ts";
 import { countLines } from "../../domain/work/line-counts.ts";
 import type { Workspace } from "../ports/workspace.ts";
-import type { BaselineParts } from "../work/checks/baseline.ts";
+import type { BaselineDeps } from "../work/checks/baseline.ts";
 import { provesFix } from "../work/checks/proves-fix.ts";
 import { type SharedChecks, shareChecks } from "../work/checks/share-checks.ts";
 import type { CoderEnding } from "../work/coder/coder-end.ts";
-import { runHeads } from "../work/coder/run-heads.ts";
+import { runCoderCandidates } from "../work/coder/run-heads.ts";
 import type { Draft } from "../work/draft.ts";
-import { type Said, say, wordSaid } from "../work/report/said.ts";
-import { saidOf } from "./answering.ts";
-import { answerOf, answerWithCode, type CodeRequest, type CoderEnded, runCoder } from "./code.ts";
+import { type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
+import { answerPieces } from "./answering.ts";
+import { answerForCoder, answerWithCode, type CodeRequest, type CoderRunResult, runCoder } from "./code.ts";
 import { mergeAnswers } from "./merge-answers.ts";
-import type { ChatParts } from "./parts.ts";
-import type { Heads } from "./plan-first.ts";
+import type { ChatDeps } from "./parts.ts";
+import type { CandidateMode } from "./plan-first.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
-export interface HeadsRequest extends CodeRequest {
-  readonly heads: Heads;
+export interface CandidatesRequest extends CodeRequest {
+  readonly heads: CandidateMode;
 }
 
 const CODERS: readonly CoderRole[] = ["coder1", "coder2", "coder3"];
 
-interface Ending {
+interface CandidateEnding {
   readonly ending: CoderEnding;
   readonly checked: ChecksFacts | null;
 }
 
 /** Several coders at one message, each in a draft of its own without network; the best draft lands, the others are told. */
-export async function answerWithHeads(
-  parts: ChatParts,
+export async function answerWithCandidates(
+  parts: ChatDeps,
   turn: ChatTurn,
-  request: HeadsRequest,
+  request: CandidatesRequest,
 ): Promise<Answer> {
-  const roles = rolesOf(parts, turn, request);
+  const roles = candidateRoles(parts, turn, request);
   const isNext = request.heads === "next";
   if (roles.length < 2) {
     const [role = request.role] = roles;
     const alone = await answerWithCode(parts, turn, { ...request, role });
-    return isNext ? alone : withSaid(parts, alone, [say("headsAlone")]);
+    return isNext ? alone : withPieces(parts, alone, [say("headsAlone")]);
   }
   const desk = parts.steering.open(turn.sessionKey);
   const steering = shareDesk(desk.take, roles);
-  const pit = createPit(parts);
+  const pit = createDraftContest(parts);
   // A copy of the workspace for each draft is made one at a time.
   const atOnce = !isNext && parts.workspace.staging.kind === "overlay";
   const time = { leftMs: parts.settings.coder.maxMinutes * 60_000 };
-  const ends = await runHeads<CoderRole, Ending, CoderEnded>({
+  const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
     heads: roles,
     atOnce,
     goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
     run: (role, chosen) =>
-      runCoder(parts, headTurn(turn, role), {
+      runCoder(parts, candidateTurn(turn, role), {
         role,
         text: request.text,
         planOnly: false,
@@ -65,22 +65,28 @@ export async function answerWithHeads(
       }),
     choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : pit.choose(waiting)),
   }).finally(desk.close);
-  return wordHeads(parts, turn, ends, pit.result());
+  return wordCandidates(parts, turn, ends, pit.result());
 }
 
 /** The routed one first; only those that can be asked. Without drafts there is no second one. */
-function rolesOf(parts: ChatParts, turn: ChatTurn, { role, heads }: HeadsRequest): readonly CoderRole[] {
+function candidateRoles(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { role, heads }: CandidatesRequest,
+): readonly CoderRole[] {
   if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
   const most = heads === "candidates" ? parts.settings.coder.candidates : CODERS.length;
   return [role, ...CODERS.filter((other) => other !== role)].filter(parts.canAsk).slice(0, most);
 }
 
-function isRed(came: { kind: "waits"; ending: Ending } | { kind: "ended"; end: CoderEnded }): boolean {
+function isRed(
+  came: { kind: "waits"; ending: CandidateEnding } | { kind: "ended"; end: CoderRunResult },
+): boolean {
   return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
 }
 
 /** What is noticed of one of several has its name before it. */
-function headTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
+function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
   return {
     ...turn,
     emit: (event) =>
@@ -106,18 +112,18 @@ function shareDesk(take: () => readonly string[], roles: readonly CoderRole[]) {
   };
 }
 
-interface Result {
-  readonly facts: ReadonlyMap<CoderRole, HeadFacts>;
+interface CandidatesResult {
+  readonly facts: ReadonlyMap<CoderRole, CoderCandidateFacts>;
   readonly taken: CoderRole | null;
   readonly by: ChosenBy;
 }
 
 /** Where the drafts meet: it knows each one's draft and which is best. */
-function createPit({ workspace, checks }: Pick<ChatParts, "workspace" | "checks">) {
+function createDraftContest({ workspace, checks }: Pick<ChatDeps, "workspace" | "checks">) {
   const shared = shareChecks(workspace, checks.atOnce);
   const drafts = new Map<CoderRole, Draft>();
-  let judging: BaselineParts | null = null;
-  let result: Result = { facts: new Map(), taken: null, by: "only" };
+  let judging: BaselineDeps | null = null;
+  let result: CandidatesResult = { facts: new Map(), taken: null, by: "only" };
 
   function beside(role: CoderRole): SharedChecks {
     const openDraft: Workspace["openDraft"] = async (request) => {
@@ -140,17 +146,17 @@ function createPit({ workspace, checks }: Pick<ChatParts, "workspace" | "checks"
     return provesFix(judging, draft, await shared.measure(judging, draft));
   }
 
-  async function choose(waiting: ReadonlyMap<CoderRole, Ending>): Promise<CoderRole | null> {
+  async function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): Promise<CoderRole | null> {
     const heads = [...waiting].map(([role, ended]) => ({
       role,
-      ...factsOf(workspace.mask, role, ended, drafts.get(role)),
+      ...toCandidateFacts(workspace.mask, role, ended, drafts.get(role)),
     }));
     // A test is only asked where the checks do not tell two apart.
     const [best] = heads.toSorted(compareByChecks);
     const equal = heads.filter((head) => best !== undefined && compareByChecks(head, best) === 0);
     const proofs = equal.length < 2 ? [] : await Promise.all(equal.map(({ role }) => proves(role)));
     const judged = heads.map((head) => ({ ...head, provesFix: proofs[equal.indexOf(head)] ?? false }));
-    const { ranked, by } = rankHeads(judged);
+    const { ranked, by } = rankCoderCandidates(judged);
     const taken = ranked[0]?.role ?? null;
     result = { facts: new Map(judged.map(({ role, ...facts }) => [role, facts])), taken, by };
     return taken;
@@ -158,12 +164,12 @@ function createPit({ workspace, checks }: Pick<ChatParts, "workspace" | "checks"
   return { beside, choose, result: () => result };
 }
 
-function factsOf(
+function toCandidateFacts(
   mask: (text: string) => string,
   role: CoderRole,
-  { ending: { proposal, red, attempts }, checked }: Ending,
+  { ending: { proposal, red, attempts }, checked }: CandidateEnding,
   draft: Draft | undefined,
-): HeadFacts {
+): CoderCandidateFacts {
   const counts = (draft?.diff() ?? []).map(({ before, after }) =>
     before === undefined || after === undefined ? null : countLines(before, after),
   );
@@ -185,29 +191,29 @@ function firstLine(text: string): string {
   return (text.trim().split("\n")[0] ?? "").slice(0, LINE_CHARS);
 }
 
-async function wordHeads(
-  parts: ChatParts,
+async function wordCandidates(
+  parts: ChatDeps,
   turn: ChatTurn,
-  ends: ReadonlyMap<CoderRole, CoderEnded>,
-  { facts, taken, by }: Result,
+  ends: ReadonlyMap<CoderRole, CoderRunResult>,
+  { facts, taken, by }: CandidatesResult,
 ): Promise<Answer> {
   const winner = taken === null ? undefined : ends.get(taken);
   const chosen = taken === null ? undefined : facts.get(taken);
   if (winner === undefined || chosen === undefined) {
     const ended = [...ends.values()];
     const told = turn.signal.aborted ? ended.slice(0, 1) : ended;
-    const answers = await Promise.all(told.map((one) => answerOf(parts, turn, one)));
+    const answers = await Promise.all(told.map((one) => answerForCoder(parts, turn, one)));
     return mergeAnswers(parts, [], answers, () => []);
   }
   const others = [...ends].flatMap(([role, ended]) =>
-    role === taken ? [] : [facts.get(role) ?? undrafted(parts, ended)],
+    role === taken ? [] : [facts.get(role) ?? withoutDraft(parts, ended)],
   );
-  const answer = await answerOf(parts, turn, winner);
-  return withSaid(parts, answer, [say("heads", { chosen, by, others })]);
+  const answer = await answerForCoder(parts, turn, winner);
+  return withPieces(parts, answer, [say("heads", { chosen, by, others })]);
 }
 
 /** One that had no draft. */
-function undrafted({ workspace, messages }: ChatParts, { role, end }: CoderEnded): HeadFacts {
+function withoutDraft({ workspace, messages }: ChatDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
   const words =
     end.kind === "unanswered"
       ? end.text[messages.locale]
@@ -228,7 +234,7 @@ function undrafted({ workspace, messages }: ChatParts, { role, end }: CoderEnded
   };
 }
 
-function withSaid({ messages }: ChatParts, answer: Answer, more: readonly Said[]): Answer {
-  const said = [...saidOf(answer), ...more];
-  return { ...answer, said, text: wordSaid(messages.locale, said) };
+function withPieces({ messages }: ChatDeps, answer: Answer, more: readonly ReplyPiece[]): Answer {
+  const said = [...answerPieces(answer), ...more];
+  return { ...answer, said, text: wordPieces(messages.locale, said) };
 }

@@ -1,7 +1,7 @@
 /** Messages that reach a coder while it works, within this process. */
 export interface Steering {
   /** A coder begins to work in this chat. */
-  open(chatKey: string): Desk;
+  open(chatKey: string): SteeringDesk;
   /** Whether a coder works in this chat. */
   isOpen(chatKey: string): boolean;
   /**
@@ -11,22 +11,22 @@ export interface Steering {
   offer(chatKey: string, text: string): Promise<boolean> | null;
 }
 
-export interface Desk {
+export interface SteeringDesk {
   /** What was laid there since the last time. */
   take(): readonly string[];
   close(): void;
 }
 
-interface Waiting {
+interface WaitingMessage {
   readonly text: string;
   readonly answer: (taken: boolean) => void;
 }
 
 export function createSteering(): Steering {
-  const desks = new Map<string, Waiting[]>();
+  const desks = new Map<string, WaitingMessage[]>();
   return {
     open(chatKey) {
-      const waiting: Waiting[] = [];
+      const waiting: WaitingMessage[] = [];
       desks.set(chatKey, waiting);
       const clear = (taken: boolean) => {
         const all = waiting.splice(0);

@@ -1,10 +1,10 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { type Said, say } from "../work/report/said.ts";
-import { answering, insteadOf, labelled } from "./answering.ts";
-import { ask } from "./ask.ts";
+import { type ReplyPiece, say } from "../work/report/said.ts";
+import { createAnswer, createLabelledAction, standInNote } from "./answering.ts";
+import { askAgent } from "./ask.ts";
 import { historyFor } from "./history.ts";
-import type { ChatParts } from "./parts.ts";
+import type { ChatDeps } from "./parts.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
 const DUTIES = {
@@ -22,12 +22,12 @@ const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
 
 /** Mio's routes: CHAT and PLAN. Words come as they are written. */
 export async function answerByTalking(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
   route: keyof typeof DUTIES,
   text: string,
 ): Promise<Answer> {
-  const answered = await ask(parts, turn, {
+  const answered = await askAgent(parts, turn, {
     role: "chat",
     streams: true,
     whenCut: "shown",
@@ -52,19 +52,24 @@ export async function answerByTalking(
   });
   if (!answered.ok) {
     const alone = WITHOUT_LOCAL.has(answered.code ?? "") && parts.canAsk(parts.settings.defaultCoder);
-    const said: Said[] = [{ kind: "worded", texts: answered.trouble }, ...(alone ? [say("coderWorks")] : [])];
-    return answering(parts, said, false, "Mio");
+    const said: ReplyPiece[] = [
+      { kind: "worded", texts: answered.trouble },
+      ...(alone ? [say("coderWorks")] : []),
+    ];
+    return createAnswer(parts, said, false, "Mio");
   }
   const { provider, model, local } = answered.model;
-  const said: Said[] = [
+  const said: ReplyPiece[] = [
     { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
     ...(answered.cut ? [say("answerCut")] : []),
-    ...insteadOf(answered.model, turn),
+    ...standInNote(answered.model, turn),
     ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
   ];
   return {
-    ...answering(parts, said, true, "Mio"),
+    ...createAnswer(parts, said, true, "Mio"),
     model: { provider, model, local },
-    ...(route === "PLAN" && { actions: [labelled(parts, (chat) => chat.giveToCoder, "/code go")] }),
+    ...(route === "PLAN" && {
+      actions: [createLabelledAction(parts, (chat) => chat.giveToCoder, "/code go")],
+    }),
   };
 }

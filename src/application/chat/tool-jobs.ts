@@ -1,11 +1,11 @@
 import type { Change } from "../../domain/patch/result.ts";
-import { jobActions, namedIn } from "../../domain/work/job-actions.ts";
+import { jobActions, jobNamedInButton } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { type JobFacts, storedFacts } from "../work/report/job-facts.ts";
-import type { LoopFacts, OutwardFacts, Said } from "../work/report/said.ts";
+import type { LoopFacts, OutwardFacts, ReplyPiece } from "../work/report/said.ts";
 import { type ResultJson, toResultJson } from "../work/result-json.ts";
-import type { ChatParts } from "./parts.ts";
+import type { ChatDeps } from "./parts.ts";
 
 /** A tool call that a model made, and what came of it. */
 export interface MadeCall {
@@ -25,15 +25,15 @@ export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
 
 export interface ToolFacts {
   /** What became of the workspace; none where the loop changed nothing there. */
-  readonly status: readonly Said[];
-  readonly rest: Said;
+  readonly status: readonly ReplyPiece[];
+  readonly rest: ReplyPiece;
   readonly actions: Reply["actions"];
   readonly jobs: readonly ResultJson[];
 }
 
 /** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
 export function toolFacts(
-  { messages, chat, workspace }: Pick<ChatParts, "messages" | "chat" | "workspace">,
+  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
   jobs: readonly StoredJob[],
   calls: readonly MadeCall[],
 ): ToolFacts {
@@ -46,12 +46,12 @@ export function toolFacts(
     status: committed.length === 0 ? [] : [{ kind: "loop-status", failedCmds }],
     rest: loopFacts({
       changes: mergeChanges(committed),
-      outward: outward.length === 0 ? null : outwardOf(outward),
+      outward: outward.length === 0 ? null : toOutwardFacts(outward),
       evictions: facts
         .filter(({ evicted }) => evicted.length > 0)
         .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
-      guarded: [...new Set(facts.flatMap(guardedIn))],
-      undo: namedIn(actions[0]?.message ?? ""),
+      guarded: [...new Set(facts.flatMap(guardedPaths))],
+      undo: jobNamedInButton(actions[0]?.message ?? ""),
     }),
     actions,
     jobs: facts.map((one) => toResultJson(messages, one)),
@@ -59,7 +59,7 @@ export function toolFacts(
 }
 
 /** New files of its commands that match a protected pattern. */
-function guardedIn({ commands }: JobFacts): readonly string[] {
+function guardedPaths({ commands }: JobFacts): readonly string[] {
   return commands
     .flatMap(({ notes }) => notes)
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
@@ -70,7 +70,7 @@ export function loopFacts(known: Partial<LoopFacts>): LoopFacts {
 }
 
 /** How many calls of MCP servers succeeded, and the first that failed. */
-export function outwardOf(calls: readonly MadeCall[]): OutwardFacts {
+export function toOutwardFacts(calls: readonly MadeCall[]): OutwardFacts {
   const failed = calls.filter(({ ok }) => !ok);
   const [first] = failed;
   return {

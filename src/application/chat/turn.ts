@@ -2,7 +2,7 @@ import type { JobHistory } from "../context/job-history.ts";
 import type { MeteredModels } from "../models/meter.ts";
 import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
 import type { Session } from "../ports/sessions.ts";
-import type { Said } from "../work/report/said.ts";
+import type { ReplyPiece } from "../work/report/said.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
 /** One message on its way through the conversation. */
@@ -30,13 +30,13 @@ export interface ChatTurn {
   readonly dryRun: boolean;
   readonly preview: boolean;
   /** What the reply begins with: that a new day began. */
-  readonly notes: readonly Said[];
+  readonly notes: readonly ReplyPiece[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
   readonly rounds: { count: number };
 }
 
 /** What a command needs that only looks: neither the chat's turn nor its session. */
-export type Look = Pick<ChatTurn, "message" | "sessionKey">;
+export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
 
 export interface Exchange {
   readonly user: string;
@@ -52,7 +52,7 @@ export interface Exchange {
 export interface Answer {
   readonly text: string;
   /** What the text says, as facts; absent: nothing but the text is known. */
-  readonly said?: readonly Said[];
+  readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   readonly agent: string;
   readonly jobs: readonly ResultJson[];
@@ -65,7 +65,7 @@ export interface Answer {
 }
 
 /** A part of the message with its decision. */
-export interface Asked {
+export interface RoutedText {
   readonly text: string;
   readonly decision: Decision;
 }

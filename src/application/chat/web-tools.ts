@@ -5,7 +5,7 @@ import type { ModelTool } from "../ports/model.ts";
 import type { Web, WebRead } from "../ports/web.ts";
 import type { ToolOutcome } from "./parts.ts";
 
-export interface WebToolsParts {
+export interface WebToolsDeps {
   readonly web: Web;
   /** An address with `{query}` in it; null where none is configured. */
   readonly searchUrl: string | null;
@@ -44,21 +44,21 @@ const SEARCH: ModelTool = {
 /** A longer one carries something out rather than asking for something. */
 const LONGEST_URL = 2_000;
 
-export function createWebTools(parts: WebToolsParts): WebTools {
+export function createWebTools(parts: WebToolsDeps): WebTools {
   const { searchUrl } = parts;
   return {
     tools: searchUrl === null ? [FETCH] : [FETCH, SEARCH],
     call(name, args, signal) {
       const given = typeof args === "object" && args !== null ? (args as Record<string, unknown>) : {};
       if (name === FETCH.name) return fetchUrl(parts, given, signal);
-      if (name === SEARCH.name && searchUrl !== null) return search(parts, searchUrl, given, signal);
+      if (name === SEARCH.name && searchUrl !== null) return searchWeb(parts, searchUrl, given, signal);
       return null;
     },
   };
 }
 
 async function fetchUrl(
-  { web, limit, mask }: WebToolsParts,
+  { web, limit, mask }: WebToolsDeps,
   { url, from }: Record<string, unknown>,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
@@ -68,7 +68,7 @@ async function fetchUrl(
   const read = await web.read(url.trim(), signal);
   if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(url) };
   const start = Math.max(0, Number(from ?? 0) || 0);
-  const page = pageOf(read);
+  const page = toPageText(read);
   const shown = page.slice(start, start + limit);
   const rest = page.length - start - shown.length;
   const ending = [
@@ -79,14 +79,14 @@ async function fetchUrl(
   return { ok: read.status < 400, text, web: hostOf(read.url) };
 }
 
-function pageOf({ type, text, url }: Extract<WebRead, { ok: true }>): string {
+function toPageText({ type, text, url }: Extract<WebRead, { ok: true }>): string {
   if (type !== "text/html" && type !== "application/xhtml+xml") return text;
   const { title, markdown } = htmlToMarkdown(text, url);
   return title === "" || markdown.startsWith(`# ${title}`) ? markdown : `# ${title}\n\n${markdown}`;
 }
 
-async function search(
-  { web, limit, mask }: WebToolsParts,
+async function searchWeb(
+  { web, limit, mask }: WebToolsDeps,
   searchUrl: string,
   { query }: Record<string, unknown>,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ async function search(
   if (!read.ok) return { ok: false, text: wordRefusal(read), web: hostOf(searchUrl) };
   const results = readSearchResults(read.text);
   const listed = results.map(({ title, url, excerpt }) => `- [${title}](${url})\n  ${excerpt}`).join("\n");
-  const text = results.length > 0 ? listed : cutMiddle(pageOf(read), limit);
+  const text = results.length > 0 ? listed : cutMiddle(toPageText(read), limit);
   return { ok: read.status < 400, text: text || "nothing found", web: hostOf(searchUrl) };
 }
 

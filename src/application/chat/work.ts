@@ -1,23 +1,23 @@
 import { systemPrompt } from "../../domain/agents/system-prompt.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/agents/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { Size } from "../models/complete.ts";
+import type { RequestSize } from "../models/complete.ts";
 import { shortenExchange } from "../models/shorten-exchange.ts";
 import { type LoopEnd, type LoopStep, toolLoop } from "../models/tool-loop.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
-import { type Said, say } from "../work/report/said.ts";
-import { emitThinking, listening, wordTrouble } from "./ask.ts";
+import { type ReplyPiece, say } from "../work/report/said.ts";
+import { emitThinking, listenOptions, wordTrouble } from "./ask.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
-import type { ChatParts, Toolbox } from "./parts.ts";
+import type { ChatDeps, Toolbox } from "./parts.ts";
 import { firstWords, type MadeCall } from "./tool-jobs.ts";
 import type { ChatTurn } from "./turn.ts";
 
 /** Model calls in one round of the loop: reading, searching and running all cost one. */
 const CALLS_IN_A_ROUND = 25;
-const SHORT = { newest: 2, newChars: 4000, oldChars: 400 };
+const SHORT_EXCHANGE = { newest: 2, newChars: 4000, oldChars: 400 };
 
-export interface WorkRequest {
+export interface ToolWorkRequest {
   readonly text: string;
   readonly duty: string;
   readonly toolbox: Toolbox;
@@ -25,11 +25,11 @@ export interface WorkRequest {
   readonly withHistory: boolean;
 }
 
-export interface Worked {
+export interface ToolWorkResult {
   /** Null where no model answered; `said` tells why. */
   readonly output: WorkerOutput | null;
   /** What Shiro says, masked, and what kept it from saying more. */
-  readonly said: readonly Said[];
+  readonly said: readonly ReplyPiece[];
   readonly calls: readonly MadeCall[];
   readonly model?: Model;
 }
@@ -38,11 +38,21 @@ export interface Worked {
  * Shiro at work: rounds of tool calls, each ending in the JSON of {@link WorkerOutput}, until it says that no next
  * loop is needed or a limit is reached.
  */
-export async function work(parts: ChatParts, turn: ChatTurn, request: WorkRequest): Promise<Worked> {
+export async function workWithTools(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  request: ToolWorkRequest,
+): Promise<ToolWorkResult> {
   const { settings, clock } = parts;
-  const state: WorkState = { calls: [], exchange: [], size: "full", asked: undefined, answered: undefined };
+  const state: ToolWorkState = {
+    calls: [],
+    exchange: [],
+    size: "full",
+    asked: undefined,
+    answered: undefined,
+  };
   let output: WorkerOutput | null = null;
-  const ended = (note: Said | null, result = output): Worked => ({
+  const ended = (note: ReplyPiece | null, result = output): ToolWorkResult => ({
     output: result,
     said: [
       { kind: "text", text: parts.workspace.mask(result?.result ?? "") },
@@ -79,22 +89,22 @@ export async function work(parts: ChatParts, turn: ChatTurn, request: WorkReques
 }
 
 /** What the rounds of one message share. */
-interface WorkState {
+interface ToolWorkState {
   readonly calls: MadeCall[];
   readonly exchange: ModelMessage[];
-  size: Size;
+  size: RequestSize;
   asked: Model | undefined;
   answered: Model | undefined;
 }
 
 function workRound(
-  parts: ChatParts,
+  parts: ChatDeps,
   turn: ChatTurn,
-  request: WorkRequest,
-  state: WorkState,
+  request: ToolWorkRequest,
+  state: ToolWorkState,
 ): Promise<LoopEnd> {
   const { exchange, calls } = state;
-  const { onTooLong, ...heard } = listening(parts, turn);
+  const { onTooLong, ...heard } = listenOptions(parts, turn);
   return toolLoop({
     ...heard,
     model: () => turn.models.models.forRole("worker"),
@@ -126,9 +136,9 @@ function workRound(
 }
 
 function requestFor(
-  { now, workspace }: ChatParts,
+  { now, workspace }: ChatDeps,
   turn: ChatTurn,
-  { text, duty, withHistory }: WorkRequest,
+  { text, duty, withHistory }: ToolWorkRequest,
   { model, tools, messages, size }: LoopStep,
 ) {
   const full = size === "full";
@@ -144,13 +154,13 @@ function requestFor(
     messages: [
       ...(withHistory && full ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }) : []),
       { role: "user" as const, text: full ? text : cutMiddle(text, 8_000) },
-      ...(full ? messages : shortenExchange(messages, SHORT)),
+      ...(full ? messages : shortenExchange(messages, SHORT_EXCHANGE)),
     ],
   };
 }
 
 async function callTool(
-  { workspace }: ChatParts,
+  { workspace }: ChatDeps,
   turn: ChatTurn,
   toolbox: Toolbox,
   { name, arguments: args }: ToolCall,
@@ -179,7 +189,7 @@ async function callTool(
 }
 
 /** An MCP call that failed is an error of the log; the conversation goes on. */
-function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
+function logCall({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
   const made = calls.at(-1);
   const about = { job_id: turn.groupId, tool_name: call.name };
   logger.info("worker", "MCP tool execution", "worker.mcp_tool", { ...about, tool_args: call.arguments });
@@ -194,7 +204,7 @@ function logCall({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, calls: r
 }
 
 /** What reads the web stands in the log: other machines noticed it, and no undo takes that back. */
-function logRead({ logger }: ChatParts, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
+function logRead({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
   const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
   logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
 }

@@ -1,13 +1,13 @@
 import { fileKind } from "../../domain/context/file-kind.ts";
 import { type NamedFile, namedFiles } from "../../domain/context/named-files.ts";
 import { projectFacts } from "../../domain/context/project-facts.ts";
-import { termsOf } from "../../domain/context/request-terms.ts";
+import { requestTerms } from "../../domain/context/request-terms.ts";
 import { showFile } from "../../domain/context/show-file.ts";
 import { splitBudget } from "../../domain/context/split-budget.ts";
 import type { ProjectFiles } from "../ports/project-files.ts";
 import { type ContextBudget, LONGEST_FILE } from "./budget.ts";
 import { guessFiles } from "./guess-files.ts";
-import { rulesOf } from "./project-rules.ts";
+import { readProjectRules } from "./project-rules.ts";
 import { repositoryMap } from "./repository-map.ts";
 
 export interface ContextRequest {
@@ -33,14 +33,14 @@ export function coderContext(
 ): string {
   const paths = project.list(MOST_LISTED);
   const { whole, shown } = filesFor(project, paths, { request, recent, budget });
-  const rules = rulesOf(project, [...shown.keys()], budget.rules);
+  const rules = readProjectRules(project, [...shown.keys()], budget.rules);
   for (const { path } of rules) shown.delete(path);
   const map = whole
     ? ""
     : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
   return [
     ...rules.map(({ path, text }) => `Project rules (${path}):\n${text}`),
-    ...labelled("Project: ", factsOf(project)),
+    ...labelled("Project: ", wordProjectFacts(project)),
     ...labelled("Files of the workspace:\n", map),
     ...(whole ? ["All files of the workspace:"] : []),
     ...shown.values(),
@@ -72,7 +72,7 @@ function labelled(label: string, text: string): string[] {
   return text === "" ? [] : [`${label}${text}`];
 }
 
-function factsOf(project: ProjectFiles): string {
+function wordProjectFacts(project: ProjectFiles): string {
   return projectFacts({ read: (name) => project.read(name, 50_000)?.text ?? null, has: project.has });
 }
 
@@ -103,7 +103,7 @@ function chosenFiles(
   paths: readonly string[],
   named: readonly NamedFile[],
 ): Map<string, string> {
-  const terms = termsOf(request);
+  const terms = requestTerms(request);
   const asked = [
     ...named,
     ...recent.filter((path) => !named.some((one) => one.path === path)).map((path) => ({ path, lines: [] })),

@@ -14,7 +14,7 @@ export interface Explorer {
   call(call: ToolCall): Promise<ToolResult>;
 }
 
-export interface ExplorerParts {
+export interface ExplorerDeps {
   /** The files as they are now: with a draft, the draft's. */
   readonly project: () => Pick<ProjectFiles, "list" | "read" | "find">;
   readonly request: string;
@@ -61,7 +61,7 @@ const RUN: ModelTool = {
   parameters: object({ command: text("the command") }, "command"),
 };
 
-export function createExplorer(parts: ExplorerParts): Explorer {
+export function createExplorer(parts: ExplorerDeps): Explorer {
   return {
     tools: [READ, SEARCH, TREE, ...(parts.run === undefined ? [] : [RUN])],
     async call({ name, arguments: given }) {
@@ -72,7 +72,7 @@ export function createExplorer(parts: ExplorerParts): Explorer {
 }
 
 async function answer(
-  { project, request, limit, run }: ExplorerParts,
+  { project, request, limit, run }: ExplorerDeps,
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {

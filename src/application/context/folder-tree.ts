@@ -4,7 +4,9 @@ export function folderTree(paths: readonly string[], under: string, limit: numbe
   const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
   if (below.length === 0) return paths.includes(top) ? `${top} is a file` : `there is no folder ${top}`;
   const folders = Map.groupBy(below, (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
-  const whole = [...folders].map(([folder, files]) => `${folder || "."}/ ${files.map(nameOf).join(" ")}`);
+  const whole = [...folders].map(
+    ([folder, files]) => `${folder || "."}/ ${files.map(lastPathName).join(" ")}`,
+  );
   if (whole.join("\n").length <= limit) return whole.join("\n");
   const counted: string[] = [];
   let left = limit;
@@ -20,6 +22,6 @@ export function folderTree(paths: readonly string[], under: string, limit: numbe
   return counted.join("\n");
 }
 
-function nameOf(path: string): string {
+function lastPathName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

@@ -3,7 +3,7 @@ import type { Change } from "../../domain/patch/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import { judgedJournal } from "../work/report/judged-journal.ts";
+import { validatedJournal } from "../work/report/judged-journal.ts";
 
 /** What the jobs of a chat left behind in this workspace, read from their journals. */
 export interface JobHistory {
@@ -37,9 +37,9 @@ export function createJobHistory(
     tell: (groupId) =>
       (known().get(groupId) ?? [])
         .map((job) =>
-          tellJob(
+          wordPastJob(
             job,
-            judgedJournal(archive.events(job.jobId)).map(({ event }) => event),
+            validatedJournal(archive.events(job.jobId)).map(({ event }) => event),
           ),
         )
         .join("\n"),
@@ -49,7 +49,7 @@ export function createJobHistory(
         ...(job.state === "undone"
           ? []
           : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
-        ...failuresOf(judgedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(
+        ...failuresOf(validatedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(
           ({ command }) => (command?.type === "file_edit" ? [command.target] : []),
         ),
       ]);
@@ -58,16 +58,16 @@ export function createJobHistory(
   };
 }
 
-function tellJob(job: StoredJob, events: readonly JobEvent[]): string {
+function wordPastJob(job: StoredJob, events: readonly JobEvent[]): string {
   const failures = failuresOf(events);
   return [
-    `${stateOf(job)} ${changesOf(job.changes)}`.trim(),
+    `${jobStateText(job)} ${changesOf(job.changes)}`.trim(),
     ...failures.slice(-MOST_FAILED).map(({ name, output }) => `failed: ${name}${quoted(output)}`),
     ...(failures.length > MOST_FAILED ? [`and ${failures.length - MOST_FAILED} more failures`] : []),
   ].join("\n");
 }
 
-function stateOf({ state, outcome }: StoredJob): string {
+function jobStateText({ state, outcome }: StoredJob): string {
   switch (state) {
     case "undone":
       return "Done, then TAKEN BACK by the user; the files are as before. It had";
@@ -106,7 +106,7 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
     if (event.type === "command_started") commands.set(event.index, event.command);
     if (event.type === "command_finished" && !event.success) {
       const command = commands.get(event.index);
-      const name = command === undefined ? "a command" : nameOf(command);
+      const name = command === undefined ? "a command" : jobCommandName(command);
       const output = [event.output, event.error].filter((text) => text !== "").join("\n");
       failures.push({ name, output, ...(command !== undefined && { command }) });
     }
@@ -122,7 +122,7 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
   return failures;
 }
 
-function nameOf({ type, action, target }: PatchCommand): string {
+function jobCommandName({ type, action, target }: PatchCommand): string {
   const short = cutMiddle(target, COMMAND_CHARS);
   return type === "shell_command" ? `command ${short}` : `${type} ${action} ${short}`;
 }

@@ -3,7 +3,7 @@ import type { ProjectFiles } from "../ports/project-files.ts";
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 
 /** The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. */
-export function rulesOf(
+export function readProjectRules(
   project: ProjectFiles,
   shown: readonly string[],
   limit: number,

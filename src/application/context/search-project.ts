@@ -5,10 +5,10 @@ import type { ProjectFiles } from "../ports/project-files.ts";
 
 export type SearchedFiles = Pick<ProjectFiles, "list" | "read" | "find">;
 
-const MOST_LISTED = 20_000;
+const MOST_SEARCHED = 20_000;
 const MOST_READ = 400;
 const SEARCH_MS = 300;
-const LONGEST_FILE = 400_000;
+const LONGEST_SEARCHED_FILE = 400_000;
 const LONGEST_LINE = 200;
 const MOST_IN_A_FILE = 12;
 const ORDER: readonly FileKind[] = ["source", "settings", "test", "docs", "fixture", "history"];
@@ -27,7 +27,7 @@ export function searchProject(
 ): string {
   const { matches, literal } = readSearchPattern(pattern);
   const all = project
-    .list(MOST_LISTED)
+    .list(MOST_SEARCHED)
     .filter((path) => isUnder(path, under) && fileKind(path) !== "generated");
   const paths =
     literal === null
@@ -44,7 +44,7 @@ export function searchProject(
       Number(b.lines.some(({ defines }) => defines)) - Number(a.lines.some(({ defines }) => defines)) ||
       ORDER.indexOf(fileKind(a.path)) - ORDER.indexOf(fileKind(b.path)),
   );
-  return worded(pattern, found, limit, paths.length > MOST_READ);
+  return wordMatches(pattern, found, limit, paths.length > MOST_READ);
 }
 
 function isUnder(path: string, folder: string): boolean {
@@ -53,7 +53,7 @@ function isUnder(path: string, folder: string): boolean {
 }
 
 function matchingLines(project: SearchedFiles, path: string, matches: (line: string) => boolean): Match[] {
-  const lines = (project.read(path, LONGEST_FILE)?.text ?? "").split("\n");
+  const lines = (project.read(path, LONGEST_SEARCHED_FILE)?.text ?? "").split("\n");
   const hits = lines.flatMap((text, at) => (matches(text.slice(0, 2_000)) ? [at] : []));
   if (hits.length === 0) return [];
   const defined = new Set(definitionsOf(hits.map((at) => lines[at] as string)).map(({ line }) => line - 1));
@@ -64,7 +64,7 @@ function matchingLines(project: SearchedFiles, path: string, matches: (line: str
   }));
 }
 
-function worded(
+function wordMatches(
   pattern: string,
   found: readonly { readonly path: string; readonly lines: readonly Match[] }[],
   limit: number,

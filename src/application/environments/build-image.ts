@@ -9,7 +9,7 @@ import {
 } from "../../domain/environments/image-recipes.ts";
 import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/images.ts";
 
-export interface BuildParts {
+export interface BuildImageDeps {
   readonly images: Images;
   readonly recipes: Recipes;
   readonly sha256: (bytes: Uint8Array) => string;
@@ -30,7 +30,7 @@ export interface BuildRequest extends ImageProgress {
   readonly onImage?: (name: string, what: "unchanged" | "building" | "kept") => void;
 }
 
-export type Built =
+export type ImageBuildOutcome =
   | { readonly ok: true; readonly name: string; readonly built: readonly string[] }
   | {
       readonly ok: false;
@@ -40,7 +40,7 @@ export type Built =
     };
 
 /** Builds an image of ours and those it stands on, each only where what goes into it has changed. */
-export async function buildImage(parts: BuildParts, request: BuildRequest): Promise<Built> {
+export async function buildImage(parts: BuildImageDeps, request: BuildRequest): Promise<ImageBuildOutcome> {
   const built: string[] = [];
   const name = withTag(request.recipe.name);
   for (const recipe of withBases(request.recipe)) {
@@ -52,10 +52,10 @@ export async function buildImage(parts: BuildParts, request: BuildRequest): Prom
 }
 
 async function buildOne(
-  { images, recipes, sha256, npmRegistry }: BuildParts,
+  { images, recipes, sha256, npmRegistry }: BuildImageDeps,
   { root, again, onImage, onLine, signal }: BuildRequest,
   recipe: ImageRecipe,
-): Promise<Extract<Built, { ok: false }> | { readonly ok: true; readonly built: boolean }> {
+): Promise<Extract<ImageBuildOutcome, { ok: false }> | { readonly ok: true; readonly built: boolean }> {
   const name = withTag(recipe.name);
   const folder = recipes.filesOf(recipe.folder);
   if (folder === null)
@@ -113,7 +113,7 @@ function certificatesIn(recipes: Recipes): readonly ContextFile[] {
 
 /** A hash over everything that decides what an image becomes, as far as it can be known. */
 export function recipeHash(
-  sha256: BuildParts["sha256"],
+  sha256: BuildImageDeps["sha256"],
   files: readonly ContextFile[],
   args: Readonly<Record<string, string>>,
   baseId: string,
@@ -129,12 +129,12 @@ export function recipeHash(
  * kept under the image's id, so it is made once.
  */
 export async function deriveImage(
-  parts: BuildParts,
+  parts: BuildImageDeps,
   image: string,
   progress: ImageProgress,
-): Promise<Derived> {
+): Promise<DerivedImageOutcome> {
   const facts = await parts.images.inspect(image, progress.signal);
-  if (facts === null) return missing(image);
+  if (facts === null) return missingImageFailure(image);
   if (facts.labels[RECIPE_LABEL] !== undefined || recipeFor(image) !== undefined)
     return { ok: true, name: image };
   return buildOver(parts, progress, {
@@ -148,15 +148,15 @@ export async function deriveImage(
 
 /** An environment's image with a worker CLI in it, both of which are there. Kept under the ids of both, so it is made once. */
 export async function addWorker(
-  parts: BuildParts,
+  parts: BuildImageDeps,
   { cli, image }: { readonly cli: string; readonly image: string },
   progress: ImageProgress,
-): Promise<Derived> {
+): Promise<DerivedImageOutcome> {
   const [worker, base] = [
     await parts.images.inspect(cli, progress.signal),
     await parts.images.inspect(image, progress.signal),
   ];
-  if (worker === null || base === null) return missing(worker === null ? cli : image);
+  if (worker === null || base === null) return missingImageFailure(worker === null ? cli : image);
   return buildOver(parts, progress, {
     name: workerImageName(worker.id, base.id),
     folder: "worker",
@@ -166,7 +166,9 @@ export async function addWorker(
   });
 }
 
-type Derived = { readonly ok: true; readonly name: string } | Extract<Built, { ok: false }>;
+type DerivedImageOutcome =
+  | { readonly ok: true; readonly name: string }
+  | Extract<ImageBuildOutcome, { ok: false }>;
 
 interface OverBuild {
   readonly name: string;
@@ -178,10 +180,10 @@ interface OverBuild {
 }
 
 async function buildOver(
-  { images, recipes, sha256 }: BuildParts,
+  { images, recipes, sha256 }: BuildImageDeps,
   { onLine, signal }: ImageProgress,
   { name, folder, args, ids, labels }: OverBuild,
-): Promise<Derived> {
+): Promise<DerivedImageOutcome> {
   const files = recipes.filesOf(folder);
   if (files === null)
     return { ok: false, name, code: "recipe-missing", message: `images/${folder} is missing` };
@@ -200,6 +202,6 @@ async function buildOver(
   return { ok: false, name, code, message: outcome.message };
 }
 
-function missing(image: string): Extract<Built, { ok: false }> {
+function missingImageFailure(image: string): Extract<ImageBuildOutcome, { ok: false }> {
   return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
 }

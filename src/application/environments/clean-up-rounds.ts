@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { EnvironmentError } from "./environment-error.ts";
 
-export interface CleanUpParts {
+export interface CleanUpScheduleDeps {
   /** As it is now: environments may be switched on while this runs. */
   readonly config: () => Pick<Config["command_executor"], "enabled" | "cleanup">;
   /** One clean-up. */
@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 const LONGEST_MS = 20 * 24 * HOUR_MS;
 
 /** Containers that were left behind go at the start and on an interval. The answer stops it. */
-export function startCleanUp({ config, cleanUp, onTrouble }: CleanUpParts): () => void {
+export function scheduleCleanUp({ config, cleanUp, onTrouble }: CleanUpScheduleDeps): () => void {
   const state: { timer?: ReturnType<typeof setTimeout>; stopped: boolean } = { stopped: false };
   const round = () => {
     void (config().enabled ? cleanUp() : Promise.resolve())

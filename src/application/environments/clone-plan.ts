@@ -10,15 +10,15 @@ export interface CloneRange {
   readonly depth: number | null;
 }
 
-export const PROJECT = "/workspace/project";
+export const PROJECT_FOLDER = "/workspace/project";
 /** A file system in memory that every container has; nothing of it is ever on a disk. */
-const SECRET = "/dev/shm/picoclaw-credential";
+const SECRET_FILE = "/dev/shm/picoclaw-credential";
 
-export type Remote = Extract<RepositorySource, { kind: "remote" }>;
+export type RemoteSource = Extract<RepositorySource, { kind: "remote" }>;
 
 /** Git's settings for one call, by its environment: none of them is left in the repository. */
 export function gitEnvironment(
-  remote: Remote | null,
+  remote: RemoteSource | null,
   options: { readonly credential: boolean; readonly insecure: boolean },
 ): Record<string, string> {
   const settings: [string, string][] = [
@@ -33,7 +33,7 @@ export function gitEnvironment(
     const origin = `${remote.protocol}://${remote.host}`;
     // Bound to the host: a redirection to another one does not get it.
     if (options.credential)
-      settings.push([`credential.${origin}.helper`, `!f() { test "$1" = get && cat ${SECRET}; }; f`]);
+      settings.push([`credential.${origin}.helper`, `!f() { test "$1" = get && cat ${SECRET_FILE}; }; f`]);
     if (options.insecure) settings.push([`http.${origin}/.sslVerify`, "false"]);
   }
   const env: Record<string, string> = {
@@ -52,27 +52,27 @@ export function gitEnvironment(
 }
 
 /** Puts the credential where git's helper finds it; it comes by standard input, so no process list shows it. */
-export const KEEP_SECRET = `umask 077 && rm -f ${SECRET} && cat > ${SECRET}`;
-export const DROP_SECRET = `rm -f ${SECRET}`;
+export const KEEP_SECRET = `umask 077 && rm -f ${SECRET_FILE} && cat > ${SECRET_FILE}`;
+export const DROP_SECRET = `rm -f ${SECRET_FILE}`;
 
 export function secretText({ username, password }: Credential): string {
   return `username=${username}\npassword=${password}\n`;
 }
 
 /** Fetches; the files come later, when the credential is gone. */
-export function fetchCommand(remote: Remote, { ref, target, depth }: CloneRange): readonly string[] {
+export function fetchCommand(remote: RemoteSource, { ref, target, depth }: CloneRange): readonly string[] {
   const how = depth === null ? [] : [`--depth=${depth}`];
   const full = ref?.startsWith("refs/") ?? false;
   const clone = [
     ...["git", "clone", "--quiet", "--progress", "--no-checkout", ...how],
     ...(depth === null ? [] : ["--single-branch"]),
     ...(ref !== undefined && !full ? ["--branch", ref] : []),
-    ...["--", remote.url, PROJECT],
+    ...["--", remote.url, PROJECT_FOLDER],
   ];
   const fetch = (spec: string) => [
     "git",
     "-C",
-    PROJECT,
+    PROJECT_FOLDER,
     "fetch",
     "--quiet",
     "--progress",
@@ -81,29 +81,40 @@ export function fetchCommand(remote: Remote, { ref, target, depth }: CloneRange)
     spec,
   ];
   return [
-    words(clone),
-    ...(ref !== undefined && full ? [words(fetch(`+${ref}:refs/picoclaw/source`))] : []),
-    ...(target === undefined ? [] : [words(fetch(`+refs/heads/${target}:refs/remotes/origin/${target}`))]),
+    quoteWords(clone),
+    ...(ref !== undefined && full ? [quoteWords(fetch(`+${ref}:refs/picoclaw/source`))] : []),
+    ...(target === undefined
+      ? []
+      : [quoteWords(fetch(`+refs/heads/${target}:refs/remotes/origin/${target}`))]),
   ];
 }
 
 /** More history, until both sides have a common commit; a shallow pair often has none. */
 export function deepenCommand(by: number | null): string {
   const how = by === null ? "--unshallow" : `--deepen=${by}`;
-  return words(["git", "-C", PROJECT, "fetch", "--quiet", how, "origin"]);
+  return quoteWords(["git", "-C", PROJECT_FOLDER, "fetch", "--quiet", how, "origin"]);
 }
 
 /** Lays the files out. */
 export function checkoutCommand({ ref }: CloneRange): string {
   if (ref?.startsWith("refs/")) {
     const name = ref.replace(/^refs\/(heads\/)?/, "").replace(/[^A-Za-z0-9._/-]/g, "-");
-    return words(["git", "-C", PROJECT, "checkout", "--quiet", "-B", name, "refs/picoclaw/source"]);
+    return quoteWords([
+      "git",
+      "-C",
+      PROJECT_FOLDER,
+      "checkout",
+      "--quiet",
+      "-B",
+      name,
+      "refs/picoclaw/source",
+    ]);
   }
-  return words(["git", "-C", PROJECT, "reset", "--quiet", "--hard", "HEAD"]);
+  return quoteWords(["git", "-C", PROJECT_FOLDER, "reset", "--quiet", "--hard", "HEAD"]);
 }
 
 /** Each word quoted for a shell. */
-export function words(argv: readonly string[]): string {
+export function quoteWords(argv: readonly string[]): string {
   return argv
     .map((word) => (/^[A-Za-z0-9_./:=@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(" ");

@@ -10,15 +10,15 @@ import {
   fetchCommand,
   gitEnvironment,
   KEEP_SECRET,
-  PROJECT,
-  type Remote,
+  PROJECT_FOLDER,
+  quoteWords,
+  type RemoteSource,
   secretText,
-  words,
 } from "./clone-plan.ts";
-import { inPieces } from "./in-pieces.ts";
-import { type RunIn, saidBy } from "./run-in.ts";
+import { joinIntoPieces } from "./in-pieces.ts";
+import { outputTail, type RunIn } from "./run-in.ts";
 
-export interface CloneParts {
+export interface CloneDeps {
   readonly run: RunIn;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -26,7 +26,7 @@ export interface CloneParts {
   readonly mask: (text: string) => string;
 }
 
-export type Cloned = { readonly ok: true } | PrepareFailure;
+export type CloneOutcome = { readonly ok: true } | PrepareFailure;
 
 /** How much more history is asked for, until two branches have a commit in common; null is all of it. */
 const DEEPER: readonly (number | null)[] = [50, 500, null];
@@ -36,11 +36,11 @@ const DEEPER: readonly (number | null)[] = [50, 500, null];
  * host by a helper, and is gone before the first file of the project is laid out.
  */
 export async function cloneRemote(
-  parts: CloneParts,
-  remote: Remote,
+  parts: CloneDeps,
+  remote: RemoteSource,
   range: CloneRange,
   { credential, insecure }: { readonly credential: Credential | null; readonly insecure: boolean },
-): Promise<Cloned> {
+): Promise<CloneOutcome> {
   const { run, timeoutMs, signal, emit } = parts;
   const env = gitEnvironment(remote, { credential: credential !== null, insecure });
   const options = {
@@ -51,13 +51,13 @@ export async function cloneRemote(
   };
   if (credential !== null) {
     const kept = await run(KEEP_SECRET, { signal, timeoutMs, stdin: secretText(credential) });
-    if (kept.exitCode !== 0) return failureOf(parts, kept, remote);
+    if (kept.exitCode !== 0) return cloneFailure(parts, kept, remote);
   }
   try {
     emit({ type: "step", step: "cloning", subject: remote.url });
     for (const command of fetchCommand(remote, range)) {
       const fetched = await run(command, options);
-      if (fetched.exitCode !== 0) return failureOf(parts, fetched, remote);
+      if (fetched.exitCode !== 0) return cloneFailure(parts, fetched, remote);
     }
     if (range.target !== undefined && range.depth !== null)
       await findCommonCommit(parts, range.target, range.ref, options);
@@ -67,17 +67,24 @@ export async function cloneRemote(
   }
   const laid = await layOut(parts, range);
   if (!laid.ok || credential === null) return laid;
-  return (await isKept(parts, credential)) ? credentialKept(remote) : laid;
+  return (await isCredentialKept(parts, credential)) ? credentialKeptFailure(remote) : laid;
 }
 
 async function findCommonCommit(
-  { run, emit, signal, timeoutMs }: CloneParts,
+  { run, emit, signal, timeoutMs }: CloneDeps,
   target: string,
   ref: string | undefined,
   options: Parameters<RunIn>[1],
 ): Promise<void> {
   const source = ref?.startsWith("refs/") ? "refs/picoclaw/source" : "HEAD";
-  const look = words(["git", "-C", PROJECT, "merge-base", source, `refs/remotes/origin/${target}`]);
+  const look = quoteWords([
+    "git",
+    "-C",
+    PROJECT_FOLDER,
+    "merge-base",
+    source,
+    `refs/remotes/origin/${target}`,
+  ]);
   for (const by of DEEPER) {
     if ((await run(look, { signal, timeoutMs })).exitCode === 0) return;
     // A repository that is whole already cannot be deepened; then there is none.
@@ -89,15 +96,15 @@ async function findCommonCommit(
 
 /** A repository of this machine, sent in as an archive piece by piece. */
 export async function cloneLocal(
-  parts: CloneParts,
+  parts: CloneDeps,
   repositories: LocalRepositories,
   path: string,
   range: CloneRange,
-): Promise<Cloned> {
+): Promise<CloneOutcome> {
   const { signal, emit } = parts;
   emit({ type: "step", step: "cloning", subject: path });
   const pack = await repositories.pack(path, range, signal);
-  if (!pack.ok) return localFailure(pack.code, path, parts.mask(pack.message));
+  if (!pack.ok) return localCloneFailure(pack.code, path, parts.mask(pack.message));
   try {
     return await cloneArchive(parts, pack.archive, path, range);
   } finally {
@@ -107,20 +114,20 @@ export async function cloneLocal(
 
 /** Lays out a project from an archive of its `.git`, sent in piece by piece. */
 export async function cloneArchive(
-  parts: CloneParts,
+  parts: CloneDeps,
   archive: AsyncIterable<Uint8Array>,
   subject: string,
   range: CloneRange,
-): Promise<Cloned> {
+): Promise<CloneOutcome> {
   const { run, signal, timeoutMs } = parts;
   const file = "/workspace/tmp/.project.tar";
   try {
-    for await (const piece of inPieces(archive)) {
+    for await (const piece of joinIntoPieces(archive)) {
       const sent = await run(`cat >> ${file}`, { signal, timeoutMs, stdin: piece });
-      if (sent.exitCode !== 0) return failureOf(parts, sent, null, subject);
+      if (sent.exitCode !== 0) return cloneFailure(parts, sent, null, subject);
     }
-    const laid = await run(`tar -xf ${file} -C ${PROJECT} && rm -f ${file}`, { signal, timeoutMs });
-    if (laid.exitCode !== 0) return failureOf(parts, laid, null, subject);
+    const laid = await run(`tar -xf ${file} -C ${PROJECT_FOLDER} && rm -f ${file}`, { signal, timeoutMs });
+    if (laid.exitCode !== 0) return cloneFailure(parts, laid, null, subject);
   } catch (error) {
     if (signal.aborted) return { ok: false, code: "aborted", subject, detail: "" };
     throw error;
@@ -128,29 +135,35 @@ export async function cloneArchive(
   return layOut(parts, range);
 }
 
-async function layOut(parts: CloneParts, range: CloneRange): Promise<Cloned> {
+async function layOut(parts: CloneDeps, range: CloneRange): Promise<CloneOutcome> {
   const { run, signal, timeoutMs, emit } = parts;
   emit({ type: "step", step: "checking-out", subject: range.ref ?? "HEAD" });
   const options = { signal, timeoutMs, env: gitEnvironment(null, { credential: false, insecure: false }) };
   // A repository without a commit has nothing to lay out.
-  const empty = await run(words(["git", "-C", PROJECT, "rev-parse", "--verify", "--quiet", "HEAD"]), options);
+  const empty = await run(
+    quoteWords(["git", "-C", PROJECT_FOLDER, "rev-parse", "--verify", "--quiet", "HEAD"]),
+    options,
+  );
   if (empty.exitCode === 1 && range.ref === undefined) return { ok: true };
   const done = await run(checkoutCommand(range), options);
-  return done.exitCode === 0 ? { ok: true } : failureOf(parts, done, null);
+  return done.exitCode === 0 ? { ok: true } : cloneFailure(parts, done, null);
 }
 
 /** Looks through everything that the clone left; a credential there ends the environment. */
-async function isKept({ run, signal, timeoutMs }: CloneParts, { password }: Credential): Promise<boolean> {
-  const look = `IFS= read -r secret; grep -rqF -- "$secret" ${PROJECT}/.git --exclude-dir=objects "$HOME" /workspace/tmp 2>/dev/null`;
+async function isCredentialKept(
+  { run, signal, timeoutMs }: CloneDeps,
+  { password }: Credential,
+): Promise<boolean> {
+  const look = `IFS= read -r secret; grep -rqF -- "$secret" ${PROJECT_FOLDER}/.git --exclude-dir=objects "$HOME" /workspace/tmp 2>/dev/null`;
   const found = await run(look, { signal, timeoutMs, stdin: `${password}\n` });
   return found.exitCode === 0;
 }
 
-function credentialKept({ url }: Remote): PrepareFailure {
+function credentialKeptFailure({ url }: RemoteSource): PrepareFailure {
   return { ok: false, code: "credential-kept", subject: url, detail: "" };
 }
 
-function localFailure(code: string, path: string, detail: string): PrepareFailure {
+function localCloneFailure(code: string, path: string, detail: string): PrepareFailure {
   switch (code) {
     case "aborted":
       return { ok: false, code: "aborted", subject: path, detail };
@@ -167,14 +180,14 @@ function localFailure(code: string, path: string, detail: string): PrepareFailur
 }
 
 /** Git says why in words only; what it says in English is sorted here. */
-export function failureOf(
-  { mask, timeoutMs }: Pick<CloneParts, "mask" | "timeoutMs">,
+export function cloneFailure(
+  { mask, timeoutMs }: Pick<CloneDeps, "mask" | "timeoutMs">,
   result: ExecResult,
-  remote: Remote | null,
+  remote: RemoteSource | null,
   path = "/workspace/project",
 ): PrepareFailure {
   const subject = remote?.url ?? path;
-  const detail = mask(saidBy(result));
+  const detail = mask(outputTail(result));
   const base = { ok: false, subject, detail } as const;
   if (result.outcome === "aborted") return { ...base, code: "aborted" };
   if (result.outcome === "timed-out")

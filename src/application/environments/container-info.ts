@@ -23,4 +23,4 @@ export function isTaskUuid(text: string): boolean {
 }
 
 /** Under these labels (with the sandbox's own prefix) a container remembers what it is for. */
-export const LABELS = { environment: "environment", ready: "ready" } as const;
+export const ENVIRONMENT_LABELS = { environment: "environment", ready: "ready" } as const;

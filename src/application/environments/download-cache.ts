@@ -3,10 +3,10 @@ import { PINNED_FILES, pinnedPackages } from "../../domain/environments/pinned-p
 import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { ExecResult, SandboxManager } from "../ports/sandbox.ts";
-import { PROJECT, words } from "./clone-plan.ts";
-import { inPieces } from "./in-pieces.ts";
+import { PROJECT_FOLDER, quoteWords } from "./clone-plan.ts";
+import { joinIntoPieces } from "./in-pieces.ts";
 
-export interface CacheParts {
+export interface DownloadCacheDeps {
   readonly store: DownloadStore;
   readonly sandboxes: Pick<SandboxManager, "exec">;
   /** A container of the same image that has nothing of the project; null where there is none. */
@@ -22,7 +22,7 @@ export interface CacheParts {
 }
 
 const LOCK_BYTES = 16 * 1024 ** 2;
-const FETCHED = "/workspace/tmp/.downloads";
+const FETCHED_FOLDER = "/workspace/tmp/.downloads";
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
@@ -31,7 +31,7 @@ const OUTPUT_BYTES = 64 * 1024;
  * fetched, and has no way to write it. Whatever fails here only costs time.
  */
 export async function layOutDownloads(
-  parts: CacheParts,
+  parts: DownloadCacheDeps,
   container: string,
   files: readonly string[],
 ): Promise<Readonly<Record<string, string>>> {
@@ -51,21 +51,23 @@ export async function layOutDownloads(
 }
 
 /** What the container's own npm says, outside of the project, so that no file of the project has a say. */
-async function npmRegistryIn(parts: CacheParts, container: string): Promise<string | null> {
+async function npmRegistryIn(parts: DownloadCacheDeps, container: string): Promise<string | null> {
   const configured = parts.env.npm_config_registry;
   if (configured !== undefined) return configured;
-  const said = await run(parts, container, words(["npm", "config", "get", "registry"]));
+  const said = await runDownloadCommand(parts, container, quoteWords(["npm", "config", "get", "registry"]));
   const url = said.stdout.trim();
   return said.exitCode === 0 && URL.canParse(url) ? url : null;
 }
 
-async function lockOf(parts: CacheParts, container: string, { file }: InstallStep): Promise<string> {
-  const read = await run(parts, container, words(["cat", `${PROJECT}/${file}`]), { limit: LOCK_BYTES });
+async function lockOf(parts: DownloadCacheDeps, container: string, { file }: InstallStep): Promise<string> {
+  const read = await runDownloadCommand(parts, container, quoteWords(["cat", `${PROJECT_FOLDER}/${file}`]), {
+    limit: LOCK_BYTES,
+  });
   return read.exitCode === 0 && read.truncatedBytes === 0 ? read.stdout : "";
 }
 
 async function fetchAll(
-  parts: CacheParts,
+  parts: DownloadCacheDeps,
   ecosystem: "npm" | "pip",
   packages: readonly string[],
   key: string,
@@ -75,11 +77,18 @@ async function fetchAll(
   if (fetcher === null) return false;
   const fresh = parts.store.create(key);
   try {
-    const fetched = await run(parts, fetcher.id, FETCH[ecosystem], { stdin: `${packages.join("\n")}\n` });
-    if (fetched.exitCode !== 0) return false;
-    const packed = await run(parts, fetcher.id, `tar -cf - -C ${FETCHED} ${ecosystem}`, {
-      onBytes: (bytes) => fresh.write(bytes),
+    const fetched = await runDownloadCommand(parts, fetcher.id, FETCH_COMMANDS[ecosystem], {
+      stdin: `${packages.join("\n")}\n`,
     });
+    if (fetched.exitCode !== 0) return false;
+    const packed = await runDownloadCommand(
+      parts,
+      fetcher.id,
+      `tar -cf - -C ${FETCHED_FOLDER} ${ecosystem}`,
+      {
+        onBytes: (bytes) => fresh.write(bytes),
+      },
+    );
     if (packed.exitCode !== 0) return false;
     fresh.keep();
     return true;
@@ -89,43 +98,46 @@ async function fetchAll(
   }
 }
 
-const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED}/pip --`;
+const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED_FOLDER}/pip --`;
 
 /**
  * Python packages without a wheel would have to be built, by code of their own: they are left to the task. Nobody waits
  * for an index that does not answer: no second tries, and what was not found at once is looked for a minute at most.
  */
-const FETCH = {
-  npm: `mkdir -p ${FETCHED}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED}/npm --`,
+const FETCH_COMMANDS = {
+  npm: `mkdir -p ${FETCHED_FOLDER}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED_FOLDER}/npm --`,
   pip:
-    `mkdir -p ${FETCHED}/pip && cat > ${FETCHED}/list && ` +
-    `{ xargs -r -n 5000 ${PIP} < ${FETCHED}/list || timeout 60 xargs -r -n 1 -P 4 ${PIP} < ${FETCHED}/list; ls -A ${FETCHED}/pip | grep -q .; }`,
+    `mkdir -p ${FETCHED_FOLDER}/pip && cat > ${FETCHED_FOLDER}/list && ` +
+    `{ xargs -r -n 5000 ${PIP} < ${FETCHED_FOLDER}/list || timeout 60 xargs -r -n 1 -P 4 ${PIP} < ${FETCHED_FOLDER}/list; ls -A ${FETCHED_FOLDER}/pip | grep -q .; }`,
 } as const;
 
 function variablesFor(ecosystem: "npm" | "pip"): Readonly<Record<string, string>> {
   return ecosystem === "npm"
-    ? { npm_config_cache: `${FETCHED}/npm`, npm_config_prefer_offline: "true" }
-    : { PIP_FIND_LINKS: `${FETCHED}/pip` };
+    ? { npm_config_cache: `${FETCHED_FOLDER}/npm`, npm_config_prefer_offline: "true" }
+    : { PIP_FIND_LINKS: `${FETCHED_FOLDER}/pip` };
 }
 
 async function unpack(
-  parts: CacheParts,
+  parts: DownloadCacheDeps,
   container: string,
   ecosystem: "npm" | "pip",
   key: string,
 ): Promise<boolean> {
-  const archive = `${FETCHED}/${ecosystem}.tar`;
-  const begun = await run(parts, container, `mkdir -p ${FETCHED} && : > ${archive}`);
+  const archive = `${FETCHED_FOLDER}/${ecosystem}.tar`;
+  const begun = await runDownloadCommand(parts, container, `mkdir -p ${FETCHED_FOLDER} && : > ${archive}`);
   if (begun.exitCode !== 0) return false;
-  for await (const piece of inPieces(parts.store.read(key))) {
-    const sent = await run(parts, container, `cat >> ${archive}`, { stdin: piece });
+  for await (const piece of joinIntoPieces(parts.store.read(key))) {
+    const sent = await runDownloadCommand(parts, container, `cat >> ${archive}`, { stdin: piece });
     if (sent.exitCode !== 0) return false;
   }
-  return (await run(parts, container, `tar -xf ${archive} -C ${FETCHED} && rm ${archive}`)).exitCode === 0;
+  return (
+    (await runDownloadCommand(parts, container, `tar -xf ${archive} -C ${FETCHED_FOLDER} && rm ${archive}`))
+      .exitCode === 0
+  );
 }
 
-function run(
-  { sandboxes, timeoutMs, signal, env }: CacheParts,
+function runDownloadCommand(
+  { sandboxes, timeoutMs, signal, env }: DownloadCacheDeps,
   container: string,
   command: string,
   options: {

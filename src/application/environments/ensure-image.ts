@@ -1,6 +1,6 @@
 import { pullNames, recipeFor, withTag } from "../../domain/environments/image-recipes.ts";
 import type { ImageProgress } from "../ports/images.ts";
-import { addWorker, type BuildParts, buildImage, deriveImage, recipeHash } from "./build-image.ts";
+import { addWorker, type BuildImageDeps, buildImage, deriveImage, recipeHash } from "./build-image.ts";
 
 /** What an environment's name stands for in the configuration. */
 export type ImageChoice = string | { readonly dockerfile: string };
@@ -27,12 +27,12 @@ export type EnsuredImage =
     };
 
 /** The image for an environment, by whatever way there is: as it is, pulled, built; then made fit where it is not. */
-export async function ensureImage(parts: BuildParts, request: EnsureRequest): Promise<EnsuredImage> {
+export async function ensureImage(parts: BuildImageDeps, request: EnsureRequest): Promise<EnsuredImage> {
   const { image, onStep } = request;
   const found =
     typeof image === "string"
-      ? await obtain(parts, request, image)
-      : await ofProject(parts, request, image.dockerfile);
+      ? await obtainImage(parts, request, image)
+      : await projectImage(parts, request, image.dockerfile);
   if (!found.ok) return found;
   const derived = await deriveImage(parts, found.name, {
     ...progressOf(request),
@@ -41,18 +41,18 @@ export async function ensureImage(parts: BuildParts, request: EnsureRequest): Pr
       request.onLine?.(line);
     },
   });
-  if (!derived.ok) return notMade(found.name, derived);
+  if (!derived.ok) return ensureFailure(found.name, derived);
   return request.worker === undefined ? derived : withWorker(parts, request, derived.name, request.worker);
 }
 
 /** Both are there or made, then the one is laid over the other. */
 async function withWorker(
-  parts: BuildParts,
+  parts: BuildImageDeps,
   request: EnsureRequest,
   image: string,
   worker: string,
 ): Promise<EnsuredImage> {
-  const cli = await obtain(parts, request, worker);
+  const cli = await obtainImage(parts, request, worker);
   if (!cli.ok) return cli;
   const added = await addWorker(
     parts,
@@ -65,10 +65,10 @@ async function withWorker(
       },
     },
   );
-  return added.ok ? added : notMade(image, added);
+  return added.ok ? added : ensureFailure(image, added);
 }
 
-function notMade(
+function ensureFailure(
   image: string,
   { code, message }: { readonly code: string; readonly message: string },
 ): EnsuredImage {
@@ -81,7 +81,11 @@ function notMade(
   };
 }
 
-async function obtain(parts: BuildParts, request: EnsureRequest, image: string): Promise<EnsuredImage> {
+async function obtainImage(
+  parts: BuildImageDeps,
+  request: EnsureRequest,
+  image: string,
+): Promise<EnsuredImage> {
   const { images } = parts;
   const { signal, onStep, root } = request;
   const name = withTag(image);
@@ -119,8 +123,8 @@ async function obtain(parts: BuildParts, request: EnsureRequest, image: string):
 }
 
 /** A project's own Dockerfile, kept by its content. */
-async function ofProject(
-  parts: BuildParts,
+async function projectImage(
+  parts: BuildImageDeps,
   request: EnsureRequest,
   dockerfile: string,
 ): Promise<EnsuredImage> {

@@ -3,22 +3,24 @@ import type { NotOpened } from "../ports/opening.ts";
 import type { OpenEnvironments } from "./open-environments.ts";
 
 /** Opens environments for one question; whatever speaks to Docker is loaded then. */
-export type Open = () => Promise<{ readonly ok: true; readonly environments: OpenEnvironments } | NotOpened>;
+export type OpenForQuestion = () => Promise<
+  { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened
+>;
 
 /** Containers of this installation, for the console. */
-export function createEnvironmentReader(isEnabled: () => boolean, open: Open): EnvironmentReader {
+export function createEnvironmentReader(isEnabled: () => boolean, open: OpenForQuestion): EnvironmentReader {
   return {
-    list: async () => (isEnabled() ? ((await withEnvironments(open, listed)) ?? []) : []),
+    list: async () => (isEnabled() ? ((await withEnvironments(open, summarizeEnvironments)) ?? []) : []),
   };
 }
 
 /** Containers whose task is long over go. */
-export async function cleanUpStale(open: Open): Promise<void> {
+export async function cleanUpStaleContainers(open: OpenForQuestion): Promise<void> {
   await withEnvironments(open, ({ manager }) => manager.cleanupStaleContainers());
 }
 
 async function withEnvironments<T>(
-  open: Open,
+  open: OpenForQuestion,
   ask: (environments: OpenEnvironments) => Promise<T>,
 ): Promise<T | null> {
   const opened = await open();
@@ -30,7 +32,7 @@ async function withEnvironments<T>(
   }
 }
 
-async function listed(environments: OpenEnvironments): ReturnType<EnvironmentReader["list"]> {
+async function summarizeEnvironments(environments: OpenEnvironments): ReturnType<EnvironmentReader["list"]> {
   const rows = await environments.list();
   if ("ok" in rows) return [];
   return rows.map(({ facts, info, repository }) => ({

@@ -5,8 +5,8 @@ import { categoryNames } from "./category-names.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "./container-info.ts";
 import { EnvironmentError } from "./environment-error.ts";
 import { type ExecutionResult, executionResult, withRefusals } from "./execution-result.ts";
-import type { FunctionDefinition, ManagerParts, TextEditorResult } from "./manager-parts.ts";
-import type { Prepared } from "./prepare-request.ts";
+import type { EnvironmentManagerDeps, FunctionDefinition, TextEditorResult } from "./manager-parts.ts";
+import type { PreparedEnvironment } from "./prepare-request.ts";
 
 /** A task as environments know it. */
 export interface EnvironmentTask {
@@ -40,15 +40,15 @@ export interface CommandOptions {
   readonly byHand?: boolean;
 }
 
-const NEVER = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 
 /** One container a task. Programs use this class: its names are public. */
 export class ExecutionEnvironmentManager {
-  readonly #parts: ManagerParts;
+  readonly #parts: EnvironmentManagerDeps;
   readonly #active = new Map<string, ContainerInfo>();
   #currentTask: Pick<EnvironmentTask, "uuid"> | null = null;
 
-  constructor(parts: ManagerParts) {
+  constructor(parts: EnvironmentManagerDeps) {
     this.#parts = parts;
   }
 
@@ -91,12 +91,12 @@ export class ExecutionEnvironmentManager {
     task: EnvironmentTask,
     environmentName?: string | null,
     options: PrepareOptions = {},
-  ): Promise<Prepared | PrepareFailure> {
+  ): Promise<PreparedEnvironment | PrepareFailure> {
     const { records, config, credentialFor } = this.#parts;
     const { uuid, repository } = task;
-    if (!isTaskUuid(uuid)) return badInput(uuid, "not a task's id: letters, digits, '.', '_' and '-'");
+    if (!isTaskUuid(uuid)) return badInputFailure(uuid, "not a task's id: letters, digits, '.', '_' and '-'");
     const parsed = parseRepository(repository);
-    if (!parsed.ok) return badInput(repository, `not a repository: ${parsed.reason}`);
+    if (!parsed.ok) return badInputFailure(repository, `not a repository: ${parsed.reason}`);
     const { source } = parsed;
     this.#active.delete(uuid);
     await this.removeAbandoned(options.signal);
@@ -114,7 +114,7 @@ export class ExecutionEnvironmentManager {
       repository: origin,
       preparing: { pid: this.#parts.pid, birth: this.#parts.birth },
     });
-    let prepared: Prepared | PrepareFailure | null = null;
+    let prepared: PreparedEnvironment | PrepareFailure | null = null;
     try {
       const prepare = await this.#parts.openPreparation();
       prepared = await prepare({
@@ -130,7 +130,7 @@ export class ExecutionEnvironmentManager {
         ...(options.worker !== undefined && { worker: options.worker }),
         lease: options.lease ?? "process",
         ...(options.claim !== undefined && { claim: options.claim }),
-        signal: options.signal ?? NEVER,
+        signal: options.signal ?? NEVER_ABORTED,
         ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
       });
       return prepared;
@@ -228,7 +228,7 @@ export class ExecutionEnvironmentManager {
   }
 
   async getFunctionCallingTools() {
-    return (await this.getFunctionCallingFunctions()).map(asTool);
+    return (await this.getFunctionCallingFunctions()).map(toFunctionTool);
   }
 
   isTextEditorEnabled(): boolean {
@@ -253,7 +253,7 @@ export class ExecutionEnvironmentManager {
   }
 
   async getTextEditorTools() {
-    return (await this.getTextEditorFunctions()).map(asTool);
+    return (await this.getTextEditorFunctions()).map(toFunctionTool);
   }
 
   /** Environments whose preparation was killed: nobody else knows that they are of no use. */
@@ -278,10 +278,10 @@ export class ExecutionEnvironmentManager {
   }
 }
 
-function asTool(definition: FunctionDefinition) {
+function toFunctionTool(definition: FunctionDefinition) {
   return { type: "function" as const, function: definition };
 }
 
-function badInput(subject: string, detail: string): PrepareFailure {
+function badInputFailure(subject: string, detail: string): PrepareFailure {
   return { ok: false, code: "bad-input", subject, detail, remedy: "check-name" };
 }

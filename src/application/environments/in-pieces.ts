@@ -1,7 +1,7 @@
 const PIECE_BYTES = 4 * 1024 ** 2;
 
 /** Gathers what is sent into a container: each piece is one command there. */
-export async function* inPieces(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* joinIntoPieces(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of archive) {

@@ -3,11 +3,11 @@ import { gitOverHttps } from "../../domain/environments/git-over-https.ts";
 import type { InstallTrouble, PrepareEvent } from "../../domain/environments/prepare-event.ts";
 import { type AddressesOf, refusedHosts } from "../../domain/environments/refused-hosts.ts";
 import type { ExecResult } from "../ports/sandbox.ts";
-import { PROJECT } from "./clone-plan.ts";
+import { PROJECT_FOLDER } from "./clone-plan.ts";
 import { installRest } from "./install-rest.ts";
-import { type RunIn, saidBy } from "./run-in.ts";
+import { outputTail, type RunIn } from "./run-in.ts";
 
-export interface InstallParts {
+export interface InstallDeps {
   readonly run: RunIn;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface InstallParts {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface Installed {
+export interface InstallOutcome {
   readonly file: string;
   readonly command: string;
   readonly success: boolean;
@@ -29,11 +29,11 @@ export interface Installed {
 
 /** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest goes on. */
 export async function installDependencies(
-  parts: InstallParts,
+  parts: InstallDeps,
   files: readonly string[],
-): Promise<readonly Installed[]> {
+): Promise<readonly InstallOutcome[]> {
   const deadline = parts.clock() + parts.timeoutMs;
-  const done: Installed[] = [];
+  const done: InstallOutcome[] = [];
   for (const step of planDependencies(files)) {
     if (parts.signal.aborted) break;
     const command = await commandFor(parts, step);
@@ -43,13 +43,13 @@ export async function installDependencies(
       done.push({ file, command: step.command, success: false });
       continue;
     }
-    done.push(await install(parts, step, command, deadline));
+    done.push(await runInstallStep(parts, step, command, deadline));
   }
   return done;
 }
 
 /** Which of a step's ways the image can go. */
-async function commandFor({ run, signal }: InstallParts, step: InstallStep): Promise<string | null> {
+async function commandFor({ run, signal }: InstallDeps, step: InstallStep): Promise<string | null> {
   const has = async (program: string) =>
     (await run(`command -v ${program}`, { signal, timeoutMs: 30_000 })).exitCode === 0;
   if (await has(step.program)) return step.command;
@@ -57,19 +57,19 @@ async function commandFor({ run, signal }: InstallParts, step: InstallStep): Pro
   return null;
 }
 
-async function install(
-  parts: InstallParts,
+async function runInstallStep(
+  parts: InstallDeps,
   step: InstallStep,
   command: string,
   deadline: number,
-): Promise<Installed> {
+): Promise<InstallOutcome> {
   const { run, signal, emit, mask, clock } = parts;
   const { file } = step;
   const tryWay = (way: string) =>
     run(way, {
       signal,
       timeoutMs: Math.max(deadline - clock(), 1),
-      cwd: PROJECT,
+      cwd: PROJECT_FOLDER,
       env: { ...gitOverHttps(), ...parts.env },
       onLine: (line) => emit({ type: "output", text: mask(line) }),
     });
@@ -86,14 +86,14 @@ async function install(
   if (last.result !== null && !signal.aborted) {
     const { stdout, stderr, outcome } = last.result;
     const ask = async (command: string) =>
-      (await run(command, { signal, timeoutMs: 30_000, cwd: PROJECT })).stdout;
+      (await run(command, { signal, timeoutMs: 30_000, cwd: PROJECT_FOLDER })).stdout;
     const failed = { command: last.command, output: `${stdout}\n${stderr}` };
     const leftOut = outcome === "exited" ? await installRest({ tryWay, ask }, step, failed) : null;
     const notice = {
       code: "install-failed",
       command: last.command,
-      why: await troubleOf(last.command, last.result, parts),
-      output: mask(saidBy(last.result)),
+      why: await installTrouble(last.command, last.result, parts),
+      output: mask(outputTail(last.result)),
       leftOut,
     } as const;
     emit({ type: "notice", notice });
@@ -101,10 +101,10 @@ async function install(
   return { file, command: last.command, success: false };
 }
 
-async function troubleOf(
+async function installTrouble(
   command: string,
   { outcome, exitCode, failure, limit, stdout, stderr }: ExecResult,
-  { timeoutMs, reachable, addressesOf }: InstallParts,
+  { timeoutMs, reachable, addressesOf }: InstallDeps,
 ): Promise<InstallTrouble> {
   const hosts = await refusedHosts({ command, output: `${stdout}\n${stderr}` }, reachable, addressesOf);
   if (hosts.length > 0) return { kind: "refused", hosts };

@@ -8,10 +8,10 @@ import type { ExecResult } from "../ports/sandbox.ts";
 
 const NPM_ROUNDS = 3;
 const MOST_REQUIREMENTS = 100;
-const KEPT = "/workspace/tmp/.picoclaw-package.json";
+const KEPT_MANIFEST = "/workspace/tmp/.picoclaw-package.json";
 const LEFT_OUT = "picoclaw: left out: ";
 
-export interface RestParts {
+export interface InstallRestDeps {
   /** Runs a way to install in the project's folder, within what is left of the time. */
   readonly tryWay: (command: string) => Promise<ExecResult>;
   /** Runs a short command of our own there, however late it is, and returns what it printed. */
@@ -23,7 +23,7 @@ export interface RestParts {
  * those that were left out, or null where that does not help.
  */
 export async function installRest(
-  parts: RestParts,
+  parts: InstallRestDeps,
   step: InstallStep,
   failed: { readonly command: string; readonly output: string },
 ): Promise<readonly string[] | null> {
@@ -33,7 +33,10 @@ export async function installRest(
 }
 
 /** npm names one culprit at a time. */
-async function restOfNpm({ tryWay, ask }: RestParts, output: string): Promise<readonly string[] | null> {
+async function restOfNpm(
+  { tryWay, ask }: InstallRestDeps,
+  output: string,
+): Promise<readonly string[] | null> {
   const manifest = await ask("cat package.json");
   const leftOut: string[] = [];
   let said = output;
@@ -41,7 +44,7 @@ async function restOfNpm({ tryWay, ask }: RestParts, output: string): Promise<re
     const blamed = unfetchedPackages(said, manifest).filter((name) => !leftOut.includes(name));
     if (blamed.length === 0) return null;
     leftOut.push(...blamed);
-    const result = await tryWay(npmWithout(leftOut)).finally(() => ask(RESTORE));
+    const result = await tryWay(npmWithout(leftOut)).finally(() => ask(RESTORE_COMMAND));
     if (result.exitCode === 0) return leftOut;
     if (result.outcome !== "exited") return null;
     said = `${result.stdout}\n${result.stderr}`;
@@ -50,17 +53,20 @@ async function restOfNpm({ tryWay, ask }: RestParts, output: string): Promise<re
 }
 
 /** The manifest is put back, whatever came of it. */
-const RESTORE = `if [ -f ${KEPT} ]; then mv ${KEPT} package.json; fi`;
-const DROP =
+const RESTORE_COMMAND = `if [ -f ${KEPT_MANIFEST} ]; then mv ${KEPT_MANIFEST} package.json; fi`;
+const DROP_SCRIPT =
   'const fs=require("fs"),p=JSON.parse(fs.readFileSync("package.json","utf8"));' +
   'for(const k of ["dependencies","devDependencies","optionalDependencies"])for(const n of process.argv.slice(1))if(p[k])delete p[k][n];' +
   'fs.writeFileSync("package.json",JSON.stringify(p))';
 
 function npmWithout(names: readonly string[]): string {
-  return `cp package.json ${KEPT} && node -e '${DROP}' -- ${names.map(quoted).join(" ")} && npm install --no-save --no-package-lock --no-audit --no-fund --no-progress`;
+  return `cp package.json ${KEPT_MANIFEST} && node -e '${DROP_SCRIPT}' -- ${names.map(quoted).join(" ")} && npm install --no-save --no-package-lock --no-audit --no-fund --no-progress`;
 }
 
-async function restOfPip({ tryWay, ask }: RestParts, command: string): Promise<readonly string[] | null> {
+async function restOfPip(
+  { tryWay, ask }: InstallRestDeps,
+  command: string,
+): Promise<readonly string[] | null> {
   const files = [...command.matchAll(/-r (\S+)/g)].map(([, file = ""]) => file);
   const texts = await Promise.all(files.map((file) => ask(`cat ./${file}`)));
   const lines = texts.flatMap(requirementLines).slice(0, MOST_REQUIREMENTS);

@@ -5,7 +5,7 @@ import type { EnvironmentRecords } from "../ports/environment-records.ts";
 import type { SandboxManager } from "../ports/sandbox.ts";
 import type { ContainerInfo } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
-import type { Prepared, PrepareRequest } from "./prepare-request.ts";
+import type { PreparedEnvironment, PrepareRequest } from "./prepare-request.ts";
 
 /** The public shape of a text editor's answer. */
 export interface TextEditorResult {
@@ -33,9 +33,9 @@ export interface ManagerConfig {
   readonly reachable: readonly string[] | null;
 }
 
-export type Prepare = (request: PrepareRequest) => Promise<Prepared | PrepareFailure>;
+export type Prepare = (request: PrepareRequest) => Promise<PreparedEnvironment | PrepareFailure>;
 
-export interface ManagerParts {
+export interface EnvironmentManagerDeps {
   readonly config: ManagerConfig;
   /** The part of the configuration that is asked for without preparing anything. */
   readonly environments: Readonly<Record<string, ImageChoice>>;

@@ -1,6 +1,6 @@
 import type { ContainerNetwork, SandboxFailure } from "../ports/sandbox.ts";
 import { containerName } from "./container-info.ts";
-import type { PrepareParts } from "./prepare-request.ts";
+import type { PrepareDeps } from "./prepare-request.ts";
 
 export interface BesideRequest {
   readonly purpose: "clone" | "fetch";
@@ -9,17 +9,17 @@ export interface BesideRequest {
   readonly signal: AbortSignal;
 }
 
-export interface Beside {
+export interface BesideContainer {
   readonly ok: true;
   readonly id: string;
   close(): Promise<void>;
 }
 
 /** A container beside the task's, for what the task must not do itself. Goes with this process if nobody closes it. */
-export async function openBeside(
-  { sandboxes, config, newId }: Pick<PrepareParts, "sandboxes" | "config" | "newId">,
+export async function openBesideContainer(
+  { sandboxes, config, newId }: Pick<PrepareDeps, "sandboxes" | "config" | "newId">,
   { purpose, image, network, signal }: BesideRequest,
-): Promise<Beside | SandboxFailure> {
+): Promise<BesideContainer | SandboxFailure> {
   const taskId = `${purpose}-${newId()}`;
   const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
   const started = await sandboxes.startContainer(spec, { signal });

@@ -4,7 +4,7 @@ import type { Messages } from "../../domain/texts/messages.ts";
 import type { EnvironmentMessages } from "../../domain/texts/texts.ts";
 import type { ContainerFacts, SandboxFailure, SandboxManager } from "../ports/sandbox.ts";
 import type { ToolEnvelope } from "../ports/toolkit.ts";
-import type { Built } from "./build-image.ts";
+import type { ImageBuildOutcome } from "./build-image.ts";
 import type { ContainerInfo } from "./container-info.ts";
 import type { ExecutionEnvironmentManager } from "./execution-environment-manager.ts";
 import type { FunctionDefinition } from "./manager-parts.ts";
@@ -24,7 +24,7 @@ export interface OpenEnvironments {
   readonly warnings: readonly ConfigWarning[];
   /** Containers of this installation with what is remembered of them. */
   list(): Promise<readonly EnvironmentRow[] | SandboxFailure>;
-  buildImage(request: ImageRequest): Promise<Built>;
+  buildImage(request: ImageRequest): Promise<ImageBuildOutcome>;
   /** Calls a tool of the toolkit on an environment's files. */
   callTool(info: ContainerInfo, tool: string, args: unknown, signal: AbortSignal): Promise<ToolEnvelope>;
   close(): Promise<void>;

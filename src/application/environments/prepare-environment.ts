@@ -7,15 +7,26 @@ import type {
 } from "../../domain/environments/prepare-event.ts";
 import { EngineUnavailable } from "../ports/images.ts";
 import { cloneLocal, cloneRemote } from "./clone.ts";
-import { type Cloner, cloneApart, networkToClone, reachableIn, reaches } from "./clone-apart.ts";
-import { PROJECT, type Remote, words } from "./clone-plan.ts";
-import { containerName, LABELS } from "./container-info.ts";
+import {
+  type CloneContainer,
+  canReachRemote,
+  cloneApart,
+  networkToClone,
+  reachableAddresses,
+} from "./clone-apart.ts";
+import { PROJECT_FOLDER, quoteWords, type RemoteSource } from "./clone-plan.ts";
+import { containerName, ENVIRONMENT_LABELS } from "./container-info.ts";
 import { layOutDownloads } from "./download-cache.ts";
 import { ensureImage } from "./ensure-image.ts";
-import { type Installed, installDependencies } from "./install-dependencies.ts";
-import { openBeside } from "./open-beside.ts";
-import { aborted, badInput, engineFailure, masking } from "./prepare-failures.ts";
-import type { Prepared, PrepareParts, PrepareRequest } from "./prepare-request.ts";
+import { type InstallOutcome, installDependencies } from "./install-dependencies.ts";
+import { openBesideContainer } from "./open-beside.ts";
+import {
+  abortedFailure,
+  badRequestFailure,
+  enginePrepareFailure,
+  maskCredential,
+} from "./prepare-failures.ts";
+import type { PrepareDeps, PreparedEnvironment, PrepareRequest } from "./prepare-request.ts";
 import { createRunIn, type RunIn } from "./run-in.ts";
 
 /**
@@ -24,20 +35,23 @@ import { createRunIn, type RunIn } from "./run-in.ts";
  * image may take the first one's place. Whatever goes wrong, and an abort at any moment, leaves nothing behind.
  */
 export async function prepareEnvironment(
-  parts: PrepareParts,
+  parts: PrepareDeps,
   request: PrepareRequest,
-): Promise<Prepared | PrepareFailure> {
-  const bad = badInput(request);
+): Promise<PreparedEnvironment | PrepareFailure> {
+  const bad = badRequestFailure(request);
   if (bad !== null) return bad;
-  const preparation = new Preparation({ ...parts, mask: masking(parts.mask, request.credential) }, request);
+  const preparation = new Preparation(
+    { ...parts, mask: maskCredential(parts.mask, request.credential) },
+    request,
+  );
   try {
     const outcome = await preparation.run();
     if (!outcome.ok) await preparation.leaveNothing();
     return outcome;
   } catch (error) {
     await preparation.leaveNothing();
-    if (request.signal.aborted) return aborted(request);
-    if (error instanceof EngineUnavailable) return engineFailure(error.failure, parts.mask);
+    if (request.signal.aborted) return abortedFailure(request);
+    if (error instanceof EngineUnavailable) return enginePrepareFailure(error.failure, parts.mask);
     throw error;
   }
 }
@@ -50,11 +64,11 @@ class Preparation {
   #started = false;
 
   constructor(
-    readonly parts: PrepareParts,
+    readonly parts: PrepareDeps,
     readonly request: PrepareRequest,
   ) {}
 
-  async run(): Promise<Prepared | PrepareFailure> {
+  async run(): Promise<PreparedEnvironment | PrepareFailure> {
     const { request, parts } = this;
     this.step("choosing", request.environmentName ?? "");
     const files = await this.knownFiles();
@@ -79,7 +93,7 @@ class Preparation {
     }
     this.tellChoice(chosen);
     const installed = await this.install(run, tracked, started);
-    if (request.signal.aborted) return aborted(request);
+    if (request.signal.aborted) return abortedFailure(request);
     this.step("ready", started.name);
     return {
       ok: true,
@@ -87,7 +101,7 @@ class Preparation {
         container_id: started.id,
         task_uuid: request.taskUuid,
         environment_name: chosen.name,
-        workspace_path: PROJECT,
+        workspace_path: PROJECT_FOLDER,
         created_at: started.createdAt,
         status: "ready",
       },
@@ -163,7 +177,7 @@ class Preparation {
         name: containerName(taskUuid),
         taskId: taskUuid,
         image: image.name,
-        labels: { [LABELS.environment]: environment },
+        labels: { [ENVIRONMENT_LABELS.environment]: environment },
         limits: config.limits,
         network: config.network,
         mountDockerSocket: config.mountDockerSocket,
@@ -178,7 +192,7 @@ class Preparation {
         },
       },
     );
-    return started.ok ? { ...started, image: image.name } : engineFailure(started, parts.mask);
+    return started.ok ? { ...started, image: image.name } : enginePrepareFailure(started, parts.mask);
   }
 
   private async ensure(environment: string) {
@@ -200,7 +214,7 @@ class Preparation {
     });
     if (ensured.ok) return ensured;
     const { code, image, attempts, buildable } = ensured;
-    if (code === "aborted") return aborted(this.request);
+    if (code === "aborted") return abortedFailure(this.request);
     return {
       ok: false,
       code: code === "image-missing" ? "image-missing" : "image-failed",
@@ -220,25 +234,25 @@ class Preparation {
     const insecure = insecureHosts.includes(source.host);
     if (insecure) this.notice({ code: "insecure-host", host: source.host });
     const access = { credential, insecure };
-    if (reaches(parts.config.network, source)) return cloneRemote(cloneParts, source, range, access);
+    if (canReachRemote(parts.config.network, source)) return cloneRemote(cloneParts, source, range, access);
     return cloneApart(cloneParts, () => this.openCloner(image, source), source, range, access);
   }
 
-  private async openCloner(image: string, source: Remote): Promise<Cloner | PrepareFailure> {
+  private async openCloner(image: string, source: RemoteSource): Promise<CloneContainer | PrepareFailure> {
     const { config, sandboxes, mask } = this.parts;
-    const opened = await openBeside(this.parts, {
+    const opened = await openBesideContainer(this.parts, {
       purpose: "clone",
       image,
       network: networkToClone(config.network, source),
       signal: this.request.signal,
     });
-    if (!opened.ok) return engineFailure(opened, mask);
+    if (!opened.ok) return enginePrepareFailure(opened, mask);
     return { run: createRunIn(sandboxes, opened.id), close: opened.close };
   }
 
   private async trackedFiles(run: RunIn): Promise<readonly string[]> {
     const { signal } = this.request;
-    const listed = await run(words(["git", "-C", PROJECT, "ls-files", "-z"]), {
+    const listed = await run(quoteWords(["git", "-C", PROJECT_FOLDER, "ls-files", "-z"]), {
       signal,
       timeoutMs: 60_000,
       limitBytes: LISTING_BYTES,
@@ -250,7 +264,7 @@ class Preparation {
     run: RunIn,
     files: readonly string[],
     { id, image }: { readonly id: string; readonly image: string },
-  ): Promise<readonly Installed[]> {
+  ): Promise<readonly InstallOutcome[]> {
     const { config, mask, clock } = this.parts;
     if (!config.autoInstall) return [];
     const began = clock();
@@ -263,7 +277,7 @@ class Preparation {
         emit: (event) => this.emit(event),
         mask,
         clock,
-        reachable: reachableIn(config.network),
+        reachable: reachableAddresses(config.network),
         addressesOf: this.parts.addressesOf,
         env: { ...config.indexes, ...found },
       },
@@ -291,7 +305,7 @@ class Preparation {
         emit: (event) => this.emit(event),
         openFetcher: async () => {
           const { network } = config;
-          const opened = await openBeside(this.parts, { purpose: "fetch", image, network, signal });
+          const opened = await openBesideContainer(this.parts, { purpose: "fetch", image, network, signal });
           return opened.ok ? opened : null;
         },
       },

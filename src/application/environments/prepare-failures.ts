@@ -5,7 +5,7 @@ import { isRefName } from "./clone-plan.ts";
 import type { PrepareRequest } from "./prepare-request.ts";
 
 /** What is wrong with a request before anything starts. */
-export function badInput({ range, source }: PrepareRequest): PrepareFailure | null {
+export function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | null {
   for (const name of [range.ref, range.target])
     if (name !== undefined && !isRefName(name))
       return {
@@ -27,7 +27,7 @@ export function badInput({ range, source }: PrepareRequest): PrepareFailure | nu
 }
 
 /** A credential that came with an address is known to nobody else. */
-export function masking(
+export function maskCredential(
   mask: (text: string) => string,
   credential: Credential | null,
 ): (text: string) => string {
@@ -36,11 +36,14 @@ export function masking(
   return (text) => mask(text).replaceAll(password, "***").replaceAll(encodeURIComponent(password), "***");
 }
 
-export function aborted({ taskUuid }: PrepareRequest): PrepareFailure {
+export function abortedFailure({ taskUuid }: PrepareRequest): PrepareFailure {
   return { ok: false, code: "aborted", subject: taskUuid, detail: "" };
 }
 
-export function engineFailure(failure: SandboxFailure, mask: (text: string) => string): PrepareFailure {
+export function enginePrepareFailure(
+  failure: SandboxFailure,
+  mask: (text: string) => string,
+): PrepareFailure {
   const { code, detail } = failure;
   if (code === "aborted") return { ok: false, code: "aborted", subject: "", detail: "" };
   const remedy = code === "engine-unreachable" ? ({ remedy: "start-docker" } as const) : {};

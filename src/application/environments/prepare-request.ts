@@ -5,11 +5,11 @@ import type { Credential, RepositorySource } from "../../domain/environments/rep
 import type { DownloadStore } from "../ports/download-store.ts";
 import type { LocalRepositories } from "../ports/local-repositories.ts";
 import type { ContainerClaim, ContainerLimits, ContainerNetwork, SandboxManager } from "../ports/sandbox.ts";
-import type { BuildParts } from "./build-image.ts";
+import type { BuildImageDeps } from "./build-image.ts";
 import type { CloneRange } from "./clone-plan.ts";
 import type { ContainerInfo } from "./container-info.ts";
 import type { ImageChoice } from "./ensure-image.ts";
-import type { Installed } from "./install-dependencies.ts";
+import type { InstallOutcome } from "./install-dependencies.ts";
 
 /** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
 export interface PrepareConfig {
@@ -30,9 +30,9 @@ export interface PrepareConfig {
   readonly buildRoot?: string;
 }
 
-export interface PrepareParts {
+export interface PrepareDeps {
   readonly sandboxes: SandboxManager;
-  readonly images: BuildParts;
+  readonly images: BuildImageDeps;
   readonly local: LocalRepositories;
   readonly config: PrepareConfig;
   /** Absent: nothing is cached. */
@@ -58,12 +58,12 @@ export interface PrepareRequest {
   readonly onEvent?: (event: PrepareEvent) => void;
 }
 
-export interface Prepared {
+export interface PreparedEnvironment {
   readonly ok: true;
   readonly container: ContainerInfo;
   readonly chosen: ChosenEnvironment;
   readonly image: string;
   readonly from: "cold" | "warm";
   readonly notices: readonly PrepareNotice[];
-  readonly installed: readonly Installed[];
+  readonly installed: readonly InstallOutcome[];
 }

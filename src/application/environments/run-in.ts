@@ -1,6 +1,6 @@
 import type { ExecResult, SandboxManager } from "../ports/sandbox.ts";
 
-export interface RunOptions {
+export interface RunInOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface RunOptions {
 const OUTPUT_BYTES = 256 * 1024;
 
 /** Runs one command of our own in a container. */
-export type RunIn = (command: string, options: RunOptions) => Promise<ExecResult>;
+export type RunIn = (command: string, options: RunInOptions) => Promise<ExecResult>;
 
 export function createRunIn(sandboxes: SandboxManager, container: string): RunIn {
   return (command, { signal, timeoutMs, env, stdin, cwd, onLine, onBytes, limitBytes = OUTPUT_BYTES }) => {
@@ -46,7 +46,7 @@ export function createRunIn(sandboxes: SandboxManager, container: string): RunIn
 }
 
 /** Both streams, for a message; the last lines say most. */
-export function saidBy({ stdout, stderr, failure }: ExecResult, lines = 12): string {
+export function outputTail({ stdout, stderr, failure }: ExecResult, lines = 12): string {
   const text = `${stdout}\n${stderr}`.trim().split("\n").slice(-lines).join("\n");
   return text !== "" ? text : (failure?.detail ?? "");
 }

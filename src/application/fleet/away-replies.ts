@@ -2,7 +2,7 @@ import type { FleetStore } from "../ports/fleet.ts";
 import type { AwayReplies } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 
-export interface AwayRepliesParts {
+export interface AwayRepliesDeps {
   readonly fleet: Pick<FleetStore, "repliesOfAway">;
   /** Whether this process can speak on a channel. */
   readonly reaches: (channel: string) => boolean;
@@ -12,10 +12,10 @@ export interface AwayRepliesParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-const LOOK_MS = 3_000;
+const AWAY_LOOK_MS = 3_000;
 
 /** Replies that are written and wait for a machine that is away: whoever reaches their channel sends them. */
-export function createAwayReplies(parts: AwayRepliesParts): {
+export function createAwayReplies(parts: AwayRepliesDeps): {
   list(): readonly AwayReplies[];
   look(): Promise<void>;
   start(): () => void;
@@ -40,7 +40,7 @@ export function createAwayReplies(parts: AwayRepliesParts): {
 
   function again(): void {
     if (state.stopped) return;
-    state.cancel = timers.after(LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
+    state.cancel = timers.after(AWAY_LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
   }
 
   return {

@@ -3,7 +3,7 @@ import { roleInChat, type Viewer } from "../inbox/viewer.ts";
 import type { OwnJobs, ViewerJobs } from "../inbox/viewer-jobs.ts";
 import { type ActionFacts, discardFacts, orderFacts } from "../work/report/action-facts.ts";
 
-export interface ChatFarJobsParts {
+export interface ChatFarJobsDeps {
   /** The jobs of this workspace, which are not far. */
   readonly own: Pick<OwnJobs, "has">;
   /** The jobs of every machine. */
@@ -11,7 +11,7 @@ export interface ChatFarJobsParts {
 }
 
 /** Jobs of other machines for whoever speaks in a chat: by the same orders as from the console. */
-export function createChatFarJobs({ own, all }: ChatFarJobsParts): FarJobs {
+export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
   async function discard(viewer: Viewer, jobId: string, machine: string): Promise<ActionFacts> {
     const status = await all.discard(viewer, jobId);
     switch (status) {

@@ -1,15 +1,15 @@
 import { findJobs } from "../inbox/find-jobs.ts";
-import { namesOf, owns, type Viewer } from "../inbox/viewer.ts";
+import { type Viewer, viewerIdentities, viewerOwns } from "../inbox/viewer.ts";
 import type { OwnJobs, ViewedJob, ViewerJobs } from "../inbox/viewer-jobs.ts";
 import type { OrderVerb } from "../ports/control-orders.ts";
 import type { FleetJob, FleetJobs } from "../ports/fleet-jobs.ts";
 import type { MessageStore } from "../ports/message-store.ts";
 import { isJobId } from "../work/job-id.ts";
 import { type ActionFacts, orderFacts } from "../work/report/action-facts.ts";
-import type { Given, OrderGiver } from "./give-orders.ts";
+import type { OrderGiver, OrderResult } from "./give-orders.ts";
 import { decodeDifferences, type OrderAnswers } from "./order-answers.ts";
 
-export interface FleetViewerJobsParts {
+export interface FleetViewerJobsDeps {
   /** The jobs of this workspace. */
   readonly own: OwnJobs;
   readonly jobs: FleetJobs;
@@ -21,7 +21,7 @@ export interface FleetViewerJobsParts {
   readonly runsElsewhere: (jobId: string) => Promise<boolean>;
 }
 
-type Ordered = Pick<FleetJob, "workspace" | "machine" | "job">;
+type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
 
 const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
 /** Of other machines, newest first; more are found by nobody. */
@@ -30,13 +30,13 @@ const MOST_OTHERS = 5_000;
 const CUT_CHARACTERS = 3_000;
 
 /** The jobs of every machine: those of this workspace as they are, the others as they were told and by order. */
-export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
+export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
   const { own, jobs } = parts;
 
   /** A job of another workspace that the viewer may see. */
   async function other(viewer: Viewer, jobId: string): Promise<FleetJob | null> {
     if (!isJobId(jobId) || own.has(jobId)) return null;
-    if (viewer.role !== "operator" && !owns(viewer, await parts.store.ownerOf(jobId))) return null;
+    if (viewer.role !== "operator" && !viewerOwns(viewer, await parts.store.ownerOf(jobId))) return null;
     return jobs.read(jobId);
   }
 
@@ -47,18 +47,18 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
   }
 
   async function all(viewer: Viewer): Promise<ViewedJob[]> {
-    const of = viewer.role === "operator" ? {} : { of: namesOf(viewer) };
-    const others = (await jobs.others({ limit: MOST_OTHERS, ...of })).map(viewedOf);
+    const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
+    const others = (await jobs.others({ limit: MOST_OTHERS, ...of })).map(toViewedJob);
     const found = [...(await named(await own.all(viewer))), ...others];
     return others.length === 0 ? found : found.sort(byTime);
   }
 
   function order<Verb extends OrderVerb>(
     viewer: Viewer,
-    { workspace, machine, job }: Ordered,
+    { workspace, machine, job }: OrderableJob,
     verb: Verb,
     more: { readonly force?: boolean; readonly path?: string } = {},
-  ): Promise<Given<OrderAnswers[Verb]>> {
+  ): Promise<OrderResult<OrderAnswers[Verb]>> {
     if (!machine.here) return Promise.resolve({ status: "away" });
     const { channel, userId, role } = viewer;
     return parts.giver.give({ workspace, jobId: job.jobId, verb, asker: { channel, userId, role }, ...more });
@@ -66,7 +66,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
 
   async function act<Verb extends "undo" | "redo" | "apply" | "stop" | "rest">(
     viewer: Viewer,
-    found: Ordered,
+    found: OrderableJob,
     verb: Verb,
     force = false,
   ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
@@ -83,11 +83,11 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
       const found = await own.read(viewer, jobId);
       if (found !== null) return (await named([found]))[0] ?? null;
       const far = await other(viewer, jobId);
-      return far === null ? null : viewedOf(far);
+      return far === null ? null : toViewedJob(far);
     },
     async list(viewer, limit) {
-      const of = viewer.role === "operator" ? {} : { of: namesOf(viewer) };
-      const others = (await jobs.others({ limit, ...of })).map(viewedOf);
+      const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
+      const others = (await jobs.others({ limit, ...of })).map(toViewedJob);
       const found = [...others, ...(await named(await own.list(viewer, limit)))];
       return found.sort(byTime).reverse().slice(0, limit);
     },
@@ -97,7 +97,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
       const workspace = (await jobs.read(job.jobId))?.workspace;
       if (workspace === undefined) return [];
       const group = await jobs.ofGroup(job.groupId, workspace);
-      return group.filter((one) => one.job.jobId !== job.jobId).map(viewedOf);
+      return group.filter((one) => one.job.jobId !== job.jobId).map(toViewedJob);
     },
     latest: async () => `${await own.latest()} ${await jobs.latest()}`,
     async version(jobId) {
@@ -157,7 +157,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsParts): ViewerJobs {
   };
 }
 
-function viewedOf({ job, changeCount, alive, machine }: FleetJob): ViewedJob {
+function toViewedJob({ job, changeCount, alive, machine }: FleetJob): ViewedJob {
   return { job, ...(changeCount !== undefined && { changeCount }), alive, machine };
 }
 

@@ -8,7 +8,7 @@ import type { Timers } from "../ports/timers.ts";
 import type { WorkQueue } from "../ports/work-queue.ts";
 import type { OrderAnswers } from "./order-answers.ts";
 
-export interface GiveOrdersParts {
+export interface GiveOrdersDeps {
   readonly orders: Pick<ControlOrders, "place" | "look" | "collect" | "withdraw">;
   readonly queue: Pick<WorkQueue, "onWork">;
   readonly newId: () => string;
@@ -22,7 +22,7 @@ export interface GiveOrdersParts {
  * `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. `gone`: the
  * same, and its machine is silent.
  */
-export type Given<T> =
+export type OrderResult<T> =
   | { readonly status: "answered"; readonly answer: T }
   | { readonly status: "away" }
   | { readonly status: "unsettled" }
@@ -31,7 +31,7 @@ export type Given<T> =
 export interface OrderGiver {
   give<Verb extends OrderVerb>(
     order: Omit<ControlOrder, "id"> & { readonly verb: Verb },
-  ): Promise<Given<OrderAnswers[Verb]>>;
+  ): Promise<OrderResult<OrderAnswers[Verb]>>;
   close(): void;
 }
 
@@ -42,13 +42,13 @@ const LONGEST_MS = 60_000;
 const WATCH_MS = 2_000;
 
 /** Gives orders to other machines and waits for what comes of them. */
-export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
+export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
   const { orders, timers, limitMs = ORDER_LIMIT_MS } = parts;
-  const pending = new Map<string, (given: Given<unknown>) => void>();
+  const pending = new Map<string, (given: OrderResult<unknown>) => void>();
   const state = { looking: false, again: false };
 
   /** Nobody asks for it any more. */
-  function end(id: string, given: Given<unknown>): void {
+  function end(id: string, given: OrderResult<unknown>): void {
     const resolve = pending.get(id);
     pending.delete(id);
     resolve?.(given);
@@ -104,13 +104,13 @@ export function createOrderGiver(parts: GiveOrdersParts): OrderGiver {
     async give(order) {
       const id = parts.newId();
       const cancels: (() => void)[] = [];
-      const given = new Promise<Given<unknown>>((resolve) => void pending.set(id, resolve));
+      const given = new Promise<OrderResult<unknown>>((resolve) => void pending.set(id, resolve));
       try {
         await orders.place({ ...order, id }, limitMs);
         watch(id);
         cancels.push(timers.after(limitMs, () => void giveUp(id)));
         cancels.push(timers.after(LONGEST_MS, () => end(id, { status: "unsettled" })));
-        return (await given) as Given<OrderAnswers[typeof order.verb]>;
+        return (await given) as OrderResult<OrderAnswers[typeof order.verb]>;
       } finally {
         for (const cancel of cancels) cancel();
         pending.delete(id);

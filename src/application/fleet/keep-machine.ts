@@ -1,10 +1,10 @@
-import type { FleetStore, Load } from "../ports/fleet.ts";
+import type { FleetStore, MachineLoad } from "../ports/fleet.ts";
 import type { Timers } from "../ports/timers.ts";
 import { BEAT_MS } from "../ports/work-queue.ts";
 
-export interface KeepMachineParts {
+export interface KeepMachineDeps {
   readonly fleet: Pick<FleetStore, "enter" | "beat" | "leave">;
-  readonly load: () => Load;
+  readonly load: () => MachineLoad;
   readonly timers: Timers;
   /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
   readonly onReplaced: () => void;
@@ -50,7 +50,7 @@ export async function enterFleet(
 }
 
 /** Beats until it is stopped. Drains when told so: the machine is still there, and takes nothing new. */
-export function keepMachine(parts: KeepMachineParts): {
+export function keepMachine(parts: KeepMachineDeps): {
   start(): Promise<void>;
   /** Tells at once what `load` says now. */
   tell(): Promise<void>;

@@ -1,5 +1,5 @@
-import type { ActionLabels } from "../../domain/work/job-actions.ts";
-import { namedIn } from "../../domain/work/job-actions.ts";
+import type { JobActionLabels } from "../../domain/work/job-actions.ts";
+import { jobNamedInButton } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { FleetJobs } from "../ports/fleet-jobs.ts";
 import { isJobId } from "../work/job-id.ts";
@@ -7,20 +7,20 @@ import { presentActions } from "../work/present-actions.ts";
 
 /** The jobs that a reply is about. */
 export function jobsOfReply({ actions, jobs }: Pick<Reply, "actions" | "jobs">): readonly string[] {
-  const named = actions.map(({ message }) => namedIn(message) ?? "").filter(isJobId);
+  const named = actions.map(({ message }) => jobNamedInButton(message) ?? "").filter(isJobId);
   return [...new Set([...jobs.map(({ job_id }) => job_id), ...named])];
 }
 
 /** The buttons of a reply about jobs of another machine, by what that one told of them. */
-export async function presentTold(
+export async function presentReportedJobs(
   jobs: Pick<FleetJobs, "read" | "ofGroup">,
   reply: Pick<Reply, "actions" | "jobs">,
-  labels: ActionLabels,
+  labels: JobActionLabels,
 ): Promise<Reply["actions"]> {
   const told = (await Promise.all(jobsOfReply(reply).map((id) => jobs.read(id)))).filter(
     (one) => one !== null,
   );
-  const names = reply.actions.map(({ message }) => namedIn(message) ?? "");
+  const names = reply.actions.map(({ message }) => jobNamedInButton(message) ?? "");
   const workspace = told[0]?.workspace;
   const groups = names.filter((name) => name !== "" && !isJobId(name));
   const grouped =

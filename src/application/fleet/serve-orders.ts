@@ -1,15 +1,15 @@
 import type { WorkKeeper } from "../inbox/keep-work.ts";
-import { createTaking } from "../inbox/take-work.ts";
+import { createWorkTaker } from "../inbox/take-work.ts";
 import { roleInChat, type Viewer } from "../inbox/viewer.ts";
 import type { ViewerJobs } from "../inbox/viewer-jobs.ts";
 import type { AccessStore } from "../ports/access.ts";
 import { SCOPES } from "../ports/access.ts";
-import { ACTING, type ControlOrder, type ControlOrders } from "../ports/control-orders.ts";
+import { ACTING_VERBS, type ControlOrder, type ControlOrders } from "../ports/control-orders.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Work } from "../ports/work-queue.ts";
 import { encodeDifferences, type OrderAnswers } from "./order-answers.ts";
 
-export interface ServeOrdersParts {
+export interface ServeOrdersDeps {
   readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "isHeard" | "sweep">;
   /** The jobs of this workspace, and of no other. */
   readonly jobs: ViewerJobs;
@@ -23,7 +23,7 @@ export interface ServeOrdersParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-interface Taken {
+interface TakenOrder {
   readonly work: Work;
   readonly order: ControlOrder;
 }
@@ -34,9 +34,9 @@ const SWEEP_MS = 60_000;
 const PASSED_ON_MS = 200;
 
 /** Carries out what other machines ask about jobs of this workspace. */
-export function serveOrders(parts: ServeOrdersParts) {
+export function serveOrders(parts: ServeOrdersDeps) {
   const { orders, keeper, timers } = parts;
-  const taking = createTaking<Taken>({
+  const taking = createWorkTaker<TakenOrder>({
     claim: () => orders.take(),
     run,
     limit: AT_ONCE,
@@ -45,7 +45,7 @@ export function serveOrders(parts: ServeOrdersParts) {
     onTrouble: parts.onTrouble,
   });
 
-  async function run({ work, order }: Taken): Promise<void> {
+  async function run({ work, order }: TakenOrder): Promise<void> {
     const lost = keeper.hold(work);
     try {
       if (order.verb === "stop" && (await parts.runsElsewhere(order.jobId))) {
@@ -106,32 +106,32 @@ function carryOut(
     case "stop":
       return jobs.stop(viewer, jobId);
     case "show":
-      return shown(jobs, viewer, jobId);
+      return readShownJob(jobs, viewer, jobId);
     case "diff":
       return jobs.differences(viewer, jobId, path).then((files) => encodeDifferences(files ?? []));
     case "output":
-      return printed(jobs, viewer, jobId);
+      return readJobOutput(jobs, viewer, jobId);
   }
 }
 
-async function shown(jobs: ViewerJobs, viewer: Viewer, jobId: string): Promise<OrderAnswers["show"]> {
+async function readShownJob(jobs: ViewerJobs, viewer: Viewer, jobId: string): Promise<OrderAnswers["show"]> {
   const viewed = await jobs.read(viewer, jobId);
   return viewed === null ? null : { viewed, journal: await jobs.journal(viewer, jobId) };
 }
 
-async function printed(jobs: ViewerJobs, viewer: Viewer, jobId: string): Promise<string> {
+async function readJobOutput(jobs: ViewerJobs, viewer: Viewer, jobId: string): Promise<string> {
   return (await jobs.read(viewer, jobId)) === null ? "" : jobs.output(jobId, viewer);
 }
 
 function isActing({ verb }: ControlOrder): boolean {
-  return (ACTING as readonly string[]).includes(verb);
+  return (ACTING_VERBS as readonly string[]).includes(verb);
 }
 
 const NOBODY: Viewer = { channel: "", userId: "", role: "user", scopes: [] };
 
 /** An order's word on what somebody may do counts for nothing: the store is asked. Whoever has no right owns no job. */
 async function viewerOf(
-  { access, orders, timers }: Pick<ServeOrdersParts, "access" | "orders" | "timers">,
+  { access, orders, timers }: Pick<ServeOrdersDeps, "access" | "orders" | "timers">,
   order: ControlOrder,
 ): Promise<Viewer> {
   const { channel, userId, role } = order.asker;

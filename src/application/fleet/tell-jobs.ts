@@ -6,7 +6,7 @@ import type { JournalLine } from "../ports/journal.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Workspace } from "../ports/workspace.ts";
 
-export interface TellJobsParts {
+export interface ReportJobsDeps {
   readonly jobs: FleetJobs;
   readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
   /** What jobs of this process print. */
@@ -30,7 +30,7 @@ const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
 const CHANGES_TOLD = 200;
 
 /** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
-export function createJobTeller(parts: TellJobsParts): {
+export function createJobReporter(parts: ReportJobsDeps): {
   start(): Promise<void>;
   /** Now, whatever else waits; a store that fails is told later. */
   tellNow(jobId: string): Promise<void>;
@@ -48,8 +48,8 @@ export function createJobTeller(parts: TellJobsParts): {
     const job = archive.read(jobId);
     if (job === null) return;
     const events = archive.events(jobId);
-    await jobs.write(await summaryOf(parts, job, events));
-    told.set(jobId, markOf(parts, job));
+    await jobs.write(await toJobSummary(parts, job, events));
+    told.set(jobId, jobChangeMark(parts, job));
   }
 
   /** One after the other. What the store refuses is told later. */
@@ -86,7 +86,7 @@ export function createJobTeller(parts: TellJobsParts): {
 
   async function look(): Promise<void> {
     const now = parts.workspace().archive.list();
-    for (const job of now) if (told.get(job.jobId) !== markOf(parts, job)) tell(job.jobId);
+    for (const job of now) if (told.get(job.jobId) !== jobChangeMark(parts, job)) tell(job.jobId);
     const there = new Set(now.map(({ jobId }) => jobId));
     const gone = [...told.keys()].filter((jobId) => !there.has(jobId));
     if (gone.length > 0) await jobs.forget(gone);
@@ -108,7 +108,7 @@ export function createJobTeller(parts: TellJobsParts): {
       // What became of these jobs meanwhile, or that they are gone, the first look finds.
       for (const [jobId, stateAt] of known) told.set(jobId, stateAt);
       for (const job of parts.workspace().archive.list())
-        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, markOf(parts, job));
+        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(parts, job));
       state.unsubscribe = parts.bus.subscribe((event) => jobsIn(event).forEach(tell));
       await look();
       again();
@@ -138,7 +138,7 @@ function jobsIn(event: ServeEvent): readonly string[] {
 }
 
 /** As long as this is the same there is nothing new to tell. */
-function markOf({ workspace }: Pick<TellJobsParts, "workspace">, job: StoredJob): string {
+function jobChangeMark({ workspace }: Pick<ReportJobsDeps, "workspace">, job: StoredJob): string {
   const { archive } = workspace();
   const events = isAlive(workspace(), job) ? archive.events(job.jobId).length : "";
   return `${job.stateAt} ${job.state} ${job.unsettled ?? ""} ${events}`;
@@ -148,28 +148,28 @@ function isAlive({ isAlive: lives }: Pick<Workspace, "isAlive">, job: StoredJob)
   return job.state === "running" && lives(job);
 }
 
-async function summaryOf(
-  { workspace, output, pid }: TellJobsParts,
+async function toJobSummary(
+  { workspace, output, pid }: ReportJobsDeps,
   job: StoredJob,
   events: readonly JournalLine[],
 ): Promise<JobSummary> {
   const alive = isAlive(workspace(), job);
   // What another process of this workspace prints, that one tells.
   const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
-  const told = short(job);
+  const told = shortenJobRecord(job);
   return {
     job: told,
     ...(told.changes.length < job.changes.length && { changeCount: job.changes.length }),
     alive,
-    events: lastOf(events),
-    ...(tail !== null && { tail: endOf(tail, TAIL_BYTES) }),
+    events: lastJournalLines(events),
+    ...(tail !== null && { tail: textEnd(tail, TAIL_BYTES) }),
   };
 }
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** A job with many changes is told with the first of them. */
-function short(job: StoredJob): StoredJob {
+function shortenJobRecord(job: StoredJob): StoredJob {
   let changes = job.changes.slice(0, CHANGES_TOLD);
   while (changes.length > 0 && bytesOf({ ...job, changes }) > RECORD_BYTES)
     changes = changes.slice(0, Math.floor(changes.length / 2));
@@ -177,7 +177,7 @@ function short(job: StoredJob): StoredJob {
   return { ...job, changes, notes };
 }
 
-function lastOf(events: readonly JournalLine[]): JournalLine[] {
+function lastJournalLines(events: readonly JournalLine[]): JournalLine[] {
   const kept: JournalLine[] = [];
   let room = EVENT_BYTES;
   for (const line of events.toReversed()) {
@@ -188,7 +188,7 @@ function lastOf(events: readonly JournalLine[]): JournalLine[] {
   return kept.reverse();
 }
 
-function endOf(text: string, limitBytes: number): string {
+function textEnd(text: string, limitBytes: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= limitBytes
     ? text

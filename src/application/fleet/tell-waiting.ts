@@ -5,7 +5,7 @@ import type { MessageStore, NewReply } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import { DEAD_AFTER_MS } from "../ports/work-queue.ts";
 
-export interface TellWaitingParts {
+export interface NotifyWaitingDeps {
   readonly fleet: Pick<FleetStore, "waitingForAway" | "noteTold" | "toldOfUs" | "forgetTold">;
   readonly store: Pick<MessageStore, "post">;
   /** Whether this process can speak on a channel. */
@@ -16,16 +16,16 @@ export interface TellWaitingParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-const LOOK_MS = 5_000;
+const WAITING_LOOK_MS = 5_000;
 const AT_ONCE = 50;
 /** A shorter break keeps no machine silent for `DEAD_AFTER_MS`. */
-const BREAK_MS = LOOK_MS + 3_000;
+const BREAK_MS = WAITING_LOOK_MS + 3_000;
 
 /**
  * A message waits for the machine that holds its workspace. While that one is away, one of the others tells the chat,
  * once; the machine itself tells it when it is back.
  */
-export function createTeller(parts: TellWaitingParts): {
+export function createWaitingNotifier(parts: NotifyWaitingDeps): {
   /** To those who were told that this machine is away. Before anything of theirs is answered. */
   tellBack(): Promise<void>;
   tellAway(): Promise<void>;
@@ -63,7 +63,10 @@ export function createTeller(parts: TellWaitingParts): {
       const state = { stopped: false, cancel: () => {} };
       const again = () => {
         if (state.stopped) return;
-        state.cancel = timers.after(LOOK_MS, () => void tellAway().catch(parts.onTrouble).finally(again));
+        state.cancel = timers.after(
+          WAITING_LOOK_MS,
+          () => void tellAway().catch(parts.onTrouble).finally(again),
+        );
       };
       again();
       return () => {

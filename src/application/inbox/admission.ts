@@ -1,10 +1,10 @@
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { AccessStore } from "../ports/access.ts";
-import type { InboundMessage, Received } from "../ports/channel.ts";
+import type { InboundMessage, ReceiveResult } from "../ports/channel.ts";
 
-type Refused = Extract<Received, { status: "refused" }>;
+type AdmissionRefusal = Extract<ReceiveResult, { status: "refused" }>;
 
-export interface AdmissionParts {
+export interface AdmissionDeps {
   readonly access: Pick<AccessStore, "person">;
   readonly messages: () => ServeMessages;
   /** Messages of one user in a minute; 0 is any number. */
@@ -19,7 +19,9 @@ const MINUTE_MS = 60_000;
 const MOST_USERS = 10_000;
 
 /** Who may speak, and how often. Whoever is signed in to the console was let in there; others must be known. */
-export function createAdmission(parts: AdmissionParts): (message: InboundMessage) => Promise<Refused | null> {
+export function createAdmission(
+  parts: AdmissionDeps,
+): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
   /** When each user's last messages came, in the order of the users' last one. */
   const recent = new Map<string, number[]>();
 
@@ -37,7 +39,7 @@ export function createAdmission(parts: AdmissionParts): (message: InboundMessage
   }
 
   return async (message) => {
-    const refuse = (reason: Refused["reason"], text: string): Refused => ({
+    const refuse = (reason: AdmissionRefusal["reason"], text: string): AdmissionRefusal => ({
       status: "refused",
       reason,
       text,

@@ -5,10 +5,10 @@ import type { ClaimedMessage, MessageStore, NewReply } from "../ports/message-st
 import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
 import { pause, type WorkKeeper } from "./keep-work.ts";
-import { createTaking } from "./take-work.ts";
-import { wayBack } from "./way-back.ts";
+import { createWorkTaker } from "./take-work.ts";
+import { replyChannelOf } from "./way-back.ts";
 
-export interface AnswerParts {
+export interface AnswerMessagesDeps {
   readonly store: MessageStore;
   /** Asked anew for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
@@ -35,7 +35,7 @@ export interface AnswerParts {
   readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
 }
 
-export interface Answering {
+export interface MessageAnswerer {
   /** There may be messages to answer. */
   look(): void;
   /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
@@ -56,11 +56,11 @@ const LANES_TO_ONE_SHARED = 4;
  * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
  * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
  */
-export function createAnswering(parts: AnswerParts): Answering {
+export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswerer {
   const { store, keeper, timers, limit } = parts;
   const stopping = new AbortController();
   const inHand = new Map<string, AbortController>();
-  const taking = createTaking<ClaimedMessage>({
+  const taking = createWorkTaker<ClaimedMessage>({
     claim: (request) => store.claimMessage(request),
     run: answer,
     limit,
@@ -129,13 +129,13 @@ export function createAnswering(parts: AnswerParts): Answering {
     if (jobs.length > 0) {
       const actions = parts.actionsFor(jobs);
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
-      return { reply: { ...failed(parts.messages().interrupted(jobs, undo)), actions } };
+      return { reply: { ...toFailedReply(parts.messages().interrupted(jobs, undo)), actions } };
     }
     // It may have been meant for another workspace, and is carried out in none.
-    if (message.workspace === "") return { reply: failed(parts.messages().noWorkspace) };
+    if (message.workspace === "") return { reply: toFailedReply(parts.messages().noWorkspace) };
     if (message.attempts <= MOST_ATTEMPTS) return null;
     const deaths = message.attempts - 1;
-    return { reply: failed(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };
+    return { reply: toFailedReply(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };
   }
 
   async function handle(message: StoredMessage, lost: AbortSignal): Promise<Reply> {
@@ -145,7 +145,7 @@ export function createAnswering(parts: AnswerParts): Answering {
     const onEvent = (event: ChatEvent) => {
       if (event.type === "job-started") noted.push(note(message, event.jobId));
       parts.bus.publish({ type: "chat", message, event });
-      parts.channel(wayBack(message))?.progress?.(message, event);
+      parts.channel(replyChannelOf(message))?.progress?.(message, event);
     };
     const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
     const reply = await parts.conversation().handle(
@@ -154,7 +154,7 @@ export function createAnswering(parts: AnswerParts): Answering {
         channel,
         chatId,
         userId,
-        text: textOf(message, parts.messages()),
+        text: messageTextWithFiles(message, parts.messages()),
         sentAt: message.receivedAt,
         ...(forcedRoute !== undefined && { forcedRoute }),
         ...(strict !== undefined && { strict }),
@@ -210,19 +210,19 @@ export function createAnswering(parts: AnswerParts): Answering {
 }
 
 /** Files that came along are read with the message; of what is no text, name and size. */
-function textOf(message: StoredMessage, messages: ServeMessages): string {
+function messageTextWithFiles(message: StoredMessage, messages: ServeMessages): string {
   const files = (message.attachments ?? []).map(({ name, sizeBytes, text }) =>
-    text === undefined ? messages.attachment(name, sizeBytes) : fenced(name, text),
+    text === undefined ? messages.attachment(name, sizeBytes) : fenceFileText(name, text),
   );
   return [message.text, ...files].filter((part) => part !== "").join("\n\n");
 }
 
-function fenced(name: string, text: string): string {
+function fenceFileText(name: string, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/^`{3,}/gm)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${name}:\n${fence}\n${text}\n${fence}`;
 }
 
-function failed(text: string): Reply {
+function toFailedReply(text: string): Reply {
   return { text, ok: false, sessionId: "", jobs: [], actions: [] };
 }

@@ -1,6 +1,6 @@
-import { type JobStatus, statusOf } from "../../domain/work/job-status.ts";
+import { type JobStatus, toJobStatus } from "../../domain/work/job-status.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import { listed } from "../work/report/job-json.ts";
+import { toListedJob } from "../work/report/job-json.ts";
 
 /** What a list of jobs is narrowed by; what is empty narrows nothing. */
 export interface JobQuery {
@@ -29,7 +29,7 @@ export interface FoundJobs<Job> {
   readonly chats: readonly string[];
 }
 
-interface Standing {
+interface SeenJob {
   readonly job: StoredJob;
   readonly alive: boolean;
 }
@@ -37,7 +37,7 @@ interface Standing {
 const JOBS_PER_PAGE = 50;
 
 /** `jobs` oldest first, as the archive has them. */
-export function findJobs<Job extends Standing>(
+export function findJobs<Job extends SeenJob>(
   jobs: readonly Job[],
   query: JobQuery,
   dayOf: (iso: string) => string,
@@ -45,11 +45,11 @@ export function findJobs<Job extends Standing>(
   const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = jobs.filter(
     ({ job, alive }) =>
-      (query.status === "" || statusOf(listed(job), alive) === query.status) &&
-      (query.chat === "" || chatOf(job) === query.chat) &&
+      (query.status === "" || toJobStatus(toListedJob(job), alive) === query.status) &&
+      (query.chat === "" || chatOfJob(job) === query.chat) &&
       (query.day === "" || dayOf(job.createdAt) === query.day) &&
       (query.path === "" || job.changes.some(({ path }) => path.includes(query.path))) &&
-      has(job, words),
+      jobContainsWords(job, words),
   );
   const { perPage = JOBS_PER_PAGE } = query;
   const pages = Math.max(1, Math.ceil(matching.length / perPage));
@@ -60,17 +60,20 @@ export function findJobs<Job extends Standing>(
     total: matching.length,
     page,
     pages,
-    chats: [...new Set(jobs.map(({ job }) => chatOf(job)))].filter((chat) => chat !== "").sort(),
+    chats: [...new Set(jobs.map(({ job }) => chatOfJob(job)))].filter((chat) => chat !== "").sort(),
   };
 }
 
 /** The chat whose message made a job; empty for a job of the command line or a program. */
-export function chatOf({ groupId, source }: Pick<StoredJob, "groupId" | "source">): string {
+export function chatOfJob({ groupId, source }: Pick<StoredJob, "groupId" | "source">): string {
   const end = groupId.lastIndexOf("#");
   return end > 0 && (source.startsWith("chat:") || groupId.includes(":")) ? groupId.slice(0, end) : "";
 }
 
-function has({ jobId, title, request = "", changes }: StoredJob, words: readonly string[]): boolean {
+function jobContainsWords(
+  { jobId, title, request = "", changes }: StoredJob,
+  words: readonly string[],
+): boolean {
   if (words.length === 0) return true;
   const text = [jobId, title, request, ...changes.map(({ path }) => path)].join("\n").toLowerCase();
   return words.every((word) => text.includes(word));

@@ -5,7 +5,7 @@ import type { HealthCheck } from "./health.ts";
 
 const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
 
-export interface HealthParts {
+export interface HealthChecksDeps {
   /** Rejects when the store takes no writes. */
   readonly askStore: () => Promise<unknown>;
   /** A file of the program that is gone since the start, or null. */
@@ -19,7 +19,7 @@ export interface HealthParts {
 }
 
 /** The parts that `/readyz` asks. The store and the program itself are needed to take a message; the others are for information. */
-export function healthChecks(parts: HealthParts): HealthCheck[] {
+export function healthChecks(parts: HealthChecksDeps): HealthCheck[] {
   const { askStore, findGonePiece, models, pingDocker, channels, defaultCoder } = parts;
   return [
     {

@@ -51,7 +51,7 @@ export async function checkHealth(
 }
 
 /** The same answer for a short while, and one question at a time. */
-export function cached<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+export function cacheAnswer<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   const last: { at: number; answer?: Promise<T> } = { at: 0 };
   return () => {
     if (last.answer === undefined || Date.now() - last.at > ms) {

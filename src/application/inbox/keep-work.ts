@@ -2,7 +2,7 @@ import type { Timers } from "../ports/timers.ts";
 import { BEAT_MS, type Work, type WorkQueue } from "../ports/work-queue.ts";
 import type { CommitGuard } from "./commit-guard.ts";
 
-export interface KeepParts {
+export interface KeepWorkDeps {
   readonly queue: Pick<WorkQueue, "beat">;
   readonly timers: Timers;
   readonly onTrouble: (error: unknown) => void;
@@ -28,7 +28,7 @@ export interface WorkKeeper {
 const AGAIN_MS = 1_000;
 
 /** Says that this process lives, tells who works on something that it was lost, and carries ends through an outage. */
-export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepParts): WorkKeeper {
+export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps): WorkKeeper {
   const held = new Map<Work, AbortController>();
   const stopping = new AbortController();
   const next = { cancel: () => {} };

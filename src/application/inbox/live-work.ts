@@ -31,7 +31,7 @@ export function createLiveWorks(bus: Bus): LiveWorks {
     if (event.type === "answered") works.delete(event.message.id);
     if (event.type !== "chat") return;
     const { id } = event.message;
-    works.set(id, after(works.get(id) ?? NOTHING_LIVE, event.event));
+    works.set(id, applyEventToWork(works.get(id) ?? NOTHING_LIVE, event.event));
     if (works.size > MOST_MESSAGES) works.delete(works.keys().next().value as string);
   });
   const state: { told: ReadonlyMap<string, LiveWork> } = { told: new Map() };
@@ -43,7 +43,7 @@ export function createLiveWorks(bus: Bus): LiveWorks {
   };
 }
 
-function after(work: LiveWork, event: ChatEvent): LiveWork {
+function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
   switch (event.type) {
     case "thinking":
       return { ...work, agent: event.agent, event, command: "" };

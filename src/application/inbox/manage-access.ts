@@ -2,7 +2,7 @@ import type { AccessStore, ApiToken, Pairing, Person, Role, Scope, WebSession } 
 import { SCOPES } from "../ports/access.ts";
 import type { SignIn } from "./sign-in.ts";
 
-export interface ManageAccessParts {
+export interface ManageAccessDeps {
   readonly access: AccessStore;
   readonly signIn: SignIn;
   readonly confirm: (code: string, role: Role, name: string | null) => Promise<Person | null>;
@@ -47,7 +47,7 @@ export function isUserName(user: string, role: Role): boolean {
   return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
 }
 
-export function createManageAccess({ access, signIn, confirm, now }: ManageAccessParts): ManageAccess {
+export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps): ManageAccess {
   return {
     async now() {
       const at = now().toISOString();

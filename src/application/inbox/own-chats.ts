@@ -1,7 +1,7 @@
 import type { Chat, ChatKey, MessageStore } from "../ports/message-store.ts";
-import { namesOf, type Viewer, type WhoSpeaks } from "./viewer.ts";
+import { type Viewer, viewerIdentities, type WhoSpeaks } from "./viewer.ts";
 
-export interface OwnChatsParts {
+export interface OwnChatsDeps {
   readonly chats: MessageStore["chats"];
   /** Whether nobody but that person and PicoClaw is in it. */
   readonly isDirect: (chat: ChatKey & { readonly userId: string }) => boolean;
@@ -17,21 +17,21 @@ export interface OwnChats {
 
 const MOST = 1_000;
 
-export function createOwnChats({ chats, isDirect }: OwnChatsParts): OwnChats {
+export function createOwnChats({ chats, isDirect }: OwnChatsDeps): OwnChats {
   const directOf = async (who: WhoSpeaks, limit: number) =>
     (await chats({ ...who, limit })).filter(({ channel, chatId }) =>
       isDirect({ channel, chatId, userId: who.userId }),
     );
   return {
     async list(viewer, limit) {
-      const all = await Promise.all(namesOf(viewer).map((who) => directOf(who, limit)));
+      const all = await Promise.all(viewerIdentities(viewer).map((who) => directOf(who, limit)));
       return all
         .flat()
         .sort((one, other) => other.lastAt.localeCompare(one.lastAt))
         .slice(0, limit);
     },
     async speaker(viewer, { channel, chatId }) {
-      for (const who of namesOf(viewer).filter((one) => one.channel === channel))
+      for (const who of viewerIdentities(viewer).filter((one) => one.channel === channel))
         if ((await directOf(who, MOST)).some((chat) => chat.chatId === chatId)) return who;
       return null;
     },

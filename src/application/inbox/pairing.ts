@@ -2,7 +2,7 @@ import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { AccessStore, Person, Role } from "../ports/access.ts";
 import type { InboundMessage } from "../ports/channel.ts";
 
-export interface PairingParts {
+export interface PairingDeps {
   readonly access: Pick<AccessStore, "savePairing" | "takePairing" | "savePerson" | "pairings">;
   readonly messages: () => ServeMessages;
   readonly random: (bytes: number) => Uint8Array;
@@ -14,7 +14,7 @@ const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_LETTERS = 8;
 const VALID_MS = 3_600_000;
 
-export interface Pairing {
+export interface PairingCodes {
   /** The answer to a stranger: a code that an operator can confirm. */
   greet(message: InboundMessage): Promise<string>;
   /** Lets the stranger with this code in; null when there is none, or it is too old. */
@@ -22,7 +22,7 @@ export interface Pairing {
 }
 
 /** Strangers are let in by an operator who confirms the code that they were given. */
-export function createPairing({ access, messages, random, now }: PairingParts): Pairing {
+export function createPairingCodes({ access, messages, random, now }: PairingDeps): PairingCodes {
   return {
     async greet({ channel, userId, chatId }) {
       const at = now();

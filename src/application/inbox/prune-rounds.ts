@@ -10,7 +10,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Few enough that nobody waits for them, with a pause in which others write. */
 const [BATCH, PAUSE_MS] = [200, 100];
 
-export interface PruneParts {
+export interface PruneRoundsDeps {
   readonly store: RetentionStore;
   readonly access: Pick<AccessStore, "prune">;
   /** Days that a kind is kept; 0 is for ever. */
@@ -20,7 +20,7 @@ export interface PruneParts {
 }
 
 /** What has been kept for long enough goes, some times a day, in small steps. The answer stops it. */
-export function startPruning({ store, access, days, timers, onTrouble }: PruneParts): () => void {
+export function startPruning({ store, access, days, timers, onTrouble }: PruneRoundsDeps): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
 

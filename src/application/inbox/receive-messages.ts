@@ -1,36 +1,36 @@
-import type { InboundMessage, Receive, Received } from "../ports/channel.ts";
+import type { InboundMessage, Receive, ReceiveResult } from "../ports/channel.ts";
 import type { Conversation } from "../ports/conversation.ts";
 import type { ChatKey, MessageStore, NewMessage } from "../ports/message-store.ts";
 import type { Tracing } from "../ports/tracing.ts";
 import { newJobId } from "../work/job-id.ts";
 import type { Bus } from "./bus.ts";
 
-export interface ReceiveParts {
+export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
   /** Who may speak here and how often; null lets the message in. */
-  readonly admit: (message: InboundMessage) => Promise<Extract<Received, { status: "refused" }> | null>;
+  readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
   /** The root of the workspace that messages are sent to here. */
   readonly workspace: string;
   readonly bus: Bus;
   /** Whether a message waits for its turn and needs a lane. */
-  readonly wayOf: (message: Arrived) => Way;
+  readonly wayOf: (message: ArrivedMessage) => MessageLane;
   /** Null where nothing is traced. */
   readonly tracing: Pick<Tracing, "begin"> | null;
   readonly now: () => Date;
   readonly random: (bytes: number) => Uint8Array;
 }
 
-export interface Arrived extends ChatKey {
+export interface ArrivedMessage extends ChatKey {
   readonly text: string;
 }
 
-export type Way = Pick<NewMessage, "beside" | "light">;
+export type MessageLane = Pick<NewMessage, "beside" | "light">;
 
 /** What ends or steers the message that runs must not wait behind it; what needs no model must not wait for a lane. */
-export function wayOf(
+export function chooseMessageLane(
   conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
-  message: Arrived,
-): Way {
+  message: ArrivedMessage,
+): MessageLane {
   const beside = conversation.interrupts(message);
   return { beside, light: beside || conversation.needsNoModel(message.text) };
 }
@@ -45,8 +45,8 @@ export interface Receiver {
   isBusy(): boolean;
 }
 
-interface Waiting extends NewMessage {
-  readonly resolve: (result: Received) => void;
+interface WaitingMessage extends NewMessage {
+  readonly resolve: (result: ReceiveResult) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -58,10 +58,10 @@ const [BURST, BURST_MS] = [16, 200];
  * Stores messages before anybody acknowledges them. While one transaction is written, what comes in gathers for the
  * next: a burst costs few of them, a single message waits for none.
  */
-export function createReceiver(parts: ReceiveParts): Receiver {
+export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
   /** When the last messages of a burst came. */
   const arrivals: number[] = [];
-  const waiting: Waiting[] = [];
+  const waiting: WaitingMessage[] = [];
   const writing = { now: false };
 
   async function write(): Promise<void> {
@@ -74,7 +74,7 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     writing.now = false;
   }
 
-  async function stored(batch: readonly Waiting[]): Promise<boolean> {
+  async function stored(batch: readonly WaitingMessage[]): Promise<boolean> {
     try {
       const results = await parts.store.addAll(batch);
       for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
@@ -88,7 +88,7 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     }
   }
 
-  function settle(one: Waiting, { added, id }: { added: boolean; id: string }): void {
+  function settle(one: WaitingMessage, { added, id }: { added: boolean; id: string }): void {
     one.resolve({ status: added ? "accepted" : "duplicate", messageId: id });
     if (added) announce(one);
   }
@@ -116,7 +116,7 @@ export function createReceiver(parts: ReceiveParts): Receiver {
     return { ...prepared, message: { ...message, traceparent: span.traceparent }, span };
   }
 
-  async function receive(message: InboundMessage): Promise<Received> {
+  async function receive(message: InboundMessage): Promise<ReceiveResult> {
     const arrived = parts.now();
     arrivals.push(arrived.getTime());
     if (arrivals.length > BURST) arrivals.shift();

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { InboundMessage } from "../ports/channel.ts";
 import type { NewMessage } from "../ports/message-store.ts";
-import type { Due, ScheduleStore } from "../ports/schedule-store.ts";
+import type { DueSchedule, ScheduleStore } from "../ports/schedule-store.ts";
 import type { Timers } from "../ports/timers.ts";
 
 export interface Schedule {
@@ -17,11 +17,11 @@ export interface Schedule {
 }
 
 /** The first time of a schedule after another; null when there is none. */
-export type TimesOf = (after: Date) => Date | null;
+export type NextScheduleTime = (after: Date) => Date | null;
 
-export interface ScheduleParts {
+export interface ScheduleDeps {
   readonly store: ScheduleStore;
-  readonly timesOf: (schedule: Schedule) => TimesOf;
+  readonly timesOf: (schedule: Schedule) => NextScheduleTime;
   readonly newMessage: (message: InboundMessage) => NewMessage;
   /** A message of a schedule was stored. */
   readonly onFired: (message: NewMessage) => void;
@@ -37,7 +37,7 @@ const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
  * Posts messages at their times. When a schedule is due stands in the store and is moved on in the transaction that
  * stores its message: however many processes share the store, and whatever their clocks say, a time is posted once.
  */
-export function runSchedules(schedules: readonly Schedule[], parts: ScheduleParts): () => void {
+export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps): () => void {
   const { store, timers } = parts;
   const state = { stopped: false, cancel: () => {} };
 
@@ -50,7 +50,7 @@ export function runSchedules(schedules: readonly Schedule[], parts: SchedulePart
       const was = known.get(schedule.name) ?? null;
       const following = parts.timesOf(schedule)(now);
       if (following === null) continue;
-      const next: Due = { rule, at: following };
+      const next: DueSchedule = { rule, at: following };
       if (was === null || was.rule !== rule) await store.set(schedule.name, was, next);
       else if (was.at > now) {
         wait = Math.min(wait, was.at.getTime() - now.getTime());
@@ -62,8 +62,8 @@ export function runSchedules(schedules: readonly Schedule[], parts: SchedulePart
     return wait;
   }
 
-  async function fire(schedule: Schedule, was: Due, next: Due): Promise<void> {
-    const message = parts.newMessage(toMessage(schedule, was.at));
+  async function fire(schedule: Schedule, was: DueSchedule, next: DueSchedule): Promise<void> {
+    const message = parts.newMessage(toScheduledMessage(schedule, was.at));
     if ((await store.fire(schedule.name, was, next, message)) !== null) parts.onFired(message);
   }
 
@@ -84,7 +84,7 @@ export function runSchedules(schedules: readonly Schedule[], parts: SchedulePart
   };
 }
 
-function toMessage(schedule: Schedule, due: Date): InboundMessage {
+function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
   const at = schedule.chat.indexOf(":");
   const chatId = schedule.chat.slice(at + 1);
   return {
@@ -97,7 +97,7 @@ function toMessage(schedule: Schedule, due: Date): InboundMessage {
 }
 
 /** What the configuration schedules, the heartbeat included. */
-export function schedulesOf({
+export function configuredSchedules({
   schedules,
   heartbeat,
   session,

@@ -1,14 +1,14 @@
-import type { Channel, Delivered } from "../ports/channel.ts";
+import type { Channel, DeliveryResult } from "../ports/channel.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { AwayReplies, ChatKey, ClaimedReply, MessageStore } from "../ports/message-store.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Work } from "../ports/work-queue.ts";
 import type { Bus } from "./bus.ts";
 import { pause, type WorkKeeper } from "./keep-work.ts";
-import { createTaking, type Lane } from "./take-work.ts";
-import { wayBack } from "./way-back.ts";
+import { createWorkTaker, type Lane } from "./take-work.ts";
+import { replyChannelOf } from "./way-back.ts";
 
-export interface SendParts {
+export interface SendRepliesDeps {
   readonly store: MessageStore;
   readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
   /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
@@ -23,7 +23,7 @@ export interface SendParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-export interface Sending {
+export interface ReplySender {
   /** There may be replies to send. */
   look(): void;
   /** A reply that rests in this chat is tried now. */
@@ -31,7 +31,7 @@ export interface Sending {
   stop(graceMs: number): Promise<void>;
 }
 
-interface Claimed {
+interface ReplyWork {
   readonly work: Work;
   readonly reply: ClaimedReply;
 }
@@ -47,13 +47,13 @@ const SENDERS = 32;
  * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
  * when its process died goes out again under the same key, unless the channel knows that it arrived.
  */
-export function createSending(parts: SendParts): Sending {
+export function createReplySender(parts: SendRepliesDeps): ReplySender {
   const { store, keeper, timers } = parts;
   const stopping = new AbortController();
   /** Ends the rest of the reply that this chat waits for. */
   const resting = new Map<string, AbortController>();
   const closed = { now: false };
-  const taking = createTaking<Claimed>({
+  const taking = createWorkTaker<ReplyWork>({
     claim,
     run: bringOut,
     limit: SENDERS,
@@ -62,7 +62,7 @@ export function createSending(parts: SendParts): Sending {
     onTrouble: parts.onTrouble,
   });
 
-  async function claim(): Promise<Claimed | null> {
+  async function claim(): Promise<ReplyWork | null> {
     const own = await store.claimReply();
     if (own !== null) return own;
     for (const workspace of parts.away?.() ?? []) {
@@ -73,7 +73,7 @@ export function createSending(parts: SendParts): Sending {
   }
 
   /** A reply stays in hand until it is sent or given up, so that none of its chat can overtake it. */
-  async function bringOut({ work, reply }: Claimed, lane: Lane): Promise<void> {
+  async function bringOut({ work, reply }: ReplyWork, lane: Lane): Promise<void> {
     const lost = keeper.hold(work);
     try {
       let next = reply;
@@ -103,15 +103,15 @@ export function createSending(parts: SendParts): Sending {
   async function rest(chat: ChatKey, until: string, lane: Lane, lost: AbortSignal): Promise<void> {
     const ms = Date.parse(until) - timers.now().getTime();
     if (ms <= 0 || closed.now) return;
-    const key = nameOf(chat);
+    const key = chatKeyText(chat);
     const woken = new AbortController();
     resting.set(key, woken);
     await lane.rest(pause(timers, ms, AbortSignal.any([woken.signal, lost])));
     resting.delete(key);
   }
 
-  async function send(reply: ClaimedReply): Promise<Delivered> {
-    const channel = parts.channel(wayBack(reply));
+  async function send(reply: ClaimedReply): Promise<DeliveryResult> {
+    const channel = parts.channel(replyChannelOf(reply));
     if (channel === undefined)
       return { status: "later", reason: `no channel ${reply.channel}`, afterMs: LONGEST_WAIT_MS };
     const limit = new AbortController();
@@ -139,13 +139,13 @@ export function createSending(parts: SendParts): Sending {
     return { ...reply, content: { kind: "reply", reply: await parts.present(content.reply) } };
   }
 
-  function tell({ channel, messageId, attempt }: ClaimedReply, { status }: Delivered, ms: number): void {
+  function tell({ channel, messageId, attempt }: ClaimedReply, { status }: DeliveryResult, ms: number): void {
     const answers = messageId !== undefined && { messageId };
     parts.bus.publish({ type: "delivered", channel, ok: status === "sent", ...answers, attempt, ms });
   }
 
   /** Null when the reply has ended, else when to try again. */
-  async function settle(work: Work, reply: ClaimedReply, delivered: Delivered): Promise<string | null> {
+  async function settle(work: Work, reply: ClaimedReply, delivered: DeliveryResult): Promise<string | null> {
     const now = timers.now();
     const at = now.toISOString();
     const tooOld = now.getTime() - Date.parse(reply.createdAt) > GIVE_UP_MS;
@@ -168,7 +168,7 @@ export function createSending(parts: SendParts): Sending {
 
   return {
     look: taking.look,
-    sendWaiting: (chat) => resting.get(nameOf(chat))?.abort(),
+    sendWaiting: (chat) => resting.get(chatKeyText(chat))?.abort(),
     async stop(graceMs) {
       closed.now = true;
       taking.close();
@@ -180,7 +180,7 @@ export function createSending(parts: SendParts): Sending {
   };
 }
 
-const nameOf = ({ channel, chatId }: ChatKey): string => JSON.stringify([channel, chatId]);
+const chatKeyText = ({ channel, chatId }: ChatKey): string => JSON.stringify([channel, chatId]);
 
 /** 1 s, 2 s, 4 s … one minute, each up to a fifth more or less, so that many do not come back at once. */
 export function backoffMs(attempt: number, chance: number): number {

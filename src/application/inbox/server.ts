@@ -10,9 +10,9 @@ export interface Server {
   /** The `host:port` at which a server of this home listens just now, in whatever process; null when none does. */
   liveAddress(): string | null;
   /** Rejects with a `code` when the address cannot be had. */
-  listen(options: ListenOptions): Promise<Serving>;
+  listen(options: ListenOptions): Promise<RunningServer>;
   /** Works without listening. Rejects with the `code` "machine" when another machine has this one's id. */
-  join(options: JoinOptions): Promise<Joined>;
+  join(options: JoinOptions): Promise<JoinedFleet>;
   close(): Promise<void>;
 }
 
@@ -30,12 +30,12 @@ export interface JoinOptions {
   readonly log: (text: string) => void;
 }
 
-export interface Joined extends Pick<Serving, "reload" | "stop"> {
+export interface JoinedFleet extends Pick<RunningServer, "reload" | "stop"> {
   readonly machineName: string;
   readonly labels: readonly string[];
 }
 
-export interface Serving {
+export interface RunningServer {
   readonly url: string;
   /** Null, or why the old configuration stays. */
   reload(): Promise<string | null>;

@@ -2,7 +2,7 @@ import type { AccessStore, ApiToken, Role, Scope, WebSession } from "../ports/ac
 import { SCOPES } from "../ports/access.ts";
 import type { Viewer, WhoSpeaks } from "./viewer.ts";
 
-export interface SignInParts {
+export interface SignInDeps {
   readonly access: AccessStore;
   readonly sha256: (text: string) => string;
   readonly random: (bytes: number) => Uint8Array;
@@ -31,7 +31,7 @@ export const SESSION_MS = 14 * 24 * 3_600_000;
 /** Tokens are marked as used at most this often. */
 const TOUCH_MS = 60_000;
 
-export function createSignIn({ access, sha256, random, now }: SignInParts): SignIn {
+export function createSignIn({ access, sha256, random, now }: SignInDeps): SignIn {
   const secretText = () => Buffer.from(random(32)).toString("base64url");
   const later = (ms: number) => new Date(now().getTime() + ms).toISOString();
 

@@ -2,7 +2,7 @@ import { chatKeyOf } from "../../domain/session/session-id.ts";
 import type { StoredMessage } from "../ports/channel.ts";
 import type { ChatLeases } from "../ports/chat-leases.ts";
 
-export interface StopMessageParts {
+export interface StopMessageDeps {
   /** Ends the answering of a message of this process; false when it is not being answered here. */
   readonly cancel: (messageId: string) => boolean;
   readonly leases: Pick<ChatLeases, "requestStop">;
@@ -13,7 +13,7 @@ export interface StopMessageParts {
  * looks each second whether its chat is to stop. False when nobody answers it.
  */
 export async function stopMessage(
-  { cancel, leases }: StopMessageParts,
+  { cancel, leases }: StopMessageDeps,
   { id, state, channel, chatId }: StoredMessage,
 ): Promise<boolean> {
   if (cancel(id)) return true;

@@ -1,10 +1,10 @@
 import type { Timers } from "../ports/timers.ts";
 import type { ClaimRequest, Work } from "../ports/work-queue.ts";
 
-type Request = Pick<ClaimRequest, "lightOnly" | "notGroups">;
+type TakeRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;
 
-export interface TakeParts<T extends { readonly work: Work }> {
-  readonly claim: (request: Request) => Promise<T | null>;
+export interface TakeWorkDeps<T extends { readonly work: Work }> {
+  readonly claim: (request: TakeRequest) => Promise<T | null>;
   /** Ends its work before it resolves; never rejects. */
   readonly run: (claimed: T, lane: Lane) => Promise<void>;
   /** Pieces of work at once, without those that need no lane and those that rest. */
@@ -22,7 +22,7 @@ export interface Lane {
   rest(until: Promise<void>): Promise<void>;
 }
 
-export interface Taking {
+export interface WorkTaker {
   /** There may be work. */
   look(): void;
   /** Lets nothing new begin. */
@@ -37,7 +37,7 @@ const MOST_LIGHT = 64;
 const MOST_RESTING = 1_000;
 const AFTER_TROUBLE_MS = 1_000;
 
-interface Running {
+interface RunningWork {
   readonly group: string;
   readonly light: boolean;
   resting: boolean;
@@ -45,16 +45,16 @@ interface Running {
 }
 
 /** Claims work while there are lanes for it. The queue keeps the order of each key; here only the number is limited. */
-export function createTaking<T extends { readonly work: Work }>(parts: TakeParts<T>): Taking {
-  const running = new Set<Running>();
+export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWorkDeps<T>): WorkTaker {
+  const running = new Set<RunningWork>();
   const state = { looking: false, again: false, closed: false };
-  const count = (is: (one: Running) => boolean) => [...running].filter(is).length;
+  const count = (is: (one: RunningWork) => boolean) => [...running].filter(is).length;
   const inLanes = () => [...running].filter(({ light, resting }) => !light && !resting);
 
   /** What may be claimed now, the widest first. */
-  function requests(): Request[] {
+  function requests(): TakeRequest[] {
     if (count(({ resting }) => resting) >= MOST_RESTING) return [];
-    const light: Request[] = count((one) => one.light) < MOST_LIGHT ? [{ lightOnly: true }] : [];
+    const light: TakeRequest[] = count((one) => one.light) < MOST_LIGHT ? [{ lightOnly: true }] : [];
     const lanes = inLanes();
     if (lanes.length >= parts.limit) return light;
     const groups = Map.groupBy(lanes, ({ group }) => group);
@@ -76,7 +76,7 @@ export function createTaking<T extends { readonly work: Work }>(parts: TakeParts
 
   function begin(claimed: T): void {
     const { group, light } = claimed.work;
-    const one: Running = { group, light, resting: false, ended: Promise.resolve() };
+    const one: RunningWork = { group, light, resting: false, ended: Promise.resolve() };
     running.add(one);
     const lane: Lane = {
       async rest(until) {

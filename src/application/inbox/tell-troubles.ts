@@ -2,7 +2,7 @@ const AGAIN_MS = 60_000;
 const MOST_KEPT = 100;
 
 /** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. `name`: what is the same. */
-export function createTroubleTeller(
+export function createTroubleReporter(
   tell: (line: string) => void,
   now: () => Date,
 ): (place: string, text: string, name?: string) => void {

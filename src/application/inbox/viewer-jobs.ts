@@ -1,4 +1,4 @@
-import type { ActionLabels } from "../../domain/work/job-actions.ts";
+import type { JobActionLabels } from "../../domain/work/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobMachine } from "../ports/fleet-jobs.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
@@ -12,14 +12,14 @@ import { isJobId } from "../work/job-id.ts";
 import { presentActions } from "../work/present-actions.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../work/report/action-facts.ts";
 import { executionFacts, type JobFacts, type RefusalFacts } from "../work/report/job-facts.ts";
-import type { StopJob } from "../work/stop-job.ts";
+import type { StopJobResult } from "../work/stop-job.ts";
 import type { TakeBack } from "../work/take-back.ts";
 import type { Bus } from "./bus.ts";
 import { type FoundJobs, findJobs, type JobQuery } from "./find-jobs.ts";
 import { createOutputTails } from "./output-tails.ts";
-import { namesOf, owns, type Viewer } from "./viewer.ts";
+import { type Viewer, viewerIdentities, viewerOwns } from "./viewer.ts";
 
-export interface ViewerJobsParts {
+export interface ViewerJobsDeps {
   /** The one that is served now; a reload exchanges it. */
   readonly workspace: () => Pick<
     Workspace,
@@ -65,7 +65,7 @@ export interface ViewerJobs {
   /** Of all its files, or of one. Null: they lie on a machine that is away. */
   differences(viewer: Viewer, jobId: string, path?: string): Promise<readonly FileDifference[] | null>;
   /** The buttons of a reply, as they make sense now. */
-  actions(reply: Pick<Reply, "actions" | "jobs">, labels: ActionLabels): Reply["actions"];
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];
   run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
@@ -104,7 +104,7 @@ const REST_MS = 60_000;
 /** Jobs of one user that are looked through. */
 const MOST_OWN = 20_000;
 
-export function createViewerJobs(parts: ViewerJobsParts): OwnJobs {
+export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
   const { workspace, store, bus } = parts;
   /** Jobs that this process runs for people at the console. */
   const running = new Map<string, AbortController>();
@@ -116,14 +116,14 @@ export function createViewerJobs(parts: ViewerJobsParts): OwnJobs {
 
   async function read(viewer: Viewer, jobId: string): Promise<ViewedJob | null> {
     if (!isJobId(jobId)) return null;
-    if (viewer.role !== "operator" && !owns(viewer, await store.ownerOf(jobId))) return null;
+    if (viewer.role !== "operator" && !viewerOwns(viewer, await store.ownerOf(jobId))) return null;
     const job = workspace().archive.read(jobId);
     return job === null ? null : viewed(job);
   }
 
   /** Newest first: an id begins with its second. */
   async function ownIds(viewer: Viewer, limit: number): Promise<string[]> {
-    const mine = await Promise.all(namesOf(viewer).map((who) => store.jobIdsOf(who, limit)));
+    const mine = await Promise.all(viewerIdentities(viewer).map((who) => store.jobIdsOf(who, limit)));
     return mine.length === 1 ? (mine[0] ?? []) : mine.flat().sort().reverse().slice(0, limit);
   }
 
@@ -234,7 +234,7 @@ export function createViewerJobs(parts: ViewerJobsParts): OwnJobs {
     return jobs.filter(({ jobId }) => own.has(jobId)).map(viewed);
   }
 
-  async function stop(viewer: Viewer, jobId: string): Promise<StopJob> {
+  async function stop(viewer: Viewer, jobId: string): Promise<StopJobResult> {
     const found = await read(viewer, jobId);
     if (found === null) return { status: "unknown" };
     const { job } = found;

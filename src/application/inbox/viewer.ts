@@ -18,7 +18,7 @@ export interface WhoSpeaks {
 }
 
 /** Everybody the viewer is. */
-export function namesOf({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
+export function viewerIdentities({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
   return [{ channel, userId }, ...also];
 }
 
@@ -28,7 +28,9 @@ export function roleInChat({ channel, userId }: WhoSpeaks): Role {
 }
 
 /** Operators see everything; users what is theirs. */
-export function owns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
+export function viewerOwns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
   if (viewer.role === "operator") return true;
-  return namesOf(viewer).some(({ channel, userId }) => owner?.channel === channel && owner.userId === userId);
+  return viewerIdentities(viewer).some(
+    ({ channel, userId }) => owner?.channel === channel && owner.userId === userId,
+  );
 }

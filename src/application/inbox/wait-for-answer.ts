@@ -2,7 +2,7 @@ import type { StoredMessage } from "../ports/channel.ts";
 import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
 
-export interface WaitForAnswerParts {
+export interface WaitForAnswerDeps {
   readonly message: (id: string) => Promise<Pick<StoredMessage, "state"> | null>;
   readonly bus: Bus;
   readonly timers: Timers;
@@ -11,10 +11,10 @@ export interface WaitForAnswerParts {
 /** Resolves when the message is answered, or the time is over. */
 export type WaitForAnswer = (messageId: string, limitMs: number) => Promise<void>;
 
-const LOOK_MS = 1_000;
+const ANSWER_LOOK_MS = 1_000;
 
 /** What this process answers is heard at once; what another one answers is found in the store. */
-export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerParts): WaitForAnswer {
+export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerDeps): WaitForAnswer {
   return (messageId, limitMs) =>
     new Promise((resolve) => {
       const state = { ended: false, cancelLook: () => {} };
@@ -30,7 +30,7 @@ export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerParts
         const found = await message(messageId).catch(() => null);
         if (state.ended) return;
         if (found?.state === "done") end();
-        else state.cancelLook = timers.after(LOOK_MS, () => void look());
+        else state.cancelLook = timers.after(ANSWER_LOOK_MS, () => void look());
       };
       const cancelLimit = timers.after(limitMs, end);
       const unsubscribe = bus.subscribe((event) => {

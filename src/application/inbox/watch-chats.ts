@@ -3,7 +3,7 @@ import type { Timers } from "../ports/timers.ts";
 import type { Bus } from "./bus.ts";
 import type { LiveWork, LiveWorks } from "./live-work.ts";
 
-export interface WatchChatsParts {
+export interface WatchChatsDeps {
   /** One question for all chats. */
   readonly standing: (chats: readonly ChatKey[]) => Promise<readonly StandingMessage[]>;
   /** What other processes told of these messages, as far as jobs run for them; one question for all. */
@@ -22,14 +22,14 @@ export interface ChatListener {
 
 export type WatchChat = (chat: ChatKey, listener: ChatListener) => () => void;
 
-interface Watched {
+interface WatchedChat {
   readonly chat: ChatKey;
   readonly listeners: Set<ChatListener>;
   /** As they stood in the last round, by id; null before the first. */
   seen: ReadonlyMap<string, string> | null;
 }
 
-const LOOK_MS = 2_000;
+const WATCH_LOOK_MS = 2_000;
 /** Of what was begun here. */
 const MOST_KNOWN = 1_000;
 
@@ -37,8 +37,8 @@ const MOST_KNOWN = 1_000;
  * Messages that another process answers tell nobody here: their chats are looked at now and then, all of them at once,
  * and not at all while no page shows one.
  */
-export function createChatWatch(parts: WatchChatsParts): WatchChat {
-  const watched = new Map<string, Watched>();
+export function createChatWatch(parts: WatchChatsDeps): WatchChat {
+  const watched = new Map<string, WatchedChat>();
   const begunHere = new Set<string>();
   const toldLast = new Map<string, string>();
   const state = { looking: false };
@@ -51,9 +51,9 @@ export function createChatWatch(parts: WatchChatsParts): WatchChat {
   async function round(): Promise<void> {
     const now = await parts.standing([...watched.values()].map(({ chat }) => chat));
     const others = now.filter(({ id }) => !begunHere.has(id));
-    const byChat = Map.groupBy(others, nameOf);
+    const byChat = Map.groupBy(others, watchedChatName);
     for (const [name, one] of watched) {
-      const stand = standOf(byChat.get(name) ?? []);
+      const stand = messageStates(byChat.get(name) ?? []);
       const before = one.seen;
       one.seen = stand;
       if (before !== null && hasChanged(before, stand)) for (const { changed } of one.listeners) changed();
@@ -65,15 +65,15 @@ export function createChatWatch(parts: WatchChatsParts): WatchChat {
       const text = JSON.stringify(told.get(message.id) ?? null);
       if (text === (toldLast.get(message.id) ?? "null")) continue;
       toldLast.set(message.id, text);
-      for (const { worked } of watched.get(nameOf(message))?.listeners ?? []) worked(message.id);
+      for (const { worked } of watched.get(watchedChatName(message))?.listeners ?? []) worked(message.id);
     }
     for (const id of toldLast.keys()) if (!told.has(id)) toldLast.delete(id);
   }
 
   /** Before the page asks how the chat stands by now. */
-  async function firstLook(one: Watched): Promise<void> {
+  async function firstLook(one: WatchedChat): Promise<void> {
     const now = await parts.standing([one.chat]).catch(() => null);
-    if (now !== null) one.seen ??= standOf(now.filter(({ id }) => !begunHere.has(id)));
+    if (now !== null) one.seen ??= messageStates(now.filter(({ id }) => !begunHere.has(id)));
   }
 
   function hasChanged(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): boolean {
@@ -89,12 +89,12 @@ export function createChatWatch(parts: WatchChatsParts): WatchChat {
       toldLast.clear();
       return;
     }
-    parts.timers.after(LOOK_MS, () => void look());
+    parts.timers.after(WATCH_LOOK_MS, () => void look());
   }
 
   return (chat, listener) => {
-    const name = nameOf(chat);
-    const one: Watched = watched.get(name) ?? { chat, listeners: new Set(), seen: null };
+    const name = watchedChatName(chat);
+    const one: WatchedChat = watched.get(name) ?? { chat, listeners: new Set(), seen: null };
     const isNew = !watched.has(name);
     watched.set(name, one);
     one.listeners.add(listener);
@@ -109,8 +109,8 @@ export function createChatWatch(parts: WatchChatsParts): WatchChat {
   };
 }
 
-function standOf(messages: readonly StandingMessage[]): ReadonlyMap<string, string> {
+function messageStates(messages: readonly StandingMessage[]): ReadonlyMap<string, string> {
   return new Map(messages.map(({ id, state }) => [id, state]));
 }
 
-const nameOf = ({ channel, chatId }: ChatKey): string => `${channel}:${chatId}`;
+const watchedChatName = ({ channel, chatId }: ChatKey): string => `${channel}:${chatId}`;

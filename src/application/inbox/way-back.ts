@@ -4,6 +4,6 @@ import type { InboundMessage } from "../ports/channel.ts";
 export const IN_THE_CONSOLE = { via: "web" } as const;
 
 /** The channel that tells of an answer. */
-export function wayBack({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
+export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
   return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
 }

@@ -1,8 +1,8 @@
 import type { Model, ModelMessage, ModelRequest, ModelUsage } from "../ports/model.ts";
-import { complete, type Listening, type Unanswered } from "./complete.ts";
+import { type CompleteOptions, complete, type UnfinishedCompletion } from "./complete.ts";
 
 /** What a reader makes of an answer; `problem` is said to the model. */
-export type Reading<T> =
+export type JsonReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
@@ -10,12 +10,12 @@ export type JsonAnswer<T> = (
   | { readonly kind: "read"; readonly value: T }
   /** Twice not what was asked for. */
   | { readonly kind: "malformed"; readonly problem: string }
-  | Exclude<Unanswered, { readonly kind: "cut" }>
+  | Exclude<UnfinishedCompletion, { readonly kind: "cut" }>
 ) & { readonly usage: ModelUsage };
 
-export interface JsonQuestion<T> extends Listening {
+export interface JsonQuestion<T> extends CompleteOptions {
   readonly request: Omit<ModelRequest, "json" | "tools">;
-  readonly read: (text: string) => Reading<T>;
+  readonly read: (text: string) => JsonReading<T>;
   /** Words the complaint to the model; default: in English, without the form. */
   readonly again?: (problem: string) => string;
 }
@@ -28,7 +28,7 @@ const WRONG_CHARS = 4_000;
  * that of all answers.
  */
 export async function askJson<T>(model: Model, question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
-  const { request, read, again = wordsOf } = question;
+  const { request, read, again = wrongAnswerText } = question;
   const messages: ModelMessage[] = [...request.messages];
   const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
   let problem = "";
@@ -41,20 +41,23 @@ export async function askJson<T>(model: Model, question: JsonQuestion<T>): Promi
     usage.cachedTokens += used.cachedTokens;
     const reading = read(text);
     if (reading.ok) return { kind: "read", value: reading.value, usage };
-    problem = completion.kind === "cut" ? `${CUT}; ${reading.problem}` : reading.problem;
-    messages.push({ role: "assistant", text: shortened(text) }, { role: "user", text: again(problem) });
+    problem = completion.kind === "cut" ? `${ANSWER_WAS_CUT}; ${reading.problem}` : reading.problem;
+    messages.push(
+      { role: "assistant", text: shortenWrongAnswer(text) },
+      { role: "user", text: again(problem) },
+    );
   }
   return { kind: "malformed", problem, usage };
 }
 
-const CUT = "the answer was cut because it was too long, so write less";
+const ANSWER_WAS_CUT = "the answer was cut because it was too long, so write less";
 
-function wordsOf(problem: string): string {
+function wrongAnswerText(problem: string): string {
   return `That answer cannot be used: ${problem}. Answer again with one JSON object of the form asked for.`;
 }
 
 /** A provider refuses a message without words. */
-function shortened(text: string): string {
+function shortenWrongAnswer(text: string): string {
   if (text.trim() === "") return "(nothing)";
   return text.length > WRONG_CHARS ? `${text.slice(0, WRONG_CHARS)}…` : text;
 }

@@ -1,6 +1,12 @@
-import { stitch } from "../../domain/proposal/stitch.ts";
+import { stitchAnswers } from "../../domain/proposal/stitch.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../ports/model.ts";
-import { type Completion, complete, completeFitting, type Fitting, type Size } from "./complete.ts";
+import {
+  type CompleteFittingOptions,
+  type Completion,
+  complete,
+  completeFitting,
+  type RequestSize,
+} from "./complete.ts";
 
 /** Pieces that one answer may come in. */
 const MOST_PIECES = 6;
@@ -14,9 +20,9 @@ const GO_ON =
  */
 export async function completeWhole(
   model: Model,
-  request: (size: Size) => ModelRequest,
-  fitting: Fitting & { readonly onCut?: () => void } = {},
-): Promise<{ readonly completion: Completion; readonly size: Size }> {
+  request: (size: RequestSize) => ModelRequest,
+  fitting: CompleteFittingOptions & { readonly onCut?: () => void } = {},
+): Promise<{ readonly completion: Completion; readonly size: RequestSize }> {
   const first = await completeFitting(model, request, fitting);
   const { size } = first;
   let { completion } = first;
@@ -33,7 +39,7 @@ export async function completeWhole(
     const next = await complete(model, { ...asked, messages }, fitting);
     if (next.kind === "empty") break;
     if (next.kind !== "finished" && next.kind !== "cut") return { completion: next, size };
-    const answer = joined(before, next.answer);
+    const answer = joinAnswers(before, next.answer);
     // It says the same again: it will not get further.
     if (next.kind === "cut" && answer.text.length <= before.text.length) break;
     completion = { kind: next.kind, answer };
@@ -41,6 +47,6 @@ export async function completeWhole(
   return { completion, size };
 }
 
-function joined(before: ModelAnswer, after: ModelAnswer): ModelAnswer {
-  return { ...after, text: stitch(before.text, after.text) };
+function joinAnswers(before: ModelAnswer, after: ModelAnswer): ModelAnswer {
+  return { ...after, text: stitchAnswers(before.text, after.text) };
 }

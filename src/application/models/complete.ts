@@ -1,15 +1,15 @@
 import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/model.ts";
 
 /** How one request ended. The one place that judges the end of a stream. */
-export type Completion = Answered | Unanswered;
+export type Completion = FinishedCompletion | UnfinishedCompletion;
 
 /** The model said what it wanted to say: words, tool calls or both. */
-export interface Answered {
+export interface FinishedCompletion {
   readonly kind: "finished";
   readonly answer: ModelAnswer;
 }
 
-export type Unanswered =
+export type UnfinishedCompletion =
   /** The longest answer was reached: the words may stop anywhere, and the arguments of a tool call may be incomplete. */
   | { readonly kind: "cut"; readonly answer: ModelAnswer }
   /** The provider's filter stopped the answer; there may be words before it. */
@@ -20,7 +20,7 @@ export type Unanswered =
   /** `signal`: the caller gave up. `deadline`: the time was over. */
   | { readonly kind: "aborted"; readonly by: "signal" | "deadline"; readonly failure: ModelFailure };
 
-export interface Listening {
+export interface CompleteOptions {
   /** When the time is over, retries included. Default: only the request's own signal ends it. */
   readonly deadline?: AbortSignal;
   /** The words as they come. */
@@ -44,44 +44,47 @@ export interface Patience {
 export async function complete(
   model: Model,
   request: ModelRequest,
-  listening: Listening = {},
+  listening: CompleteOptions = {},
 ): Promise<Completion> {
   const { patience, deadline } = listening;
   for (;;) {
-    const completion = await askOnce(model, request, listening);
+    const completion = await askModelOnce(model, request, listening);
     const waitMs = patience?.waitFor(completion) ?? null;
     if (waitMs === null || request.signal.aborted) return completion;
-    await patience?.pause(waitMs, within(request.signal, deadline));
+    await patience?.pause(waitMs, withDeadline(request.signal, deadline));
   }
 }
 
-function within(signal: AbortSignal, deadline: AbortSignal | undefined): AbortSignal {
+function withDeadline(signal: AbortSignal, deadline: AbortSignal | undefined): AbortSignal {
   return deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
 }
 
-async function askOnce(
+async function askModelOnce(
   model: Model,
   request: ModelRequest,
-  { deadline, onText, onRetry }: Listening,
+  { deadline, onText, onRetry }: CompleteOptions,
 ): Promise<Completion> {
   const { signal } = request;
-  if (signal.aborted || deadline?.aborted) return failed(ABORTED, signal);
-  for await (const event of model.generate({ ...request, signal: within(signal, deadline) })) {
-    if (event.type === "finished") return judge(event.answer);
-    if (event.type === "failed") return failed(event.failure, signal);
+  if (signal.aborted || deadline?.aborted) return failedCompletion(ABORTED, signal);
+  for await (const event of model.generate({ ...request, signal: withDeadline(signal, deadline) })) {
+    if (event.type === "finished") return toCompletion(event.answer);
+    if (event.type === "failed") return failedCompletion(event.failure, signal);
     if (event.type === "text") onText?.(event.text);
     if (event.type === "retrying") onRetry?.(event);
   }
   // The port promises an end; a stream without one lost it.
-  return failed({ code: "cut-off", message: "the stream ended without an answer", retryable: true }, signal);
+  return failedCompletion(
+    { code: "cut-off", message: "the stream ended without an answer", retryable: true },
+    signal,
+  );
 }
 
 /** `small` is for a window that the full request does not fit into. */
-export type Size = "full" | "small";
+export type RequestSize = "full" | "small";
 
-export interface Fitting extends Listening {
+export interface CompleteFittingOptions extends CompleteOptions {
   /** What is known from an earlier answer to fit. Default: full. */
-  readonly size?: Size;
+  readonly size?: RequestSize;
   /** The full request was too long: the small one follows. */
   readonly onTooLong?: () => void;
 }
@@ -89,9 +92,9 @@ export interface Fitting extends Listening {
 /** Asks; a request that is too long for the model is asked once more, smaller. */
 export async function completeFitting(
   model: Model,
-  request: (size: Size) => ModelRequest,
-  fitting: Fitting = {},
-): Promise<{ readonly completion: Completion; readonly size: Size }> {
+  request: (size: RequestSize) => ModelRequest,
+  fitting: CompleteFittingOptions = {},
+): Promise<{ readonly completion: Completion; readonly size: RequestSize }> {
   const { size = "full", onTooLong } = fitting;
   const completion = await complete(model, request(size), fitting);
   if (size === "small" || completion.kind !== "failed" || completion.failure.code !== "context-too-long")
@@ -100,14 +103,14 @@ export async function completeFitting(
   return { completion: await complete(model, request("small"), fitting), size: "small" };
 }
 
-function judge(answer: ModelAnswer): Completion {
+function toCompletion(answer: ModelAnswer): Completion {
   if (answer.finish === "filtered") return { kind: "refused", answer };
   if (answer.text.trim() === "" && answer.toolCalls.length === 0)
     return { kind: "empty", failure: { code: "empty", message: "", retryable: true } };
   return { kind: answer.finish === "length" ? "cut" : "finished", answer };
 }
 
-function failed(failure: ModelFailure, signal: AbortSignal): Completion {
+function failedCompletion(failure: ModelFailure, signal: AbortSignal): Completion {
   if (failure.code === "aborted")
     return { kind: "aborted", by: signal.aborted ? "signal" : "deadline", failure };
   return { kind: failure.code === "empty" ? "empty" : "failed", failure };
@@ -116,7 +119,7 @@ function failed(failure: ModelFailure, signal: AbortSignal): Completion {
 const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false };
 
 /** Why there is no whole answer, as the port's facts: for whoever only has to tell it. */
-export function failureOf(unanswered: Unanswered): ModelFailure {
+export function completionFailure(unanswered: UnfinishedCompletion): ModelFailure {
   switch (unanswered.kind) {
     case "cut":
       return { code: "cut-off", message: "max_tokens", retryable: false };

@@ -1,6 +1,6 @@
 import { priceOf } from "../../domain/models/cost.ts";
 import { modelMessagesFor } from "../../domain/texts/texts.ts";
-import type { Check } from "../ports/check.ts";
+import type { DoctorCheck } from "../ports/check.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/model.ts";
 import type { Opened } from "../ports/opening.ts";
 
@@ -17,20 +17,20 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
 export async function diagnoseModels(
   models: Models,
   { config, messages }: Pick<Opened, "config" | "messages">,
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   const { doctor } = modelMessagesFor(messages.locale);
   await models.look?.(AbortSignal.timeout(PATIENCE_MS));
-  const checks = AGENTS.map(async ([role, agent]): Promise<Check[]> => {
+  const checks = AGENTS.map(async ([role, agent]): Promise<DoctorCheck[]> => {
     const model = models.forRole(role);
     const { provider, model: chosen } = config.roles[role];
     const name = "code" in model ? (chosen ?? config.providers[provider]?.model ?? "?") : model.model;
     const instead = "code" in model ? undefined : model.insteadOf;
     const title = `${doctor.role(role, agent, `${provider} ${name}`)}${instead === undefined ? "" : doctor.insteadOf(instead)}`;
-    if ("code" in model) return [told(role, title, { ok: false, failure: model })];
+    if ("code" in model) return [toModelCheck(role, title, { ok: false, failure: model })];
     const signal = AbortSignal.timeout(PATIENCE_MS);
     const check = await model.check(signal);
     const late = !check.ok && check.failure.code === "aborted";
-    const first = told(
+    const first = toModelCheck(
       role,
       title,
       late ? { ...check, failure: { ...check.failure, message: doctor.checkTimeout } } : check,
@@ -48,7 +48,7 @@ export async function diagnoseModels(
   return (await Promise.all(checks)).flat();
 }
 
-function told(role: ModelRole, title: string, check: ModelCheck): Check {
+function toModelCheck(role: ModelRole, title: string, check: ModelCheck): DoctorCheck {
   const name = `model:${role}`;
   if (check.ok) return { name, ok: true, text: `${title}: ${check.detail}` };
   const [what = "", ...help] = check.failure.message.split("\n→ ");

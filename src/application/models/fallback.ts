@@ -30,7 +30,7 @@ const CANNOT_ANSWER: ReadonlySet<ModelFailure["code"]> = new Set([
  * A model that is followed by the next one where it cannot answer, as long as nothing of an answer was given. It has the name
  * of the one that was asked last. `note` is told when another one answered.
  */
-export function fallingBack(
+export function withFallback(
   first: Candidate,
   others: readonly Candidate[],
   note: (standIn: StandIn) => void,

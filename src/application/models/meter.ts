@@ -2,7 +2,7 @@ import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { Model, ModelFailure, ModelRequest, ModelRole, Models, ModelUsage } from "../ports/model.ts";
 import type { UsageEntry, UsageStore } from "../ports/usage.ts";
-import { fallingBack, type StandIn } from "./fallback.ts";
+import { type StandIn, withFallback } from "./fallback.ts";
 
 /**
  * Models whose use is written down and whose cost stays within the day's budget. The one place where either happens:
@@ -63,7 +63,7 @@ export type BudgetNotice =
       readonly model: string;
     };
 
-export interface MeterParts {
+export interface MeterDeps {
   readonly models: Models;
   readonly usage: UsageStore;
   /** In US dollars; null when nobody said what the model costs. */
@@ -83,7 +83,7 @@ export interface MeterParts {
 const LOOK_MS = 2_000;
 const WARN_AT = 0.8;
 
-export function createMeter(parts: MeterParts): Meter {
+export function createMeter(parts: MeterDeps): Meter {
   return {
     async open(context) {
       const account = openAccount(parts, context);
@@ -93,13 +93,13 @@ export function createMeter(parts: MeterParts): Meter {
         const model = parts.models.forRole(role);
         if (!("generate" in model)) return model;
         const chosen = !model.local && account.isOver() ? account.instead() : model;
-        return "generate" in chosen ? metered(account, role, chosen) : chosen;
+        return "generate" in chosen ? meterModel(account, role, chosen) : chosen;
       };
       return {
         models: {
           forRole(role) {
             const others = role.startsWith("coder") ? (parts.fallback ?? []) : [];
-            return fallingBack(
+            return withFallback(
               { role, model: own(role) },
               others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
               (standIn) => void standIns.set(`${standIn.asked} ${standIn.answered}`, standIn),
@@ -136,7 +136,7 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   add(entry: Omit<UsageEntry, keyof MeterContext | "at">): Promise<void>;
 }
 
-function openAccount(parts: MeterParts, context: MeterContext): Account {
+function openAccount(parts: MeterDeps, context: MeterContext): Account {
   const { models, usage, budget, now } = parts;
   const { daily } = budget;
   const sums = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
@@ -219,7 +219,7 @@ function openAccount(parts: MeterParts, context: MeterContext): Account {
   return account;
 }
 
-function metered(account: Account, role: ModelRole, model: Model): Model {
+function meterModel(account: Account, role: ModelRole, model: Model): Model {
   return {
     provider: model.provider,
     model: model.model,

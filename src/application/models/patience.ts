@@ -1,7 +1,7 @@
 import type { ModelFailure } from "../ports/model.ts";
 import type { Patience } from "./complete.ts";
 
-export interface PatienceParts {
+export interface PatienceDeps {
   /** Since the first of the failures in a row. */
   readonly limitMs: number;
   readonly clock: () => number;
@@ -17,7 +17,7 @@ const WEATHER: ReadonlySet<ModelFailure["code"]> = new Set(["server-error", "rat
 const SPOILT: ReadonlySet<ModelFailure["code"]> = new Set(["cut-off", "malformed", "empty"]);
 const MOST_SPOILT = 3;
 
-export function createPatience({ limitMs, clock, pause, onWait }: PatienceParts): Patience {
+export function createPatience({ limitMs, clock, pause, onWait }: PatienceDeps): Patience {
   let since: number | null = null;
   let waits = 0;
   let spoilt = 0;

@@ -8,7 +8,13 @@ import type {
   ModelTool,
   ToolCall,
 } from "../ports/model.ts";
-import { type Completion, completeFitting, type Fitting, type Size, type Unanswered } from "./complete.ts";
+import {
+  type CompleteFittingOptions,
+  type Completion,
+  completeFitting,
+  type RequestSize,
+  type UnfinishedCompletion,
+} from "./complete.ts";
 
 /** What was said so far. The loop only adds to it, message by message: whoever stores it can go on after a crash. */
 export interface Transcript {
@@ -27,10 +33,10 @@ export interface LoopStep {
   /** None in the step that is left for the answer. */
   readonly tools: readonly ModelTool[];
   readonly messages: readonly ModelMessage[];
-  readonly size: Size;
+  readonly size: RequestSize;
 }
 
-export interface ToolLoop extends Fitting {
+export interface ToolLoop extends CompleteFittingOptions {
   /** Chosen anew for each step: the budget may have moved it. */
   readonly model: () => Model | ModelFailure;
   readonly tools: readonly ModelTool[];
@@ -68,7 +74,7 @@ export type LoopEnd =
   /** The same call failed again and again, also after the model was told. */
   | { readonly kind: "stuck"; readonly call: ToolCall }
   /** `cut`: the calls of several answers in a row were cut. */
-  | Unanswered;
+  | UnfinishedCompletion;
 
 /** Answers in a row whose calls were cut, after which the loop ends. */
 const MOST_CUTS = 3;
@@ -136,7 +142,7 @@ const ABORTED: ModelFailure = { code: "aborted", message: "", retryable: false }
 function askStep(
   loop: ToolLoop,
   step: Omit<LoopStep, "messages">,
-): Promise<{ readonly completion: Completion; readonly size: Size }> {
+): Promise<{ readonly completion: Completion; readonly size: RequestSize }> {
   const { model, tools } = step;
   const messages = withEveryResult(loop.transcript.messages());
   return completeFitting(

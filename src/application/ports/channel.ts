@@ -16,7 +16,7 @@ export interface Channel {
    * Sends one reply. Never rejects; it ends within a minute or when the signal says so. The same `key` may come again:
    * a channel whose service knows idempotency keys passes it on, so that the reader sees the reply once.
    */
-  deliver(delivery: Delivery, signal: AbortSignal): Promise<Delivered>;
+  deliver(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>;
   /**
    * Whether a reply that was being sent when the process died arrived. Absent: the service tells doubles by their key,
    * so that sending again is safe. `unknown` counts as not arrived.
@@ -59,9 +59,9 @@ export interface Attachment {
  * Stores a message. Rejects only when it could not be stored: then it must not be acknowledged, so that the service
  * sends it again.
  */
-export type Receive = (message: InboundMessage) => Promise<Received>;
+export type Receive = (message: InboundMessage) => Promise<ReceiveResult>;
 
-export type Received =
+export type ReceiveResult =
   | { readonly status: "accepted"; readonly messageId: string }
   /** It is stored already; acknowledge it and do nothing else. */
   | { readonly status: "duplicate"; readonly messageId: string }
@@ -108,7 +108,7 @@ export type Outgoing =
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "notice"; readonly text: string };
 
-export type Delivered =
+export type DeliveryResult =
   | { readonly status: "sent" }
   /** Rate limits, 5xx, no answer, no network: it is tried again, not before `afterMs`. */
   | { readonly status: "later"; readonly reason: string; readonly afterMs?: number }

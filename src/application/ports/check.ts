@@ -1,5 +1,5 @@
 /** One finding of `doctor`. */
-export interface Check {
+export interface DoctorCheck {
   readonly name: string;
   readonly ok: boolean;
   readonly text: string;

@@ -9,22 +9,22 @@ export interface ControlOrder {
   readonly workspace: string;
   readonly jobId: string;
   readonly verb: OrderVerb;
-  readonly asker: Asker;
+  readonly asker: OrderAsker;
   /** Take back over what stands in the way. */
   readonly force?: boolean;
   /** The one file that is asked for. */
   readonly path?: string;
 }
 
-export const LOOKING = ["show", "diff", "output"] as const;
-export const ACTING = ["undo", "redo", "apply", "rest", "discard", "stop"] as const;
-export type OrderVerb = (typeof LOOKING)[number] | (typeof ACTING)[number];
+export const LOOKING_VERBS = ["show", "diff", "output"] as const;
+export const ACTING_VERBS = ["undo", "redo", "apply", "rest", "discard", "stop"] as const;
+export type OrderVerb = (typeof LOOKING_VERBS)[number] | (typeof ACTING_VERBS)[number];
 
 /** Whoever waits for an answer listens to this name of the queue. */
 export const ORDER_ENDS = "order-ends";
 
 /** Whoever asks, as their session or token says, or the message that they sent to a chat. Whoever serves the order looks that up again. */
-export interface Asker {
+export interface OrderAsker {
   readonly channel: string;
   readonly userId: string;
   readonly role: Role;
@@ -48,7 +48,7 @@ export interface ControlOrders {
   /** True: nobody had taken it, and nobody will. */
   withdraw(id: string): Promise<boolean>;
   /** Whether a message of theirs is being answered, on whichever machine. */
-  isHeard(asker: Omit<Asker, "role">): Promise<boolean>;
+  isHeard(asker: Omit<OrderAsker, "role">): Promise<boolean>;
   /** Forgets orders that nobody came back for. */
   sweep(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { Decision, Route } from "../../domain/routing/route.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { Action } from "../../domain/work/job-actions.ts";
-import type { Said } from "../work/report/said.ts";
+import type { JobAction } from "../../domain/work/job-actions.ts";
+import type { ReplyPiece } from "../work/report/said.ts";
 import type { ResultJson } from "../work/result-json.ts";
 
 export type { Decision, Route } from "../../domain/routing/route.ts";
@@ -108,7 +108,7 @@ export interface Reply {
   /** What to show, in the user's language, Markdown at most. */
   readonly text: string;
   /** What the text says, as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
-  readonly said?: readonly Said[];
+  readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   /**
    * The right to work on the chat was lost meanwhile, or the message could not even be begun: nobody stopped it, and it may
@@ -129,5 +129,5 @@ export interface Reply {
    * Buttons that made sense when this was said. Each is a message; one about jobs names them (`/undo job_…`), so that
    * whoever shows it later can ask what became of them.
    */
-  readonly actions: readonly Action[];
+  readonly actions: readonly JobAction[];
 }

@@ -13,9 +13,9 @@ export interface FleetStore {
    * however long it has been silent, on the embedded one less than `DEAD_AFTER_MS`. With `unlessSeenSince`, only one
    * that was heard of since then is in the way.
    */
-  enter(unlessSeenSince?: number): Promise<Entered>;
+  enter(unlessSeenSince?: number): Promise<EnterResult>;
   /** Says that this process lives and what it has to do. `replaced`: another incarnation has the machine's id by now. */
-  beat(load: Load): Promise<"held" | "replaced">;
+  beat(load: MachineLoad): Promise<"held" | "replaced">;
   /** The process ends; it is not listed any more. */
   leave(): Promise<void>;
   /** Whether that process of this machine is a server that was heard of lately. */
@@ -37,11 +37,11 @@ export interface FleetStore {
   forgetTold(chat: WaitingChat, within: unknown): Promise<boolean>;
 }
 
-export type Entered =
+export type EnterResult =
   | { readonly status: "entered" }
   | { readonly status: "taken"; readonly name: string; readonly seenAt: number };
 
-export interface Load {
+export interface MachineLoad {
   /** Pieces of work in hand. */
   readonly busy: number;
   readonly draining: boolean;

@@ -1,6 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { Interruption } from "../../domain/work/interruption.ts";
-import type { Red, Unsettled } from "../../domain/work/job-status.ts";
+import type { RedReason, Unsettled } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
 import type { JobState } from "./transaction.ts";
@@ -31,7 +31,7 @@ export interface JobRecord {
   readonly changes: readonly Change[];
   readonly notes: readonly Note[];
   /** Why a draft was kept as a preview instead of landing. */
-  readonly red?: Red;
+  readonly red?: RedReason;
 }
 
 /**

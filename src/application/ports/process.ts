@@ -62,12 +62,12 @@ export interface ProcessResult {
   readonly error?: StartFailure;
 }
 
-export interface JobProcess {
+export interface RunningProcess {
   readonly pid: number;
   readonly command: string;
 }
 
-export interface KilledProcess extends JobProcess {
+export interface KilledProcess extends RunningProcess {
   /** True when it could not be ended: another user's process, or stuck in the kernel. */
   readonly survived: boolean;
 }
@@ -80,7 +80,7 @@ export interface ProcessRunner {
    */
   readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
   /** What a job has running now, in the background too. */
-  readonly listJobProcesses: (jobMarker: string) => Promise<readonly JobProcess[]>;
+  readonly listJobProcesses: (jobMarker: string) => Promise<readonly RunningProcess[]>;
   /** For the end of a job: ends all it left behind and names it. Idempotent; bounded in time. */
   readonly killJobProcesses: (
     jobMarker: string,

@@ -1,4 +1,4 @@
-import type { ChangedPaths, LeftOut } from "../../domain/forges/left-out.ts";
+import type { ChangedPaths, LeftOutPath } from "../../domain/forges/left-out.ts";
 
 /**
  * Brings a task's change to its forge as one commit on a branch, with git on this machine, away from the container
@@ -30,7 +30,7 @@ export interface PublishRequest {
   /** Whether a task may not change this path: nothing is pushed that differs there from the base's own branch. */
   readonly isProtected: (path: string) => boolean;
   /** What of the change stays out; the rest is published. */
-  readonly leftOut: (paths: Omit<ChangedPaths, "allowCi">) => readonly LeftOut[];
+  readonly leftOut: (paths: Omit<ChangedPaths, "allowCi">) => readonly LeftOutPath[];
   /** Values that no file of the change may bring in. */
   readonly secrets: readonly string[];
   /** Skips the check of the server's certificate: by configuration, for this host only. */
@@ -43,12 +43,12 @@ export type Published =
       readonly status: "pushed";
       readonly commit: string;
       readonly paths: readonly string[];
-      readonly leftOut: readonly LeftOut[];
+      readonly leftOut: readonly LeftOutPath[];
       /** Whether the change now stands on a newer base, and whether it would not. */
       readonly base: "same" | "moved" | "conflicts";
     }
   /** Nothing was changed, or nothing but what stays out. */
-  | { readonly status: "nothing"; readonly leftOut: readonly LeftOut[] }
+  | { readonly status: "nothing"; readonly leftOut: readonly LeftOutPath[] }
   /** These paths bring in a known secret: nothing is pushed. */
   | { readonly status: "secret"; readonly paths: readonly string[] }
   | { readonly status: "protected"; readonly paths: readonly string[] }

@@ -9,7 +9,7 @@ export interface SettingsStore {
    */
   change(edits: readonly SettingEdit[]): Promise<string | null>;
   /** What a person reads before trusting the served folder, and what is trusted now. */
-  trust(): TrustNow;
+  trust(): TrustState;
   /** Trusts the served folder with what was seen; null, or why not. */
   trustSeen(seen: string): Promise<string | null>;
   distrust(folder: string): Promise<string | null>;
@@ -32,7 +32,7 @@ export interface SettingEdit {
   readonly value: unknown;
 }
 
-export interface TrustNow {
+export interface TrustState {
   readonly workspace: string;
   readonly trusted: boolean;
   /** Its `picoclaw.yaml`; null: it has none. */

@@ -1,17 +1,17 @@
 /** What is kept in the store, as a whole. */
 export interface StoreData {
   /** Writes everything into a new folder, as it is at one moment, while others go on working. */
-  backup(folder: string): Promise<BackedUp>;
+  backup(folder: string): Promise<BackupResult>;
   /** Fills this installation's empty store from such a folder. */
-  restore(folder: string): Promise<Filled>;
+  restore(folder: string): Promise<FillResult>;
   /** Fills the empty Postgres at an address from this installation's store. */
-  copyTo(databaseUrl: string): Promise<Filled>;
+  copyTo(databaseUrl: string): Promise<FillResult>;
   /** Deletes what one person said, was answered and is known by. */
   forget(person: { readonly channel: string; readonly userId: string }): Promise<number>;
   close(): Promise<void>;
 }
 
-export type BackedUp =
+export type BackupResult =
   | {
       readonly status: "made";
       readonly rows: number;
@@ -20,7 +20,7 @@ export type BackedUp =
     }
   | { readonly status: "exists" };
 
-export type Filled =
+export type FillResult =
   | { readonly status: "filled"; readonly rows: number }
   /** Nothing was written: this table has rows already. */
   | { readonly status: "in-use"; readonly table: string }

@@ -1,5 +1,5 @@
 import type { Change } from "../../domain/patch/result.ts";
-import type { Refused } from "../../domain/policy/network.ts";
+import type { RefusedDestination } from "../../domain/policy/network.ts";
 import type { SealNote } from "../../domain/work/seal-note.ts";
 import type { TransactionKind, TransactionReason } from "../../domain/work/transaction-kind.ts";
 import type { ProcessRunner } from "./process.ts";
@@ -14,12 +14,15 @@ import type { WorkspaceFiles } from "./workspace-files.ts";
  * crash, `repair` finishes what an intent file says was begun. Nothing here needs git or a database.
  */
 export interface Transactions {
-  begin(request: BeginRequest): Promise<Begun>;
+  begin(request: BeginRequest): Promise<BeginResult>;
   /**
    * All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. `may` is asked
    * once the lock is held: waiting for it may have taken longer than this process was heard of.
    */
-  commit(jobId: string, options?: { readonly may?: () => Promise<boolean> }): Promise<SwapOutcome | Late>;
+  commit(
+    jobId: string,
+    options?: { readonly may?: () => Promise<boolean> },
+  ): Promise<SwapOutcome | LateCommit>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   /** Keeps a sealed job as a preview. */
@@ -30,12 +33,12 @@ export interface Transactions {
    * Finishes an interrupted swap; null when nothing was interrupted. What somebody edited since stays as it is, and the
    * rest is finished around it. `begin`, `commit`, `undo` and `redo` do so first.
    */
-  repair(): Promise<Repaired | null>;
+  repair(): Promise<RepairedJob | null>;
   /**
    * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
    * the undo records that went.
    */
-  enforceQuota(limits: KeepLimits, keep: string): Promise<readonly Evicted[]>;
+  enforceQuota(limits: KeepLimits, keep: string): Promise<readonly EvictedJob[]>;
 }
 
 export interface KeepLimits {
@@ -64,19 +67,19 @@ export interface BeginRequest {
   readonly again?: boolean;
 }
 
-export type Begun =
+export type BeginResult =
   | {
       readonly ok: true;
       readonly transaction: Transaction;
       /** Why it is not the kind that was asked for. */
       readonly insteadOf?: { readonly kind: TransactionKind; readonly reason: TransactionReason };
       /** An earlier swap had been cut off, and was finished first, or could not be. */
-      readonly repaired?: Repaired;
+      readonly repaired?: RepairedJob;
     }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly refusal: BeginRefusal };
 
 /** Why no view could be opened; nothing ran. */
-export interface Refusal {
+export interface BeginRefusal {
   readonly code:
     | "too-large"
     | "workspace-missing"
@@ -94,7 +97,7 @@ export interface Refusal {
   readonly limitBytes?: number;
 }
 
-export interface Transaction extends Sides {
+export interface Transaction extends BeforeAndAfter {
   /** Its job is not undone by itself: the task that it belongs to is, as a whole, by git. */
   readonly undoneByTask?: boolean;
   readonly kind: TransactionKind;
@@ -138,17 +141,17 @@ export interface Transaction extends Sides {
    * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
    * What commands left in a home layer of the job's own stays for later jobs unless it ends as a preview.
    */
-  seal(judge: Judge, end?: { readonly preview: boolean }): Promise<Sealed>;
+  seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
   /** Ends the view and forgets everything it held. */
   discard(): Promise<void>;
 }
 
 /** Says of a sealed difference what may not land. Called once, when nothing can change it any more. */
-export type Judge = (difference: Difference) => Verdict;
+export type ValidateDifference = (difference: Difference) => DifferenceVerdict;
 
 /** What stood at begin and what stands now, for paths as `takeChanges` names them. No symlink is followed. */
-export interface Sides {
-  look(path: string, when: "before" | "after"): Standing | null;
+export interface BeforeAndAfter {
+  look(path: string, when: "before" | "after"): EntryState | null;
   /** The bytes such a path had at begin; null when it was not a file. */
   original(path: string): Uint8Array | null;
   /** The bytes such a path has now; null when it is not a file. */
@@ -157,21 +160,21 @@ export interface Sides {
   readonly repository: Repository | null;
 }
 
-export interface Standing {
+export interface EntryState {
   readonly kind: "file" | "directory" | "symlink" | "other";
   /** Permissions with the bits 07000. */
   readonly mode: number;
 }
 
 /** What a job changed, all in all, after everything that ran in it is gone. */
-export interface Difference extends Sides {
+export interface Difference extends BeforeAndAfter {
   /** One entry a path, git's object store included. A folder that went with all it held is one. */
   readonly changes: readonly Change[];
   /** What lay below a folder that went or gave way to something else. */
   below(path: string): Iterable<string>;
 }
 
-export interface Verdict {
+export interface DifferenceVerdict {
   /** Paths that stay as they were at begin, with all below; folders that were made for them alone go too. */
   readonly drop: readonly string[];
   /** Files of the job that land with other bytes. */
@@ -186,7 +189,7 @@ export interface Layers {
    */
   rest(): Promise<void>;
   /** Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. */
-  wake(): Promise<Refusal | null>;
+  wake(): Promise<BeginRefusal | null>;
   /** Everything that differs from the workspace. */
   changes(): Change[];
   /** Files as the job has them, resting or awake. */
@@ -244,7 +247,7 @@ export interface TakenEdit {
 
 export interface RefusedHost {
   readonly host: string;
-  readonly reason: Refused;
+  readonly reason: RefusedDestination;
   readonly count: number;
 }
 
@@ -264,7 +267,7 @@ export interface GitHistory {
   had(path: string, object: string): boolean;
 }
 
-export interface Sealed {
+export interface SealedChanges {
   readonly changes: readonly Change[];
   /** Paths of the workspace that changed while the job ran, though not through its view. */
   readonly outside: readonly string[];
@@ -280,7 +283,7 @@ export interface Sealed {
 }
 
 export type SwapOutcome =
-  | { readonly status: "done"; readonly changes: readonly Change[]; readonly left: readonly LeftAlone[] }
+  | { readonly status: "done"; readonly changes: readonly Change[]; readonly left: readonly UntouchedPath[] }
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
   | {
       readonly status: "refused";
@@ -291,7 +294,7 @@ export type SwapOutcome =
     };
 
 /** It may not be brought in any more; it is staged. */
-export interface Late {
+export interface LateCommit {
   readonly status: "late";
 }
 
@@ -303,12 +306,12 @@ export interface Conflict {
 }
 
 /** A path that a swap did not touch on purpose: a ref or index that moved on, a folder that is not empty. */
-export interface LeftAlone {
+export interface UntouchedPath {
   readonly path: string;
   readonly reason: "moved-on" | "not-empty" | "object";
 }
 
-export interface Repaired {
+export interface RepairedJob {
   readonly jobId: string;
   readonly direction: "commit" | "undo" | "redo";
   /** `taken-back`: the swap had failed, and everything stands as it did before it. */
@@ -319,7 +322,7 @@ export interface Repaired {
   readonly left: readonly string[];
 }
 
-export interface Evicted {
+export interface EvictedJob {
   readonly jobId: string;
   readonly bytes: number;
 }

@@ -14,12 +14,12 @@ export interface WorkQueue<Within = unknown> {
   claim<T>(
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
-  ): Promise<Claimed<T> | null>;
+  ): Promise<ClaimedWork<T> | null>;
   /**
    * Adds work and claims it in one, so that nobody else comes first. Null, with nothing added, when other work of its key
    * stands before it.
    */
-  begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<Claimed<T> | null>;
+  begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<ClaimedWork<T> | null>;
   /**
    * Ends work. `write` and `add` happen in the same transaction. `lost`: it belongs to another by now, or was ended
    * before; nothing was written. Rejects when the store fails: then nothing is known, and the call may be repeated.
@@ -80,7 +80,7 @@ export interface Work extends NewWork {
   readonly fence: number;
 }
 
-export interface Claimed<T> {
+export interface ClaimedWork<T> {
   readonly work: Work;
   readonly read: T;
 }

@@ -3,10 +3,10 @@ import type { PreviewCommit } from "../work/commit-preview.ts";
 import type { PreviewDiscard } from "../work/discard-preview.ts";
 import type { DraftRequest, OpenedDraft } from "../work/draft.ts";
 import type { Execution, JobRequest } from "../work/execution.ts";
-import type { StopJob } from "../work/stop-job.ts";
+import type { StopJobResult } from "../work/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../work/take-back.ts";
 import type { JobArchive, JobProcess } from "./jobs.ts";
-import type { BeginRequest, Begun, Repaired, Staging } from "./transaction.ts";
+import type { BeginRequest, BeginResult, RepairedJob, Staging } from "./transaction.ts";
 import type { WorkspaceFiles } from "./workspace-files.ts";
 
 /**
@@ -43,7 +43,7 @@ export interface Workspace {
    * until it is sealed or discarded, and other jobs go on beside it. In a folder nobody else sees its changes before
    * they are committed; in a container they happen at once, and `discard` puts edits back.
    */
-  begin(request: BeginRequest): Promise<Begun>;
+  begin(request: BeginRequest): Promise<BeginResult>;
   /**
    * Opens a job that stays open while a coder works: patches run in it, checks judge it, and it ends as one commit, a
    * preview or nothing. Refused where nothing could be staged for it.
@@ -67,9 +67,9 @@ export interface Workspace {
    * Ends a running job of another process and waits until it is taken back: at most 20 seconds. A job that does not
    * run is `not-running`, which is harmless.
    */
-  stop(jobId: string): Promise<StopJob>;
+  stop(jobId: string): Promise<StopJobResult>;
   /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
-  repair(): Promise<Repaired | null>;
+  repair(): Promise<RepairedJob | null>;
   /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the very process of a job still runs; false where none is known. */

@@ -1,12 +1,12 @@
-import type { Choice, ChosenModel } from "../../domain/setup/choice.ts";
-import type { Found } from "../../domain/setup/found.ts";
+import type { ChosenModel, ModelChoice } from "../../domain/setup/choice.ts";
+import type { SetupFindings } from "../../domain/setup/found.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
-import type { Tested, TestedChoice } from "../ports/set-up.ts";
+import type { ChoiceTestResult, ModelTestResult } from "../ports/set-up.ts";
 
 const NAMED = 6;
 
 /** What was found, a line each. */
-export function describeFound(found: Found, words: SetupMessages): string[] {
+export function describeFound(found: SetupFindings, words: SetupMessages): string[] {
   const { ollama, sources, keys, github, git, docker, bubblewrap } = found;
   const mark = (there: boolean, text: string) => `${there ? "✓" : "·"} ${text}`;
   const missing = keys.filter(({ there }) => !there).map(({ variable }) => variable);
@@ -32,16 +32,16 @@ export function describeFound(found: Found, words: SetupMessages): string[] {
 }
 
 /** How the chosen models answered. */
-export function describeTest(choice: Choice, tested: TestedChoice, words: SetupMessages): string[] {
+export function describeTest(choice: ModelChoice, tested: ChoiceTestResult, words: SetupMessages): string[] {
   return [...line(choice.chat, tested.chat), ...line(choice.coder, tested.coder)];
-  function line(chosen: ChosenModel | null, one: Tested | null): string[] {
+  function line(chosen: ChosenModel | null, one: ModelTestResult | null): string[] {
     if (chosen === null || one === null) return [];
     const name = `${chosen.provider}/${chosen.model}`;
     return [one.ok ? `✓ ${words.answered(name, one.answer, one.ms)}` : `✗ ${words.silent(name, one.why)}`];
   }
 }
 
-export function foundJson({ ollama, sources, keys, github, git, docker, bubblewrap }: Found): object {
+export function foundJson({ ollama, sources, keys, github, git, docker, bubblewrap }: SetupFindings): object {
   return {
     ollama: {
       base_url: ollama.baseUrl,

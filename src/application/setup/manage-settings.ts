@@ -4,23 +4,26 @@ import type { ManageMessages } from "../../domain/texts/texts.ts";
 import type { SettingEdit, SettingsStore } from "../ports/settings.ts";
 
 /** Null when it was done, else why not, for a person. */
-export type Settled = string | null;
+export type SettingRefusal = string | null;
 
 /** What an operator changes in the console. Each is one change of the file, or none. */
 export interface ManageSettings {
-  setRole(role: AgentRole, to: { readonly provider: string; readonly model: string }): Promise<Settled>;
-  setDefaultCoder(role: CoderRole): Promise<Settled>;
+  setRole(
+    role: AgentRole,
+    to: { readonly provider: string; readonly model: string },
+  ): Promise<SettingRefusal>;
+  setDefaultCoder(role: CoderRole): Promise<SettingRefusal>;
   /** `daily` as it was typed; empty is no limit. */
-  setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<Settled>;
+  setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal>;
   /** `<channel>:<chatId>`; empty is nobody. */
-  setNotified(chat: string): Promise<Settled>;
+  setNotified(chat: string): Promise<SettingRefusal>;
   /** One of that name is replaced. */
-  saveSchedule(schedule: GivenSchedule): Promise<Settled>;
-  enableSchedule(name: string, enabled: boolean): Promise<Settled>;
-  removeSchedule(name: string): Promise<Settled>;
+  saveSchedule(schedule: ScheduleDraft): Promise<SettingRefusal>;
+  enableSchedule(name: string, enabled: boolean): Promise<SettingRefusal>;
+  removeSchedule(name: string): Promise<SettingRefusal>;
 }
 
-export interface GivenSchedule {
+export interface ScheduleDraft {
   readonly name: string;
   readonly cron: string;
   /** Empty: the session's. */
@@ -33,7 +36,7 @@ export function createManageSettings(
   store: Pick<SettingsStore, "read" | "change" | "nextTime">,
   words: ManageMessages,
 ): ManageSettings {
-  async function change(edits: readonly SettingEdit[]): Promise<Settled> {
+  async function change(edits: readonly SettingEdit[]): Promise<SettingRefusal> {
     const { lockedBy } = await store.read();
     for (const { path } of edits) {
       const key = path.filter((part) => typeof part === "string").join(".");
@@ -47,7 +50,7 @@ export function createManageSettings(
   async function atSchedule(
     name: string,
     edit: (index: number, config: Config) => readonly SettingEdit[],
-  ): Promise<Settled> {
+  ): Promise<SettingRefusal> {
     const { config } = await store.read();
     const index = config.schedules.findIndex((one) => one.name === name);
     return index === -1 ? words.scheduleUnknown(name) : change(edit(index, config));

@@ -1,10 +1,10 @@
-import type { Choice, ChosenModel } from "../../domain/setup/choice.ts";
+import type { ChosenModel, ModelChoice } from "../../domain/setup/choice.ts";
 import { offeredFor } from "../../domain/setup/choice.ts";
-import type { OpenedSetUp, TestedChoice } from "../ports/set-up.ts";
+import type { ChoiceTestResult, OpenedSetUp } from "../ports/set-up.ts";
 
-type Open = Extract<OpenedSetUp, { ok: true }>;
+type OpenSetup = Extract<OpenedSetUp, { ok: true }>;
 
-export interface SetUpStepsParts {
+export interface SetupStepsDeps {
   /** Looks around anew. */
   readonly open: () => Promise<OpenedSetUp>;
   /** Null, or why the server goes on as it was. */
@@ -13,37 +13,40 @@ export interface SetUpStepsParts {
 }
 
 /** What became of the last choice. A model may have to be loaded first, so nobody waits for it in a request. */
-export type Trial =
+export type ChoiceTrial =
   | { readonly kind: "none" }
-  | { readonly kind: "trying"; readonly choice: Choice }
+  | { readonly kind: "trying"; readonly choice: ModelChoice }
   /** Nothing was written. */
-  | { readonly kind: "silent"; readonly choice: Choice; readonly tested: TestedChoice }
+  | { readonly kind: "silent"; readonly choice: ModelChoice; readonly tested: ChoiceTestResult }
   | { readonly kind: "refused"; readonly why: string }
   | {
       readonly kind: "written";
       readonly file: string;
-      readonly choice: Choice;
-      readonly tested: TestedChoice;
+      readonly choice: ModelChoice;
+      readonly tested: ChoiceTestResult;
     };
 
 /** The first configuration, step by step, for a page. */
 export interface SetUpSteps {
   found(): Promise<OpenedSetUp>;
   lookAgain(): void;
-  trial(): Trial;
+  trial(): ChoiceTrial;
   /** Tries what was chosen, and writes it if all of it answers. False while another is being tried. */
-  begin(choice: Choice): boolean;
+  begin(choice: ModelChoice): boolean;
 }
 
-export function createSetUpSteps({ open, reload, onTrouble }: SetUpStepsParts): SetUpSteps {
-  const held: { found: Promise<OpenedSetUp> | null; trial: Trial } = { found: null, trial: { kind: "none" } };
+export function createSetUpSteps({ open, reload, onTrouble }: SetupStepsDeps): SetUpSteps {
+  const held: { found: Promise<OpenedSetUp> | null; trial: ChoiceTrial } = {
+    found: null,
+    trial: { kind: "none" },
+  };
 
   function found(): Promise<OpenedSetUp> {
     held.found ??= open();
     return held.found;
   }
 
-  async function tryOut(choice: Choice): Promise<Trial> {
+  async function tryOut(choice: ModelChoice): Promise<ChoiceTrial> {
     const opened = await found();
     if (!opened.ok) return { kind: "none" };
     const tested = await opened.test(choice, new AbortController().signal);
@@ -51,7 +54,11 @@ export function createSetUpSteps({ open, reload, onTrouble }: SetUpStepsParts): 
     return write(opened, choice, tested);
   }
 
-  async function write(opened: Open, choice: Choice, tested: TestedChoice): Promise<Trial> {
+  async function write(
+    opened: OpenSetup,
+    choice: ModelChoice,
+    tested: ChoiceTestResult,
+  ): Promise<ChoiceTrial> {
     const done = opened.write(choice, { replace: false });
     const refused = await reload();
     if (refused !== null) return { kind: "refused", why: refused };
@@ -68,7 +75,7 @@ export function createSetUpSteps({ open, reload, onTrouble }: SetUpStepsParts): 
       if (held.trial.kind === "trying") return false;
       held.trial = { kind: "trying", choice };
       tryOut(choice)
-        .catch((error: unknown): Trial => {
+        .catch((error: unknown): ChoiceTrial => {
           onTrouble(error);
           return { kind: "refused", why: String(error) };
         })
@@ -81,8 +88,12 @@ export function createSetUpSteps({ open, reload, onTrouble }: SetUpStepsParts): 
 }
 
 /** One of those that are offered, by `provider/model`; null: none of them. */
-export function chosenOf(opened: Open, purpose: "talk" | "code", name: string): ChosenModel | null {
-  return offeredFor(opened.found, purpose).find((one) => nameOf(one) === name) ?? null;
+export function findOfferedModel(
+  opened: OpenSetup,
+  purpose: "talk" | "code",
+  name: string,
+): ChosenModel | null {
+  return offeredFor(opened.found, purpose).find((one) => modelNameOf(one) === name) ?? null;
 }
 
-export const nameOf = ({ provider, model }: ChosenModel): string => `${provider}/${model}`;
+export const modelNameOf = ({ provider, model }: ChosenModel): string => `${provider}/${model}`;

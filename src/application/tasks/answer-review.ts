@@ -2,8 +2,8 @@ import { type ChangedLines, isChangedNear } from "../../domain/forges/changed-li
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { ForgeReviewComment } from "../ports/forge.ts";
 import { readHeardComments } from "./heard-comments.ts";
-import { quoted } from "./pull-text.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import { quoteModelText } from "./pull-text.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 
 export interface ReviewedChange {
   readonly commit: string;
@@ -15,7 +15,7 @@ export interface ReviewedChange {
  * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
  * commit, and what the coder says to it, or else its summary. An answer that cannot be posted is no failure of the task.
  */
-export async function answerReview(parts: SolveParts, work: Work, change: ReviewedChange): Promise<void> {
+export async function answerReview(parts: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
   const { forge, messages, mask, log } = parts;
   const { task, signal } = work;
   if (work.item.pull === undefined) return;
@@ -28,7 +28,7 @@ export async function answerReview(parts: SolveParts, work: Work, change: Review
   for (const [thread, comments] of Map.groupBy(open, (comment) => comment.thread)) {
     const own = comments.flatMap(({ id }) => task.answers?.[id] ?? []).join("\n\n") || task.summary;
     const text = mask(
-      [whatChanged(messages, comments, change), ...(own === "" ? [] : [quoted(own)])].join("\n\n"),
+      [whatChanged(messages, comments, change), ...(own === "" ? [] : [quoteModelText(own)])].join("\n\n"),
     );
     const posted = await forge.replyTo(task.item, thread, { text }, signal);
     if (!posted.ok) {

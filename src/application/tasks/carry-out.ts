@@ -1,19 +1,19 @@
 import { hadWorked, type Phase, phaseAfter, phaseToResume } from "../../domain/tasks/solve/phase.ts";
-import { soFarOf } from "../../domain/tasks/solve/so-far.ts";
+import { toPriorProgress } from "../../domain/tasks/solve/so-far.ts";
 import type { TaskStep } from "../../domain/tasks/step.ts";
 import { createPatience } from "../models/patience.ts";
 import type { ClaimedTask, Order, SolveTask } from "../ports/solve-store.ts";
-import { gather } from "./gather.ts";
+import { gatherRequest } from "./gather.ts";
 import { keepChange } from "./keep-change.ts";
 import { makePlan } from "./make-plan.ts";
-import { createNews, type News } from "./news.ts";
+import { createNews, type NewsListener } from "./news.ts";
 import { prepareTask } from "./prepare-task.ts";
 import { createProgressReport } from "./progress-comment.ts";
 import { publishChange } from "./publish-change.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 import { tryCandidates } from "./try-candidates.ts";
-import { verify } from "./verify.ts";
+import { verifyChange } from "./verify.ts";
 import { workLoop } from "./work-loop.ts";
 import { workerRun } from "./worker-run.ts";
 
@@ -25,7 +25,7 @@ export interface SolveOptions {
 }
 
 /** What the coder must mend before it can be published. */
-const MENDED_BY_WORK: ReadonlySet<string> = new Set([
+const FIXED_BY_WORK: ReadonlySet<string> = new Set([
   "protected-paths",
   "secret-in-change",
   "checks-red",
@@ -44,7 +44,7 @@ type Interruption = Order | "lost";
  * how it ended. The claim stays; `lost` ends when it is another's.
  */
 export async function carryOut(
-  parts: SolveParts,
+  parts: SolveDeps,
   claimed: ClaimedTask,
   options: SolveOptions & { readonly lost: AbortSignal },
 ): Promise<SolveTask> {
@@ -59,9 +59,11 @@ export async function carryOut(
   const stopWatching = watchStore(parts, found.id, lost, interrupt);
   const either = AbortSignal.any([signal, stopping.signal]);
   try {
-    const work = await begin(parts, claimed, { ...options, signal: either }).catch((error: unknown) => error);
+    const work = await beginWork(parts, claimed, { ...options, signal: either }).catch(
+      (error: unknown) => error,
+    );
     if (work instanceof Error) return await cannotBegin(parts, claimed, work);
-    const open = work as Work;
+    const open = work as SolveWork;
     const report = createProgressReport(parts, open);
     const error = await runPhases(parts, open, {
       report,
@@ -75,7 +77,7 @@ export async function carryOut(
       if (orders.given !== "lost") await keepChange(open);
       if (error === null) await open.update({ state: "done" });
       else if (isInterrupted()) await handBack(open);
-      else await end(parts, open, error, orders.given);
+      else await endSolve(parts, open, error, orders.given);
     } catch (late) {
       if (!isLost(late)) throw late;
       interrupt("lost");
@@ -95,7 +97,7 @@ export async function carryOut(
 
 /** Asks the store for orders, and tells when the task is another's. */
 function watchStore(
-  { store, config }: SolveParts,
+  { store, config }: SolveDeps,
   taskId: string,
   lost: AbortSignal,
   interrupt: (by: Interruption) => void,
@@ -117,8 +119,8 @@ function watchStore(
 
 /** Null when all of them came to their end; else why not. */
 async function runPhases(
-  parts: SolveParts,
-  open: Work,
+  parts: SolveDeps,
+  open: SolveWork,
   {
     report,
     interrupt,
@@ -164,19 +166,19 @@ function isLost(error: unknown): boolean {
   return error instanceof SolveStop && error.kind === "lost";
 }
 
-async function begin(
-  parts: SolveParts,
+async function beginWork(
+  parts: SolveDeps,
   { task: found, work: claim }: ClaimedTask,
   { signal, say, onStep }: SolveOptions,
-): Promise<Work> {
+): Promise<SolveWork> {
   const { store, keeper, forge, now, clock, pause, config } = parts;
   const [bot, item, repository] = await Promise.all([
     orStop(forge.whoAmI(signal)),
     orStop(forge.readItem(found.item, signal)),
     orStop(forge.readRepository(found.item.repository, signal)),
   ]);
-  const soFar = soFarOf(await store.steps(found.id));
-  const work: Work = {
+  const soFar = toPriorProgress(await store.steps(found.id));
+  const work: SolveWork = {
     task: found,
     claim,
     soFar,
@@ -191,7 +193,7 @@ async function begin(
     environmentId: found.id,
     isCandidate: false,
     costNoted: 0,
-    worked: hadWorked(found.phase) && !MENDED_BY_WORK.has(found.failure?.kind ?? ""),
+    worked: hadWorked(found.phase) && !FIXED_BY_WORK.has(found.failure?.kind ?? ""),
     patience: createPatience({
       limitMs: config.patienceMs,
       clock,
@@ -229,10 +231,10 @@ async function begin(
   return work;
 }
 
-function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Promise<void> {
+function runPhase(parts: SolveDeps, work: SolveWork, phase: Phase, news: NewsListener): Promise<void> {
   switch (phase) {
     case "gather":
-      return gather(parts, work);
+      return gatherRequest(parts, work);
     case "plan":
       return makePlan(parts, work);
     case "prepare":
@@ -242,22 +244,27 @@ function runPhase(parts: SolveParts, work: Work, phase: Phase, news: News): Prom
     case "work":
       return doWork(parts, work, news);
     case "verify":
-      return verify(parts, work, () => doWork(parts, work, news));
+      return verifyChange(parts, work, () => doWork(parts, work, news));
     case "publish":
       return publishChange(parts, work);
   }
 }
 
-function doWork(parts: SolveParts, work: Work, news: News): Promise<void> {
+function doWork(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   return work.task.worker === null ? workLoop(parts, work, news) : workerRun(parts, work, news);
 }
 
 /** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */
-function handBack({ task, update }: Work): Promise<void> {
+function handBack({ task, update }: SolveWork): Promise<void> {
   return update({ state: task.trigger === "hand" ? "paused" : "waiting", failure: null });
 }
 
-async function end(parts: SolveParts, work: Work, error: unknown, order: Interruption | null): Promise<void> {
+async function endSolve(
+  parts: SolveDeps,
+  work: SolveWork,
+  error: unknown,
+  order: Interruption | null,
+): Promise<void> {
   const { messages, log, mask } = parts;
   const stop =
     order === null
@@ -278,14 +285,14 @@ async function end(parts: SolveParts, work: Work, error: unknown, order: Interru
   await work.update({ state, failure: { kind, message } });
 }
 
-function noteEnd({ task, note }: Work): Promise<void> {
+function noteEnd({ task, note }: SolveWork): Promise<void> {
   const { state, failure } = task;
   return note({ kind: "ended", state, code: failure?.kind ?? null, message: failure?.message ?? "" });
 }
 
 /** The forge itself is what fails: nothing can be told there. */
 async function cannotBegin(
-  parts: SolveParts,
+  parts: SolveDeps,
   { task: found, work: claim }: ClaimedTask,
   error: Error,
 ): Promise<SolveTask> {

@@ -7,7 +7,7 @@ import { TOOL_FOLDERS } from "../../domain/forges/left-out.ts";
 
 /** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
 export function treeScript(index: string, base: string): string {
-  return `${own(index)}${apart(base)}${writeExactTree}; code=$?; ${gone}; exit $code`;
+  return `${useIndex(index)}${useSeparateGit(base)}${writeExactTree}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /**
@@ -21,8 +21,8 @@ export function changeScript(
   const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
   const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
   const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
-  const [set, write] = exact ? [apart(base), writeExactTree] : ["", writeTree];
-  return `${own(index)}${set}after=$(${write}) && ${put}; code=$?; ${gone}; exit $code`;
+  const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
+  return `${useIndex(index)}${set}after=$(${write}) && ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
@@ -31,7 +31,7 @@ export function bringInScript(index: string, base: string): string {
     `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} ${base} "$after"`;
   const apply = `git read-tree ${base} && git apply --cached --binary --whitespace=nowarn - && after=$(git write-tree)`;
   const write = `${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin`;
-  return `${own(index)}${apply} && ${write}; code=$?; ${gone}; exit $code`;
+  return `${useIndex(index)}${apply} && ${write}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /**
@@ -41,14 +41,14 @@ export function bringInScript(index: string, base: string): string {
 export function switchScript(index: string, tree: string): string {
   const keep = TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
   const turn = `git read-tree --reset -u ${tree} && git clean -fdq ${keep} && echo "$was"`;
-  return `${own(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${gone}; exit $code`;
+  return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 export function diffCommand(base: string, tree: string): string {
   return `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${base} ${tree}`;
 }
 
-function own(index: string): string {
+function useIndex(index: string): string {
   return `export GIT_INDEX_FILE=${index}; `;
 }
 
@@ -56,7 +56,7 @@ function own(index: string): string {
  * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
  * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
  */
-function apart(base: string): string {
+function useSeparateGit(base: string): string {
   const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
   const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
   const use =
@@ -64,14 +64,14 @@ function apart(base: string): string {
   return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
 }
 
-const gone = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
+const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
 
-const names = TOOL_FOLDERS.join(" ");
-const pattern = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
+const TOOL_FOLDER_NAMES = TOOL_FOLDERS.join(" ");
+const TOOL_FOLDER_PATTERN = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
-const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${pattern})/' | tr -d / | sort -u | tr '\\n' ' ') "
+const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
 set -- .
-for name in ${names}; do
+for name in ${TOOL_FOLDER_NAMES}; do
   case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
 done
 git add --update && git add --all -- "$@" && git write-tree; }`;

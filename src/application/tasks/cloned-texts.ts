@@ -29,7 +29,7 @@ export async function clonedTexts(
   const blobs = typeof listed === "string" ? [] : blobsIn(Buffer.from(listed).toString("utf8"));
   const paths = blobs.map(({ path }) => path);
   const first = new Set(namedFiles(request, paths).map(({ path }) => path));
-  const wanted = choose(blobs, [
+  const wanted = chooseBlobs(blobs, [
     ...first,
     ...byPlausibility(paths, terms).filter((path) => !first.has(path)),
   ]);
@@ -40,7 +40,7 @@ export async function clonedTexts(
   });
   const texts =
     typeof printed === "string" ? new Map<string, string>() : textsIn(Buffer.from(printed), wanted);
-  return inMemory(paths, texts);
+  return filesInMemory(paths, texts);
 }
 
 /** Links, submodules and what is large are left out. */
@@ -52,7 +52,7 @@ function blobsIn(listing: string): Blob[] {
   });
 }
 
-function choose(blobs: readonly Blob[], paths: readonly string[]): Blob[] {
+function chooseBlobs(blobs: readonly Blob[], paths: readonly string[]): Blob[] {
   const byPath = new Map(blobs.map((blob) => [blob.path, blob]));
   const chosen: Blob[] = [];
   let left = TEXT_BYTES;
@@ -80,7 +80,7 @@ function textsIn(printed: Buffer, blobs: readonly Blob[]): Map<string, string> {
   return texts;
 }
 
-function inMemory(
+function filesInMemory(
   paths: readonly string[],
   texts: ReadonlyMap<string, string>,
 ): Pick<ProjectFiles, "list" | "read" | "find"> {

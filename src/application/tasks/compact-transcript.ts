@@ -11,7 +11,7 @@ const KEPT_CHARS = 4000;
 const COMMANDS_TOLD = 40;
 
 /** Old tool results shrink to head and tail; the task itself and the latest exchanges stay. */
-export function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
+export function shortenTranscript(messages: readonly ModelMessage[]): ModelMessage[] {
   return shortenExchange(messages, {
     newest: KEPT_WHOLE,
     newChars: Number.POSITIVE_INFINITY,
@@ -21,7 +21,7 @@ export function shortened(messages: readonly ModelMessage[]): ModelMessage[] {
 }
 
 /** Characters that a model is sent for these messages. */
-export function sizeOf(messages: readonly ModelMessage[]): number {
+export function transcriptSize(messages: readonly ModelMessage[]): number {
   return messages.reduce((sum, message) => sum + message.text.length + callsSize(message), 0);
 }
 
@@ -35,7 +35,7 @@ function callsSize(message: ModelMessage): number {
  * A conversation that does not fit into the model's window: the task as it was given without the files that it points to, what was done so far by its record, and
  * the latest exchanges, each cut. What the coder changed is in the project, not in the conversation.
  */
-export function compacted(
+export function compactTranscript(
   whole: readonly ModelMessage[],
   commands: readonly CommandFact[],
 ): readonly ModelMessage[] {

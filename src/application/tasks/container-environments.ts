@@ -13,9 +13,9 @@ import type {
 } from "../ports/task-environments.ts";
 import { bringInScript, changeScript, diffCommand, treeScript } from "./change-script.ts";
 import { envelopeText } from "./envelope-text.ts";
-import { switchedTo } from "./switched-to.ts";
+import { withSwitchedTree } from "./switched-to.ts";
 
-export interface ContainerEnvironmentParts {
+export interface ContainerEnvironmentDeps {
   readonly manager: Pick<
     ExecutionEnvironmentManager,
     "tryPrepare" | "executeIn" | "cleanup" | "getAvailableEnvironments"
@@ -61,7 +61,7 @@ const OWN_PROGRAMS = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 const INDEX = "/workspace/tmp/.picoclaw-index";
 
 /** Tasks' environments over the manager of containers. */
-export function createContainerEnvironments(parts: ContainerEnvironmentParts): TaskEnvironments {
+export function createContainerEnvironments(parts: ContainerEnvironmentDeps): TaskEnvironments {
   const { manager, describe } = parts;
   return {
     available: () => manager.getAvailableEnvironments(),
@@ -82,7 +82,7 @@ export function createContainerEnvironments(parts: ContainerEnvironmentParts): T
           },
         },
       );
-      if (!prepared.ok) return troubleOf(prepared, describe.failure(prepared));
+      if (!prepared.ok) return toEnvironmentTrouble(prepared, describe.failure(prepared));
       const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
       const failedInstalls = prepared.notices.flatMap((notice) =>
         notice.code === "install-failed" ? [failedInstall(notice)] : [],
@@ -111,7 +111,7 @@ function failedInstall({
 }
 
 async function openEnvironment(
-  parts: ContainerEnvironmentParts,
+  parts: ContainerEnvironmentDeps,
   info: ContainerInfo,
   found: Pick<TaskEnvironment, "warnings" | "failedInstalls">,
   signal: AbortSignal,
@@ -138,18 +138,21 @@ async function openEnvironment(
     baseCommit: base,
     ...found,
     run,
-    print: (command, options) => print(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options),
+    print: (command, options) => printCommand(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options),
     call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
     async difference(until, { exact }) {
       const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start, exact })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
       const tree = after.stdout.trim();
       const diff = `${OWN_PROGRAMS}${diffCommand(base, tree)}`;
-      const patch = await print(parts.sandboxes, info, diff, { limitBytes: DIFFERENCE_BYTES, signal: until });
+      const patch = await printCommand(parts.sandboxes, info, diff, {
+        limitBytes: DIFFERENCE_BYTES,
+        signal: until,
+      });
       return typeof patch === "string" ? patch : { patch, tree };
     },
     asCloned: (act, until) =>
-      switchedTo(
+      withSwitchedTree(
         { run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal), index: INDEX, tree: start },
         act,
         until,
@@ -169,7 +172,7 @@ async function openEnvironment(
 }
 
 /** All bytes that a command prints; a text says why there are none. */
-async function print(
+async function printCommand(
   sandboxes: Pick<SandboxManager, "exec">,
   info: ContainerInfo,
   command: string,
@@ -195,7 +198,7 @@ async function print(
 }
 
 async function callTool(
-  { manager, callTool: call }: ContainerEnvironmentParts,
+  { manager, callTool: call }: ContainerEnvironmentDeps,
   info: ContainerInfo,
   { tool, args, signal }: { readonly tool: string; readonly args: unknown; readonly signal: AbortSignal },
 ): Promise<EnvironmentCall> {
@@ -229,7 +232,7 @@ const CLONE_FAILURES: ReadonlySet<PrepareFailure["code"]> = new Set([
   "credential-kept",
 ]);
 
-function troubleOf({ code }: PrepareFailure, message: string): EnvironmentTrouble {
+function toEnvironmentTrouble({ code }: PrepareFailure, message: string): EnvironmentTrouble {
   if (code === "aborted") return { ok: false, kind: "aborted", message };
   return { ok: false, kind: CLONE_FAILURES.has(code) ? "clone" : "container", message };
 }

@@ -7,7 +7,7 @@ import {
 import { refusedText } from "../../domain/environments/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { FailedInstall, TaskEnvironment } from "../ports/task-environments.ts";
-import type { SolveParts } from "./solve-parts.ts";
+import type { SolveDeps } from "./solve-parts.ts";
 
 const INSTALL_CHARS = 4000;
 const MOST_NAMED = 30;
@@ -18,19 +18,22 @@ const PYTEST_FILES = "pyproject.toml setup.cfg tox.ini pytest.ini conftest.py te
 /** Where dependencies are missing, a coder has to know why, and which; where no installation failed, nothing is said. */
 export async function failedInstallWords(
   environment: Pick<TaskEnvironment, "failedInstalls" | "run">,
-  mask: SolveParts["mask"],
+  mask: SolveDeps["mask"],
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const { failedInstalls } = environment;
   if (failedInstalls.length === 0) return [];
   return [
-    ...failedInstalls.flatMap((failed) => wordsOf(failed, mask)),
+    ...failedInstalls.flatMap((failed) => failedInstallText(failed, mask)),
     ...(await missingWords(environment.run, signal)),
     "Mend the installation only where the task is about it; otherwise work without what is missing, and say so.",
   ];
 }
 
-function wordsOf({ command, output, refused, leftOut }: FailedInstall, mask: SolveParts["mask"]): string[] {
+function failedInstallText(
+  { command, output, refused, leftOut }: FailedInstall,
+  mask: SolveDeps["mask"],
+): string[] {
   return [
     "## An installation failed",
     `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
@@ -68,10 +71,10 @@ async function missingWords(run: TaskEnvironment["run"], signal: AbortSignal): P
     ["Packages of package.json that are not installed", packages],
     ["Python packages that the project needs and that are not installed", modules],
   ] as const;
-  return lines.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${listed(names)}.`]));
+  return lines.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${listNames(names)}.`]));
 }
 
-function listed(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const left = names.length - MOST_NAMED;
   return [
     ...names.slice(0, MOST_NAMED).map((name) => `\`${name}\``),

@@ -1,20 +1,23 @@
 import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
 import { readHeardComments } from "./heard-comments.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 
 const BODY_CHARS = 20_000;
 const COMMENTS_CHARS = 20_000;
 
 /** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
-export async function gather(parts: Pick<SolveParts, "forge" | "config">, work: Work): Promise<void> {
+export async function gatherRequest(
+  parts: Pick<SolveDeps, "forge" | "config">,
+  work: SolveWork,
+): Promise<void> {
   const { item, repository } = work;
   if (repository.archived) throw new SolveStop("archived");
   if (!item.open) throw new SolveStop("closed");
   const { heard, ids } = await readHeardComments(parts, work);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
-    quoted(item.body.slice(0, BODY_CHARS)),
+    quoteLines(item.body.slice(0, BODY_CHARS)),
     ...(heard.length > 0 ? ["## Comments", ...quoteComments(heard)] : []),
     ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
   ].join("\n\n");
@@ -35,7 +38,7 @@ export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComm
       "path" in comment
         ? ` on ${comment.path}${comment.line === null ? "" : `:${comment.line}`} (review comment ${comment.id})`
         : "";
-    const text = `${comment.author}${where}:\n${quoted(comment.body)}`;
+    const text = `${comment.author}${where}:\n${quoteLines(comment.body)}`;
     left -= text.length;
     if (left < 0) break;
     texts.unshift(text);
@@ -44,7 +47,7 @@ export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComm
 }
 
 /** What people wrote is data: marked as theirs, line by line. */
-function quoted(text: string): string {
+function quoteLines(text: string): string {
   return text
     .split("\n")
     .map((line) => `> ${line}`)

@@ -1,8 +1,8 @@
 import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
-export interface SaidOnItem {
+export interface HeardComments {
   /** Of those who may ask, oldest first. */
   readonly heard: readonly (ForgeComment | ForgeReviewComment)[];
   /** Of everybody but the bot: what has been dealt with, one way or the other. */
@@ -14,10 +14,10 @@ export interface SaidOnItem {
  * own word, and whoever wrote the item. Every comment that reaches a model comes through here.
  */
 export async function readHeardComments(
-  { forge }: Pick<SolveParts, "forge">,
-  { task, item, bot, signal }: Pick<Work, "task" | "item" | "bot" | "signal">,
+  { forge }: Pick<SolveDeps, "forge">,
+  { task, item, bot, signal }: Pick<SolveWork, "task" | "item" | "bot" | "signal">,
   unless: ReadonlySet<string> = new Set(),
-): Promise<SaidOnItem> {
+): Promise<HeardComments> {
   const said = [
     ...(await orStop(forge.listComments(task.item, signal))),
     ...(item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal))),
@@ -34,8 +34,8 @@ export async function readHeardComments(
 }
 
 async function mayWrite(
-  forge: SolveParts["forge"],
-  { item, signal }: Pick<Work, "item" | "signal">,
+  forge: SolveDeps["forge"],
+  { item, signal }: Pick<SolveWork, "item" | "signal">,
   author: string,
 ): Promise<boolean> {
   // An account that was deleted has no name, and no rights.

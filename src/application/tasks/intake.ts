@@ -1,12 +1,12 @@
 import type { ItemRef } from "../../domain/forges/item-url.ts";
-import { type ForgeEvent, type Wanted, wantedBy } from "../../domain/forges/trigger.ts";
+import { type ForgeEvent, readWantedAction, type WantedAction } from "../../domain/forges/trigger.ts";
 import type { Forge } from "../ports/forge.ts";
 import type { Logger } from "../ports/logger.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
 import { wasServed } from "./served-requests.ts";
-import { takeIn } from "./take-in.ts";
+import { takeInTask } from "./take-in.ts";
 
-export interface IntakeParts {
+export interface IntakeDeps {
   readonly forge: Forge;
   readonly store: SolveStore;
   readonly label: string;
@@ -26,20 +26,23 @@ export interface IntakeEvent {
   readonly event: ForgeEvent;
 }
 
-export type Taken =
+export type IntakeOutcome =
   | { readonly did: "nothing"; readonly why: string }
   /** The forge did not answer; the same event may be delivered again. */
   | { readonly did: "failed"; readonly why: string }
-  | { readonly did: Exclude<Wanted["do"], "nothing">; readonly taskId: string };
+  | { readonly did: Exclude<WantedAction["do"], "nothing">; readonly taskId: string };
 
 /**
  * What came from a forge, by webhook or by polling. Who may ask is the forge's to say: whatever the text claims, an
  * actor without write access gets nothing done.
  */
-export async function intake(parts: IntakeParts, { deliveryId, item, event }: IntakeEvent): Promise<Taken> {
+export async function takeInEvent(
+  parts: IntakeDeps,
+  { deliveryId, item, event }: IntakeEvent,
+): Promise<IntakeOutcome> {
   const { forge, store, label, log, now } = parts;
   const signal = AbortSignal.timeout(60_000);
-  const nothing = (why: string): Taken => {
+  const nothing = (why: string): IntakeOutcome => {
     log.info("solve", "solve.event_ignored", "solve.event_ignored", {
       item: item.number,
       kind: event.kind,
@@ -49,7 +52,7 @@ export async function intake(parts: IntakeParts, { deliveryId, item, event }: In
   };
   const bot = await forge.whoAmI(signal);
   if (!bot.ok) return { did: "failed", why: bot.failure.message };
-  const wanted = wantedBy(event, { bot: bot.value, label });
+  const wanted = readWantedAction(event, { bot: bot.value, label });
   if (wanted.do === "nothing") return nothing(wanted.why);
   const allowed = await forge.permissionOf(item.repository, event.actor, signal);
   if (!allowed.ok) return { did: "failed", why: allowed.failure.message };
@@ -62,12 +65,12 @@ export async function intake(parts: IntakeParts, { deliveryId, item, event }: In
   switch (wanted.do) {
     case "start":
     case "follow-up":
-      return begin(parts, item, event, wanted.do);
+      return beginTask(parts, item, event, wanted.do);
     case "tell":
       return live === null ? nothing("nobody works on it") : { did: "tell", taskId: live.id };
     case "stop":
     case "pause":
-      return live === null ? nothing("nobody works on it") : halt(parts, live, wanted.do);
+      return live === null ? nothing("nobody works on it") : haltTask(parts, live, wanted.do);
     case "resume":
       if (live?.state !== "paused") return nothing("not paused");
       await store.save({ ...live, state: "waiting" });
@@ -76,12 +79,12 @@ export async function intake(parts: IntakeParts, { deliveryId, item, event }: In
   }
 }
 
-async function begin(
-  parts: IntakeParts,
+async function beginTask(
+  parts: IntakeDeps,
   item: ItemRef,
   event: ForgeEvent,
   what: "start" | "follow-up",
-): Promise<Taken> {
+): Promise<IntakeOutcome> {
   const trigger =
     event.kind === "labeled"
       ? "label"
@@ -90,7 +93,7 @@ async function begin(
         : event.kind === "reviewed"
           ? "review"
           : "mention";
-  const { task, began } = await takeIn(parts, {
+  const { task, began } = await takeInTask(parts, {
     item,
     askedBy: event.actor,
     trigger,
@@ -103,7 +106,11 @@ async function begin(
 }
 
 /** Whoever works on it is asked; what nobody works on is ended here. */
-async function halt({ store }: IntakeParts, live: SolveTask, what: "stop" | "pause"): Promise<Taken> {
+async function haltTask(
+  { store }: IntakeDeps,
+  live: SolveTask,
+  what: "stop" | "pause",
+): Promise<IntakeOutcome> {
   if (!(await store.halt(live, what === "stop" ? "stopped" : "paused"))) await store.order(live.id, what);
   return { did: what, taskId: live.id };
 }

@@ -1,4 +1,4 @@
-import type { Work } from "./solve-parts.ts";
+import type { SolveWork } from "./solve-parts.ts";
 
 const KEEP_MS = 60_000;
 
@@ -7,7 +7,7 @@ const KEEP_MS = 60_000;
  * what was kept before when the container cannot tell its difference any more: a text says why. What is checked and published is
  * kept exactly; that reads every file, which is too slow for each step.
  */
-export async function keepChange(work: Work, { exact = false } = {}): Promise<string | null> {
+export async function keepChange(work: SolveWork, { exact = false } = {}): Promise<string | null> {
   const { environment } = work;
   if (environment === null) return null;
   const difference = await environment.difference(AbortSignal.timeout(KEEP_MS), { exact });

@@ -1,6 +1,6 @@
 import type { FleetStore } from "../ports/fleet.ts";
 
-export interface TaskGateParts {
+export interface TaskGateDeps {
   readonly fleet: Pick<FleetStore, "machines">;
   readonly machineId: string;
   /** Labels that a task needs beside the engine's. */
@@ -19,20 +19,20 @@ export interface TaskGate {
 }
 
 /** So long what the engine said holds. */
-const HOLDS_MS = 3_000;
+const GATE_HOLDS_MS = 3_000;
 const ENGINE = "docker";
 
 /**
  * A machine whose engine does not answer leaves tasks to one that has what they need. Where there is none it takes them
  * all the same, so that whoever asked is told.
  */
-export function createTaskGate(parts: TaskGateParts): TaskGate {
+export function createTaskGate(parts: TaskGateDeps): TaskGate {
   const { fleet, machineId, clock } = parts;
   const needs = [ENGINE, ...parts.needs];
   const engine = { answers: true, askedAt: Number.NEGATIVE_INFINITY };
 
   async function ask(): Promise<boolean> {
-    if (clock() - engine.askedAt >= HOLDS_MS) {
+    if (clock() - engine.askedAt >= GATE_HOLDS_MS) {
       engine.askedAt = clock();
       engine.answers = (await parts.engineTrouble()) === null;
     }

@@ -1,13 +1,13 @@
-import { contradiction } from "../../domain/environments/choose-environment.ts";
-import { readPlan, type SolvePlan } from "../../domain/tasks/solve/plan.ts";
+import { contradictingFile } from "../../domain/environments/choose-environment.ts";
+import { readSolvePlan, type SolvePlan } from "../../domain/tasks/solve/plan.ts";
 import { askJson } from "../models/ask-json.ts";
 import type { ModelMessage } from "../ports/model.ts";
 import { fileList } from "./show-project.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 
 /** Asks the coder for steps, risk and the environment it wants. One that makes no plan when asked again works without. */
-export async function makePlan(parts: SolveParts, work: Work): Promise<void> {
+export async function makePlan(parts: SolveDeps, work: SolveWork): Promise<void> {
   const model = parts.model();
   if (!("generate" in model)) {
     // A worker CLI plans for itself where no model of ours can.
@@ -27,11 +27,11 @@ Answer with one JSON object and nothing else:
       : [...work.task.transcript, { role: "user", text: `# Files of the project\n${fileList(files)}` }];
   const answer = await askJson(model, {
     request: { system, messages, signal: work.signal },
-    read: (text) => readPlan(text, environments),
+    read: (text) => readSolvePlan(text, environments),
     patience: work.patience,
   });
   if (answer.kind === "read") {
-    const plan = overruled(answer.value, files, environments);
+    const plan = withoutWrongEnvironment(answer.value, files, environments);
     const { steps, environment } = plan;
     await work.note({ kind: "planned", plan: steps, environment });
     return work.update({ plan });
@@ -41,7 +41,7 @@ Answer with one JSON object and nothing else:
 }
 
 /** Empty where the forge does not tell: a plan can be made without. */
-async function listFiles({ forge, log }: SolveParts, work: Work): Promise<readonly string[]> {
+async function listFiles({ forge, log }: SolveDeps, work: SolveWork): Promise<readonly string[]> {
   const { item, task, signal } = work;
   const listed = await forge.listFiles(
     item.pull?.sourceRepository || item.ref.repository,
@@ -58,8 +58,12 @@ async function listFiles({ forge, log }: SolveParts, work: Work): Promise<readon
 }
 
 /** A planner that wants Python for a `package.json` is not believed: the project's files decide then. */
-function overruled(plan: SolvePlan, files: readonly string[], environments: readonly string[]): SolvePlan {
+function withoutWrongEnvironment(
+  plan: SolvePlan,
+  files: readonly string[],
+  environments: readonly string[],
+): SolvePlan {
   const { environment } = plan;
-  const isWrong = environment !== null && contradiction(environment, files, environments) !== null;
+  const isWrong = environment !== null && contradictingFile(environment, files, environments) !== null;
   return isWrong ? { ...plan, environment: null } : plan;
 }

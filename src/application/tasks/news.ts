@@ -1,33 +1,33 @@
-import { orderIn } from "../../domain/forges/trigger.ts";
+import { readOrder } from "../../domain/forges/trigger.ts";
 import type { ForgeComment } from "../ports/forge.ts";
 import type { Order } from "../ports/solve-store.ts";
 import { quoteComments } from "./gather.ts";
-import { readHeardComments, type SaidOnItem } from "./heard-comments.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import { type HeardComments, readHeardComments } from "./heard-comments.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
-export interface News {
+export interface NewsListener {
   /** Takes in what was said since; stops the task if that was ordered. The forge is asked as often as the configuration allows. */
   look(): Promise<void>;
 }
 
-export interface WatchedNews extends News {
+export interface NewsWatcher extends NewsListener {
   /** Asks the forge for orders also while a command or a model runs, and tells the first one. Returns what ends it. */
   watch(onOrder: (order: Order) => void): () => void;
 }
 
-interface Found extends SaidOnItem {
+interface ItemNews extends HeardComments {
   readonly order: Order | null;
 }
 
 const WATCH_MS = 250;
 
 /** The dialogue while a task runs: orders are obeyed, comments of those who may ask go to the coder. */
-export function createNews(parts: SolveParts, work: Work): WatchedNews {
+export function createNews(parts: SolveDeps, work: SolveWork): NewsWatcher {
   const { config, clock, messages } = parts;
   // What was said while nobody worked on it is heard at once.
   let last = work.task.transcript.length > 0 ? Number.NEGATIVE_INFINITY : clock();
-  let kept: Found | null = null;
+  let kept: ItemNews | null = null;
   const isDue = () => clock() - last >= config.newsEveryMs;
   const ask = async () => {
     last = clock();
@@ -42,7 +42,7 @@ export function createNews(parts: SolveParts, work: Work): WatchedNews {
       const { heard, ids, order } = found;
       if (ids.length > 0) await work.update({ seen: [...new Set([...work.task.seen, ...ids])] });
       if (order !== null) throw new SolveStop(order === "stop" ? "stopped" : "paused");
-      const words = heard.filter(({ body }) => orderIn(body, work.bot.login) === null);
+      const words = heard.filter(({ body }) => readOrder(body, work.bot.login) === null);
       if (words.length === 0) return;
       const text = ["New comments, to be taken into account:", ...quoteComments(words)].join("\n\n");
       work.say(messages.takenIntoAccount(words.length));
@@ -70,25 +70,25 @@ export function createNews(parts: SolveParts, work: Work): WatchedNews {
   };
 }
 
-async function readNews(parts: SolveParts, work: Work): Promise<Found> {
+async function readNews(parts: SolveDeps, work: SolveWork): Promise<ItemNews> {
   const { task, signal, bot } = work;
   work.item = await orStop(parts.forge.readItem(task.item, signal));
   if (!work.item.open || !stillWanted(parts, work)) return { heard: [], ids: [], order: "stop" };
   const said = await readHeardComments(parts, work, new Set(task.seen));
   const orders = said.heard
-    .filter((comment) => !isOld(work, comment))
-    .map(({ body }) => orderIn(body, bot.login));
+    .filter((comment) => !isBeforeTakeUp(work, comment))
+    .map(({ body }) => readOrder(body, bot.login));
   const order = orders.includes("stop") ? "stop" : orders.includes("pause") ? "pause" : null;
   return { ...said, order };
 }
 
 /** Who takes a task up again means it, whatever order ended it. Forges tell times in whole seconds. */
-function isOld({ since }: Work, { createdAt }: ForgeComment): boolean {
+function isBeforeTakeUp({ since }: SolveWork, { createdAt }: ForgeComment): boolean {
   return Date.parse(createdAt) < Math.floor(Date.parse(since) / 1000) * 1000;
 }
 
 /** Without its label or its assignment, a task that began by it is not wanted any more. */
-function stillWanted({ config }: SolveParts, { task, item, bot }: Work): boolean {
+function stillWanted({ config }: SolveDeps, { task, item, bot }: SolveWork): boolean {
   if (task.trigger === "label") return item.labels.includes(config.label);
   return task.trigger !== "assignment" || item.assignees.includes(bot.login);
 }

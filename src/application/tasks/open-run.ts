@@ -4,7 +4,7 @@ import { recordOf, type TaskRecord, withEvent } from "../../domain/tasks/task-re
 import type { TaskMessages } from "../../domain/texts/texts.ts";
 import type { TaskFiles } from "../ports/task-files.ts";
 
-export interface RunParts {
+export interface RunDeps {
   readonly files: TaskFiles;
   readonly messages: TaskMessages;
   readonly now: () => Date;
@@ -13,7 +13,7 @@ export interface RunParts {
 }
 
 /** A task ends by itself only through these. */
-export class Ended extends Error {
+export class RunEnded extends Error {
   constructor(readonly event: NewEvent) {
     super(event.type);
   }
@@ -23,17 +23,17 @@ export class Ended extends Error {
 type NewEvent = TaskEvent extends infer E ? (E extends TaskEvent ? Omit<E, "at"> : never) : never;
 
 /** A task while it runs: its record so far, and its limits. */
-export interface Run {
+export interface OpenedRun {
   readonly record: TaskRecord;
   /** Writes it down before anything else happens. */
   note(event: NewEvent): void;
-  failure(code: TaskFailureCode, reason: string): Ended;
+  failure(code: TaskFailureCode, reason: string): RunEnded;
   remainingMs(): number;
   /** Throws the end of a task that was stopped, or whose time is over. */
   checkLimits(): void;
 }
 
-export function openRun(parts: RunParts, start: TaskFacts | "resume"): Run {
+export function openRun(parts: RunDeps, start: TaskFacts | "resume"): OpenedRun {
   const { files, messages, signal } = parts;
   const at = () => parts.now().toISOString();
   const opening: TaskEvent =
@@ -48,7 +48,7 @@ export function openRun(parts: RunParts, start: TaskFacts | "resume"): Run {
     files.writeNote(renderNote(record, messages), taskJson(record));
     parts.onRecord?.(record, event);
   };
-  const failure: Run["failure"] = (code, reason) => new Ended({ type: "failed", code, reason });
+  const failure: OpenedRun["failure"] = (code, reason) => new RunEnded({ type: "failed", code, reason });
   const remainingMs = () => record.facts.maxTotalTimeSec * 1000 - (parts.now().getTime() - startedAt);
   publish(opening);
   return {
@@ -63,7 +63,7 @@ export function openRun(parts: RunParts, start: TaskFacts | "resume"): Run {
     failure,
     remainingMs,
     checkLimits() {
-      if (signal.aborted) throw new Ended({ type: "interrupted" });
+      if (signal.aborted) throw new RunEnded({ type: "interrupted" });
       if (remainingMs() <= 0) throw failure("total-time", messages.totalTime(record.facts.maxTotalTimeSec));
     },
   };

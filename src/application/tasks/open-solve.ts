@@ -6,7 +6,7 @@ import type { SolveTask } from "../ports/solve-store.ts";
 export interface OpenSolve {
   readonly texts: SolveMessages;
   /** Never rejects for what can be expected. A second call for the same item goes on where the first ended. */
-  solve(request: SolveRequest): Promise<Solved>;
+  solve(request: SolveRequest): Promise<SolveOutcome>;
   close(): Promise<void>;
 }
 
@@ -24,6 +24,6 @@ export interface SolveRequest {
   readonly onStep?: (step: TaskStep) => void;
 }
 
-export type Solved =
+export type SolveOutcome =
   | { readonly status: "ended"; readonly task: SolveTask; readonly steps: readonly TaskStep[] }
   | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };

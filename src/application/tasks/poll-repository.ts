@@ -1,8 +1,8 @@
 import { itemUrl } from "../../domain/forges/item-url.ts";
 import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
-import { type ForgeEvent, wantedBy } from "../../domain/forges/trigger.ts";
+import { type ForgeEvent, readWantedAction } from "../../domain/forges/trigger.ts";
 import type { ForgeSaid, ForgeUser } from "../ports/forge.ts";
-import { type IntakeParts, intake, type Taken } from "./intake.ts";
+import { type IntakeDeps, type IntakeOutcome, takeInEvent } from "./intake.ts";
 
 export interface Poll {
   readonly repository: string;
@@ -17,11 +17,11 @@ export interface Poll {
  * by whichever way, it is seen.
  */
 export async function pollRepository(
-  parts: IntakeParts,
+  parts: IntakeDeps,
   { repository, since, signal }: Poll,
-): Promise<readonly Taken[]> {
+): Promise<readonly IntakeOutcome[]> {
   const { forge, label, log } = parts;
-  const failed = (why: string): Taken => {
+  const failed = (why: string): IntakeOutcome => {
     log.warn("solve", "solve.poll_failed", "solve.poll_failed", { repository, error: why });
     return { did: "failed", why };
   };
@@ -30,34 +30,34 @@ export async function pollRepository(
   const wanted = { label, assignee: bot.value.login };
   const work = await forge.listWork(repository, wanted, signal);
   if (!work.ok) return [failed(work.failure.message)];
-  const taken: Taken[] = [];
+  const taken: IntakeOutcome[] = [];
   for (const { ref } of work.value) {
     const request = await forge.findRequest(ref, wanted, signal);
     if (!request.ok) taken.push(failed(`${itemUrl(ref)}: ${request.failure.message}`));
     else if (request.value !== null) {
       const { id, actor, kind } = request.value;
       const what = kind === "labeled" ? { label } : { assignee: bot.value.login };
-      taken.push(await intake(parts, { deliveryId: id, item: ref, event: { kind, actor, ...what } }));
+      taken.push(await takeInEvent(parts, { deliveryId: id, item: ref, event: { kind, actor, ...what } }));
     }
   }
   const said = await forge.listSaid(repository, since, signal);
   if (!said.ok) return [...taken, failed(said.failure.message)];
   for (const each of said.value) {
-    const event = eventOf(each);
+    const event = toForgeEvent(each);
     if (!isForBot(event, bot.value, label)) continue;
     const { ref, commentId } = each;
     const deliveryId = commentId === null ? openedDeliveryId(ref) : commentDeliveryId(ref, commentId);
-    taken.push(await intake(parts, { deliveryId, item: ref, event }));
+    taken.push(await takeInEvent(parts, { deliveryId, item: ref, event }));
   }
   return taken;
 }
 
-function eventOf({ commentId, author, body }: ForgeSaid): ForgeEvent {
+function toForgeEvent({ commentId, author, body }: ForgeSaid): ForgeEvent {
   return { kind: commentId === null ? "opened" : "commented", actor: author, text: body };
 }
 
 /** Whether it needs a look at who said it: what is said to a running task it reads by itself. */
 function isForBot(event: ForgeEvent, bot: ForgeUser, label: string): boolean {
-  const wanted = wantedBy(event, { bot, label }).do;
+  const wanted = readWantedAction(event, { bot, label }).do;
   return event.actor !== "" && wanted !== "nothing" && wanted !== "tell";
 }

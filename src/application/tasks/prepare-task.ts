@@ -1,15 +1,15 @@
-import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
+import type { PriorProgress } from "../../domain/tasks/solve/so-far.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { failedInstallWords } from "./failed-installs.ts";
 import { showProject } from "./show-project.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { expectBase } from "./verified-base.ts";
 
 const TOLD_CHARS = 2000;
 
 /** Makes the environment, and brings in what was done before the task ended, paused or crashed. */
-export async function prepareTask(parts: SolveParts, work: Work): Promise<void> {
+export async function prepareTask(parts: SolveDeps, work: SolveWork): Promise<void> {
   const { environments, forge, messages, mask } = parts;
   const { task, item, repository, signal } = work;
   const fork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
@@ -65,12 +65,12 @@ export async function prepareTask(parts: SolveParts, work: Work): Promise<void> 
 
 /** What a coder has to know that goes on in a new environment. */
 function goOnText(
-  soFar: SoFar | null,
+  soFar: PriorProgress | null,
   { hasChange, trouble }: { readonly hasChange: boolean; readonly trouble: string | null },
 ): string {
   return [
     "You go on with this task in an environment that was made anew, its dependencies installed anew.",
-    ...(soFar === null ? [] : soFarWords(soFar)),
+    ...(soFar === null ? [] : priorProgressText(soFar)),
     trouble !== null
       ? `Your earlier changes did not fit any more:\n${trouble}\nLook at the project again and redo them.`
       : hasChange
@@ -81,7 +81,7 @@ function goOnText(
 }
 
 /** By the record, whatever is left of the conversation. */
-function soFarWords({ ended, edited, checks }: SoFar): string[] {
+function priorProgressText({ ended, edited, checks }: PriorProgress): string[] {
   const ran = checks.map(({ command, exitCode }) => `\`${command}\` → ${exitCode ?? "not run"}`);
   return [
     ...(ended === null || ended.message === ""

@@ -5,8 +5,8 @@ import { figuresOf, type TaskFigures } from "../../domain/tasks/task-figures.ts"
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { inline, oneLine } from "./one-line.ts";
-import { checkWords, quoted } from "./pull-text.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import { checkWords, quoteModelText } from "./pull-text.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
 export interface ProgressReport {
@@ -15,7 +15,7 @@ export interface ProgressReport {
 }
 
 /** One comment per task, edited in place. After a crash it is found again by its mark. */
-export function createProgressReport(parts: SolveParts, work: Work): ProgressReport {
+export function createProgressReport(parts: SolveDeps, work: SolveWork): ProgressReport {
   const { forge, config, clock, messages, mask, log } = parts;
   let last = Number.NEGATIVE_INFINITY;
   let shown = "";
@@ -51,8 +51,8 @@ export function createProgressReport(parts: SolveParts, work: Work): ProgressRep
 }
 
 async function findOwn(
-  { forge }: SolveParts,
-  { task, bot }: Work,
+  { forge }: SolveDeps,
+  { task, bot }: SolveWork,
   signal: AbortSignal,
 ): Promise<string | null> {
   const comments = await orStop(forge.listComments(task.item, signal));
@@ -98,7 +98,9 @@ function progressComment(
   });
   const last = commands.at(-1);
   const tail = [
-    ...(failure === null ? [] : [failure.message.includes("\n") ? quoted(failure.message) : failure.message]),
+    ...(failure === null
+      ? []
+      : [failure.message.includes("\n") ? quoteModelText(failure.message) : failure.message]),
     ...(failure !== null && SHOWS_CHECKS.has(failure.kind) ? checkWords(task, messages) : []),
     ...(state === "running" && last !== undefined
       ? [messages.lastAction(`\`${inline(last.command)}\``, last.exitCode)]

@@ -1,9 +1,9 @@
 import { branchName } from "../../domain/forges/branch-name.ts";
 import { changedLines } from "../../domain/forges/changed-lines.ts";
-import { type LeftOut, leftOut } from "../../domain/forges/left-out.ts";
+import { findLeftOut, type LeftOutPath } from "../../domain/forges/left-out.ts";
 import { isShowable } from "../../domain/forges/posted.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
-import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
 import { figuresOf } from "../../domain/tasks/task-figures.ts";
 import type { Published } from "../ports/publisher.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
@@ -11,13 +11,13 @@ import { answerReview } from "./answer-review.ts";
 import { inline } from "./one-line.ts";
 import { commitMessage, pullText } from "./pull-text.ts";
 import { retellPull } from "./retell-pull.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
 const NAMES_TRIED = 5;
 
 /** Pushes the change as one commit and opens or updates the PR/MR. Repeated after a crash it does nothing twice. */
-export async function publishChange(parts: SolveParts, work: Work): Promise<void> {
+export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<void> {
   // As it was when the checks ran over it: what they wrote is no part of it.
   const patch = Buffer.from(work.task.patch, "base64");
   work.environment = null;
@@ -31,10 +31,10 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
     await offerPatch(parts, work, patch);
     return endByVerdict(work.task);
   }
-  const published = await push(parts, work, patch);
+  const published = await pushBranch(parts, work, patch);
   await work.update({
     pushed: published.commit,
-    notes: [...new Set([...work.task.notes, ...notesOf(parts, published)])],
+    notes: [...new Set([...work.task.notes, ...changeNotes(parts, published)])],
   });
   if (pull === undefined) await openOrUpdate(parts, work);
   else {
@@ -53,13 +53,13 @@ export async function publishChange(parts: SolveParts, work: Work): Promise<void
 
 /** Red checks end a task as failed, whatever was published. */
 function endByVerdict({ checks }: SolveTask): void {
-  const verdict = verdictOf(checks);
+  const verdict = taskVerdict(checks);
   if (verdict === "red") throw new SolveStop("checks-red", redCommands(checks));
   if (verdict === "not-run") throw new SolveStop("checks-not-run", redCommands(checks));
 }
 
 function nothingChanged({ checks, summary }: SolveTask): SolveStop {
-  const verdict = verdictOf(checks);
+  const verdict = taskVerdict(checks);
   if (verdict !== "red") return new SolveStop("nothing-changed", summary);
   return new SolveStop("nothing-changed-red", [redCommands(checks), summary].filter(Boolean).join("\n"));
 }
@@ -69,9 +69,9 @@ function redCommands(checks: SolveTask["checks"]): string {
   return red.map(({ command }) => `\`${inline(command)}\``).join(", ");
 }
 
-type Pushed = Extract<Published, { status: "pushed" }>;
+type PushedBranch = Extract<Published, { status: "pushed" }>;
 
-async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<Pushed> {
+async function pushBranch(parts: SolveDeps, work: SolveWork, patch: Uint8Array): Promise<PushedBranch> {
   const { forge, publisher, config } = parts;
   const { task, item, repository, bot } = work;
   const host = new URL(repository.cloneUrl).host;
@@ -91,7 +91,7 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
       author: { name: bot.login, email: `${bot.id}+${bot.login}@users.noreply.${host.replace(/:\d+$/, "")}` },
       at: new Date(task.createdAt),
       isProtected: (path) => !config.allowCi && isWorkflowPath(path),
-      leftOut: (paths) => leftOut({ ...paths, allowCi: config.allowCi }),
+      leftOut: (paths) => findLeftOut({ ...paths, allowCi: config.allowCi }),
       secrets: parts.secrets(),
       insecureTls: config.insecureHosts.includes(host),
       signal: work.signal,
@@ -102,7 +102,7 @@ async function push(parts: SolveParts, work: Work, patch: Uint8Array): Promise<P
   throw new SolveStop("push-failed", `${task.branch}`);
 }
 
-function stopOf({ mask }: SolveParts, published: Exclude<Published, Pushed>): SolveStop {
+function stopOf({ mask }: SolveDeps, published: Exclude<Published, PushedBranch>): SolveStop {
   switch (published.status) {
     case "nothing": {
       const ci = published.leftOut.filter(({ why }) => why === "ci");
@@ -123,8 +123,8 @@ function stopOf({ mask }: SolveParts, published: Exclude<Published, Pushed>): So
   }
 }
 
-function notesOf({ messages }: SolveParts, { base, leftOut: left }: Pushed): string[] {
-  const named = (why: LeftOut["why"]) => left.flatMap((each) => (each.why === why ? [each.path] : []));
+function changeNotes({ messages }: SolveDeps, { base, leftOut: left }: PushedBranch): string[] {
+  const named = (why: LeftOutPath["why"]) => left.flatMap((each) => (each.why === why ? [each.path] : []));
   const ci = named("ci");
   const folders = [...new Set(named("tool").map(toolPlace))];
   return [
@@ -141,7 +141,7 @@ function toolPlace(path: string): string {
     : path;
 }
 
-async function openOrUpdate({ forge, messages, mask, store }: SolveParts, work: Work): Promise<void> {
+async function openOrUpdate({ forge, messages, mask, store }: SolveDeps, work: SolveWork): Promise<void> {
   const { task, repository, signal } = work;
   const figures = figuresOf(await store.steps(task.id));
   const worded = pullText(task, { messages, figures });
@@ -162,8 +162,8 @@ async function openOrUpdate({ forge, messages, mask, store }: SolveParts, work: 
 
 /** A fork's branch is not ours to push to. */
 async function offerPatch(
-  { forge, messages, mask }: SolveParts,
-  work: Work,
+  { forge, messages, mask }: SolveDeps,
+  work: SolveWork,
   patch: Uint8Array,
 ): Promise<void> {
   const text = mask(Buffer.from(patch).toString("utf8"));

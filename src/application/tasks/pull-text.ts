@@ -1,5 +1,5 @@
 import { fenced, type PullText, postedCommit } from "../../domain/forges/posted.ts";
-import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
 import type { TaskFigures } from "../../domain/tasks/task-figures.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
@@ -20,10 +20,12 @@ export function pullText(
   { messages, figures }: { readonly messages: SolveMessages; readonly figures: TaskFigures },
 ): PullText {
   const { summary, plan, commands, notes, item, checks } = task;
-  const verdict = verdictOf(checks);
+  const verdict = taskVerdict(checks);
   const parts = [
     ...(verdict === "green" ? [] : [`**${messages.verdicts[verdict]}**`]),
-    ...(summary === "" ? [] : [`## ${messages.summaryHeading}`, quoted(cutMiddle(summary, SUMMARY_CHARS))]),
+    ...(summary === ""
+      ? []
+      : [`## ${messages.summaryHeading}`, quoteModelText(cutMiddle(summary, SUMMARY_CHARS))]),
     `## ${messages.whyHeading}`,
     messages.why(item.number, oneLine(task.title)),
     ...(plan === null ? [] : [plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
@@ -49,14 +51,19 @@ export function pullText(
 }
 
 function closesOf({ item, checks }: SolveTask): number | null {
-  return item.kind === "issue" && verdictOf(checks) === "green" ? item.number : null;
+  return item.kind === "issue" && taskVerdict(checks) === "green" ? item.number : null;
 }
 
 /** How each check ended; of a red one what was red before, and what it printed. */
 export function checkWords({ checks }: SolveTask, messages: SolveMessages): string[] {
   if (checks.length === 0) return [messages.noChecks];
   return checks.flatMap(({ command, exitCode, durationMs, counts, since, output = "" }) => {
-    const line = messages.checkLine(`\`${inline(command)}\``, exitCode, seconds(durationMs), counts ?? null);
+    const line = messages.checkLine(
+      `\`${inline(command)}\``,
+      exitCode,
+      secondsText(durationMs),
+      counts ?? null,
+    );
     if (exitCode === 0) return [`- ${line}`];
     const before = since === undefined ? [] : [messages.since(since.verdict, since.worse.map(inline))];
     const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
@@ -65,7 +72,7 @@ export function checkWords({ checks }: SolveTask, messages: SolveMessages): stri
 }
 
 /** A model's words stay in a block of their own: no fence or tag in them swallows what stands below. */
-export function quoted(text: string): string {
+export function quoteModelText(text: string): string {
   return text
     .trim()
     .split(/\r\n?|\n/)
@@ -89,7 +96,7 @@ function commandTable({ commands }: SolveTask, messages: SolveMessages): string 
   const shown = commands.slice(-COMMANDS_SHOWN);
   const rows = shown.map(
     ({ command, exitCode, durationMs }) =>
-      `| \`${inline(command).replaceAll("|", "\\|")}\` | ${exitCode} | ${seconds(durationMs)} s |`,
+      `| \`${inline(command).replaceAll("|", "\\|")}\` | ${exitCode} | ${secondsText(durationMs)} s |`,
   );
   const left = commands.length - shown.length;
   return [
@@ -100,6 +107,6 @@ function commandTable({ commands }: SolveTask, messages: SolveMessages): string 
   ].join("\n");
 }
 
-function seconds(ms: number): string {
+function secondsText(ms: number): string {
   return (ms / 1000).toFixed(1);
 }

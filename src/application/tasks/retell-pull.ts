@@ -1,7 +1,7 @@
 import { figuresOf } from "../../domain/tasks/task-figures.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { pullText } from "./pull-text.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop } from "./solve-stop.ts";
 
 /** As `branchName` writes it. */
@@ -11,7 +11,7 @@ const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
  * After a follow-up, PicoClaw's own pull request says what holds now: how the checks ended, whether it closes its issue, and
  * whether it is a draft. A person's pull request is theirs to word.
  */
-export async function retellPull(parts: SolveParts, work: Work): Promise<void> {
+export async function retellPull(parts: SolveDeps, work: SolveWork): Promise<void> {
   const { forge, messages, mask, store } = parts;
   const { task, item, bot, signal } = work;
   const issue = Number(OWN_BRANCH.exec(item.pull?.sourceBranch ?? "")?.[1]);
@@ -20,7 +20,7 @@ export async function retellPull(parts: SolveParts, work: Work): Promise<void> {
   const last = await store.findLast(ref);
   const first = last?.pull?.ref.number === item.ref.number ? last : null;
   const steps = [...(first === null ? [] : await store.steps(first.id)), ...(await store.steps(task.id))];
-  const worded = pullText(together(first, { ...task, item: ref, title: plainTitle(item.title) }), {
+  const worded = pullText(mergeTasks(first, { ...task, item: ref, title: plainTitle(item.title) }), {
     messages,
     figures: figuresOf(steps),
   });
@@ -30,7 +30,7 @@ export async function retellPull(parts: SolveParts, work: Work): Promise<void> {
 }
 
 /** What the first task did and what the follow-up did, judged by the follow-up's checks. */
-function together(first: SolveTask | null, task: SolveTask): SolveTask {
+function mergeTasks(first: SolveTask | null, task: SolveTask): SolveTask {
   if (first === null) return task;
   return {
     ...task,

@@ -1,11 +1,11 @@
 import { failingOutput } from "../../domain/work/checks/failing-output.ts";
-import { type CheckResult, judge } from "../../domain/work/checks/judge.ts";
+import { type CheckResult, judgeCheck } from "../../domain/work/checks/judge.ts";
 import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import type { RunInEnvironment, TaskEnvironment } from "../ports/task-environments.ts";
 import { checkResult } from "../work/checks/check-results.ts";
 import { foundChecks } from "./found-checks.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 
 const OUTPUT_CHARS = 4000;
@@ -17,7 +17,7 @@ export interface RunCheck {
 }
 
 /** Runs the project's tests and linters over what lies in the environment. */
-export async function runChecks({ config, mask }: SolveParts, work: Work): Promise<readonly RunCheck[]> {
+export async function runChecks({ config, mask }: SolveDeps, work: SolveWork): Promise<readonly RunCheck[]> {
   const environment = work.environment as TaskEnvironment;
   const { signal } = work;
   const ran: RunCheck[] = [];
@@ -27,7 +27,7 @@ export async function runChecks({ config, mask }: SolveParts, work: Work): Promi
     const run = await environment.run(line, signal);
     const { exitCode, stdout, stderr, durationMs } = run;
     work.say(`$ ${command} → ${exitCode}`);
-    const result = resultOf(check, run);
+    const result = toCheckResult(check, run);
     const absent = result.state === "cannot-run";
     // A linter that is not installed says nothing about the change.
     if (kind === "lint" && absent) continue;
@@ -44,8 +44,8 @@ export type KnownBefore = Map<string, CheckResult>;
 
 /** Runs what is red, and not `known` yet, over the project as it was cloned, and says with each fact what was red before. */
 export async function compareWithBase(
-  { mask }: SolveParts,
-  work: Work,
+  { mask }: SolveDeps,
+  work: SolveWork,
   ran: readonly RunCheck[],
   known: KnownBefore,
 ): Promise<readonly RunCheck[]> {
@@ -57,7 +57,7 @@ export async function compareWithBase(
     work.environment = null;
     const run = async () => {
       for (const { check } of unknown)
-        known.set(check.command, resultOf(check, await environment.run(check.line, work.signal)));
+        known.set(check.command, toCheckResult(check, await environment.run(check.line, work.signal)));
     };
     await environment.asCloned(run, work.signal).catch((error: unknown) => {
       if (work.signal.aborted) throw new SolveStop("stopped");
@@ -68,12 +68,12 @@ export async function compareWithBase(
   return ran.map((one) => {
     const baseline = isRed(one) ? known.get(one.check.command) : undefined;
     if (baseline === undefined) return one;
-    const { verdict, worse, newFailing } = judge({ baseline, draft: one.result, old: null });
+    const { verdict, worse, newFailing } = judgeCheck({ baseline, draft: one.result, old: null });
     const since = { verdict, worse: [...worse, ...newFailing] };
     return { ...one, fact: { ...one.fact, since } };
   });
 }
 
-function resultOf(check: ProjectCheck, { exitCode, stdout, stderr }: RunInEnvironment): CheckResult {
+function toCheckResult(check: ProjectCheck, { exitCode, stdout, stderr }: RunInEnvironment): CheckResult {
   return checkResult(check, { outcome: "exited", exitCode, whole: `${stdout}${stderr}` });
 }

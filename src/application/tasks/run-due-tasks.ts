@@ -1,8 +1,8 @@
-import { createTaking } from "../inbox/take-work.ts";
+import { createWorkTaker } from "../inbox/take-work.ts";
 import type { ClaimedTask, SolveStore } from "../ports/solve-store.ts";
 import type { Timers } from "../ports/timers.ts";
 
-export interface TaskRunnerParts {
+export interface TaskRunnerDeps {
   readonly store: Pick<SolveStore, "claim">;
   /** Tasks that are worked on at once. */
   readonly limit: number;
@@ -22,10 +22,10 @@ export interface TaskRunner {
 }
 
 /** Works on tasks that wait, oldest first, a few at a time. */
-export function createTaskRunner(parts: TaskRunnerParts): TaskRunner {
+export function createTaskRunner(parts: TaskRunnerDeps): TaskRunner {
   const { store, limit, has, timers, onTrouble } = parts;
   const stopping = new AbortController();
-  const taking = createTaking<ClaimedTask>({
+  const taking = createWorkTaker<ClaimedTask>({
     // Tasks need a lane.
     claim: async ({ lightOnly = false, notGroups = [] }) =>
       lightOnly || notGroups.length > 0 ? null : store.claim(has),

@@ -5,18 +5,18 @@ import {
   metaSystemPrompt,
   planPrompt,
 } from "../../domain/tasks/meta-prompts.ts";
-import { readAssessment, readDecision, readPlan } from "../../domain/tasks/meta-protocol.ts";
+import { readAssessment, readCriteriaPlan, readDecision } from "../../domain/tasks/meta-protocol.ts";
 import { missingProgram } from "../../domain/tasks/missing-program.ts";
 import { isEnded } from "../../domain/tasks/state.ts";
 import { lastRun, type TaskRecord, testOfNow } from "../../domain/tasks/task-record.ts";
-import { askJson, type Reading } from "../models/ask-json.ts";
-import { failureOf, type Patience } from "../models/complete.ts";
+import { askJson, type JsonReading } from "../models/ask-json.ts";
+import { completionFailure, type Patience } from "../models/complete.ts";
 import type { WorkerAccount } from "../models/meter.ts";
 import type { Model } from "../ports/model.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
-import { Ended, openRun, type Run, type RunParts } from "./open-run.ts";
+import { type OpenedRun, openRun, type RunDeps, RunEnded } from "./open-run.ts";
 
-export interface RunTaskParts extends RunParts {
+export interface RunTaskDeps extends RunDeps {
   readonly executor: WorkerExecutor;
   /** Null with `--no-meta`. */
   readonly meta: Model | null;
@@ -44,7 +44,7 @@ export interface TaskOutcome {
  * The loop of a task file: criteria, then loop by loop a decision, a worker run and the tests, until the criteria and the
  * tests say that it is done, or a limit that it is not. Every step is in the journal before the next begins.
  */
-export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"): Promise<TaskOutcome> {
+export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): Promise<TaskOutcome> {
   const { executor, signal } = parts;
   const run = openRun(parts, start);
   try {
@@ -61,7 +61,7 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
     const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
     run.note({ type: "completed", summary });
   } catch (error) {
-    if (!(error instanceof Ended)) {
+    if (!(error instanceof RunEnded)) {
       const reason = error instanceof Error ? error.message : String(error);
       run.note({ type: "failed", code: "bug", reason });
       throw error;
@@ -74,10 +74,10 @@ export async function runTask(parts: RunTaskParts, start: TaskFacts | "resume"):
   return { record, interrupted: !isEnded(record.state) };
 }
 
-async function withMeta(parts: RunTaskParts, run: Run): Promise<string> {
+async function withMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> {
   if (run.record.state === "PENDING") {
     run.note({ type: "planning" });
-    const { value, usage } = await ask(parts, run, planPrompt(run.record), readPlan);
+    const { value, usage } = await askMeta(parts, run, planPrompt(run.record), readCriteriaPlan);
     run.note({ type: "planned", criteria: value, usage });
   }
   const { maxLoops } = run.record.facts;
@@ -87,7 +87,7 @@ async function withMeta(parts: RunTaskParts, run: Run): Promise<string> {
 }
 
 /** The requirements are the prompt, the exit code and the tests the judges. */
-async function withoutMeta(parts: RunTaskParts, run: Run): Promise<string> {
+async function withoutMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> {
   const { messages } = parts;
   if (run.record.state === "PENDING") {
     run.note({ type: "planning" });
@@ -106,9 +106,9 @@ async function withoutMeta(parts: RunTaskParts, run: Run): Promise<string> {
 }
 
 /** One loop; true when the task is done. */
-async function runLoop(parts: RunTaskParts, run: Run): Promise<boolean> {
+async function runLoop(parts: RunTaskDeps, run: OpenedRun): Promise<boolean> {
   const loop = run.record.loops.length + 1;
-  const { value, usage } = await ask(parts, run, decisionPrompt(run.record), readDecision);
+  const { value, usage } = await askMeta(parts, run, decisionPrompt(run.record), readDecision);
   run.note({ type: "decided", loop, ...value, usage });
   if (value.action === "run_worker") {
     await runWorker(parts, run, loop, value.prompt);
@@ -122,18 +122,18 @@ async function runLoop(parts: RunTaskParts, run: Run): Promise<boolean> {
   }
   run.note({ type: "validating", loop });
   const { record } = run;
-  const judged = await ask(parts, run, assessmentPrompt(record), (text) =>
+  const judged = await askMeta(parts, run, assessmentPrompt(record), (text) =>
     readAssessment(text, record.criteria),
   );
   run.note({ type: "assessed", loop, ...judged.value, usage: judged.usage });
   return judged.value.verdicts.every(({ passed }) => passed);
 }
 
-async function ask<T>(
-  { meta, metaSystemPrompt: own, messages, signal, costOf, patience }: RunTaskParts,
-  run: Run,
+async function askMeta<T>(
+  { meta, metaSystemPrompt: own, messages, signal, costOf, patience }: RunTaskDeps,
+  run: OpenedRun,
   prompt: string,
-  read: (text: string) => Reading<T>,
+  read: (text: string) => JsonReading<T>,
 ): Promise<{ readonly value: T; readonly usage: TaskUsage }> {
   run.checkLimits();
   const answer = await askJson(meta as Model, {
@@ -152,11 +152,11 @@ async function ask<T>(
     "meta",
     answer.kind === "malformed"
       ? messages.metaMalformed(answer.problem)
-      : messages.metaFailed(failureOf(answer).message),
+      : messages.metaFailed(completionFailure(answer).message),
   );
 }
 
-async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: string): Promise<void> {
+async function runWorker(parts: RunTaskDeps, run: OpenedRun, loop: number, prompt: string): Promise<void> {
   const { executor, signal, messages } = parts;
   run.checkLimits();
   const refused = await parts.workers?.refusal();
@@ -181,11 +181,11 @@ async function runWorker(parts: RunTaskParts, run: Run, loop: number, prompt: st
 }
 
 /** The tests on what stands now: as they ran, else run for this; null without any. */
-async function testNow(parts: RunTaskParts, run: Run, loop: number): Promise<TestRun | null> {
+async function testNow(parts: RunTaskDeps, run: OpenedRun, loop: number): Promise<TestRun | null> {
   return testOfNow(run.record) ?? runTest(parts, run, loop);
 }
 
-async function runTest(parts: RunTaskParts, run: Run, loop: number): Promise<TestRun | null> {
+async function runTest(parts: RunTaskDeps, run: OpenedRun, loop: number): Promise<TestRun | null> {
   const { executor, signal, messages } = parts;
   const { facts } = run.record;
   if (facts.test === null) return null;

@@ -14,7 +14,7 @@ export interface HeardRequest {
 /** Forges tell times in whole seconds, and an event's and its item's may differ by one. */
 const SAME_MS = 2000;
 
-interface Parts {
+interface ServedRequestDeps {
   readonly forge: Forge;
   readonly store: SolveStore;
   readonly label: string;
@@ -26,7 +26,7 @@ interface Parts {
  * forge's, so the forge is asked for it, and it is known under that name from then on. A forge whose list lags behind
  * tells of none, or of an older one: then a webhook is believed, and polling is held against the time of the last task.
  */
-export async function wasServed(parts: Parts, heard: HeardRequest): Promise<boolean> {
+export async function wasServed(parts: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
   const { forge, store, label, now } = parts;
   const { bot, deliveryId, item, event, signal } = heard;
   if (event.kind !== "labeled" && event.kind !== "assigned") return false;
@@ -35,10 +35,10 @@ export async function wasServed(parts: Parts, heard: HeardRequest): Promise<bool
   const request = asked.value;
   if (request.id === deliveryId) return wasTakenIn(store, item, request);
   const isFirst = await store.firstSight(request.id, now());
-  return !isFirst && isSame(request, event);
+  return !isFirst && isSameRequest(request, event);
 }
 
-function isSame({ kind, actor, at }: ForgeRequest, event: ForgeEvent): boolean {
+function isSameRequest({ kind, actor, at }: ForgeRequest, event: ForgeEvent): boolean {
   if (event.at === undefined || kind !== event.kind) return false;
   const is = actor.toLowerCase() === event.actor.toLowerCase();
   return is && Date.parse(at) >= Date.parse(event.at) - SAME_MS;

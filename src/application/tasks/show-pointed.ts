@@ -1,40 +1,40 @@
-import { termsOf } from "../../domain/context/request-terms.ts";
+import { requestTerms } from "../../domain/context/request-terms.ts";
 import { contextBudget } from "../context/budget.ts";
 import { pointedFiles } from "../context/coder-context.ts";
 import type { ModelMessage } from "../ports/model.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { clonedTexts } from "./cloned-texts.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 
 /** What people wrote is quoted line by line, so none of it begins with this. */
-const HEADING = "# Files that the words of the task point to";
+const POINTED_HEADING = "# Files that the words of the task point to";
 
 /**
  * The files that the words of the issue and its comments lead to, within the budget of a chat, so that the coder's first step
  * need not look for them. Nothing for a worker CLI, which looks for itself.
  */
 export async function showPointed(
-  { model, mask }: SolveParts,
-  { task, signal }: Work,
+  { model, mask }: SolveDeps,
+  { task, signal }: SolveWork,
   environment: TaskEnvironment,
 ): Promise<readonly ModelMessage[]> {
   const coder = model();
   if (task.worker !== null || !("generate" in coder)) return [];
-  const request = wordsOf(task.title, task.transcript);
-  const texts = await clonedTexts(environment, { request, terms: termsOf(request) }, signal);
+  const request = peopleWords(task.title, task.transcript);
+  const texts = await clonedTexts(environment, { request, terms: requestTerms(request) }, signal);
   const shown = pointedFiles(texts, { request, budget: contextBudget(coder, "full") });
   if (shown.size === 0) return [];
-  const heading = `${HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
+  const heading = `${POINTED_HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
   return [{ role: "user", text: mask([heading, ...shown.values()].join("\n\n")) }];
 }
 
 /** Whether a message is that one: it is the first to go where a conversation is too long. */
 export function isShownFiles({ role, text }: ModelMessage): boolean {
-  return role === "user" && text.startsWith(HEADING);
+  return role === "user" && text.startsWith(POINTED_HEADING);
 }
 
 /** The words of people; ours around them point nowhere. */
-function wordsOf(title: string, transcript: readonly ModelMessage[]): string {
+function peopleWords(title: string, transcript: readonly ModelMessage[]): string {
   const lines = transcript.flatMap(({ role, text }) => (role === "user" ? text.split("\n") : []));
   const where = lines.flatMap((line) => /^\S+ on (\S+:\d+|\S+):$/.exec(line)?.[1] ?? []);
   const said = lines.filter((line) => line.startsWith("> ")).map((line) => line.slice(2));

@@ -3,12 +3,12 @@ import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { failedInstallWords } from "./failed-installs.ts";
 import { foundChecks } from "./found-checks.ts";
 import { isShownFiles, showPointed } from "./show-pointed.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 
 const FILES_SHOWN = 400;
 const RULES_CHARS = 20_000;
 /** What people wrote is quoted line by line, so none of it holds this. */
-const HEADING = "# The project\n\nIt lies in the current folder";
+const PROJECT_HEADING = "# The project\n\nIt lies in the current folder";
 const SETTINGS = "picoclaw.yaml";
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 
@@ -17,8 +17,8 @@ const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
  * to judge its change, and an installation that failed. A fork's files are a stranger's: its rules are not taken for ours.
  */
 export async function showProject(
-  parts: SolveParts,
-  work: Work,
+  parts: SolveDeps,
+  work: SolveWork,
   environment: TaskEnvironment,
 ): Promise<void> {
   const { config, mask } = parts;
@@ -36,7 +36,7 @@ export async function showProject(
   const { plan } = task;
   const sections = [
     ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),
-    `${HEADING}, at commit ${environment.baseCommit.slice(0, 12)}, in the environment \`${environment.name}\`.`,
+    `${PROJECT_HEADING}, at commit ${environment.baseCommit.slice(0, 12)}, in the environment \`${environment.name}\`.`,
     ...(ruleFile === undefined ? [] : [`## ${ruleFile}`, cutMiddle(mask(await read(ruleFile)), RULES_CHARS)]),
     ...(own.rules.length === 0
       ? []
@@ -53,7 +53,9 @@ export async function showProject(
     checkCommand: own.checkCommand,
     // Shown once, also where a process died right after it.
     transcript: [
-      ...task.transcript.filter((message) => !message.text.includes(HEADING) && !isShownFiles(message)),
+      ...task.transcript.filter(
+        (message) => !message.text.includes(PROJECT_HEADING) && !isShownFiles(message),
+      ),
       { role: "user", text: sections.join("\n\n") },
       ...pointed,
     ],

@@ -1,4 +1,4 @@
-import type { SoFar } from "../../domain/tasks/solve/so-far.ts";
+import type { PriorProgress } from "../../domain/tasks/solve/so-far.ts";
 import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { WorkKeeper } from "../inbox/keep-work.ts";
@@ -12,7 +12,7 @@ import type { ContainerClaim } from "../ports/sandbox.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
 import type { TaskEnvironment, TaskEnvironments } from "../ports/task-environments.ts";
 
-export interface SolveParts {
+export interface SolveDeps {
   readonly forge: Forge;
   readonly environments: TaskEnvironments;
   readonly publisher: Publisher;
@@ -67,7 +67,7 @@ export interface SolveConfig {
 }
 
 /** A task while somebody works on it. */
-export interface Work {
+export interface SolveWork {
   task: SolveTask;
   /** By which it is in hand. */
   readonly claim: ContainerClaim;
@@ -88,7 +88,7 @@ export interface Work {
   readonly isCandidate: boolean;
   readonly patience: Patience;
   /** What was done before it was taken up, by its steps; null where nothing was. */
-  readonly soFar: SoFar | null;
+  readonly soFar: PriorProgress | null;
   /** When it was last touched before it was taken up. */
   readonly since: string;
   /** How much of the cost is in the steps already. */

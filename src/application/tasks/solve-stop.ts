@@ -1,4 +1,4 @@
-import { failureOf, type Unanswered } from "../models/complete.ts";
+import { completionFailure, type UnfinishedCompletion } from "../models/complete.ts";
 import type { ForgeAnswer } from "../ports/forge.ts";
 
 /** Why a task ended before its end. */
@@ -58,9 +58,9 @@ export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
 }
 
 /** The end of a task whose model gave no answer. */
-export function stopWithoutAnswer(unanswered: Unanswered): SolveStop {
+export function stopWithoutAnswer(unanswered: UnfinishedCompletion): SolveStop {
   if (unanswered.kind === "aborted") return new SolveStop("stopped");
   if (unanswered.kind === "cut") return new SolveStop("cut");
-  const { code, message } = failureOf(unanswered);
+  const { code, message } = completionFailure(unanswered);
   return new SolveStop(code === "over-budget" ? "budget" : "model", message);
 }

@@ -1,12 +1,12 @@
 import type { ClaimedTask, SolveTask } from "../ports/solve-store.ts";
 import { carryOut, type SolveOptions } from "./carry-out.ts";
-import type { SolveParts } from "./solve-parts.ts";
+import type { SolveDeps } from "./solve-parts.ts";
 
 const AFTER_TROUBLE_MS = 5_000;
 
 /** Claims one task and carries it out in this process. Null when another process works on it. */
 export async function solveTask(
-  parts: SolveParts,
+  parts: SolveDeps,
   taskId: string,
   options: SolveOptions,
 ): Promise<SolveTask | null> {
@@ -16,7 +16,7 @@ export async function solveTask(
 
 /** Carries out a task in hand and ends the claim on it: it is done with, or to go on at once elsewhere. */
 export async function solveClaimed(
-  parts: SolveParts,
+  parts: SolveDeps,
   claimed: ClaimedTask,
   options: SolveOptions,
 ): Promise<SolveTask> {
@@ -38,7 +38,7 @@ export async function solveClaimed(
 
 /** What the store says of the task decides: a process may have failed before or after it was written. */
 async function endClaim(
-  { store, keeper }: SolveParts,
+  { store, keeper }: SolveDeps,
   { task: { id }, work }: ClaimedTask,
   { begun }: { readonly begun: boolean },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { switchScript } from "./change-script.ts";
 const BACK_MS = 120_000;
 
 /** Does something while the files of an environment are those of a tree, and brings back what lay there. */
-export async function switchedTo<T>(
+export async function withSwitchedTree<T>(
   place: { readonly run: TaskEnvironment["run"]; readonly index: string; readonly tree: string },
   act: () => Promise<T>,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
 
-export interface TakeIn {
+export interface TakeInRequest {
   readonly item: ItemRef;
   readonly askedBy: string;
   readonly trigger: SolveTask["trigger"];
@@ -14,7 +14,7 @@ export interface TakeIn {
   readonly fresh?: boolean;
 }
 
-export interface TakenIn {
+export interface TakeInResult {
   readonly task: SolveTask;
   /** `new`: nothing was there. `again`: an earlier one goes on from what it kept. `already`: a live one is there. */
   readonly began: "new" | "again" | "already";
@@ -24,10 +24,10 @@ export interface TakenIn {
 const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
 
 /** A new task for an item, the one that did not come to its end, or the live one that it has already. */
-export async function takeIn(
+export async function takeInTask(
   { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
-  { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeIn,
-): Promise<TakenIn> {
+  { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeInRequest,
+): Promise<TakeInResult> {
   const at = now().toISOString();
   const last = fresh ? null : await store.findLast(item);
   if (last !== null && UNFINISHED.has(last.state)) {

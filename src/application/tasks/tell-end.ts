@@ -4,7 +4,7 @@ import type { BudgetNotice } from "../models/meter.ts";
 import type { NewReply } from "../ports/message-store.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 
-export interface TellEndParts {
+export interface NotifyTaskEndDeps {
   /** `<channel>:<chatId>`; null: nobody is told. */
   readonly chat: () => string | null;
   readonly post: (reply: NewReply) => Promise<void>;
@@ -15,9 +15,9 @@ export interface TellEndParts {
 }
 
 /** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends are somebody's wish. */
-export type TellEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
+export type NotifyTaskEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
 
-export function createTellEnd(parts: TellEndParts): TellEnd {
+export function createNotifyTaskEnd(parts: NotifyTaskEndDeps): NotifyTaskEnd {
   return async (task, budget) => {
     const chat = parts.chat();
     if (chat === null || (task.state !== "done" && task.state !== "failed")) return;

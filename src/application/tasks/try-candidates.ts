@@ -1,20 +1,20 @@
 import { type CandidateFacts, rankCandidates } from "../../domain/tasks/solve/rank-candidates.ts";
 import type { SolveTask } from "../ports/solve-store.ts";
 import { keepChange } from "./keep-change.ts";
-import { createNews, type News } from "./news.ts";
+import { createNews, type NewsListener } from "./news.ts";
 import { prepareTask } from "./prepare-task.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
-import { verify } from "./verify.ts";
+import { verifyChange } from "./verify.ts";
 
-export interface CandidateParts {
+export interface CandidateDeps {
   /** One go of whoever works: our own loop, or a worker CLI. */
-  readonly doWork: (work: Work, news: News) => Promise<void>;
+  readonly doWork: (work: SolveWork, news: NewsListener) => Promise<void>;
   readonly uuid: () => string;
 }
 
 interface Candidate {
-  readonly work: Work;
+  readonly work: SolveWork;
   stop: SolveStop | null;
 }
 
@@ -24,16 +24,16 @@ interface Candidate {
  * time goes on from.
  */
 export async function tryCandidates(
-  parts: SolveParts,
-  work: Work,
-  { doWork, uuid }: CandidateParts,
+  parts: SolveDeps,
+  work: SolveWork,
+  { doWork, uuid }: CandidateDeps,
 ): Promise<void> {
   const count = work.task.candidates ?? 1;
   await work.update({ phase: "work" });
   const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, uuid()));
   try {
-    await Promise.all(candidates.map((candidate) => tryOne(parts, candidate, doWork)));
-    const facts = candidates.map(factsOf);
+    await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate, doWork)));
+    const facts = candidates.map(toCandidateFacts);
     const [best = 0, ...others] = rankCandidates(facts);
     const kept = candidates[best] as Candidate;
     const note = parts.messages.candidates(best + 1, facts);
@@ -60,17 +60,17 @@ export async function tryCandidates(
   }
 }
 
-async function tryOne(
-  parts: SolveParts,
+async function tryCandidate(
+  parts: SolveDeps,
   candidate: Candidate,
-  doWork: CandidateParts["doWork"],
+  doWork: CandidateDeps["doWork"],
 ): Promise<void> {
   const { work } = candidate;
   const news = createNews(parts, work);
   try {
     await prepareTask(parts, work);
     await doWork(work, news);
-    await verify(parts, work, () => doWork(work, news));
+    await verifyChange(parts, work, () => doWork(work, news));
   } catch (error) {
     if (!(error instanceof SolveStop)) throw error;
     candidate.stop = error;
@@ -78,7 +78,7 @@ async function tryOne(
   }
 }
 
-function factsOf({ work, stop }: Candidate): CandidateFacts {
+function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
   return {
     failure: stop === null ? null : stop.kind,
     checks: work.task.checks.map(({ exitCode }) => exitCode),
@@ -87,7 +87,7 @@ function factsOf({ work, stop }: Candidate): CandidateFacts {
 }
 
 /** The task with a conversation and a container of its own. Nothing of it is stored but its steps. */
-function openCandidate(parent: Work, place: number, count: number, id: string): Candidate {
+function openCandidate(parent: SolveWork, place: number, count: number, id: string): Candidate {
   const text = `You are one of ${count} coders who work on this task, each alone in a copy of the project. The best change is kept. Go your own way.`;
   const task: SolveTask = {
     ...parent.task,
@@ -96,7 +96,7 @@ function openCandidate(parent: Work, place: number, count: number, id: string): 
     stepsBefore: 0,
     transcript: [...parent.task.transcript, { role: "user", text }],
   };
-  const work: Work = {
+  const work: SolveWork = {
     ...parent,
     task,
     isCandidate: true,

@@ -1,37 +1,41 @@
-import { verdictOf } from "../../domain/tasks/solve/verdict.ts";
+import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
 import type { CheckFact } from "../ports/solve-store.ts";
 import { wordRedCheck, wordTests } from "../work/checks/word-red-check.ts";
 import { keepChange } from "./keep-change.ts";
 import { compareWithBase, type KnownBefore, runChecks } from "./run-checks.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 
-const ROUNDS = 2;
+const FIX_ROUNDS = 2;
 
 /**
  * Runs the project's tests and linters over the change, as it was kept right before: what they write themselves is no part of it. What
  * fails is run over the cloned project as well, and goes back to the coder, twice at most; after that the report names it.
  */
-export async function verify(parts: SolveParts, work: Work, goOn: () => Promise<void>): Promise<void> {
+export async function verifyChange(
+  parts: SolveDeps,
+  work: SolveWork,
+  goOn: () => Promise<void>,
+): Promise<void> {
   const before: KnownBefore = new Map();
   for (let round = 0; ; round++) {
     const trouble = await keepChange(work, { exact: true });
     if (trouble !== null) throw new SolveStop("push-failed", parts.mask(trouble));
     const ran = await runChecks(parts, work);
-    const isRed = verdictOf(ran.map(({ fact }) => fact)) === "red";
+    const isRed = taskVerdict(ran.map(({ fact }) => fact)) === "red";
     const compared = isRed && work.task.patch !== "" ? await compareWithBase(parts, work, ran, before) : ran;
     const checks = compared.map(({ fact }) => fact);
     await work.update({ checks });
     // What is not installed there cannot be mended by a change of the project.
-    if (!isRed || round === ROUNDS || stepsLeft(work.task, parts.config.maxSteps) <= 0) return;
-    const text = askToMend(checks, work.task.patch !== "");
+    if (!isRed || round === FIX_ROUNDS || stepsLeft(work.task, parts.config.maxSteps) <= 0) return;
+    const text = askToFix(checks, work.task.patch !== "");
     await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
     await goOn();
   }
 }
 
-function askToMend(checks: readonly CheckFact[], changed: boolean): string {
+function askToFix(checks: readonly CheckFact[], changed: boolean): string {
   return [
     "The checks of the project do not pass:",
     ...checks

@@ -1,5 +1,5 @@
 import { refusedEdit } from "../../domain/forges/refused-edit.ts";
-import { readDone } from "../../domain/tasks/solve/plan.ts";
+import { readDoneAnswer } from "../../domain/tasks/solve/plan.ts";
 import {
   afterCommand,
   afterThought,
@@ -10,12 +10,12 @@ import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { type LoopEnd, type ToolLoop, type ToolResult, toolLoop } from "../models/tool-loop.ts";
 import type { ModelAnswer, ModelTool, ToolCall } from "../ports/model.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
-import { compacted, shortened, sizeOf } from "./compact-transcript.ts";
+import { compactTranscript, shortenTranscript, transcriptSize } from "./compact-transcript.ts";
 import { quoteComments } from "./gather.ts";
 import { readHeardComments } from "./heard-comments.ts";
 import { keepChange } from "./keep-change.ts";
-import type { News } from "./news.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { NewsListener } from "./news.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 import { withoutSecrets } from "./without-secrets.ts";
@@ -49,7 +49,7 @@ const ISSUE_TOOLS: readonly ModelTool[] = [
 ];
 
 /** The coder works with its tools until it says `done`, or the steps are used up. */
-export async function workLoop(parts: SolveParts, work: Work, news: News): Promise<void> {
+export async function workLoop(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   const environment = work.environment as TaskEnvironment;
   const { environments, config } = parts;
   const own = ISSUE_TOOLS.filter(({ name }) => !work.isCandidate || name !== POST);
@@ -60,7 +60,7 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
     today: parts.now(),
     isPull: work.item.pull !== undefined,
   });
-  const hands = openHands(parts, work, environment);
+  const hands = openToolUse(parts, work, environment);
   let asked = false;
   const loop: ToolLoop = {
     model: parts.model,
@@ -74,7 +74,8 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
     },
     request: ({ messages, size }) => ({
       system,
-      messages: size === "small" || sizeOf(messages) > LONG_CHARS ? shortened(messages) : messages,
+      messages:
+        size === "small" || transcriptSize(messages) > LONG_CHARS ? shortenTranscript(messages) : messages,
     }),
     beforeStep: () => news.look(),
     onAnswer: (answer) => {
@@ -87,7 +88,7 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
     },
     next: ({ text }) => {
       // A model that ends in prose is asked for the closing words once.
-      if (readDone(text)?.done === true || asked) return null;
+      if (readDoneAnswer(text)?.done === true || asked) return null;
       asked = true;
       return GO_ON;
     },
@@ -99,7 +100,7 @@ export async function workLoop(parts: SolveParts, work: Work, news: News): Promi
   for (;;) {
     const limits = { ...loop.limits, steps: stepsLeft(work.task, config.maxSteps) };
     const end = await toolLoop({ ...loop, limits });
-    if (!isTooLong(end) || !(await compact(work))) return endWork(parts, work, end);
+    if (!isTooLong(end) || !(await compactWork(work))) return endWork(parts, work, end);
   }
 }
 
@@ -108,16 +109,16 @@ function isTooLong(end: LoopEnd): boolean {
 }
 
 /** False when there is nothing left to leave out. */
-async function compact(work: Work): Promise<boolean> {
+async function compactWork(work: SolveWork): Promise<boolean> {
   const { transcript, commands } = work.task;
-  const smaller = compacted(transcript, commands);
-  if (sizeOf(smaller) > sizeOf(transcript) * WORTH_COMPACTING) return false;
+  const smaller = compactTranscript(transcript, commands);
+  if (transcriptSize(smaller) > transcriptSize(transcript) * WORTH_COMPACTING) return false;
   await work.update({ transcript: smaller });
   await work.note({ kind: "compacted", messages: transcript.length - smaller.length });
   return true;
 }
 
-async function noteAnswer({ mask, costUsd }: SolveParts, work: Work, answer: ModelAnswer): Promise<void> {
+async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer: ModelAnswer): Promise<void> {
   const { inputTokens, outputTokens } = answer.usage;
   const text = cutMiddle(mask(answer.text.trim()), SAID_CHARS);
   const costs = costUsd();
@@ -127,7 +128,7 @@ async function noteAnswer({ mask, costUsd }: SolveParts, work: Work, answer: Mod
 }
 
 /** What the coder does things with, and what it has to think about before it does them again. */
-function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) {
+function openToolUse(parts: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
   const { mask } = parts;
   let reflection = NOTHING_FAILED;
   const use = async (call: ToolCall): Promise<ToolResult> => {
@@ -141,8 +142,8 @@ function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) 
       result.command === undefined
         ? afterThought()
         : afterCommand(result.command.command, result.command.exitCode);
-    await remember(parts, work, call, result);
-    return { ok: result.ok, text: textOf(result, mask) };
+    await rememberCommand(parts, work, call, result);
+    return { ok: result.ok, text: toolResultText(result, mask) };
   };
   return {
     thought() {
@@ -156,7 +157,7 @@ function openHands(parts: SolveParts, work: Work, environment: TaskEnvironment) 
 }
 
 /** Of each stream head and tail, and how much is missing between them: the failure is at the end as often as at the beginning. */
-function textOf({ text, command }: EnvironmentCall, mask: SolveParts["mask"]): string {
+function toolResultText({ text, command }: EnvironmentCall, mask: SolveDeps["mask"]): string {
   if (command === undefined) return text;
   const { exitCode, stdout, stderr, durationMs } = command;
   const streams = [
@@ -175,11 +176,11 @@ const REFLECT =
   "refused: this command just failed. Say first why it failed and what you change, then run it again.";
 const GO_ON = 'Go on with the tools, or finish with {"done": true, "summary": "…"}.';
 
-async function endWork({ config, mask }: SolveParts, work: Work, end: LoopEnd): Promise<void> {
+async function endWork({ config, mask }: SolveDeps, work: SolveWork, end: LoopEnd): Promise<void> {
   switch (end.kind) {
     case "answered": {
       const { text } = end.answer;
-      const done = readDone(text);
+      const done = readDoneAnswer(text);
       if (done?.done === true) {
         const said = Object.entries(done.answers).map(([id, words]) => [id, mask(words)]);
         const answers = { ...work.task.answers, ...Object.fromEntries(said) };
@@ -204,7 +205,7 @@ function isIssueTool({ name }: ToolCall): boolean {
   return ISSUE_TOOLS.some((tool) => tool.name === name);
 }
 
-async function answerIssueTool(parts: SolveParts, work: Work, call: ToolCall): Promise<ToolResult> {
+async function answerIssueTool(parts: SolveDeps, work: SolveWork, call: ToolCall): Promise<ToolResult> {
   if (call.name === "issue_read_comments") {
     const { heard } = await readHeardComments(parts, work);
     return { ok: true, text: quoteComments(heard).join("\n\n") || "(nothing)" };
@@ -218,9 +219,9 @@ async function answerIssueTool(parts: SolveParts, work: Work, call: ToolCall): P
   return { ok: true, text: "posted" };
 }
 
-async function remember(
-  { mask }: SolveParts,
-  work: Work,
+async function rememberCommand(
+  { mask }: SolveDeps,
+  work: SolveWork,
   call: ToolCall,
   { ok, command }: EnvironmentCall,
 ): Promise<void> {

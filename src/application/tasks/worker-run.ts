@@ -1,12 +1,12 @@
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { keepChange } from "./keep-change.ts";
-import type { News } from "./news.ts";
-import type { SolveParts, Work } from "./solve-parts.ts";
+import type { NewsListener } from "./news.ts";
+import type { SolveDeps, SolveWork } from "./solve-parts.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 
 /** A worker CLI does the work instead of our own loop: one run with everything that was said so far. */
-export async function workerRun(parts: SolveParts, work: Work, news: News): Promise<void> {
+export async function workerRun(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
   const environment = work.environment as TaskEnvironment;
   await news.look();
   if (stepsLeft(work.task, parts.config.maxSteps) <= 0)

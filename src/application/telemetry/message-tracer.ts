@@ -8,20 +8,20 @@ import { spansOfJob } from "./spans-of-job.ts";
 
 export interface MessageTracer {
   /** Follows the messages of a server. */
-  watch(bus: Bus, known: Known): void;
+  watch(bus: Bus, known: TracedSources): void;
   /** A model was asked for the message or the task whose group it names. */
   asked(call: ModelCall): void;
   /** Model calls of a group that is no message belong to this span, until it is told otherwise. */
   follow(groupId: string, span: Span | null): void;
 }
 
-export interface Known {
+export interface TracedSources {
   readonly job: (jobId: string) => { readonly job: StoredJob; readonly lines: readonly JournalLine[] } | null;
   /** What was stored with a message that another process may have answered. */
   readonly traceparentOf: (messageId: string) => Promise<string | undefined>;
 }
 
-interface InHand {
+interface OpenTrace {
   readonly span: Span;
   readonly jobs: Set<string>;
   /** Since when it is being decided where it goes. */
@@ -30,7 +30,7 @@ interface InHand {
 
 /** Spans of what happens to a message after it was stored: it waits, is answered, and the reply is sent. */
 export function createMessageTracer(tracing: Tracing, now: () => Date): MessageTracer {
-  const inHand = new Map<string, InHand>();
+  const inHand = new Map<string, OpenTrace>();
   const followed = new Map<string, Span>();
 
   function begin(message: StoredMessage): void {
@@ -54,7 +54,7 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
     one.deciding = now();
   }
 
-  function end(event: Extract<ServeEvent, { type: "answered" }>, known: Known): void {
+  function end(event: Extract<ServeEvent, { type: "answered" }>, known: TracedSources): void {
     const one = inHand.get(event.message.id);
     if (one === undefined) return;
     inHand.delete(event.message.id);
@@ -72,7 +72,7 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
     one.span.end({ facts, error: reply.ok ? undefined : "failed" });
   }
 
-  function traceJob(parent: Span, found: ReturnType<Known["job"]>): void {
+  function traceJob(parent: Span, found: ReturnType<TracedSources["job"]>): void {
     if (found === null) return;
     const { whole, parts } = spansOfJob(found.job, found.lines);
     const { begun: at, ended, facts, error } = whole;
@@ -86,7 +86,7 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
 
   async function traceSending(
     event: Extract<ServeEvent, { type: "delivered" }>,
-    traceparentOf: Known["traceparentOf"],
+    traceparentOf: TracedSources["traceparentOf"],
   ): Promise<void> {
     const { channel, ok, messageId, attempt, ms } = event;
     const ended = now();

@@ -3,7 +3,7 @@ import type { JournalLine } from "../ports/journal.ts";
 import type { SpanFacts } from "../ports/tracing.ts";
 
 /** A part of a job's time. */
-export interface JobPart {
+export interface JobSpan {
   readonly name: string;
   readonly begun: Date;
   readonly ended: Date;
@@ -11,19 +11,19 @@ export interface JobPart {
   readonly error?: string;
 }
 
-export interface JobParts {
-  readonly whole: JobPart;
-  readonly parts: readonly JobPart[];
+export interface JobSpans {
+  readonly whole: JobSpan;
+  readonly parts: readonly JobSpan[];
 }
 
 /**
  * Where a job's time went, read off its journal: making the view, each command and check, sealing the difference, and the
  * commit into the workspace. Of a command only what kind it is: its text may be anything.
  */
-export function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobParts {
+export function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobSpans {
   const begun = new Date(job.createdAt);
   const sealed = new Date(job.finishedAt);
-  const parts = lines.flatMap(({ at, event }) => partOf(new Date(at), event, lines));
+  const parts = lines.flatMap(({ at, event }) => toJobSpans(new Date(at), event, lines));
   const firstCommand = lines.find(({ event }) => event.type === "command_started");
   const staged = firstCommand ?? lines.find(({ event }) => event.type === "job_started");
   if (staged !== undefined)
@@ -43,7 +43,7 @@ export function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobPa
     const conflict = swap.event.type === "conflict" && { error: "conflict" };
     parts.push({ name: "job commit", begun: sealed, ended: new Date(swap.at), facts: {}, ...conflict });
   }
-  const whole: JobPart = {
+  const whole: JobSpan = {
     name: "job",
     begun,
     ended: parts.map(({ ended }) => ended).reduce(latest, sealed),
@@ -59,7 +59,7 @@ export function spansOfJob(job: StoredJob, lines: readonly JournalLine[]): JobPa
   return { whole, parts };
 }
 
-function partOf(ended: Date, event: JournalLine["event"], lines: readonly JournalLine[]): JobPart[] {
+function toJobSpans(ended: Date, event: JournalLine["event"], lines: readonly JournalLine[]): JobSpan[] {
   if (event.type === "command_finished") {
     const { index, attempt, success, duration } = event;
     const command = commandOf(lines, index, attempt);

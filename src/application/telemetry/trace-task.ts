@@ -4,7 +4,7 @@ import type { SolveTask } from "../ports/solve-store.ts";
 import type { Span, Tracing } from "../ports/tracing.ts";
 import type { MessageTracer } from "./message-tracer.ts";
 
-export interface TraceTaskParts {
+export interface TraceTaskDeps {
   readonly tracing: Tracing;
   readonly tracer: Pick<MessageTracer, "follow">;
   readonly steps: (taskId: string) => Promise<readonly TaskStep[]>;
@@ -16,7 +16,7 @@ export interface TraceTaskParts {
  * task, on whichever machine, are one trace.
  */
 export async function traceTask<Ended extends Pick<SolveTask, "state" | "phase"> | null>(
-  { tracing, tracer, steps, now }: TraceTaskParts,
+  { tracing, tracer, steps, now }: TraceTaskDeps,
   task: Pick<SolveTask, "id" | "item" | "createdAt" | "trigger">,
   run: () => Promise<Ended>,
 ): Promise<Ended> {

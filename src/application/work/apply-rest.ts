@@ -3,7 +3,7 @@ import type { Workspace } from "../ports/workspace.ts";
 import type { PreviewCommit } from "./commit-preview.ts";
 import type { Execution } from "./execution.ts";
 
-export type RestApplied =
+export type ApplyRestResult =
   /** Nothing stood in the way any more, or nothing can be done with it: what became of the whole preview. */
   | { readonly status: "whole"; readonly outcome: PreviewCommit }
   | {
@@ -21,7 +21,7 @@ export async function applyRest(
   workspace: Pick<Workspace, "archive" | "execute" | "commitPreview" | "discardPreview">,
   jobId: string,
   signal: AbortSignal,
-): Promise<RestApplied> {
+): Promise<ApplyRestResult> {
   const outcome = await workspace.commitPreview(jobId);
   if (outcome.status !== "conflict") return { status: "whole", outcome };
   const { job, conflicts } = outcome;
@@ -30,12 +30,12 @@ export async function applyRest(
       (one) => path === one.path || path.startsWith(`${one.path}/`) || one.path.startsWith(`${path}/`),
     );
   const files = workspace.archive.differences(jobId).filter(({ path }) => !isInTheWay(path));
-  const commands = files.flatMap(commandOf);
+  const commands = files.flatMap(toRestEdits);
   const written = new Set(commands.map(({ target }) => target));
   const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path, written));
   if (commands.length === 0) return { status: "whole", outcome };
   const execution = await workspace.execute({
-    ...requestOf(job),
+    ...toRestRequest(job),
     patch: JSON.stringify(commands),
     atomic: true,
     signal,
@@ -44,7 +44,7 @@ export async function applyRest(
   return { status: "ran", execution, left };
 }
 
-function requestOf({ request, title, source, groupId }: StoredJob) {
+function toRestRequest({ request, title, source, groupId }: StoredJob) {
   return { plan: title, source, groupId, ...(request !== undefined && { request }) };
 }
 
@@ -53,22 +53,22 @@ function isWritten(path: string, written: ReadonlySet<string>): boolean {
   return written.has(path) || [...written].some((one) => one.startsWith(`${path}/`));
 }
 
-interface Edit {
+interface RestEdit {
   readonly type: "file_edit";
   readonly action: "create" | "update" | "delete";
   readonly target: string;
   readonly content?: string;
 }
 
-function commandOf({ path, before, after }: FileDifference): Edit[] {
+function toRestEdits({ path, before, after }: FileDifference): RestEdit[] {
   if (before === undefined || after === undefined || path.startsWith(".git/")) return [];
   if (after === null) return [{ type: "file_edit", action: "delete", target: path }];
-  const content = textOf(after);
+  const content = decodeUtf8(after);
   if (content === null) return [];
   return [{ type: "file_edit", action: before === null ? "create" : "update", target: path, content }];
 }
 
-function textOf(bytes: Uint8Array): string | null {
+function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

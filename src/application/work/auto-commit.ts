@@ -1,10 +1,10 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { ProcessResult } from "../ports/process.ts";
-import { type CommitNote, commitAnyway, type Git } from "./commit-anyway.ts";
+import { type CommitNote, commitAnyway, type RunGit } from "./commit-anyway.ts";
 import { type OwnGit, ownGitIn } from "./own-git.ts";
-import { outcomeOf, type ProcessParts } from "./run-shell.ts";
+import { type RunProcessDeps, toCommandOutcome } from "./run-shell.ts";
 
-export type AutoCommit =
+export type AutoCommitResult =
   | {
       readonly ok: true;
       readonly commit: string | null;
@@ -18,7 +18,7 @@ export type AutoCommit =
       readonly error: string;
     };
 
-export interface AutoCommitParts extends ProcessParts {
+export interface AutoCommitDeps extends RunProcessDeps {
   readonly timeoutSeconds: number;
   readonly protection: Protection;
   readonly runHooks: boolean;
@@ -27,17 +27,17 @@ export interface AutoCommitParts extends ProcessParts {
 
 /** A listing of what changed may be long; past this the commit fails rather than miss a protected file. */
 const LISTING_BYTES = 64 * 1024 * 1024;
-const UNSIGNED = ["-c", "commit.gpgsign=false"];
+const UNSIGNED_FLAGS = ["-c", "commit.gpgsign=false"];
 
 /** Commits everything in the workspace but protected files. A clean tree is fine: nothing is committed. */
-export async function autoCommit(parts: AutoCommitParts, message: string): Promise<AutoCommit> {
+export async function autoCommit(parts: AutoCommitDeps, message: string): Promise<AutoCommitResult> {
   const { ownGit } = parts;
   if (ownGit === null) return { ok: false, code: "git-missing", error: "git is not installed" };
   const git = ownGitIn({ ...parts, outputLimitBytes: LISTING_BYTES, onOutput: () => {} }, ownGit, parts);
-  const failure = (what: string, result: ProcessResult): AutoCommit => ({
+  const failure = (what: string, result: ProcessResult): AutoCommitResult => ({
     ok: false,
     code: "failed",
-    error: outcomeOf(result, what, parts.timeoutSeconds).error.trim(),
+    error: toCommandOutcome(result, what, parts.timeoutSeconds).error.trim(),
   });
 
   const place = await git("rev-parse", "--is-inside-work-tree", "--show-prefix");
@@ -84,7 +84,7 @@ export async function autoCommit(parts: AutoCommitParts, message: string): Promi
   if (staged.exitCode !== 1) return failure("git diff failed", staged);
 
   const verify = parts.runHooks ? [] : ["--no-verify"];
-  const { result, notes } = await commitAnyway(git, UNSIGNED, [
+  const { result, notes } = await commitAnyway(git, UNSIGNED_FLAGS, [
     "commit",
     "-q",
     ...verify,
@@ -107,7 +107,7 @@ const AT_ONCE = 500;
 
 /** The paths whose attributes name a filter that is none of the known ones; null when git cannot tell. */
 async function withForeignFilter(
-  git: Git,
+  git: RunGit,
   paths: readonly string[],
   known: readonly string[],
 ): Promise<readonly string[] | null> {

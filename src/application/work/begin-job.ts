@@ -1,10 +1,10 @@
-import type { BeginRequest, Begun } from "../ports/transaction.ts";
+import type { BeginRequest, BeginResult } from "../ports/transaction.ts";
 import { toViewFault } from "../ports/view.ts";
 import type { SettingRefusal } from "./execution.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
-export async function beginJob(parts: WorkspaceParts, request: BeginRequest): Promise<Begun> {
+export async function beginJob(parts: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
   try {
     return await parts.transactions.begin(request);
   } catch (error) {
@@ -16,16 +16,16 @@ export async function beginJob(parts: WorkspaceParts, request: BeginRequest): Pr
 
 /** Where something else had to serve than was chosen, the job says so. */
 export function stagedAs(
-  parts: WorkspaceParts,
-  { transaction, insteadOf }: Extract<Begun, { ok: true }>,
-): WorkspaceParts {
+  parts: WorkspaceDeps,
+  { transaction, insteadOf }: Extract<BeginResult, { ok: true }>,
+): WorkspaceDeps {
   if (insteadOf === undefined || transaction.kind === "direct") return parts;
   return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
 }
 
 /** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
 export function settingRefusal(
-  { config, staging }: Pick<WorkspaceParts, "config" | "staging">,
+  { config, staging }: Pick<WorkspaceDeps, "config" | "staging">,
   { preview }: { readonly preview: boolean },
 ): SettingRefusal | null {
   if (config.confine === "on" && !staging.confinable)

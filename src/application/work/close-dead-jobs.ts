@@ -1,7 +1,7 @@
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
-export type CloseParts = Pick<WorkspaceParts, "archive" | "transactions" | "processes"> & {
+export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;
 };
 
@@ -15,7 +15,7 @@ export function isDead(job: StoredJob, isAlive: (job: JobProcess) => boolean): b
 }
 
 /** Ends what dead jobs left running, drops what they had staged, and closes their records. */
-export async function closeDeadJobs(parts: CloseParts): Promise<readonly string[]> {
+export async function closeDeadJobs(parts: CloseDeadJobsDeps): Promise<readonly string[]> {
   const { archive, transactions, isAlive } = parts;
   const dead = archive.list().filter((job) => isDead(job, isAlive));
   if (dead.length === 0) return [];

@@ -1,7 +1,7 @@
 import type { ProcessResult } from "../ports/process.ts";
 
 /** Runs git with these arguments in the view. */
-export type Git = (...args: string[]) => Promise<ProcessResult>;
+export type RunGit = (...args: string[]) => Promise<ProcessResult>;
 
 /** The notes about a commit that was made otherwise than git was set up to. */
 export type CommitNote = "identity-fallback" | "signing-skipped";
@@ -19,7 +19,7 @@ const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
  * passphrase (then unsigned). What git says is not read, because it says it in the user's language.
  */
 export async function commitAnyway(
-  git: Git,
+  git: RunGit,
   settings: readonly string[],
   commit: readonly string[],
 ): Promise<CommitAnyway> {
@@ -37,7 +37,7 @@ export async function commitAnyway(
   return { result: again, notes };
 }
 
-async function knowsIdentity(git: Git): Promise<boolean> {
+async function knowsIdentity(git: RunGit): Promise<boolean> {
   for (const who of ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"])
     if ((await git("var", who)).exitCode !== 0) return false;
   return true;

@@ -2,24 +2,24 @@ import type { Note } from "../../domain/work/note.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { ProcessRunner } from "../ports/process.ts";
-import { type AutoCommit, autoCommit } from "./auto-commit.ts";
+import { type AutoCommitResult, autoCommit } from "./auto-commit.ts";
 import type { OwnGit } from "./own-git.ts";
-import type { ProcessParts } from "./run-shell.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { RunProcessDeps } from "./run-shell.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 export interface CommitMoment {
   readonly moment: "before" | "after";
   readonly title: string;
   /** As it was found before anything of the job ran. */
   readonly ownGit: OwnGit | null;
-  readonly process: Omit<ProcessParts, "processes">;
+  readonly process: Omit<RunProcessDeps, "processes">;
   readonly processes: ProcessRunner;
   readonly notes: Note[];
   readonly emit: (event: JobEvent) => void;
 }
 
 /** The commit before or after a job: made, told to the journal and the log, with what a person should know of it. */
-export async function commitMoment(parts: WorkspaceParts, request: CommitMoment): Promise<AutoCommit> {
+export async function commitMoment(parts: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
   const { config, logger, mask } = parts;
   const { moment, title, ownGit, process, processes, notes, emit } = request;
   const job_id = process.jobId;

@@ -1,7 +1,7 @@
 import type { StoredJob } from "../ports/jobs.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Conflict } from "../ports/transaction.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 export type PreviewCommit =
   | { readonly status: "done"; readonly job: StoredJob }
@@ -18,7 +18,7 @@ export async function commitPreview(
     archive,
     logger,
     mayCommit,
-  }: Pick<WorkspaceParts, "transactions" | "archive" | "logger" | "mayCommit">,
+  }: Pick<WorkspaceDeps, "transactions" | "archive" | "logger" | "mayCommit">,
   jobId: string,
 ): Promise<PreviewCommit> {
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;

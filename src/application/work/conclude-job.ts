@@ -1,14 +1,14 @@
 import type { PatchExecutionResult } from "../../domain/patch/result.ts";
-import { undoOf } from "../../domain/work/job-status.ts";
+import { toUndoState } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import type { Execution } from "./execution.ts";
-import { conflictsOf, type JobEnd } from "./job-end.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import { type JobEnd, swapConflicts } from "./job-end.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
-interface ToldJob {
+interface JournaledJob {
   readonly record: JobRecord;
   readonly kind: Transaction["kind"];
   readonly warnings: readonly string[];
@@ -17,8 +17,8 @@ interface ToldJob {
 
 /** Remembers how a job ended, makes room for its undo record, and tells it. */
 export async function concludeJob(
-  { transactions, archive, config, messages, logger }: WorkspaceParts,
-  { record, kind, warnings, notes }: ToldJob,
+  { transactions, archive, config, messages, logger }: WorkspaceDeps,
+  { record, kind, warnings, notes }: JournaledJob,
   outcome: JobOutcome,
   { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
 ): Promise<Execution> {
@@ -32,7 +32,7 @@ export async function concludeJob(
     summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
     ...(gitCommit !== null && { gitCommit }),
     changes: sealed.changes,
-    undo: undoOf({
+    undo: toUndoState({
       state: outcome === "committed" ? "committed" : "discarded",
       kind,
       changeCount: sealed.changes.length,
@@ -77,7 +77,7 @@ export async function concludeJob(
     result,
     totalCmds,
     warnings,
-    conflicts: swapped === null ? [] : conflictsOf(swapped),
+    conflicts: swapped === null ? [] : swapConflicts(swapped),
     evicted,
     quotaBytes: config.undo_quota,
     groupId: record.groupId,

@@ -1,11 +1,11 @@
 import type { Workspace } from "../ports/workspace.ts";
 import type { WorkspaceFiles } from "../ports/workspace-files.ts";
 import { executePatch } from "./execute-patch.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /** What a folder and a container do each in their own way. */
 export interface WorkspaceBacking {
-  readonly parts: WorkspaceParts;
+  readonly parts: WorkspaceDeps;
   /** Where its jobs are kept. */
   readonly storage: string;
   readonly files: WorkspaceFiles;

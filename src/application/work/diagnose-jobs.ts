@@ -1,4 +1,4 @@
-import type { Check } from "../ports/check.ts";
+import type { DoctorCheck } from "../ports/check.ts";
 import type { Opened } from "../ports/opening.ts";
 import { isDead } from "./close-dead-jobs.ts";
 import { wordRepair } from "./report/word-repair.ts";
@@ -7,7 +7,7 @@ import { wordRepair } from "./report/word-repair.ts";
 export async function diagnoseJobs(
   { workspace, messages }: Pick<Opened, "workspace" | "messages">,
   options: { readonly repair: boolean },
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   if (!options.repair)
     return workspace.archive
       .list()
@@ -18,7 +18,7 @@ export async function diagnoseJobs(
         text: messages.jobDied(jobId),
         remedy: "picoclaw doctor --repair",
       }));
-  const checks: Check[] = [];
+  const checks: DoctorCheck[] = [];
   const interrupted = await workspace.repair();
   if (interrupted !== null)
     checks.push({

@@ -1,4 +1,4 @@
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 export type PreviewDiscard =
   | { readonly status: "done" }
@@ -8,7 +8,7 @@ export type PreviewDiscard =
 
 /** Throws away what a preview staged; its journal stays. */
 export async function discardPreview(
-  { transactions, archive }: Pick<WorkspaceParts, "transactions" | "archive">,
+  { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
   jobId: string,
 ): Promise<PreviewDiscard> {
   const job = archive.read(jobId);

@@ -1,7 +1,7 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { ParseFailure } from "../../domain/patch/parse-error.ts";
 import type { Change, CommandResult } from "../../domain/patch/result.ts";
-import type { Red } from "../../domain/work/job-status.ts";
+import type { RedReason } from "../../domain/work/job-status.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessOutcome } from "../ports/process.ts";
@@ -70,7 +70,7 @@ export interface Draft {
   /** Makes the draft real as one job. A conflict keeps it as a preview. */
   commit(): Promise<Execution>;
   /** Keeps it as a preview, which `commitPreview` makes real; `red` is why it did not land. */
-  keep(red?: Red): Promise<Execution>;
+  keep(red?: RedReason): Promise<Execution>;
   /** Forgets it; its journal stays. Idempotent, and harmless after an end. */
   discard(reason: string): Promise<void>;
 }

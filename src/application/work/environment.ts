@@ -13,7 +13,7 @@ const GIT_SETTINGS: readonly (readonly [string, string])[] = [
   ["advice.detachedHead", "false"],
 ];
 
-export interface EnvironmentParts {
+export interface JobEnvironmentDeps {
   readonly host: Readonly<Record<string, string | undefined>>;
   /** `worker.env_pass`: names the user lets through, secrets included. */
   readonly pass: readonly string[];
@@ -21,7 +21,7 @@ export interface EnvironmentParts {
 }
 
 /** The environment of a job's processes: an allow-list; what looks like a secret passes only by name. */
-export function jobEnvironment({ host, pass, view }: EnvironmentParts): Record<string, string> {
+export function jobEnvironment({ host, pass, view }: JobEnvironmentDeps): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {
     if (value === undefined) continue;

@@ -2,23 +2,23 @@ import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/patch/result.ts";
 import { LOG } from "../ports/logger.ts";
-import type { Begun } from "../ports/transaction.ts";
+import type { BeginResult } from "../ports/transaction.ts";
 import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
 import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
 import { newJobId } from "./job-id.ts";
-import { groupOf } from "./job-record.ts";
+import { jobGroupId } from "./job-record.ts";
 import { JobRun } from "./job-run.ts";
 import { maskCommand } from "./mask-command.ts";
 import { parseCommands } from "./parse-commands.ts";
 import { repairNotes } from "./repair-notes.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /**
  * A patch, carried out as one job:
  *   parse → choose how to stage → open the view → (commit before) → commands → (commit after)
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
-export async function executePatch(parts: WorkspaceParts, request: ExecuteRequest): Promise<Execution> {
+export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest): Promise<Execution> {
   const parsed = await parseCommands(request.patch);
   const { logger } = parts;
   if (!parsed.ok) {
@@ -56,7 +56,7 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
     reason: runsProcesses ? parts.staging.reason : "file-edits-only",
   });
   const setting = runsProcesses ? settingRefusal(parts, request) : null;
-  const begun: Begun | { ok: false; refusal: SettingRefusal } =
+  const begun: BeginResult | { ok: false; refusal: SettingRefusal } =
     setting !== null
       ? { ok: false, refusal: setting }
       : await beginJob(parts, {
@@ -76,7 +76,7 @@ export async function executePatch(parts: WorkspaceParts, request: ExecuteReques
 }
 
 function dryRun(
-  parts: WorkspaceParts,
+  parts: WorkspaceDeps,
   request: ExecuteRequest,
   jobId: string,
   commands: readonly PatchCommand[],
@@ -123,7 +123,7 @@ function dryRun(
     conflicts: [],
     evicted: [],
     quotaBytes: parts.config.undo_quota,
-    groupId: groupOf(request, jobId),
+    groupId: jobGroupId(request, jobId),
     ended: [],
     outside: [],
     keptAfterFailure: false,

@@ -3,8 +3,8 @@ import type { PatchExecutionResult } from "../../domain/patch/result.ts";
 import type { TransactionKind } from "../../domain/work/transaction-kind.ts";
 import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Begun, Conflict, Evicted } from "../ports/transaction.ts";
-import type { AutoCommit } from "./auto-commit.ts";
+import type { BeginResult, Conflict, EvictedJob } from "../ports/transaction.ts";
+import type { AutoCommitResult } from "./auto-commit.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
@@ -45,7 +45,7 @@ export type Execution =
   | { readonly status: "parse-error"; readonly failure: ParseFailure }
   | {
       readonly status: "refused";
-      readonly refusal: Exclude<Begun, { ok: true }>["refusal"] | AutoCommitRefusal | SettingRefusal;
+      readonly refusal: Exclude<BeginResult, { ok: true }>["refusal"] | AutoCommitRefusal | SettingRefusal;
     }
   | {
       readonly status: "ran";
@@ -57,7 +57,7 @@ export type Execution =
       readonly warnings: readonly string[];
       readonly conflicts: readonly Conflict[];
       /** Jobs whose undo data went because the quota was passed. */
-      readonly evicted: readonly Evicted[];
+      readonly evicted: readonly EvictedJob[];
       readonly quotaBytes: number;
       readonly groupId: string;
       /** Background processes that ended with the job. */
@@ -69,7 +69,7 @@ export type Execution =
 
 export interface AutoCommitRefusal {
   readonly code: "auto-commit";
-  readonly cause: Exclude<AutoCommit, { ok: true }>["code"];
+  readonly cause: Exclude<AutoCommitResult, { ok: true }>["code"];
   readonly message: string;
 }
 

@@ -1,18 +1,18 @@
 import { isGitName } from "../../domain/policy/protection.ts";
-import type { Sides } from "../ports/transaction.ts";
+import type { BeforeAndAfter } from "../ports/transaction.ts";
 
-export type When = "before" | "after";
+export type BeforeOrAfter = "before" | "after";
 
 export interface GitDirectories {
   /** Paths as in change sets; the workspace itself is empty. Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. */
-  is(folder: string, when: When): boolean;
+  is(folder: string, when: BeforeOrAfter): boolean;
   /** The folders above a path that are git directories, before or after the job, or are named like one; outermost first. */
   above(path: string): readonly string[];
 }
 
-export function createGitDirectories(sides: Sides): GitDirectories {
+export function createGitDirectories(sides: BeforeAndAfter): GitDirectories {
   const known = new Map<string, boolean>();
-  function is(folder: string, when: When): boolean {
+  function is(folder: string, when: BeforeOrAfter): boolean {
     const key = `${when}:${folder}`;
     const seen = known.get(key);
     if (seen !== undefined) return seen;

@@ -1,20 +1,20 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import { judgeChanges, type PutBack } from "./judge-changes.ts";
+import { type RestoredChange, validateChanges } from "./judge-changes.ts";
 
 /** What a process did to files it may not touch, and what became of it. */
-export interface Guarded {
+export interface GuardedChanges {
   /** The change set without what was put back. */
   readonly changes: readonly Change[];
-  readonly restored: readonly PutBack[];
+  readonly restored: readonly RestoredChange[];
   /** New files that match a protected pattern: reported, not touched. */
   readonly created: readonly string[];
   /** Protected files that changed under `action_on_protected_file: log`. */
   readonly logged: readonly string[];
 }
 
-export interface GuardParts {
+export interface GuardDeps {
   readonly transaction: Transaction;
   readonly protection: Protection;
   readonly sha1: (bytes: Uint8Array) => string;
@@ -25,10 +25,10 @@ export interface GuardParts {
  * What else runs may undo this at once: the last word is the judgement of what is sealed (`last-judgement.ts`).
  */
 export function guardChanges(
-  { transaction, protection, sha1 }: GuardParts,
+  { transaction, protection, sha1 }: GuardDeps,
   changes: readonly Change[],
-): Guarded {
-  const { restored, rewrite, created, logged } = judgeChanges(
+): GuardedChanges {
+  const { restored, rewrite, created, logged } = validateChanges(
     { sides: transaction, protection, sha1 },
     changes,
   );

@@ -1,9 +1,9 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { GitSetting } from "../../domain/policy/git-config.ts";
 import { mayMatterToGit } from "../../domain/policy/git-names.ts";
-import { isHarmlessSetting, takeBackSettings } from "../../domain/policy/git-settings.ts";
+import { isHarmlessSetting, revertSettings } from "../../domain/policy/git-settings.ts";
 import { isGitName } from "../../domain/policy/protection.ts";
-import type { Sides } from "../ports/transaction.ts";
+import type { BeforeAndAfter } from "../ports/transaction.ts";
 import { createGitDirectories, type GitDirectories } from "./git-directories.ts";
 
 /** Why a change may not stay; `without` is the file without what may not, where the rest may. */
@@ -22,7 +22,7 @@ export interface GitGuard {
  * Finds changes to git directories that would let a job run programs later, when the user calls git outside of any
  * sandbox. A git directory is told by what it holds, not by its name. What the job deletes is its own business.
  */
-export function createGitGuard(sides: Sides): GitGuard {
+export function createGitGuard(sides: BeforeAndAfter): GitGuard {
   const directories = createGitDirectories(sides);
   return {
     isInside: (path) => path.split("/").slice(0, -1).some(isGitName),
@@ -41,14 +41,14 @@ export function createGitGuard(sides: Sides): GitGuard {
   };
 }
 
-interface Place {
+interface GitPath {
   readonly path: string;
   readonly directory: string;
   /** The path below the git directory. */
   readonly inside: string;
 }
 
-function findingIn(sides: Sides, directories: GitDirectories, place: Place): GitFinding | null {
+function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: GitPath): GitFinding | null {
   const { path, directory, inside } = place;
   const isFolder = () => sides.look(path, "after")?.kind === "directory";
   const [top = "", ...below] = inside.toLowerCase().split("/");
@@ -72,8 +72,9 @@ function findingIn(sides: Sides, directories: GitDirectories, place: Place): Git
       return todoFinding(sides, path);
     case "commondir": {
       const isWorktrees = /(^|\/)worktrees\/[^/]+$/.test(directory);
-      const leads = textOf(sides.current(path)).trim();
-      if ((isWorktrees && leads === "../..") || leads === textOf(sides.original(path)).trim()) return null;
+      const leads = latin1Text(sides.current(path)).trim();
+      if ((isWorktrees && leads === "../..") || leads === latin1Text(sides.original(path)).trim())
+        return null;
       return { why: `a git directory cannot be replaced by a job: ${path}` };
     }
     case "config":
@@ -85,12 +86,12 @@ function findingIn(sides: Sides, directories: GitDirectories, place: Place): Git
 }
 
 /** `.git` itself: a folder may come, a file may lead to where git keeps submodules and worktrees. */
-function entryFinding(sides: Sides, { path, kind }: Change): GitFinding | null {
+function entryFinding(sides: BeforeAndAfter, { path, kind }: Change): GitFinding | null {
   const was = sides.look(path, "before");
   const isFolder = sides.look(path, "after")?.kind === "directory";
   if (isFolder && (was === null || was.kind === "directory")) return null;
   const pointer = sides.current(path);
-  const isOrdinary = pointer !== null && ORDINARY_POINTER.test(textOf(pointer));
+  const isOrdinary = pointer !== null && ORDINARY_POINTER.test(latin1Text(pointer));
   if (kind === "added" && isOrdinary) return null;
   return { why: `a git directory cannot be replaced by a job: ${path}` };
 }
@@ -99,7 +100,7 @@ function entryFinding(sides: Sides, { path, kind }: Change): GitFinding | null {
 const ORDINARY_POINTER = /^gitdir: [^\n]*\.git\/(modules|worktrees)\/[^\n]+\n?$/;
 
 /** A folder that becomes a git directory brings what lay in it before, which nobody has judged as git's. */
-function isBornBad(sides: Sides, directories: GitDirectories, directory: string): boolean {
+function isBornBad(sides: BeforeAndAfter, directories: GitDirectories, directory: string): boolean {
   if (directories.is(directory, "before") || !directories.is(directory, "after")) return false;
   const at = (name: string) => (directory === "" ? name : `${directory}/${name}`);
   if (sides.look(at("hooks"), "before") !== null) return true;
@@ -108,21 +109,25 @@ function isBornBad(sides: Sides, directories: GitDirectories, directory: string)
     const settings = sides.original(path);
     const stands = sides.look(path, "before");
     if (stands === null) return false;
-    return settings === null || takeBackSettings("", textOf(settings)) !== null;
+    return settings === null || revertSettings("", latin1Text(settings)) !== null;
   });
 }
 
-function settingsFinding(sides: Sides, directories: GitDirectories, place: Place): GitFinding | null {
+function settingsFinding(
+  sides: BeforeAndAfter,
+  directories: GitDirectories,
+  place: GitPath,
+): GitFinding | null {
   const { path, directory } = place;
   const bytes = sides.current(path);
   if (bytes === null) return { why: `the settings of git cannot be replaced by a link: ${path}` };
   const read = directories.is(directory, "before") ? sides.original(path) : null;
   const allowed = (setting: GitSetting) => isHarmlessSetting(setting) || isSubmodulesPlace(path, setting);
-  const taken = takeBackSettings(textOf(read), textOf(bytes), allowed);
+  const taken = revertSettings(latin1Text(read), latin1Text(bytes), allowed);
   if (taken === null) return null;
   const names = Buffer.from(taken.names.join(", "), "latin1").toString();
   const why = `git settings that run programs cannot be set by a job: ${names} (${path})`;
-  if (taken.text === null || (read !== null && taken.text === textOf(read))) return { why };
+  if (taken.text === null || (read !== null && taken.text === latin1Text(read))) return { why };
   return { why, without: Buffer.from(taken.text, "latin1") };
 }
 
@@ -135,11 +140,11 @@ function isSubmodulesPlace(path: string, { name, value }: GitSetting): boolean {
 }
 
 /** What is left to do of a rebase may name commands, which the user's `git rebase --continue` would run. */
-function todoFinding(sides: Sides, path: string): GitFinding | null {
+function todoFinding(sides: BeforeAndAfter, path: string): GitFinding | null {
   const bytes = sides.current(path);
   if (bytes === null) return null;
-  const known = new Set(textOf(sides.original(path)).split("\n"));
-  const lines = textOf(bytes).split("\n");
+  const known = new Set(latin1Text(sides.original(path)).split("\n"));
+  const lines = latin1Text(bytes).split("\n");
   const kept = lines.filter((line) => known.has(line) || !/^[ \t]*(exec|x)([ \t]|$)/.test(line));
   if (kept.length === lines.length) return null;
   const why = `commands cannot be left to a rebase by a job: ${path}`;
@@ -151,6 +156,6 @@ function baseName(path: string): string {
 }
 
 /** One character a byte, so that a text can be cut and written back as it was. */
-function textOf(bytes: Uint8Array | null): string {
+function latin1Text(bytes: Uint8Array | null): string {
   return bytes === null ? "" : Buffer.from(bytes).toString("latin1");
 }

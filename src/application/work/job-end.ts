@@ -1,7 +1,7 @@
 import type { CommandResult } from "../../domain/patch/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Conflict, Sealed, SwapOutcome } from "../ports/transaction.ts";
+import type { Conflict, SealedChanges, SwapOutcome } from "../ports/transaction.ts";
 import type { ExecuteRequest } from "./execution.ts";
 
 /** How a job came to its end. */
@@ -9,7 +9,7 @@ export interface JobEnd {
   readonly results: readonly CommandResult[];
   readonly gitCommit: string | null;
   readonly ended: readonly string[];
-  readonly sealed: Sealed;
+  readonly sealed: SealedChanges;
   readonly swapped: SwapOutcome | null;
   readonly keptAfterFailure: boolean;
 }
@@ -23,7 +23,7 @@ export function forJournal(event: JobEvent): JobEvent {
 
 const JOURNAL_CONTENT = 16_384;
 
-export function conflictsOf(outcome: SwapOutcome): readonly Conflict[] {
+export function swapConflicts(outcome: SwapOutcome): readonly Conflict[] {
   if (outcome.status === "conflict") return outcome.conflicts;
   if (outcome.status !== "refused") return [];
   const { reason, heldBy } = outcome;
@@ -40,6 +40,6 @@ export function wantsRollback(
 }
 
 /** The seal found what cannot be committed, and staged nothing. */
-export function isUnstaged({ noText, foreignOwner }: Sealed): boolean {
+export function isUnstaged({ noText, foreignOwner }: SealedChanges): boolean {
   return noText !== undefined || foreignOwner !== undefined;
 }

@@ -1,31 +1,31 @@
 import type { CommandResult } from "../../domain/patch/result.ts";
 import { mayMatterToGit } from "../../domain/policy/git-names.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Judge, Sealed, Transaction } from "../ports/transaction.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { SealedChanges, Transaction, ValidateDifference } from "../ports/transaction.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /** The judgements of one job beyond those of its commands; what they find is told to its journal. */
-export interface JobJudge {
+export interface JobValidator {
   /** When the processes of some commands are gone. */
   settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]>;
   /** Seals what the last judgement passes; the results with what it did not. */
   seal(
     results: readonly CommandResult[],
     end: { readonly preview: boolean },
-  ): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }>;
+  ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }>;
 }
 
 /** Nothing of the kind was told; should it be there all the same, it does not land. */
-const passes: Judge = ({ changes }) => ({
+const dropGitPaths: ValidateDifference = ({ changes }) => ({
   drop: changes.map(({ path }) => path).filter(mayMatterToGit),
   rewrite: new Map(),
 });
 
-export function createJobJudge(
-  { policy, planOptions }: Pick<WorkspaceParts, "policy" | "planOptions">,
+export function createJobValidator(
+  { policy, planOptions }: Pick<WorkspaceDeps, "policy" | "planOptions">,
   transaction: Transaction,
   emit: (event: JobEvent) => void,
-): JobJudge {
+): JobValidator {
   const parts = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
   const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
     for (const [index, { success, error }] of after.entries())
@@ -34,8 +34,8 @@ export function createJobJudge(
   return {
     async settle(ran) {
       if (ran.every(({ command }) => command.type === "file_edit")) return ran;
-      const { judgeSettled } = await import("./last-judgement.ts");
-      const results = judgeSettled(parts, ran);
+      const { validateSettled } = await import("./last-judgement.ts");
+      const results = validateSettled(parts, ran);
       tell(ran, results);
       return results;
     },
@@ -43,9 +43,9 @@ export function createJobJudge(
       // Each path of an edit was checked when it was used; only together can they make a git directory.
       const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
       if (transaction.kind === "direct" && isPlain)
-        return { sealed: await transaction.seal(passes, end), judged: results };
-      const { sealJudged } = await import("./last-judgement.ts");
-      const ended = await sealJudged(parts, results, end);
+        return { sealed: await transaction.seal(dropGitPaths, end), judged: results };
+      const { sealValidated } = await import("./last-judgement.ts");
+      const ended = await sealValidated(parts, results, end);
       tell(results, ended.judged);
       return ended;
     },

@@ -3,11 +3,11 @@ import type { NoteFact } from "../../domain/work/note.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /** The first job of its kind says how changes are staged here, and why so. */
 export function kindNotes(
-  { staging, archive, config }: WorkspaceParts,
+  { staging, archive, config }: WorkspaceDeps,
   { kind, processes, isLimited }: Transaction,
 ): NoteFact[] {
   if (kind === "direct" || !archive.isFirstOf(kind)) return [];
@@ -19,7 +19,7 @@ export function kindNotes(
 }
 
 /** What undo cannot reach is named in every result where it may have happened. */
-export function whatStays({ kind, undoneByTask }: Transaction): NoteFact {
+export function notUndoableNote({ kind, undoneByTask }: Transaction): NoteFact {
   if (undoneByTask === true) return { code: "undone-by-task" };
   return kind === "none"
     ? { code: "shell-not-undoable" }
@@ -27,7 +27,7 @@ export function whatStays({ kind, undoneByTask }: Transaction): NoteFact {
 }
 
 export function logCommand(
-  { logger }: WorkspaceParts,
+  { logger }: WorkspaceDeps,
   jobId: string,
   event: Extract<JobEvent, { type: "command_finished" }>,
   { type, action, target }: PatchCommand,

@@ -1,19 +1,19 @@
 import type { JobEvent } from "../ports/journal.ts";
 import type { ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import type { AutoCommit } from "./auto-commit.ts";
+import type { AutoCommitResult } from "./auto-commit.ts";
 import { jobEnvironment } from "./environment.ts";
-import { titleOf } from "./job-record.ts";
+import { planTitle } from "./job-record.ts";
 import type { JobStory } from "./job-story.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly onOutput?: ((text: string) => void) | undefined;
 }
 
-interface JobProcessesParts {
-  readonly parts: WorkspaceParts;
+interface JobProcessesDeps {
+  readonly parts: WorkspaceDeps;
   readonly jobId: string;
   readonly transaction: Transaction;
   readonly story: JobStory;
@@ -22,11 +22,11 @@ interface JobProcessesParts {
 
 /** How processes of a job are run: those of its commands, and our own git. */
 export class JobProcesses {
-  readonly #job: JobProcessesParts;
+  readonly #job: JobProcessesDeps;
   readonly #env: Record<string, string>;
-  #ownGit: ReturnType<WorkspaceParts["ownGit"]> | null = null;
+  #ownGit: ReturnType<WorkspaceDeps["ownGit"]> | null = null;
 
-  constructor(job: JobProcessesParts) {
+  constructor(job: JobProcessesDeps) {
     this.#job = job;
     this.#env = jobEnvironment({
       host: job.parts.hostEnv,
@@ -54,13 +54,13 @@ export class JobProcesses {
     return this.#job.transaction.processes ?? this.#job.parts.processes();
   }
 
-  async commit(moment: "before" | "after"): Promise<AutoCommit> {
+  async commit(moment: "before" | "after"): Promise<AutoCommitResult> {
     const { commitMoment } = await import("./commit-moment.ts");
     const { parts, story, emit } = this.#job;
     this.#ownGit ??= parts.ownGit();
     return commitMoment(parts, {
       moment,
-      title: moment === "before" ? "Before patch" : `After patch: ${titleOf(story.request)}`,
+      title: moment === "before" ? "Before patch" : `After patch: ${planTitle(story.request)}`,
       ownGit: await this.#ownGit,
       process: this.parts(),
       processes: await this.runner(),

@@ -2,7 +2,7 @@ import type { Change, CommandResult } from "../../domain/patch/result.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { ExecuteRequest } from "./execution.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 interface BegunJob {
   readonly jobId: string;
@@ -22,14 +22,14 @@ interface JobEnding {
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
 export function jobRecord(
-  { root, mask, now, pid, birth }: Pick<WorkspaceParts, "root" | "mask" | "now" | "pid" | "birth">,
+  { root, mask, now, pid, birth }: Pick<WorkspaceDeps, "root" | "mask" | "now" | "pid" | "birth">,
   { jobId, request, commands, kind, at }: BegunJob,
   { outcome, results, changes, gitCommit, notes }: JobEnding,
 ): JobRecord {
   const executedCmds = results.filter(({ success }) => success).length;
   return {
     jobId,
-    groupId: groupOf(request, jobId),
+    groupId: jobGroupId(request, jobId),
     workspace: root,
     source: request.source,
     title: mask(listTitle(request)),
@@ -51,7 +51,7 @@ export function jobRecord(
 }
 
 /** A job that nobody grouped is a group of its own. */
-export function groupOf({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
+export function jobGroupId({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: string): string {
   return groupId ?? jobId.replace("job_", "group_");
 }
 
@@ -60,10 +60,10 @@ const REQUEST_CHARACTERS = 4_000;
 
 /** What a list calls a job: the request, else the plan, else what the patch does first. */
 export function listTitle(request: Pick<ExecuteRequest, "request" | "plan" | "patch">): string {
-  const asked = cut(firstLine(request.request ?? ""));
+  const asked = cutTitle(firstLine(request.request ?? ""));
   if (asked !== "") return asked;
   const isPlanned = request.plan !== undefined && request.plan.trim() !== "";
-  return (isPlanned ? "" : firstEdit(request.patch)) || titleOf(request);
+  return (isPlanned ? "" : firstEdit(request.patch)) || planTitle(request);
 }
 
 /** `update src/a.ts` of a patch in JSON, whose own first line is brackets and quotes. */
@@ -73,12 +73,12 @@ function firstEdit(patch: string): string {
   const field = (name: string) =>
     new RegExp(`"${name}"\\s*:\\s*"((?:[^"\\\\]|\\\\.)+)"`).exec(head)?.[1] ?? "";
   const [action, target] = [field("action"), field("target")];
-  return target === "" ? "" : cut(`${action} ${target.split("\\n")[0]}`.trim());
+  return target === "" ? "" : cutTitle(`${action} ${target.split("\\n")[0]}`.trim());
 }
 
 /** First line of the plan, else of the patch that says something. */
-export function titleOf({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {
-  return cut(firstLine(plan !== undefined && plan.trim() !== "" ? plan : patch));
+export function planTitle({ plan, patch }: Pick<ExecuteRequest, "plan" | "patch">): string {
+  return cutTitle(firstLine(plan !== undefined && plan.trim() !== "" ? plan : patch));
 }
 
 /** Fences, brackets and the marks that begin a patch say nothing to a reader. */
@@ -93,6 +93,6 @@ function firstLine(text: string): string {
 }
 
 /** By characters: bytes would split a Japanese one. */
-function cut(line: string): string {
+function cutTitle(line: string): string {
   return [...line].slice(0, TITLE_CHARACTERS).join("");
 }

@@ -1,24 +1,24 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
-import type { Red } from "../../domain/work/job-status.ts";
+import type { RedReason } from "../../domain/work/job-status.ts";
 import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome } from "../ports/jobs.ts";
 import type { JobEvent } from "../ports/journal.ts";
 import { LOG } from "../ports/logger.ts";
-import type { Sealed, Transaction } from "../ports/transaction.ts";
-import type { AutoCommit } from "./auto-commit.ts";
+import type { SealedChanges, Transaction } from "../ports/transaction.ts";
+import type { AutoCommitResult } from "./auto-commit.ts";
 import { concludeJob } from "./conclude-job.ts";
 import type { ExecuteRequest, Execution } from "./execution.ts";
 import { JobBroken } from "./job-broken.ts";
-import { conflictsOf, forJournal, isUnstaged, type JobEnd, wantsRollback } from "./job-end.ts";
-import { createJobJudge, type JobJudge } from "./job-judge.ts";
-import { kindNotes, logCommand, whatStays } from "./job-notes.ts";
+import { forJournal, isUnstaged, type JobEnd, swapConflicts, wantsRollback } from "./job-end.ts";
+import { createJobValidator, type JobValidator } from "./job-judge.ts";
+import { kindNotes, logCommand, notUndoableNote } from "./job-notes.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { JobStory } from "./job-story.ts";
 import { wordNote } from "./report/word-note.ts";
 import { runCommands } from "./run-commands.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 /** One attempt among several. */
 interface CarryOut extends RunOptions {
@@ -26,24 +26,24 @@ interface CarryOut extends RunOptions {
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
 }
 
-const NOTHING_SEALED: Sealed = { changes: [], outside: [], notes: [] };
+const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
 
 /** One job from its open view to its end. */
 export class JobRun {
-  readonly #parts: WorkspaceParts;
-  readonly #judge: JobJudge;
+  readonly #parts: WorkspaceDeps;
+  readonly #judge: JobValidator;
   readonly #story: JobStory;
   readonly #processes: JobProcesses;
 
   constructor(
-    parts: WorkspaceParts,
+    parts: WorkspaceDeps,
     request: ExecuteRequest,
     readonly jobId: string,
     readonly transaction: Transaction,
   ) {
     this.#parts = parts;
     this.#story = new JobStory(parts, request, { jobId, kind: transaction.kind });
-    this.#judge = createJobJudge(parts, transaction, (event) => this.emit(event));
+    this.#judge = createJobValidator(parts, transaction, (event) => this.emit(event));
     this.#processes = new JobProcesses({
       parts,
       jobId,
@@ -163,7 +163,7 @@ export class JobRun {
   }
 
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
-  private async refuse(before: Exclude<AutoCommit, { ok: true }>): Promise<Execution> {
+  private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<Execution> {
     await this.forget();
     return {
       status: "refused",
@@ -193,13 +193,13 @@ export class JobRun {
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
-    { preview, red }: { readonly preview: boolean; readonly red?: Red | undefined },
+    { preview, red }: { readonly preview: boolean; readonly red?: RedReason | undefined },
   ): Promise<Execution> {
     const { jobId, transaction } = this;
     const request = this.#request;
     const ended = [...endedBefore];
     if (settled.some(({ command }) => command.type === "shell_command"))
-      this.#notes.push(whatStays(transaction));
+      this.#notes.push(notUndoableNote(transaction));
     const { results: looked, gitCommit } = await this.commitAfter(settled, ended);
     const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
@@ -243,7 +243,7 @@ export class JobRun {
     if (swapped.status === "late") return this.dropAll(end, null);
     const done = swapped.status === "done";
     if (done) this.emit({ type: "committed", changes: sealed.changes.length });
-    else this.emit({ type: "conflict", paths: conflictsOf(swapped).map(({ path }) => path) });
+    else this.emit({ type: "conflict", paths: swapConflicts(swapped).map(({ path }) => path) });
     return this.conclude(done ? "committed" : "conflict", {
       ...end,
       sealed,

@@ -4,20 +4,20 @@ import type { Note } from "../../domain/work/note.ts";
 import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
 import type { ExecuteRequest } from "./execution.ts";
 import { jobRecord } from "./job-record.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
-interface CameOf {
+interface StoryResult {
   readonly results: readonly CommandResult[];
   readonly changes: readonly Change[];
   readonly gitCommit: string | null;
 }
 
-const NOTHING: CameOf = { results: [], changes: [], gitCommit: null };
+const NOTHING: StoryResult = { results: [], changes: [], gitCommit: null };
 
 /** What is to be said of a job, as it becomes known: its record is made of it. */
 export class JobStory {
   readonly notes: Note[] = [];
-  readonly #parts: WorkspaceParts;
+  readonly #parts: WorkspaceDeps;
   readonly #job: { readonly jobId: string; readonly kind: string };
   readonly #createdAt: Date;
   #request: ExecuteRequest;
@@ -25,7 +25,7 @@ export class JobStory {
   #warnings: readonly string[] = [];
 
   constructor(
-    parts: WorkspaceParts,
+    parts: WorkspaceDeps,
     request: ExecuteRequest,
     job: { readonly jobId: string; readonly kind: string },
   ) {
@@ -61,7 +61,7 @@ export class JobStory {
     this.#warnings = about.warnings;
   }
 
-  record(outcome: JobOutcome, cameOf: CameOf = NOTHING): JobRecord {
+  record(outcome: JobOutcome, cameOf: StoryResult = NOTHING): JobRecord {
     const begun = {
       ...this.#job,
       request: this.#request,

@@ -1,18 +1,18 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
-import type { Sides } from "../ports/transaction.ts";
+import type { BeforeAndAfter } from "../ports/transaction.ts";
 import { createGitGuard } from "./guard-git.ts";
 import { createKnownToGit } from "./known-to-git.ts";
 
 /** A change that may not stay, and why. Protected files follow the configured action, the rest always fails. */
-export interface PutBack {
+export interface RestoredChange {
   readonly path: string;
   readonly why: string;
   readonly rule: "protected" | "git" | "picoclaw";
 }
 
-export interface Judgement {
-  readonly restored: readonly PutBack[];
+export interface ChangesValidation {
+  readonly restored: readonly RestoredChange[];
   /** Those of `restored` of which only a part may not stay: what the file says without it. */
   readonly rewrite: ReadonlyMap<string, Uint8Array>;
   /** Protected files that say what they said before, though they were written anew. */
@@ -23,15 +23,18 @@ export interface Judgement {
   readonly logged: readonly string[];
 }
 
-export interface JudgeParts {
-  readonly sides: Sides;
+export interface ValidateChangesDeps {
+  readonly sides: BeforeAndAfter;
   readonly protection: Protection;
   readonly sha1: (bytes: Uint8Array) => string;
 }
 
 /** The one rule for what processes of a job may not leave behind, for a command's own judgement and for the last. */
-export function judgeChanges({ sides, protection, sha1 }: JudgeParts, changes: readonly Change[]): Judgement {
-  const restored: PutBack[] = [];
+export function validateChanges(
+  { sides, protection, sha1 }: ValidateChangesDeps,
+  changes: readonly Change[],
+): ChangesValidation {
+  const restored: RestoredChange[] = [];
   const rewrite = new Map<string, Uint8Array>();
   const same: string[] = [];
   const created: string[] = [];
@@ -61,7 +64,7 @@ export function judgeChanges({ sides, protection, sha1 }: JudgeParts, changes: r
   return { restored, rewrite, same, created, logged };
 }
 
-function saysTheSame(sides: Sides, path: string): boolean {
+function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
   const [before, after] = [sides.look(path, "before"), sides.look(path, "after")];
   if (before?.kind !== "file" || after?.kind !== "file" || before.mode !== after.mode) return false;
   const [was, is] = [sides.original(path), sides.current(path)];

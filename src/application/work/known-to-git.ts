@@ -1,6 +1,6 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { readGitIndex } from "../../domain/policy/git-index.ts";
-import type { Repository, Sides } from "../ports/transaction.ts";
+import type { BeforeAndAfter, Repository } from "../ports/transaction.ts";
 
 /**
  * What git itself put there (a checkout, a reset) is the repository's content, not a job's edit. Only what git had before
@@ -9,7 +9,7 @@ import type { Repository, Sides } from "../ports/transaction.ts";
  * checked out now, which git had before too, does not.
  */
 export function createKnownToGit(
-  sides: Sides,
+  sides: BeforeAndAfter,
   sha1: (bytes: Uint8Array) => string,
 ): (change: Change) => boolean {
   let repository: Repository | null | undefined;
@@ -38,7 +38,7 @@ function hasBlob(found: string): boolean {
 }
 
 /** The commit that is checked out now; null where that cannot be told. */
-function headOf(sides: Sides, { index, objects }: Repository): string | null {
+function headOf(sides: BeforeAndAfter, { index, objects }: Repository): string | null {
   const gitDirectory = index.slice(0, -"index".length);
   const common = objects.slice(0, -"objects".length);
   const read = (path: string) => new TextDecoder().decode(sides.current(path) ?? new Uint8Array());

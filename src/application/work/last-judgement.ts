@@ -2,9 +2,9 @@ import type { Change, CommandResult } from "../../domain/patch/result.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
 import { shownPath } from "../../domain/texts/shown-path.ts";
 import type { Note } from "../../domain/work/note.ts";
-import type { Difference, Sealed } from "../ports/transaction.ts";
-import { type GuardParts, guardChanges } from "./guard-changes.ts";
-import { judgeChanges, type PutBack } from "./judge-changes.ts";
+import type { Difference, SealedChanges } from "../ports/transaction.ts";
+import { type GuardDeps, guardChanges } from "./guard-changes.ts";
+import { type RestoredChange, validateChanges } from "./judge-changes.ts";
 import { ignoredChanges } from "./mark-ignored.ts";
 
 /**
@@ -12,42 +12,46 @@ import { ignoredChanges } from "./mark-ignored.ts";
  * could wait for a command's own judgement and act after it; what it left is dropped here, and only what passes is
  * committed. The blame goes to the last command that ran a process.
  */
-export async function sealJudged(
-  { transaction, protection, sha1 }: GuardParts,
+export async function sealValidated(
+  { transaction, protection, sha1 }: GuardDeps,
   results: readonly CommandResult[],
   end: { readonly preview: boolean },
-): Promise<{ readonly sealed: Sealed; readonly judged: readonly CommandResult[] }> {
-  let found: readonly PutBack[] = [];
+): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
+  let found: readonly RestoredChange[] = [];
   let ignored: ReadonlyMap<string, string> = new Map();
   const left = await transaction.seal((difference) => {
     const changes = withGone(difference);
-    const { restored, rewrite, same } = judgeChanges({ sides: difference, protection, sha1 }, changes);
+    const { restored, rewrite, same } = validateChanges({ sides: difference, protection, sha1 }, changes);
     found = restored;
     // What was edited by name is told by name.
     if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     return { drop: [...drop, ...same], rewrite };
   }, end);
-  const sealed = { ...left, changes: left.changes.map((change) => marked(change, ignored)) };
+  const sealed = { ...left, changes: left.changes.map((change) => markIgnored(change, ignored)) };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
   const { foreignOwner } = sealed;
-  if (foreignOwner !== undefined) return { sealed, judged: failed(judged, unchangeable(foreignOwner)) };
-  return { sealed, judged: noText.length === 0 ? judged : failed(judged, nameless(noText)) };
+  if (foreignOwner !== undefined)
+    return { sealed, judged: blameLastProcess(judged, unchangeable(foreignOwner)) };
+  return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
 }
 
-function marked(change: Change, ignored: ReadonlyMap<string, string>): Change {
+function markIgnored(change: Change, ignored: ReadonlyMap<string, string>): Change {
   const by = ignored.get(change.path);
   return by === undefined ? change : { ...change, ignored: by };
 }
 
 /** When the processes of some commands are gone: judges what came after the commands' own judgements. */
-export function judgeSettled(parts: GuardParts, results: readonly CommandResult[]): readonly CommandResult[] {
+export function validateSettled(
+  parts: GuardDeps,
+  results: readonly CommandResult[],
+): readonly CommandResult[] {
   const first = results.findIndex((one) => !isEdit(one));
   if (first === -1 || parts.transaction.directory === null) return results;
   // The look after an edit saw what processes did meanwhile, and nobody judged it.
   const seen = results.slice(first).filter(isEdit);
-  const changes = latest([
+  const changes = latestChanges([
     ...seen.flatMap(({ changes }) => changes),
     ...parts.transaction.takeChanges({ processRan: true }),
   ]);
@@ -69,7 +73,7 @@ function withGone(difference: Difference): readonly Change[] {
 function blamed(
   protection: Protection,
   results: readonly CommandResult[],
-  found: readonly PutBack[],
+  found: readonly RestoredChange[],
 ): readonly CommandResult[] {
   const runner = results.findLastIndex((one) => !isEdit(one));
   const last = runner === -1 ? results.length - 1 : runner;
@@ -106,7 +110,7 @@ function unchangeable(path: string): string {
 }
 
 /** The same results with the blame at the last one that ran a process. */
-function failed(results: readonly CommandResult[], why: string): readonly CommandResult[] {
+function blameLastProcess(results: readonly CommandResult[], why: string): readonly CommandResult[] {
   const runner = results.findLastIndex((one) => !isEdit(one));
   const last = runner === -1 ? results.length - 1 : runner;
   return results.map((result, index) => {
@@ -125,7 +129,7 @@ function isEdit({ command }: CommandResult): boolean {
 }
 
 /** One change per path; what is new stays new, however often it was written. */
-function latest(changes: readonly Change[]): Change[] {
+function latestChanges(changes: readonly Change[]): Change[] {
   const byPath = new Map<string, Change>();
   for (const change of changes) {
     const isNew = byPath.get(change.path)?.kind === "added" && change.kind === "modified";

@@ -1,10 +1,10 @@
 import type { NoteFact } from "../../domain/work/note.ts";
 import type { LimitSettings } from "./workspace-parts.ts";
 
-type Named = "memory" | "file_size" | "open_files" | "processes";
+type NamedLimit = "memory" | "file_size" | "open_files" | "processes";
 
 /** How programs say that they may have no more of something. */
-const SAID: Readonly<Record<Named, RegExp>> = {
+const LIMIT_MESSAGES: Readonly<Record<NamedLimit, RegExp>> = {
   memory: /Cannot allocate memory|ENOMEM|MemoryError|out of memory|bad_alloc|allocation failed/i,
   file_size: /SIGXFSZ|File size limit exceeded|File too large|EFBIG/,
   open_files: /Too many open files|EMFILE/,
@@ -13,7 +13,7 @@ const SAID: Readonly<Record<Named, RegExp>> = {
 
 /** The limits that a failed command seems to have met, by what it said. */
 export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
-  return (Object.keys(SAID) as Named[])
-    .filter((limit) => limits[limit] > 0 && SAID[limit].test(said))
+  return (Object.keys(LIMIT_MESSAGES) as NamedLimit[])
+    .filter((limit) => limits[limit] > 0 && LIMIT_MESSAGES[limit].test(said))
     .map((limit) => ({ code: "limit-met", limit, value: limits[limit] }));
 }

@@ -1,17 +1,20 @@
 import type { Change } from "../../domain/patch/result.ts";
 import { readGitIndex } from "../../domain/policy/git-index.ts";
-import { createIgnored } from "../../domain/policy/ignored.ts";
-import type { Sides } from "../ports/transaction.ts";
+import { createIgnoreMatcher } from "../../domain/policy/ignored.ts";
+import type { BeforeAndAfter } from "../ports/transaction.ts";
 
 /**
  * By path: what git ignores of a job's changes, by the rules that the job leaves. What git tracks, before or after, is not
  * ignored, whatever the rules say.
  */
-export function ignoredChanges(sides: Sides, changes: readonly Change[]): ReadonlyMap<string, string> {
+export function ignoredChanges(
+  sides: BeforeAndAfter,
+  changes: readonly Change[],
+): ReadonlyMap<string, string> {
   const { repository } = sides;
   const found = new Map<string, string>();
   if (repository === null) return found;
-  const ignored = createIgnored({ read: (path) => text(sides.current(path)), includeIgnored: false });
+  const ignored = createIgnoreMatcher({ read: (path) => text(sides.current(path)), includeIgnored: false });
   const topmost = createTopmost(ignored.has);
   for (const { path, kind } of changes) {
     if (path.startsWith("../") || GIT.test(path)) continue;

@@ -3,32 +3,32 @@ import type { FileSource, FileWrite } from "../../domain/patch/edit.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
 import { type View, ViewFault } from "../ports/view.ts";
 import { allOrNothing } from "./all-or-nothing.ts";
-import { type FileEditParts, failing, SKIPPED } from "./file-edit.ts";
-import { failed, type Outcome, succeeded } from "./outcome.ts";
-import { permit } from "./policy.ts";
-import type { Resolved } from "./resolve-path.ts";
+import { type FileEditDeps, SKIPPED, withFaultPrefix } from "./file-edit.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
+import { permitTarget } from "./policy.ts";
+import type { ResolvedTarget } from "./resolve-path.ts";
 
-export interface MatchedEditParts extends FileEditParts {
+export interface MatchedEditDeps extends FileEditDeps {
   readonly planOptions: PlanOptions;
 }
 
 /** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
 export function runMatchedEdit(
-  { view, policy, planOptions }: MatchedEditParts,
+  { view, policy, planOptions }: MatchedEditDeps,
   command: PatchCommand,
-): Outcome {
+): CommandOutcome {
   const edit = command.edit;
-  if (edit === undefined) return failed("no edit");
-  const places = new Map<string, Resolved>();
+  if (edit === undefined) return failedOutcome("no edit");
+  const places = new Map<string, ResolvedTarget>();
   // A diff may put something below a link that it removes; what lies beyond any other link is refused by its plan.
   const warnings: string[] = [];
   for (const path of editPaths(edit)) {
-    const place = permit(policy, view, path, { follow: edit.kind === "diff" ? "none" : "all" });
-    if (!place.allowed) return succeeded(SKIPPED);
+    const place = permitTarget(policy, view, path, { follow: edit.kind === "diff" ? "none" : "all" });
+    if (!place.allowed) return succeededOutcome(SKIPPED);
     if (place.warning !== undefined) warnings.push(place.warning);
     places.set(path, place.target);
   }
-  const placeOf = (path: string) => (places.get(path) as Resolved).path;
+  const placeOf = (path: string) => (places.get(path) as ResolvedTarget).path;
   const source: FileSource = {
     look(path) {
       // A plan also looks at the folders above its paths; those are looked at as they are.
@@ -44,7 +44,7 @@ export function runMatchedEdit(
     plan.writes.map((write) => placeOf(write.path)),
     () => carryOut(view, plan.writes, placeOf),
   );
-  return { ...succeeded(formatEditReport(plan.reports)), warnings };
+  return { ...succeededOutcome(formatEditReport(plan.reports)), warnings };
 }
 
 /** Removals come first. A folder they leave empty goes before something takes its name, any other at the end. */
@@ -54,7 +54,7 @@ function carryOut(view: View, writes: readonly FileWrite[], placeOf: (path: stri
   const emptied = removals.filter((write) => write.pruneParents === true).map((write) => placeOf(write.path));
   const wanted = new Set(others.map((write) => placeOf(write.path)));
   const put = (write: FileWrite) =>
-    failing(`failed to write file ${write.path}`, () => putOne(view, placeOf(write.path), write));
+    withFaultPrefix(`failed to write file ${write.path}`, () => putOne(view, placeOf(write.path), write));
   removals.forEach(put);
   for (const path of emptied) {
     if (parentsOf(path).some((parent) => wanted.has(parent))) prune(view, path);

@@ -1,9 +1,9 @@
 import type { NoteFact } from "../../domain/work/note.ts";
 import type { Transaction } from "../ports/transaction.ts";
-import type { Outcome } from "./outcome.ts";
+import type { CommandOutcome } from "./outcome.ts";
 
 /** Notes of a job about a network that it could not reach. `ran`: the command, where one has just ended. */
-export function networkNotes(transaction: Transaction, ran?: Outcome): NoteFact[] {
+export function networkNotes(transaction: Transaction, ran?: CommandOutcome): NoteFact[] {
   const { network, takeRefused } = transaction;
   if (network === undefined) return [];
   const refused = takeRefused?.() ?? [];

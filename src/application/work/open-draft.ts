@@ -1,6 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { CommandResult } from "../../domain/patch/result.ts";
-import type { Red } from "../../domain/work/job-status.ts";
+import type { RedReason } from "../../domain/work/job-status.ts";
 import type { Layers } from "../ports/transaction.ts";
 import { applyEdits } from "./apply-edits.ts";
 import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
@@ -18,12 +18,12 @@ import { newJobId } from "./job-id.ts";
 import { JobRun } from "./job-run.ts";
 import { parseCommands } from "./parse-commands.ts";
 import { repairNotes } from "./repair-notes.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
 
 /** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
-export async function openDraft(parts: WorkspaceParts, request: DraftRequest): Promise<OpenedDraft> {
+export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
   const draft = new OpenDraft(parts, request);
   const refusal = await draft.begin();
   return refusal === null ? { ok: true, draft } : { ok: false, refusal };
@@ -31,7 +31,7 @@ export async function openDraft(parts: WorkspaceParts, request: DraftRequest): P
 
 class OpenDraft implements Draft {
   readonly id: string;
-  readonly #parts: WorkspaceParts;
+  readonly #parts: WorkspaceDeps;
   readonly #request: DraftRequest;
   readonly #autoCommit: boolean;
   #job: JobRun | null = null;
@@ -49,7 +49,7 @@ class OpenDraft implements Draft {
   readonly #warnings: string[] = [];
   readonly #ended: string[] = [];
 
-  constructor(parts: WorkspaceParts, request: DraftRequest) {
+  constructor(parts: WorkspaceDeps, request: DraftRequest) {
     this.#parts = parts;
     this.#request = request;
     this.#autoCommit = request.autoCommit ?? parts.config.auto_commit;
@@ -151,11 +151,11 @@ class OpenDraft implements Draft {
     return this.#finish({ preview: false });
   }
 
-  keep(red?: Red): Promise<Execution> {
+  keep(red?: RedReason): Promise<Execution> {
     return this.#finish({ preview: true, red });
   }
 
-  #finish(how: { readonly preview: boolean; readonly red?: Red | undefined }): Promise<Execution> {
+  #finish(how: { readonly preview: boolean; readonly red?: RedReason | undefined }): Promise<Execution> {
     return this.#inTurn(async () => {
       await this.#endAsides();
       this.#isOver = true;

@@ -2,7 +2,7 @@ import type { FailureReason, ProcessEnd } from "../../domain/patch/result.ts";
 import type { Note } from "../../domain/work/note.ts";
 
 /** What one command said and did. Failures are `ok: false`, with a text for the user. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly ok: boolean;
   readonly output: string;
   readonly error: string;
@@ -11,10 +11,10 @@ export interface Outcome {
   readonly warnings: readonly Note[];
 }
 
-export function succeeded(output: string): Outcome {
+export function succeededOutcome(output: string): CommandOutcome {
   return { ok: true, output, error: "", warnings: [] };
 }
 
-export function failed(error: string, output = "", reason?: FailureReason): Outcome {
+export function failedOutcome(error: string, output = "", reason?: FailureReason): CommandOutcome {
   return { ok: false, output, error, ...(reason !== undefined && { reason }), warnings: [] };
 }

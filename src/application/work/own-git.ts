@@ -1,5 +1,5 @@
-import type { Git } from "./commit-anyway.ts";
-import { type ProcessParts, runInView } from "./run-shell.ts";
+import type { RunGit } from "./commit-anyway.ts";
+import { type RunProcessDeps, runInView } from "./run-shell.ts";
 
 /** The git that PicoClaw runs for itself: nothing that a job left decides which program it is or what it runs. */
 export interface OwnGit {
@@ -29,10 +29,10 @@ const QUIET: OwnGit["settings"] = [
 
 /** Our own git in the view of a job. Hooks run only where the user wants them, and then as they would for the user. */
 export function ownGitIn(
-  parts: ProcessParts,
+  parts: RunProcessDeps,
   git: OwnGit,
   { runHooks, timeoutSeconds }: { readonly runHooks: boolean; readonly timeoutSeconds: number },
-): Git {
+): RunGit {
   const folder = parts.transaction.directory as string;
   const settings = [
     ...git.settings,

@@ -1,10 +1,10 @@
 import type { Protection } from "../../domain/policy/protection.ts";
 import { type View, ViewFault } from "../ports/view.ts";
-import { type Bounds, type Follow, type Resolved, resolveTarget } from "./resolve-path.ts";
+import { type Bounds, type FollowLinks, type ResolvedTarget, resolveTarget } from "./resolve-path.ts";
 
 /** A target that passed the boundary and the rules, or must be skipped. */
-export type Permitted =
-  | { readonly allowed: true; readonly target: Resolved; readonly warning?: string }
+export type PermittedTarget =
+  | { readonly allowed: true; readonly target: ResolvedTarget; readonly warning?: string }
   | { readonly allowed: false; readonly skipped: string };
 
 export interface EditPolicy {
@@ -25,12 +25,12 @@ export class PolicyFault extends Error {
 }
 
 /** Checks one path of a file edit, as written and where it really leads. */
-export function permit(
+export function permitTarget(
   policy: EditPolicy,
   view: View,
   target: string,
-  options: { follow: Follow; denial?: string },
-): Permitted {
+  options: { follow: FollowLinks; denial?: string },
+): PermittedTarget {
   const bounds: Bounds = { view, rootNames: policy.rootNames };
   const resolved = resolveTarget(bounds, target, options.follow);
   if (resolved.path === "") throw new ViewFault("is-directory", target, `is a directory: ${target}`);

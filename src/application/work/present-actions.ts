@@ -1,4 +1,9 @@
-import { type Action, type ActionLabels, jobActions, namedIn } from "../../domain/work/job-actions.ts";
+import {
+  type JobAction,
+  type JobActionLabels,
+  jobActions,
+  jobNamedInButton,
+} from "../../domain/work/job-actions.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import { isJobId } from "./job-id.ts";
 import type { ResultJson } from "./result-json.ts";
@@ -15,7 +20,7 @@ export function jobsNamed(archive: Archive, name: string): StoredJob[] {
 }
 
 /** What can be done now with a job or a group. */
-export function actionsFor(archive: Archive, name: string, labels: ActionLabels): Action[] {
+export function actionsFor(archive: Archive, name: string, labels: JobActionLabels): JobAction[] {
   return jobActions(jobsNamed(archive, name), labels);
 }
 
@@ -25,12 +30,12 @@ export function actionsFor(archive: Archive, name: string, labels: ActionLabels)
  */
 export function presentActions(
   archive: Archive,
-  reply: { readonly actions: readonly Action[]; readonly jobs: readonly Pick<ResultJson, "job_id">[] },
-  labels: ActionLabels,
-): Action[] {
+  reply: { readonly actions: readonly JobAction[]; readonly jobs: readonly Pick<ResultJson, "job_id">[] },
+  labels: JobActionLabels,
+): JobAction[] {
   const drawn = new Set<string>();
   return reply.actions.flatMap((action) => {
-    const name = namedIn(action.message);
+    const name = jobNamedInButton(action.message);
     if (name === null) return [action];
     if (drawn.has(name)) return [];
     drawn.add(name);

@@ -1,9 +1,9 @@
 import type { NoteFact } from "../../domain/work/note.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { Conflict, Repaired } from "../ports/transaction.ts";
+import type { Conflict, RepairedJob } from "../ports/transaction.ts";
 
 /** What is said to whoever came next after a swap that was cut off. One that is stuck is told as a conflict. */
-export function repairNotes(repaired: Repaired | null | undefined): NoteFact[] {
+export function repairNotes(repaired: RepairedJob | null | undefined): NoteFact[] {
   if (!repaired || repaired.outcome === "stuck") return [];
   const { jobId, direction, outcome, left } = repaired;
   return [{ code: "repaired", jobId, direction, outcome, paths: left }];
@@ -17,6 +17,6 @@ export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): 
 }
 
 /** An earlier job stands in the way of every other until it is repaired. */
-export function conflictsOfStuck({ conflicts, jobId }: Repaired): Conflict[] {
+export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] {
   return conflicts.map(({ path }) => ({ path, reason: "interrupted", by: jobId }));
 }

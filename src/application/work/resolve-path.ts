@@ -1,7 +1,7 @@
 import { type Entry, type View, ViewFault } from "../ports/view.ts";
 
 /** A target as the patch wrote it, made into a path of the view without symlinks on the way. */
-export interface Resolved {
+export interface ResolvedTarget {
   readonly path: string;
   readonly entry: Entry;
   /** The lexical path before links were followed; differs from `path` only through symlinks. */
@@ -17,13 +17,13 @@ export interface Bounds {
 const MAX_LINKS = 40;
 
 /** Which symlinks of a target lead on: all of them, all but the last component, or none. */
-export type Follow = "all" | "parents" | "none";
+export type FollowLinks = "all" | "parents" | "none";
 
 /**
  * Relative targets resolve against the workspace, absolute ones must lie inside it. Each component is looked
  * at when it is used; a symlink is followed by hand, and only while it stays inside.
  */
-export function resolveTarget(bounds: Bounds, target: string, follow: Follow): Resolved {
+export function resolveTarget(bounds: Bounds, target: string, follow: FollowLinks): ResolvedTarget {
   if (target.includes("\0"))
     throw new ViewFault("outside", target, `file path contains a NUL byte: ${JSON.stringify(target)}`);
   const written = components(bounds, target);

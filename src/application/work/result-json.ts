@@ -4,7 +4,7 @@ import type { Messages } from "../../domain/texts/messages.ts";
 import type { JobStatus, UndoState } from "../../domain/work/job-status.ts";
 import type { Conflict } from "../ports/transaction.ts";
 import type { JobFacts } from "./report/job-facts.ts";
-import { summaryOf, wordEnding } from "./report/word-job.ts";
+import { wordEnding, wordSummary } from "./report/word-job.ts";
 import { wordNote } from "./report/word-note.ts";
 
 /** The result of a job as the world reads it (`apply --json`, the API, the library): snake_case, one document. */
@@ -60,7 +60,7 @@ export function toResultJson(messages: Messages, facts: JobFacts): ResultJson {
       changes,
       ...(own.length > 0 && { notes: word(own) }),
     })),
-    summary: summaryOf(messages, facts),
+    summary: wordSummary(messages, facts),
     ...(facts.gitCommit !== undefined && { git_commit: facts.gitCommit }),
     changes: facts.changes,
     undo: facts.undo,

@@ -4,10 +4,10 @@ import type { ProcessRunner } from "../ports/process.ts";
 import type { CheckView, Transaction } from "../ports/transaction.ts";
 import type { Checked, CheckRequest, CheckRun } from "./draft.ts";
 import { jobEnvironment } from "./environment.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
-export interface CheckParts {
-  readonly parts: WorkspaceParts;
+export interface RunChecksDeps {
+  readonly parts: WorkspaceDeps;
   readonly jobId: string;
   readonly transaction: Transaction;
   readonly emit: (event: JobEvent) => void;
@@ -23,7 +23,7 @@ const WHOLE_BYTES = 16 * 1024 * 1024;
  *   open it → old versions of files where they are asked for → each command → what the baseline built is kept → close
  * and once more without what the baseline built, where that showed and a check is red.
  */
-export async function runChecks(check: CheckParts, request: Request): Promise<Checked> {
+export async function runChecks(check: RunChecksDeps, request: Request): Promise<Checked> {
   const { layers } = check.transaction;
   if (layers?.openCheck === undefined)
     return { ok: false, why: "unavailable", message: "nothing is staged here that a check could run over" };
@@ -41,11 +41,11 @@ type Once =
 
 const plain = (once: Once): Checked => (once.ok ? { ok: true, runs: once.runs } : once);
 
-function untrusted({ messages }: WorkspaceParts): Extract<Checked, { ok: false }> {
+function untrusted({ messages }: WorkspaceDeps): Extract<Checked, { ok: false }> {
   return { ok: false, why: "untrusted", message: messages.checksNeedTrust };
 }
 
-async function runOnce(check: CheckParts, request: Request, built: boolean): Promise<Once> {
+async function runOnce(check: RunChecksDeps, request: Request, built: boolean): Promise<Once> {
   const { parts, transaction, jobId } = check;
   const { over, signal } = request;
   const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
@@ -83,7 +83,7 @@ function putBefore({ view }: CheckView, transaction: Transaction, path: string):
 }
 
 interface Running {
-  readonly check: CheckParts;
+  readonly check: RunChecksDeps;
   readonly view: CheckView;
   readonly processes: ProcessRunner;
   readonly request: Request;

@@ -4,9 +4,9 @@ import { maskNote } from "../../domain/work/note.ts";
 import { ViewFault } from "../ports/view.ts";
 import { runFileEdit } from "./file-edit.ts";
 import { maskCommand } from "./mask-command.ts";
-import { failed, type Outcome } from "./outcome.ts";
+import { type CommandOutcome, failedOutcome } from "./outcome.ts";
 import { PolicyFault } from "./policy.ts";
-import type { RunParts } from "./run-parts.ts";
+import type { RunCommandsDeps } from "./run-parts.ts";
 
 /**
  * Carries out commands in the order of the patch, in a view. Per command:
@@ -16,7 +16,7 @@ import type { RunParts } from "./run-parts.ts";
  *   4. tell the journal
  */
 export async function runCommands(
-  parts: RunParts,
+  parts: RunCommandsDeps,
   commands: readonly PatchCommand[],
 ): Promise<CommandResult[]> {
   const results: CommandResult[] = [];
@@ -45,21 +45,21 @@ export async function runCommands(
   return results;
 }
 
-function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunParts["mask"]): ProcessEnd {
+function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunCommandsDeps["mask"]): ProcessEnd {
   return { exitCode, stdout: mask(stdout), stderr: mask(stderr) };
 }
 
 async function runOne(
-  parts: RunParts,
+  parts: RunCommandsDeps,
   command: PatchCommand,
-): Promise<{ outcome: Outcome; changes: readonly Change[] }> {
+): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
   const { transaction, policy } = parts;
   switch (command.type) {
     case "file_edit": {
       const edits = { view: transaction.view, policy, planOptions: parts.planOptions };
       const run =
         command.edit === undefined ? runFileEdit : (await import("./matched-edit.ts")).runMatchedEdit;
-      const outcome = attempt(() => run(edits, command));
+      const outcome = attemptCommand(() => run(edits, command));
       return { outcome, changes: transaction.takeChanges({ processRan: false }) };
     }
     case "shell_command":
@@ -68,22 +68,22 @@ async function runOne(
       return runProcessCommand(parts, command);
     }
     default:
-      return { outcome: failed(`unknown command type: ${command.type}`), changes: [] };
+      return { outcome: failedOutcome(`unknown command type: ${command.type}`), changes: [] };
   }
 }
 
 /** Expected faults become failed commands; anything else is a bug and goes up. */
-function attempt(use: () => Outcome): Outcome {
+function attemptCommand(use: () => CommandOutcome): CommandOutcome {
   try {
     return use();
   } catch (error) {
-    if (error instanceof PolicyFault) return failed(error.message);
-    if (error instanceof ViewFault) return failed(error.message, "", reasonOf(error));
+    if (error instanceof PolicyFault) return failedOutcome(error.message);
+    if (error instanceof ViewFault) return failedOutcome(error.message, "", viewFaultReason(error));
     throw error;
   }
 }
 
-function reasonOf({ code }: ViewFault): FailureReason | undefined {
+function viewFaultReason({ code }: ViewFault): FailureReason | undefined {
   switch (code) {
     case "outside":
       return { code: "outside-workspace" };

@@ -8,7 +8,7 @@ import type { LimitSettings } from "./workspace-parts.ts";
 export type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
 
 /** What running the commands of a job needs. */
-export interface RunParts {
+export interface RunCommandsDeps {
   readonly transaction: Transaction;
   readonly policy: EditPolicy;
   readonly processes: () => Promise<ProcessRunner>;

@@ -4,17 +4,17 @@ import type { Note } from "../../domain/work/note.ts";
 import { guardChanges } from "./guard-changes.ts";
 import { limitNotes } from "./limit-notes.ts";
 import { networkNotes } from "./network-notes.ts";
-import type { Outcome } from "./outcome.ts";
+import type { CommandOutcome } from "./outcome.ts";
 import { runGit } from "./run-git.ts";
-import type { RunParts } from "./run-parts.ts";
-import { type ProcessParts, runShell } from "./run-shell.ts";
+import type { RunCommandsDeps } from "./run-parts.ts";
+import { type RunProcessDeps, runShell } from "./run-shell.ts";
 
 /** Runs a shell line or a git operation in the view, then puts back what it may not touch. */
 export async function runProcessCommand(
-  parts: RunParts,
+  parts: RunCommandsDeps,
   command: PatchCommand,
-): Promise<{ outcome: Outcome; changes: readonly Change[] }> {
-  const context: ProcessParts = { ...parts, processes: await parts.processes() };
+): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
+  const context: RunProcessDeps = { ...parts, processes: await parts.processes() };
   const ran =
     command.type === "shell_command"
       ? await runShell(context, command, parts.commandTimeoutSeconds)
@@ -23,9 +23,9 @@ export async function runProcessCommand(
 }
 
 function guard(
-  { transaction, policy, planOptions, limits }: RunParts,
-  ran: Outcome,
-): { outcome: Outcome; changes: readonly Change[] } {
+  { transaction, policy, planOptions, limits }: RunCommandsDeps,
+  ran: CommandOutcome,
+): { outcome: CommandOutcome; changes: readonly Change[] } {
   const { protection } = policy;
   const { changes, restored, created, logged } = guardChanges(
     { transaction, protection, sha1: planOptions.sha1 },

@@ -3,13 +3,13 @@ import type { FailureReason } from "../../domain/patch/result.ts";
 import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
 import type { Transaction } from "../ports/transaction.ts";
 import { ViewFault } from "../ports/view.ts";
-import { failed, type Outcome, succeeded } from "./outcome.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
 import type { EditPolicy } from "./policy.ts";
 import { resolveTarget } from "./resolve-path.ts";
 
 const SHELLS = new Set(["bash", "sh", "zsh"]);
 
-export interface ProcessParts {
+export interface RunProcessDeps {
   readonly processes: ProcessRunner;
   readonly transaction: Transaction;
   readonly policy: EditPolicy;
@@ -21,17 +21,17 @@ export interface ProcessParts {
 }
 
 export async function runShell(
-  parts: ProcessParts,
+  parts: RunProcessDeps,
   command: PatchCommand,
   timeoutSeconds: number,
-): Promise<Outcome> {
-  if (command.action !== "run") return failed(`unknown shell_command action: ${command.action}`);
+): Promise<CommandOutcome> {
+  if (command.action !== "run") return failedOutcome(`unknown shell_command action: ${command.action}`);
   const shell = command.shell || "bash";
-  if (!SHELLS.has(shell)) return failed(`unsupported shell: ${shell} (bash, sh or zsh)`);
+  if (!SHELLS.has(shell)) return failedOutcome(`unsupported shell: ${shell} (bash, sh or zsh)`);
   const workdir = workingDirectory(parts, command.workdir);
-  if (!workdir.ok) return failed(workdir.error, "", workdir.reason);
+  if (!workdir.ok) return failedOutcome(workdir.error, "", workdir.reason);
   const line = command.content === "" ? command.target : `${command.target} ${command.content}`;
-  if (line.includes("\0")) return failed("command contains a NUL byte");
+  if (line.includes("\0")) return failedOutcome("command contains a NUL byte");
   const result = await runInView(
     parts,
     [shell, "-c", line],
@@ -39,14 +39,14 @@ export async function runShell(
     workdir.path,
     timeoutSeconds,
   );
-  const outcome = outcomeOf(result, "command failed", timeoutSeconds);
+  const outcome = toCommandOutcome(result, "command failed", timeoutSeconds);
   if (result.outcome === "not-started") return outcome;
   const { exitCode, stdout, stderr } = result;
   return { ...outcome, process: { exitCode: result.outcome === "exited" ? exitCode : null, stdout, stderr } };
 }
 
 export function runInView(
-  parts: ProcessParts,
+  parts: RunProcessDeps,
   argv: readonly [string, ...string[]],
   env: Readonly<Record<string, string>>,
   cwd: string,
@@ -68,7 +68,7 @@ type Workdir =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly error: string; readonly reason?: FailureReason };
 
-function workingDirectory({ transaction, policy }: ProcessParts, workdir: string | undefined): Workdir {
+function workingDirectory({ transaction, policy }: RunProcessDeps, workdir: string | undefined): Workdir {
   const root = transaction.directory as string;
   if (workdir === undefined || workdir === "") return { ok: true, path: root };
   try {
@@ -89,24 +89,28 @@ function workingDirectory({ transaction, policy }: ProcessParts, workdir: string
 }
 
 /** Says what went wrong first, then what the program printed. */
-export function outcomeOf(result: ProcessResult, opening: string, timeoutSeconds: number): Outcome {
+export function toCommandOutcome(
+  result: ProcessResult,
+  opening: string,
+  timeoutSeconds: number,
+): CommandOutcome {
   const { output } = result;
   const said = output === "" ? "" : ` (output: ${output})`;
   switch (result.outcome) {
     case "exited":
       return result.exitCode === 0
-        ? succeeded(output)
-        : failed(`${opening}: exit status ${result.exitCode}${said}`, output);
+        ? succeededOutcome(output)
+        : failedOutcome(`${opening}: exit status ${result.exitCode}${said}`, output);
     case "signaled":
-      return failed(`${opening}: signal: ${result.signal}${said}`, output);
+      return failedOutcome(`${opening}: signal: ${result.signal}${said}`, output);
     case "timed-out":
-      return failed(`${opening}: timed out after ${timeoutSeconds} seconds${said}`, output, {
+      return failedOutcome(`${opening}: timed out after ${timeoutSeconds} seconds${said}`, output, {
         code: "timeout",
         seconds: timeoutSeconds,
       });
     case "aborted":
-      return failed(`${opening}: aborted${said}`, output);
+      return failedOutcome(`${opening}: aborted${said}`, output);
     case "not-started":
-      return failed(`${opening}: ${result.error?.message ?? "could not be started"}`, output);
+      return failedOutcome(`${opening}: ${result.error?.message ?? "could not be started"}`, output);
   }
 }

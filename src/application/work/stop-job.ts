@@ -1,7 +1,7 @@
 import type { JobArchive } from "../ports/jobs.ts";
 import type { JobState } from "../ports/transaction.ts";
 
-export interface StopParts {
+export interface StopJobDeps {
   readonly archive: Pick<JobArchive, "read">;
   /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
@@ -11,7 +11,7 @@ export interface StopParts {
   readonly clock: () => number;
 }
 
-export type StopJob =
+export type StopJobResult =
   | { readonly status: "stopped" }
   | { readonly status: "unknown" }
   | { readonly status: "not-running"; readonly state: JobState };
@@ -20,7 +20,7 @@ const GRACE_MS = 10_000;
 const POLL_MS = 20;
 
 /** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
-export async function stopJob(parts: StopParts, jobId: string): Promise<StopJob> {
+export async function stopJob(parts: StopJobDeps, jobId: string): Promise<StopJobResult> {
   const job = parts.archive.read(jobId);
   if (job === null) return { status: "unknown" };
   if (job.state !== "running") return { status: "not-running", state: job.state };

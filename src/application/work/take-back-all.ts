@@ -2,18 +2,18 @@ import type { StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/workspace.ts";
 import type { TakeBack } from "./take-back.ts";
 
-export type TakenAll =
+export type TakeBackAllResult =
   | { readonly ok: true }
   | {
       readonly ok: false;
-      readonly direction: Step["direction"];
+      readonly direction: TakeBackStep["direction"];
       readonly stopped: Exclude<TakeBack, { status: "done" }>;
       /** Jobs that could not be swapped back afterwards: none, unless somebody changed their files in between. */
       readonly left: readonly string[];
     };
 
 /** One job on its way out of the workspace, or in again. */
-export interface Step {
+export interface TakeBackStep {
   readonly direction: "undo" | "redo";
   readonly job: StoredJob;
 }
@@ -24,10 +24,11 @@ export interface Step {
  */
 export async function takeBackAll(
   workspace: Pick<Workspace, "takeBack">,
-  steps: readonly Step[],
-): Promise<TakenAll> {
-  const swap = ({ direction, job }: Step) => workspace.takeBack({ direction, name: job.jobId, force: false });
-  const done: Step[] = [];
+  steps: readonly TakeBackStep[],
+): Promise<TakeBackAllResult> {
+  const swap = ({ direction, job }: TakeBackStep) =>
+    workspace.takeBack({ direction, name: job.jobId, force: false });
+  const done: TakeBackStep[] = [];
   for (const step of steps) {
     const taken = await swap(step);
     if (taken.status === "done") {
@@ -36,12 +37,12 @@ export async function takeBackAll(
     }
     const left: string[] = [];
     for (const one of done.toReversed())
-      if ((await swap(opposite(one))).status !== "done") left.push(one.job.jobId);
+      if ((await swap(oppositeDirection(one))).status !== "done") left.push(one.job.jobId);
     return { ok: false, direction: step.direction, stopped: taken, left };
   }
   return { ok: true };
 }
 
-function opposite({ direction, job }: Step): Step {
+function oppositeDirection({ direction, job }: TakeBackStep): TakeBackStep {
   return { direction: direction === "undo" ? "redo" : "undo", job };
 }

@@ -1,10 +1,10 @@
 import type { Change } from "../../domain/patch/result.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { Conflict, JobState, LeftAlone, Repaired } from "../ports/transaction.ts";
+import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/transaction.ts";
 import { conflictsOfStuck } from "./repair-notes.ts";
-import type { WorkspaceParts } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
 
-export type TakeBackParts = Pick<WorkspaceParts, "transactions" | "archive">;
+export type TakeBackDeps = Pick<WorkspaceDeps, "transactions" | "archive">;
 
 export interface TakeBackRequest {
   readonly direction: "undo" | "redo";
@@ -16,11 +16,11 @@ export interface TakeBackRequest {
 export interface TakenBack {
   readonly job: StoredJob;
   readonly changes: readonly Change[];
-  readonly left: readonly LeftAlone[];
+  readonly left: readonly UntouchedPath[];
 }
 
 /** `repaired`: an earlier swap had been cut off, and was finished first. */
-export type TakeBack = TakeBackOutcome & { readonly repaired?: Repaired };
+export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
 
 type TakeBackOutcome =
   | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
@@ -41,15 +41,18 @@ type TakeBackOutcome =
     };
 
 /** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
-export async function takeBack(parts: TakeBackParts, request: TakeBackRequest): Promise<TakeBack> {
+export async function takeBack(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
   // Which job is the last one is known only then.
   const repaired = await parts.transactions.repair();
-  const outcome = stuckOn(parts.archive, repaired) ?? (await swapChosen(parts, request));
+  const outcome = stuckTakeBack(parts.archive, repaired) ?? (await swapChosen(parts, request));
   return repaired === null ? outcome : { ...outcome, repaired };
 }
 
 /** A swap that was cut off and cannot be finished stands in the way of every other. */
-export function stuckOn(archive: Pick<JobArchive, "read">, repaired: Repaired | null): TakeBack | null {
+export function stuckTakeBack(
+  archive: Pick<JobArchive, "read">,
+  repaired: RepairedJob | null,
+): TakeBack | null {
   if (repaired?.outcome !== "stuck") return null;
   const job = archive.read(repaired.jobId);
   return job === null
@@ -57,8 +60,8 @@ export function stuckOn(archive: Pick<JobArchive, "read">, repaired: Repaired | 
     : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
 }
 
-async function swapChosen(parts: TakeBackParts, request: TakeBackRequest): Promise<TakeBackOutcome> {
-  const chosen = choose(parts, request);
+async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
+  const chosen = chooseJobs(parts, request);
   if (chosen === "nothing") return { status: "nothing" };
   if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
   const done: TakenBack[] = [];
@@ -81,7 +84,12 @@ async function swapChosen(parts: TakeBackParts, request: TakeBackRequest): Promi
       return refused(reason, outcome.state ?? job.state);
     }
     if (outcome.status === "conflict") {
-      return { status: "conflict", job, conflicts: explain(parts, job, outcome.conflicts), before: done };
+      return {
+        status: "conflict",
+        job,
+        conflicts: nameLaterJobs(parts, job, outcome.conflicts),
+        before: done,
+      };
     }
     parts.archive.append(job.jobId, {
       type: request.direction === "undo" ? "undone" : "redone",
@@ -98,8 +106,8 @@ async function swapChosen(parts: TakeBackParts, request: TakeBackRequest): Promi
 }
 
 /** The jobs a request means, in the order in which they are to be swapped. */
-export function choose(
-  { archive }: Pick<TakeBackParts, "archive">,
+export function chooseJobs(
+  { archive }: Pick<TakeBackDeps, "archive">,
   { direction, name }: TakeBackRequest,
 ): StoredJob[] | "nothing" | "unknown" {
   const jobs = archive.list();
@@ -118,7 +126,11 @@ export function choose(
 }
 
 /** Names the later job that changed a path, when one did: that one must be taken back first. */
-function explain({ archive }: TakeBackParts, job: StoredJob, conflicts: readonly Conflict[]): Conflict[] {
+function nameLaterJobs(
+  { archive }: TakeBackDeps,
+  job: StoredJob,
+  conflicts: readonly Conflict[],
+): Conflict[] {
   const later = archive
     .list()
     .filter((other) => other.createdAt > job.createdAt && other.state === "committed");

@@ -36,7 +36,7 @@ export interface WorkerConfig {
 }
 
 /** Everything that jobs of a workspace need, wired by hand. */
-export interface WorkspaceParts {
+export interface WorkspaceDeps {
   /** The absolute folder of the workspace. */
   readonly root: string;
   readonly config: WorkerConfig;

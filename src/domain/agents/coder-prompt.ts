@@ -26,7 +26,7 @@ const V4A = `Change files with one patch:
 *** Delete File: src/old.ts
 *** End Patch`;
 
-const FORMATS: Readonly<Record<PromptFamily, string>> = {
+const PATCH_FORMATS: Readonly<Record<PromptFamily, string>> = {
   claude: SEARCH_REPLACE,
   deepseek: SEARCH_REPLACE,
   gemini: SEARCH_REPLACE,
@@ -48,7 +48,7 @@ export interface CoderPrompt {
   readonly tools: readonly string[];
 }
 
-const SECTIONS = `Answer with these sections and nothing else:
+const ANSWER_SECTIONS = `Answer with these sections and nothing else:
 ## Plan
 A few lines in the user's language.
 ## Patch
@@ -72,12 +72,12 @@ export function coderPrompt(prompt: CoderPrompt): string {
   const { agent, family, protectedPatterns, browser, planOnly, checks, tools } = prompt;
   return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output.${tools.length === 0 ? " You run nothing yourself." : ""}
 
-${planOnly ? PLAN_ONLY : SECTIONS}
+${planOnly ? PLAN_ONLY : ANSWER_SECTIONS}
 
 ${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answer that changes nothing, is plain words without any section.
 
 # Patch format
-${FORMATS[family]}
+${PATCH_FORMATS[family]}
 Change what exists with such edits, Markdown too; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A new Markdown file that holds fences stands in a longer fence (\`\`\`\`).
 Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
     checks === "" ? "" : ` After the patch these run by themselves, so do not run them: ${checks}.`

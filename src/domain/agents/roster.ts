@@ -5,7 +5,7 @@ export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 export type CoderRole = Extract<AgentRole, `coder${number}`>;
 
-const NAMES: Readonly<Record<AgentRole, AgentName>> = {
+const AGENT_NAMES: Readonly<Record<AgentRole, AgentName>> = {
   chat: "Mio",
   worker: "Shiro",
   coder1: "Aka",
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<AgentRole, AgentName>> = {
 };
 
 export function agentOf(role: AgentRole): AgentName {
-  return NAMES[role];
+  return AGENT_NAMES[role];
 }
 
 /** `CODE` is the configured default coder. */

@@ -20,7 +20,7 @@ export interface ExcerptRequest {
 }
 
 const LONGEST_BLOCK = 70;
-const AROUND = { before: 8, after: 12 };
+const AROUND_HIT = { before: 8, after: 12 };
 const ENDS = { first: 12, last: 14 };
 /** Lines between two excerpts that are cheaper to show than to leave out. */
 const SMALL_GAP = 3;
@@ -32,7 +32,7 @@ const SEEN = 0.5;
 /** The parts of a long text that a request is about: whole definitions where they are short enough. */
 export function chooseExcerpts(lines: readonly string[], request: ExcerptRequest): LineRange[] {
   const definitions = definitionsOf(lines);
-  const taken = createTaken(lines, request.limit);
+  const taken = createExcerptBudget(lines, request.limit);
   if (request.ends === true) {
     taken.take({ from: 1, to: Math.min(ENDS.first, lines.length) });
     taken.take({ from: Math.max(1, lines.length - ENDS.last + 1), to: lines.length });
@@ -97,12 +97,12 @@ function blockAround(lines: readonly string[], definitions: readonly Definition[
     if (to - definition.line + 1 > LONGEST_BLOCK) break;
     best = { from: definition.line, to };
     // A function around a short inner one says what that is for.
-    if (to - definition.line >= AROUND.after) break;
+    if (to - definition.line >= AROUND_HIT.after) break;
   }
   if (best !== null) return { from: withComment(lines, best.from), to: best.to };
   return {
-    from: Math.max(1, line - AROUND.before),
-    to: Math.min(lines.length, line + AROUND.after),
+    from: Math.max(1, line - AROUND_HIT.before),
+    to: Math.min(lines.length, line + AROUND_HIT.after),
   };
 }
 
@@ -113,7 +113,7 @@ function withComment(lines: readonly string[], from: number): number {
   return at;
 }
 
-function createTaken(lines: readonly string[], limit: number) {
+function createExcerptBudget(lines: readonly string[], limit: number) {
   const shown = new Set<number>();
   let left = limit;
   const cost = (range: LineRange): number => {

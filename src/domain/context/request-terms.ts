@@ -15,7 +15,7 @@ const MOST_TERMS = 32;
 const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
 
 /** What of a request is worth looking for in files, the most telling first; what is said again counts more. */
-export function termsOf(request: string): Term[] {
+export function requestTerms(request: string): Term[] {
   const text = request.slice(0, READ_CHARS);
   const found = new Map<string, Term>();
   const said = new Map<string, number>();

@@ -51,7 +51,7 @@ export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironmen
  * The file that contradicts an environment somebody asked for: the project's files name another language, and nothing in them
  * the asked one. Null when they do not.
  */
-export function contradiction(
+export function contradictingFile(
   asked: string,
   files: readonly string[],
   available: readonly string[],
@@ -71,7 +71,7 @@ export function contradiction(
     : detected.because;
 }
 
-interface Detected {
+interface DetectedLanguage {
   readonly language: Language;
   /** The file that decided, or an example of its sources. */
   readonly because: string;
@@ -85,14 +85,14 @@ const FOREIGN = /(^|\/)(node_modules|vendor|third_party|\.venv|venv|dist|build|t
  * decide; where they name several languages, the one with more source files does. Without any, the same one level
  * down; without that, the source files alone. Null for a project that gives nothing away.
  */
-export function detectLanguage(files: readonly string[]): Detected | null {
+export function detectLanguage(files: readonly string[]): DetectedLanguage | null {
   const root = files.filter((path) => !path.includes("/"));
   const below = files.filter((path) => path.split("/").length === 2 && !FOREIGN.test(path));
   return byMarkers(root, files) ?? byMarkers(below, files) ?? bySources(files);
 }
 
-function byMarkers(marked: readonly string[], files: readonly string[]): Detected | null {
-  const found = LANGUAGES.flatMap((language): Detected[] => {
+function byMarkers(marked: readonly string[], files: readonly string[]): DetectedLanguage | null {
+  const found = LANGUAGES.flatMap((language): DetectedLanguage[] => {
     const because = markerIn(language, marked);
     return because === undefined ? [] : [{ language, because }];
   });
@@ -112,12 +112,12 @@ function markerIn({ markers }: Language, files: readonly string[]): string | und
   return undefined;
 }
 
-function weight({ language }: Detected, files: readonly string[]): number {
+function weight({ language }: DetectedLanguage, files: readonly string[]): number {
   const counted = language.nearest === "node" ? nodeExtensions : language.extensions;
   return sourcesOf(counted, files).length;
 }
 
-function bySources(files: readonly string[]): Detected | null {
+function bySources(files: readonly string[]): DetectedLanguage | null {
   let best: { language: Language; sources: readonly string[] } | null = null;
   for (const language of LANGUAGES) {
     const sources = sourcesOf(language.extensions, files);

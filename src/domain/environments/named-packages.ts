@@ -6,7 +6,7 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, unknown>>;
 }
 
-const NPM_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
+const NAMED_NPM_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
 
 function manifestOf(text: string): Manifest {
   try {
@@ -21,16 +21,18 @@ function manifestOf(text: string): Manifest {
 export function npmPackages(text: string): ReadonlyMap<string, string> {
   const { dependencies, devDependencies } = manifestOf(text);
   const all = Object.entries({ ...dependencies, ...devDependencies });
-  return new Map(all.filter(([name]) => NPM_NAME.test(name)).map(([name, spec]) => [name, String(spec)]));
+  return new Map(
+    all.filter(([name]) => NAMED_NPM_NAME.test(name)).map(([name, spec]) => [name, String(spec)]),
+  );
 }
 
-const JUDGING = /^(?:(?:pre|post)?test|lint|build|check|typecheck)\b/;
+const CHECK_SCRIPTS = /^(?:(?:pre|post)?test|lint|build|check|typecheck)\b/;
 const PROGRAM = /^[a-z][\w.-]*$/i;
 
 /** The programs that a `package.json` starts its tests, linters and builds with. */
 export function scriptPrograms(text: string): readonly string[] {
   const lines = Object.entries(manifestOf(text).scripts ?? {}).flatMap(([name, line]) =>
-    JUDGING.test(name) && typeof line === "string" ? line.split(/&&|\|\||[;|&]/) : [],
+    CHECK_SCRIPTS.test(name) && typeof line === "string" ? line.split(/&&|\|\||[;|&]/) : [],
   );
   const programs = lines.flatMap((line) => {
     const words = line.trim().split(/\s+/);

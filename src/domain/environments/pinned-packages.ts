@@ -7,8 +7,8 @@ export const PINNED_FILES: Readonly<Record<string, Extract<Ecosystem, "npm" | "p
   "requirements.txt": "pip",
 };
 
-const MOST_PACKAGES = 5000;
-const NPM_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
+const MOST_PINNED_PACKAGES = 5000;
+const PINNED_NPM_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
 const NPM_VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 const PIP_PIN =
   /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9,._ -]*\])?\s*==\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:$|[;#\\]|--hash))/;
@@ -24,7 +24,7 @@ export function pinnedPackages(
   { npmRegistry }: { readonly npmRegistry: string | null },
 ): readonly string[] {
   const found = ecosystem === "npm" ? npmPins(text, npmRegistry) : pipPins(text);
-  return [...new Set(found)].sort().slice(0, MOST_PACKAGES);
+  return [...new Set(found)].sort().slice(0, MOST_PINNED_PACKAGES);
 }
 
 /** Without a registry nobody knows which packages are of ours: none. */
@@ -41,7 +41,7 @@ function npmPins(text: string, registry: string | null): readonly string[] {
     const { version, resolved } = entry;
     // What comes from git, a file or somebody's own index is not the package of that name in ours.
     if (typeof resolved === "string" && hostOf(resolved) !== indexHost) return [];
-    return typeof version === "string" && NPM_NAME.test(name) && NPM_VERSION.test(version)
+    return typeof version === "string" && PINNED_NPM_NAME.test(name) && NPM_VERSION.test(version)
       ? [`${name}@${version}`]
       : [];
   });

@@ -1,7 +1,7 @@
-import { classOf } from "../policy/address.ts";
+import { classifyAddress } from "../policy/address.ts";
 import { createNetworkPolicy, mayDial } from "../policy/network.ts";
 
-const MOST = 5;
+const MOST_REFUSED = 5;
 /** Names that are looked up for one output. */
 const MOST_NAMED = 10;
 
@@ -15,18 +15,18 @@ export interface RefusedHost {
   readonly key: "external_access" | "allowed_domains" | "allowed_hosts";
 }
 
-export function keyOf({ key }: RefusedHost): string {
+export function networkSettingKey({ key }: RefusedHost): string {
   return `command_executor.docker.network.${key}`;
 }
 
 /** For whoever reads a command's output: programs and models, so in English alone. */
 export function refusedText(refused: readonly RefusedHost[]): string {
-  const hosts = refused.map((one) => `${one.host} (the user can allow it: ${keyOf(one)})`);
+  const hosts = refused.map((one) => `${one.host} (the user can allow it: ${networkSettingKey(one)})`);
   return `picoclaw: this environment may not reach ${hosts.join(", ")}; the refusal is not the server's`;
 }
 
 /** How programs tell that something stood between them and a host; npm calls our proxy's refusal its registry's 403. */
-const TROUBLE =
+const NETWORK_TROUBLE =
   /\b403\b|forbidden|refused by picoclaw|tunnel|proxy|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|could not resolve|name resolution|not reach/i;
 const HOSTS =
   /\bhttps?:\/\/(?:[^\s/@'"]+@)?([a-z0-9.-]+\.[a-z0-9-]+|\[[0-9a-f:]+\])(?::(\d+))?|\bhost='([^']+)', port=(\d+)|\brefused by picoclaw: ([a-z0-9.-]+):(\d+)|(?:\bENOTFOUND|\bEAI_AGAIN|\bcould not resolve host:) ([a-z0-9.-]+\.[a-z0-9-]+)/gi;
@@ -42,7 +42,7 @@ export async function refusedHosts(
 ): Promise<readonly RefusedHost[]> {
   const { command, output } = failed;
   // `curl -s` says nothing at all.
-  if (output.trim() !== "" && !TROUBLE.test(output)) return [];
+  if (output.trim() !== "" && !NETWORK_TROUBLE.test(output)) return [];
   const { judgeHost } = createNetworkPolicy({ allowed: allowed ?? [], denied: [] });
   // curl names no host where its tunnel is refused: the command does.
   const named = [...hostsIn(`${output}\n${command}`)].slice(0, MOST_NAMED);
@@ -57,11 +57,11 @@ export async function refusedHosts(
       return isShut ? [{ host: name, key: "allowed_hosts" }] : [];
     }),
   );
-  return judged.flat().slice(0, MOST);
+  return judged.flat().slice(0, MOST_REFUSED);
 }
 
 function isPrivate(host: string): boolean {
-  const kind = classOf(host);
+  const kind = classifyAddress(host);
   return kind !== undefined && kind !== "public";
 }
 

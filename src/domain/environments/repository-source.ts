@@ -1,4 +1,4 @@
-import { FORGE_KINDS, type ForgeKind, shapeOf } from "../forges/forge-kinds.ts";
+import { FORGE_KINDS, type ForgeKind, forgeShape } from "../forges/forge-kinds.ts";
 /** Where a project comes from, without any credential in it. */
 export type RepositorySource =
   | {
@@ -59,7 +59,7 @@ function parseAddress(text: string, scheme: string): ParsedSource {
     case "https":
     case "http": {
       if (url.hostname === "") return { ok: false, reason: "malformed" };
-      const embedded = embeddedIn(url);
+      const embedded = embeddedCredential(url);
       url.username = "";
       url.password = "";
       url.hash = "";
@@ -85,7 +85,7 @@ function parseAddress(text: string, scheme: string): ParsedSource {
 }
 
 /** A token alone is written as the user's name. */
-function embeddedIn(url: URL): Credential | null {
+function embeddedCredential(url: URL): Credential | null {
   const [username, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
   if (username === "" && password === "") return null;
   return password === "" ? { username: "x-access-token", password: username } : { username, password };
@@ -109,13 +109,13 @@ export function credentialFor(
   if (source.embedded !== undefined) return source.embedded;
   for (const forge of FORGE_KINDS) {
     const { token, baseUrl } = forges[forge];
-    const { site, gitUser } = shapeOf(forge);
-    if (token !== null && liesOn(source, baseUrl, site)) return { username: gitUser, password: token };
+    const { site, gitUser } = forgeShape(forge);
+    if (token !== null && isOnForge(source, baseUrl, site)) return { username: gitUser, password: token };
   }
   return null;
 }
 
-function liesOn(
+function isOnForge(
   { host, protocol }: Extract<RepositorySource, { kind: "remote" }>,
   baseUrl: string | null,
   usual: string,

@@ -1,4 +1,4 @@
-import { cleanPath, nameOf } from "../patch/formats/unified-diff/names.ts";
+import { cleanPath, headerFileName } from "../patch/formats/unified-diff/names.ts";
 
 /** The lines that a patch removes, or inserts before, by path, in the numbers of the files as they were. */
 export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
@@ -30,7 +30,7 @@ export function changedLines(patch: Uint8Array): ChangedLines {
       old = Number(hunk[1]) + (oldLeft === 0 ? 1 : 0);
     } else if (line.startsWith("--- a/") || line.startsWith('--- "a/')) {
       lines = new Set();
-      found.set(cleanPath(nameOf(line.slice(4)).slice(2)), lines);
+      found.set(cleanPath(headerFileName(line.slice(4)).slice(2)), lines);
     } else if (line.startsWith("diff --git ")) lines = undefined;
   }
   return found;

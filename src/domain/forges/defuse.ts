@@ -1,12 +1,12 @@
 import type { ForgeKind } from "./forge-kinds.ts";
 
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
-const BREAK = "\u200b";
+const WORD_BREAK = "\u200b";
 
 /** What a forge reads as "this closes that issue", in the two halves that are put apart. */
 const CLOSING: Readonly<Record<ForgeKind, RegExp>> = {
-  github: closing("clo-s(?:e[sd]?|ing)", "fi-x(?:e[sd]|ing)?", "reso-lv(?:e[sd]?|ing)"),
-  gitlab: closing(
+  github: closingPattern("clo-s(?:e[sd]?|ing)", "fi-x(?:e[sd]|ing)?", "reso-lv(?:e[sd]?|ing)"),
+  gitlab: closingPattern(
     "clo-s(?:e[sd]?|ing)",
     "fi-x(?:e[sd]|ing)?",
     "reso-lv(?:e[sd]?|ing)",
@@ -14,7 +14,7 @@ const CLOSING: Readonly<Record<ForgeKind, RegExp>> = {
   ),
 };
 
-function closing(...words: readonly string[]): RegExp {
+function closingPattern(...words: readonly string[]): RegExp {
   const halves = words.map((word) => word.replace(/^(\w+)-(.+)$/, "(?<=$1)(?=$2(?![a-z0-9]))"));
   return new RegExp(halves.join("|"), "gi");
 }
@@ -35,14 +35,14 @@ const HARMLESS_ENTITY = /^&(?:lt|gt|amp|quot|nbsp|mdash|ndash|hellip);/;
 export function defuse(forge: ForgeKind, text: string): string {
   const calm = text
     .replace(/\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g, "\n")
-    .replace(/<(?=[a-z/!?])/gi, `<${BREAK}`)
+    .replace(/<(?=[a-z/!?])/gi, `<${WORD_BREAK}`)
     .replace(/&(?=[#\w])/g, (sign, at: number, all: string) =>
-      HARMLESS_ENTITY.test(all.slice(at, at + 10)) ? sign : `${sign}${BREAK}`,
+      HARMLESS_ENTITY.test(all.slice(at, at + 10)) ? sign : `${sign}${WORD_BREAK}`,
     )
-    .replace(/(?<![A-Za-z0-9])@(?=[\w-])/g, `@${BREAK}`)
-    .replace(/^([^\S\n]*)(?=\/)/gm, `$1${BREAK}`);
+    .replace(/(?<![A-Za-z0-9])@(?=[\w-])/g, `@${WORD_BREAK}`)
+    .replace(/^([^\S\n]*)(?=\/)/gm, `$1${WORD_BREAK}`);
   return calm.replace(CLOSING[forge], (_, at: number) =>
-    REFERENCE.test(calm.slice(at, at + REACH_CHARS)) ? BREAK : "",
+    REFERENCE.test(calm.slice(at, at + REACH_CHARS)) ? WORD_BREAK : "",
   );
 }
 
@@ -50,6 +50,6 @@ export function defuse(forge: ForgeKind, text: string): string {
 export function defuseTitle(forge: ForgeKind, title: string): string {
   return defuse(forge, title.replace(/\s+/g, " ").trim()).replace(
     /^([\s[(]*(?:dra|wi))(?=ft|p)/i,
-    `$1${BREAK}`,
+    `$1${WORD_BREAK}`,
   );
 }

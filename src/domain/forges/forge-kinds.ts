@@ -14,7 +14,7 @@ interface ForgeShape {
 }
 
 /** One entry a forge. */
-const SHAPES = {
+const FORGE_SHAPES = {
   github: {
     site: "https://github.com",
     item: /^\/([^/]+\/[^/]+)\/(issues|pull)\/(\d{1,18})\/?$/,
@@ -33,12 +33,12 @@ const SHAPES = {
   },
 } as const satisfies Readonly<Record<string, ForgeShape>>;
 
-export type ForgeKind = keyof typeof SHAPES;
+export type ForgeKind = keyof typeof FORGE_SHAPES;
 
-export const FORGE_KINDS = Object.keys(SHAPES) as readonly ForgeKind[];
+export const FORGE_KINDS = Object.keys(FORGE_SHAPES) as readonly ForgeKind[];
 
-export function shapeOf(forge: ForgeKind): ForgeShape {
-  return SHAPES[forge];
+export function forgeShape(forge: ForgeKind): ForgeShape {
+  return FORGE_SHAPES[forge];
 }
 
 /** Asks for every forge. */

@@ -1,4 +1,4 @@
-import { FORGE_KINDS, type ForgeKind, shapeOf } from "./forge-kinds.ts";
+import { FORGE_KINDS, type ForgeKind, forgeShape } from "./forge-kinds.ts";
 
 /** An issue, a pull request or a merge request. A merge request is a pull here: one word for both forges. */
 export interface ItemRef {
@@ -20,7 +20,7 @@ export function parseItemUrl(text: string, sites: KnownSites): ItemRef | null {
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return null;
   if (url.username !== "" || url.password !== "") return null;
   for (const forge of FORGE_KINDS) {
-    for (const site of [shapeOf(forge).site, ...sites[forge]]) {
+    for (const site of [forgeShape(forge).site, ...sites[forge]]) {
       const path = pathBelow(site, url);
       const found = path === null ? null : itemAt(forge, path);
       if (found !== null) return { forge, site: trimSlash(site), ...found };
@@ -37,7 +37,7 @@ function pathBelow(site: string, url: URL): string | null {
 }
 
 function itemAt(forge: ForgeKind, path: string): Pick<ItemRef, "repository" | "kind" | "number"> | null {
-  const { item, issues } = shapeOf(forge);
+  const { item, issues } = forgeShape(forge);
   const match = item.exec(path);
   if (match === null) return null;
   const [, repository = "", kind, number = ""] = match;
@@ -48,7 +48,7 @@ function itemAt(forge: ForgeKind, path: string): Pick<ItemRef, "repository" | "k
 
 /** The address a person can open. */
 export function itemUrl({ forge, site, repository, kind, number }: ItemRef): string {
-  const { between, issues, pulls } = shapeOf(forge);
+  const { between, issues, pulls } = forgeShape(forge);
   return `${site}/${repository}${between}${kind === "issue" ? issues[0] : pulls[0]}/${number}`;
 }
 

@@ -46,13 +46,13 @@ export interface ChangedPaths {
   readonly allowCi: boolean;
 }
 
-export interface LeftOut {
+export interface LeftOutPath {
   readonly path: string;
   readonly why: "ci" | "tool";
 }
 
 /** What of a change is not published: files of the forge's CI, and what tools left behind, unless the project tracks it. */
-export function leftOut({ changed, base, allowCi }: ChangedPaths): readonly LeftOut[] {
+export function findLeftOut({ changed, base, allowCi }: ChangedPaths): readonly LeftOutPath[] {
   const known = new Set(base);
   const folders = new Set(base.flatMap(foldersOf));
   const present = new Set([...base, ...changed]);
@@ -64,7 +64,7 @@ export function leftOut({ changed, base, allowCi }: ChangedPaths): readonly Left
     const folder = foldersOf(path).find((each) => environments.has(each) || isToolFolder(each, present));
     return folder === undefined ? TOOL_FILE.test(path) : !folders.has(folder);
   };
-  return changed.flatMap((path): LeftOut[] => {
+  return changed.flatMap((path): LeftOutPath[] => {
     if (!allowCi && isWorkflowPath(path)) return [{ path, why: "ci" }];
     return isTools(path) ? [{ path, why: "tool" }] : [];
   });

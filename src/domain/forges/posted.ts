@@ -26,7 +26,7 @@ const BODY_CHARS = 60_000;
 export function postedComment(forge: ForgeKind, { text, mark, patch }: CommentText): string {
   return [
     ...(mark === undefined ? [] : [commentMark(mark)]),
-    cut(defuse(forge, text)),
+    cutText(defuse(forge, text)),
     ...(patch === undefined
       ? []
       : [`<details><summary>patch</summary>\n\n${fenced(patch, "diff")}\n</details>`]),
@@ -43,7 +43,7 @@ export function postedPull(
   forge: ForgeKind,
   { title, body, closes }: PullText,
 ): { title: string; body: string } {
-  const text = cut(defuse(forge, body));
+  const text = cutText(defuse(forge, body));
   return {
     title: defuseTitle(forge, title).slice(0, TITLE_CHARS),
     body: closes === null ? text : `${text}\n\nCloses #${closes}`,
@@ -68,6 +68,6 @@ export function fenced(text: string, language = ""): string {
   return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`;
 }
 
-function cut(text: string): string {
+function cutText(text: string): string {
   return text.length > BODY_CHARS ? `${text.slice(0, BODY_CHARS)}…` : text;
 }

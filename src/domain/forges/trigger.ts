@@ -28,11 +28,11 @@ interface Bot {
   readonly login: string;
 }
 
-export type Wanted =
+export type WantedAction =
   | { readonly do: "nothing"; readonly why: string }
   | { readonly do: "start" | "stop" | "pause" | "resume" | "tell" | "follow-up" };
 
-const WORDS = {
+const ORDER_WORDS = {
   stop: "stop",
   pause: "pause",
   resume: "resume",
@@ -45,31 +45,31 @@ const WORDS = {
  * What an event asks for. Whether the actor may ask is another question, answered by the forge: every answer but
  * `nothing` needs that somebody with write access did it.
  */
-export function wantedBy(
+export function readWantedAction(
   event: ForgeEvent,
   { bot: { login: bot, id }, label }: { readonly bot: Bot; readonly label: string },
-): Wanted {
-  const ownPull = event.pullAuthor === id || same(event.pullAuthor, bot);
-  const nothing = (why: string): Wanted => ({ do: "nothing", why });
-  if (same(event.actor, bot)) return nothing("the bot's own doing");
+): WantedAction {
+  const ownPull = event.pullAuthor === id || isSameLogin(event.pullAuthor, bot);
+  const nothing = (why: string): WantedAction => ({ do: "nothing", why });
+  if (isSameLogin(event.actor, bot)) return nothing("the bot's own doing");
   switch (event.kind) {
     case "opened":
       return mentions(event.text ?? "", bot) ? { do: "start" } : nothing("not mentioned");
     case "assigned":
-      return same(event.assignee, bot) ? { do: "start" } : nothing("somebody else was assigned");
+      return isSameLogin(event.assignee, bot) ? { do: "start" } : nothing("somebody else was assigned");
     case "unassigned":
-      return same(event.assignee, bot) ? { do: "stop" } : nothing("somebody else was un-assigned");
+      return isSameLogin(event.assignee, bot) ? { do: "stop" } : nothing("somebody else was un-assigned");
     case "labeled":
-      return same(event.label, label) ? { do: "start" } : nothing("another label");
+      return isSameLogin(event.label, label) ? { do: "start" } : nothing("another label");
     case "unlabeled":
-      return same(event.label, label) ? { do: "stop" } : nothing("another label");
+      return isSameLogin(event.label, label) ? { do: "stop" } : nothing("another label");
     case "closed":
       return { do: "stop" };
     case "reviewed":
       return ownPull ? { do: "follow-up" } : nothing("not the bot's pull");
     case "commented": {
       const text = event.text ?? "";
-      const word = orderIn(text, bot);
+      const word = readOrder(text, bot);
       if (word !== null) return { do: word };
       if (mentions(text, bot)) return { do: ownPull ? "follow-up" : "start" };
       return { do: "tell" };
@@ -78,14 +78,14 @@ export function wantedBy(
 }
 
 /** A comment that is nothing but the order, with or without the bot's name: `stop`, `@bot pause.` */
-export function orderIn(text: string, bot: string): "stop" | "pause" | "resume" | null {
+export function readOrder(text: string, bot: string): "stop" | "pause" | "resume" | null {
   const bare = text
-    .replace(new RegExp(`^\\s*@${literally(bot)}(?![\\w-])[,:、]?`, "i"), "")
+    .replace(new RegExp(`^\\s*@${escapePattern(bot)}(?![\\w-])[,:、]?`, "i"), "")
     .trim()
     .replace(/^\//, "")
     .replace(/[.!。！]+$/, "")
     .toLowerCase();
-  return Object.hasOwn(WORDS, bare) ? WORDS[bare as keyof typeof WORDS] : null;
+  return Object.hasOwn(ORDER_WORDS, bare) ? ORDER_WORDS[bare as keyof typeof ORDER_WORDS] : null;
 }
 
 /** `@bot` as a word of its own, outside of code and quotations. */
@@ -94,13 +94,13 @@ export function mentions(text: string, bot: string): boolean {
     .replace(/^(`{3,}|~{3,}).*?^\1/gms, "")
     .replace(/`[^`\n]*`/g, "")
     .replace(/^\s*>.*$/gm, "");
-  return new RegExp(`(?<![\\w@/.-])@${literally(bot)}(?![\\w-])`, "i").test(prose);
+  return new RegExp(`(?<![\\w@/.-])@${escapePattern(bot)}(?![\\w-])`, "i").test(prose);
 }
 
-function same(a: unknown, b: string): boolean {
+function isSameLogin(a: unknown, b: string): boolean {
   return typeof a === "string" && a.toLowerCase() === b.toLowerCase();
 }
 
-function literally(text: string): string {
+function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -67,9 +67,9 @@ export interface BinaryPatch {
  * for their parent folders.
  */
 export interface FileSource {
-  look(path: string): Found;
+  look(path: string): FileEntry;
 }
-export type Found =
+export type FileEntry =
   | { readonly kind: "missing" }
   | { readonly kind: "file"; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly kind: "symlink"; readonly target: string }

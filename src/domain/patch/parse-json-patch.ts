@@ -1,4 +1,4 @@
-import { type JsonText, meaningOf, parseJsonText, readCommands } from "./formats/json/json.ts";
+import { type JsonText, jsonMeaning, parseJsonText, readCommands } from "./formats/json/json.ts";
 import type { ParseResult } from "./parse-error.ts";
 
 /** Characters. Far above what a model writes, and still parsed in memory. */
@@ -29,7 +29,7 @@ export function tryJsonPatch(source: string): JsonTry {
   // An array is commands whatever it holds, so that its mistakes are named.
   const meaning = Array.isArray(json.value)
     ? { kind: "commands" as const, items: json.value }
-    : meaningOf(json.value);
+    : jsonMeaning(json.value);
   if (meaning.kind !== "commands") return { text, json };
   const read = readCommands(meaning.items, 0);
   return { text, result: read.ok ? { ...read, format: "json" } : read };

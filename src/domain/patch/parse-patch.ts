@@ -1,4 +1,4 @@
-import { jsonFailure, meaningOf } from "./formats/json/json.ts";
+import { jsonFailure, jsonMeaning } from "./formats/json/json.ts";
 import { parseReply } from "./formats/markdown/markdown.ts";
 import type { ParseFailure, ParseResult } from "./parse-error.ts";
 import { type JsonTry, LONGEST_PATCH, tryJsonPatch } from "./parse-json-patch.ts";
@@ -16,15 +16,15 @@ export function parsePatch(text: string): ParseResult {
 
 /** For a caller that has tried JSON itself. */
 export function parseAfterJson(tried: JsonTry): ParseResult {
-  return parse(tried, { unwrap: true });
+  return parseText(tried, { unwrap: true });
 }
 
-function parse({ text, result, json }: JsonTry, options: { readonly unwrap: boolean }): ParseResult {
+function parseText({ text, result, json }: JsonTry, options: { readonly unwrap: boolean }): ParseResult {
   if (text.length > LONGEST_PATCH)
-    return failed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
+    return parseFailed({ code: "too-large", message: `patch is larger than ${LONGEST_PATCH} characters` });
   if (result !== undefined) return result;
   const unwrap = options.unwrap
-    ? (patch: string) => parse(tryJsonPatch(patch), { unwrap: false })
+    ? (patch: string) => parseText(tryJsonPatch(patch), { unwrap: false })
     : undefined;
   if (json === undefined) return parseReply(text, unwrap);
   if (json.ok) return readProposal(json.value, unwrap);
@@ -32,17 +32,17 @@ function parse({ text, result, json }: JsonTry, options: { readonly unwrap: bool
   const reply = parseReply(text, unwrap);
   if (reply.ok || reply.failure.code !== "not-a-patch") return reply;
   return /^\s*(?:\[|\{\s*")/.test(text.slice(0, 1000))
-    ? failed(jsonFailure(text, json.at, json.reason))
+    ? parseFailed(jsonFailure(text, json.at, json.reason))
     : reply;
 }
 
 function readProposal(value: unknown, unwrap: ((patch: string) => ParseResult) | undefined): ParseResult {
-  const meaning = meaningOf(value);
+  const meaning = jsonMeaning(value);
   return meaning.kind === "proposal" && unwrap !== undefined
     ? unwrap(meaning.patch)
-    : failed({ code: "not-a-patch", message: "unknown patch format" });
+    : parseFailed({ code: "not-a-patch", message: "unknown patch format" });
 }
 
-function failed(failure: ParseFailure): ParseResult {
+function parseFailed(failure: ParseFailure): ParseResult {
   return { ok: false, failure };
 }

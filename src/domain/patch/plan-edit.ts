@@ -56,7 +56,7 @@ function planOne(
   if (found.kind !== "file")
     return refuse(`${path}: ${found.kind === "symlink" ? "is a symbolic link" : `is not a file`}`);
   const edited = editFile(path, found.bytes, hunks, rule, createBudget());
-  if (!edited.ok) return { ok: false, error: errorOf(path, edited.reports), reports: edited.reports };
+  if (!edited.ok) return { ok: false, error: planError(path, edited.reports), reports: edited.reports };
   if (moveTo === undefined || moveTo === path) {
     return { ok: true, writes: [{ kind: "write", path, bytes: edited.bytes }], reports: edited.reports };
   }
@@ -75,7 +75,7 @@ function planCreation(path: string, hunk: Hunk): EditPlan {
   return { ok: true, writes: [{ kind: "write", path, bytes }], reports };
 }
 
-function errorOf(path: string, reports: readonly HunkReport[]): string {
+function planError(path: string, reports: readonly HunkReport[]): string {
   const failed = reports.filter((report) => report.status !== "applied");
   const first = failed[0];
   const more = failed.length > 1 ? ` (and ${failed.length - 1} more)` : "";

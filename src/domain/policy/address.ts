@@ -45,7 +45,7 @@ const V6: readonly (readonly [string, number, AddressClass])[] = [
 const EMBEDDING = ["::ffff:0:0", "64:ff9b::"] as const;
 
 /** Undefined when the text is no address; one with a zone (`fe80::1%eth0`) is none. */
-export function classOf(address: string): AddressClass | undefined {
+export function classifyAddress(address: string): AddressClass | undefined {
   const bytes = parseAddress(address);
   if (bytes === undefined) return undefined;
   if (bytes.length === 4) return classIn(V4, bytes) ?? "public";

@@ -21,7 +21,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
       return text.decode(bytes.subarray(name, end));
     },
     get object() {
-      return hex(bytes.subarray(start + 40, start + 60));
+      return toHex(bytes.subarray(start + 40, start + 60));
     },
     listed: [bytes.subarray(start + 24, start + 28), bytes.subarray(start + 40, end + 1)],
   });
@@ -38,7 +38,7 @@ export function readGitIndex(bytes: Uint8Array): IndexEntry[] | null {
   return entries;
 }
 
-function hex(bytes: Uint8Array): string {
+function toHex(bytes: Uint8Array): string {
   let out = "";
   for (const byte of bytes) out += byte.toString(16).padStart(2, "0");
   return out;

@@ -39,7 +39,7 @@ export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   return /^submodule\..*\.update$/s.test(name) && /^(checkout|rebase|merge|none)$/.test(value);
 }
 
-export interface TakenBack {
+export interface RevertedSettings {
   /** Names of settings that may not be set, in the order of the file. */
   readonly names: readonly string[];
   /** The file without them; null where it cannot be told apart from them. */
@@ -50,11 +50,11 @@ export interface TakenBack {
  * What a job may not set in a configuration, and the configuration without it; null where all of it may stay. `before`
  * is what git read there until now, and what stands there already may stay.
  */
-export function takeBackSettings(
+export function revertSettings(
   before: string,
   after: string,
   isAllowed: (setting: GitSetting) => boolean = isHarmlessSetting,
-): TakenBack | null {
+): RevertedSettings | null {
   const was = readGitConfig(before);
   const is = readGitConfig(after);
   const key = ({ name, value }: GitSetting) => `${name}\0${value}`;
@@ -69,7 +69,7 @@ export function takeBackSettings(
   const badNames = new Set(names);
   if (was.settings.some((one) => !present.has(key(one)) && !badNames.has(one.name)))
     return { names, text: null };
-  const text = without(after, bad, lost);
+  const text = withoutSettings(after, bad, lost);
   const left = readGitConfig(text);
   const isClean = !left.isOdd && left.settings.every((one) => known.has(key(one)) || isAllowed(one));
   if (!isClean) return { names, text: null };
@@ -78,7 +78,7 @@ export function takeBackSettings(
 }
 
 /** Each name's former values come back where the first of its new ones stood. */
-function without(
+function withoutSettings(
   text: string,
   bad: readonly PlacedSetting[],
   lost: (name: string) => readonly PlacedSetting[],
@@ -90,7 +90,7 @@ function without(
     const back = told.has(name) ? [] : lost(name);
     told.add(name);
     const key = name.slice(name.lastIndexOf(".") + 1);
-    const lines = back.map(({ value }) => `${key} = ${quoted(value)}`);
+    const lines = back.map(({ value }) => `${key} = ${quoteGitValue(value)}`);
     const lineStart = text.lastIndexOf("\n", start - 1) + 1;
     const hasLine = lines.length === 0 && /^[ \t]*$/.test(text.slice(lineStart, start));
     out += text.slice(at, hasLine ? Math.max(at, lineStart) : start) + lines.join("\n\t");
@@ -99,7 +99,7 @@ function without(
   return out + text.slice(at);
 }
 
-function quoted(value: string): string {
+function quoteGitValue(value: string): string {
   const escaped = value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n").replaceAll("\t", "\\t");
   return `"${escaped.replaceAll("\b", "\\b")}"`;
 }

@@ -64,13 +64,13 @@ export function globSource(glob: string): string | null {
       source += `(?!/)[${found[1] === "" ? "" : "^"}${members}]`;
     } else if (char === "\\") {
       at += 1;
-      source += escaped(glob.charAt(at));
-    } else source += escaped(char);
+      source += escapeRegExpChar(glob.charAt(at));
+    } else source += escapeRegExpChar(char);
   }
   return isRegExp(source) ? source : null;
 }
 
-function escaped(char: string): string {
+function escapeRegExpChar(char: string): string {
   return /[\\^$.*+?()[\]{}|/]/.test(char) ? `\\${char}` : char;
 }
 

@@ -1,14 +1,14 @@
 import { type IgnoreRule, parseIgnoreRules } from "./ignore-rules.ts";
 
 /** Names that no listing and no search enters: git's folder, notes of tasks, and a storage of jobs in the workspace. */
-const NEVER = /^(\.git|\.picoclaw(-[0-9a-f]{16})?)$/;
+const NEVER_IGNORED = /^(\.git|\.picoclaw(-[0-9a-f]{16})?)$/;
 
-export interface Ignored {
+export interface IgnoreMatcher {
   /** Whether listings and searches leave the path out. A path below an ignored folder is ignored. */
   has(path: string, isFolder: boolean): boolean;
 }
 
-export interface IgnoredOptions {
+export interface IgnoreMatcherOptions {
   /** The text of a file of rules; null where there is none. */
   readonly read: (path: string) => string | null;
   readonly includeIgnored: boolean;
@@ -18,7 +18,7 @@ export interface IgnoredOptions {
  * The `.gitignore` files of a folder and its `.git/info/exclude`, read once each. The user's global file and those above
  * the folder do not count, so that a workspace looks the same on every machine.
  */
-export function createIgnored(options: IgnoredOptions): Ignored {
+export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatcher {
   const rules = new Map<string, readonly IgnoreRule[]>();
   const folders = new Map<string, boolean>();
 
@@ -66,7 +66,7 @@ export function createIgnored(options: IgnoredOptions): Ignored {
   const has = (path: string, isFolder: boolean): boolean => {
     if (path === "") return false;
     const slash = path.lastIndexOf("/");
-    if (NEVER.test(path.slice(slash + 1))) return true;
+    if (NEVER_IGNORED.test(path.slice(slash + 1))) return true;
     if (slash > 0 && folderIgnored(path.slice(0, slash))) return true;
     return !options.includeIgnored && ruled(path, isFolder);
   };

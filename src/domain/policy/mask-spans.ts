@@ -141,7 +141,7 @@ function findNamedValues(text: string, spans: SecretSpan[]): void {
   }
 }
 
-interface Value {
+interface NamedValue {
   readonly start: number;
   readonly text: string;
 }
@@ -153,7 +153,7 @@ function nameStart(text: string, end: number): number {
 }
 
 /** What stands between quotes on this line; the quotes may be escaped, as in JSON within JSON. */
-function quotedValue(text: string, at: number): Value | undefined {
+function quotedValue(text: string, at: number): NamedValue | undefined {
   const escaped = text.charAt(at) === "\\";
   const start = escaped ? at + 2 : at + 1;
   const quote = text.charAt(start - 1);
@@ -173,7 +173,7 @@ function bareValue(
   text: string,
   at: number,
   { tight, shell }: { readonly tight: boolean; readonly shell: boolean },
-): Value | undefined {
+): NamedValue | undefined {
   if (isReference(text, at)) return undefined;
   const pattern = shell ? SHELL_VALUE : tight ? TIGHT_VALUE : LOOSE_VALUE;
   pattern.lastIndex = at;

@@ -20,13 +20,13 @@ const SHORTEST_SECRET = 6;
  */
 export function createMasker({ secrets = [] }: { readonly secrets?: readonly string[] } = {}): Masker {
   const values = knownForms(secrets);
-  const find: Find = (text) => joined(text, [...findSecrets(text), ...findKnown(text, values)]);
+  const find: FindSecretSpans = (text) => joinSpans(text, [...findSecrets(text), ...findKnown(text, values)]);
   return {
-    mask: (text) => settled(text, find(text), find),
+    mask: (text) => maskUntilStable(text, find(text), find),
     maskStream: () =>
       createMaskStream({
         find,
-        replace: (text, spans) => settled(text, spans, find),
+        replace: (text, spans) => maskUntilStable(text, spans, find),
         longestMultiline: Math.max(0, ...values.filter((value) => value.includes("\n")).map((v) => v.length)),
         longest: Math.max(0, ...values.map((value) => value.length)),
       }),
@@ -35,19 +35,19 @@ export function createMasker({ secrets = [] }: { readonly secrets?: readonly str
 
 /** Masks by shape and name alone. */
 export function maskSecrets(text: string): string {
-  const find: Find = (part) => joined(part, findSecrets(part));
-  return settled(text, find(text), find);
+  const find: FindSecretSpans = (part) => joinSpans(part, findSecrets(part));
+  return maskUntilStable(text, find(text), find);
 }
 
-type Find = (text: string) => SecretSpan[];
+type FindSecretSpans = (text: string) => SecretSpan[];
 
 /** A mask may show that its neighbours are secret as well: replaces until nothing more is found. */
-function settled(text: string, spans: readonly SecretSpan[], find: Find): string {
+function maskUntilStable(text: string, spans: readonly SecretSpan[], find: FindSecretSpans): string {
   if (spans.length === 0) return text;
-  let masked = replaced(text, spans);
+  let masked = replaceSpans(text, spans);
   for (let before = text; masked !== before; ) {
     before = masked;
-    masked = replaced(masked, find(masked));
+    masked = replaceSpans(masked, find(masked));
   }
   return masked;
 }
@@ -78,7 +78,7 @@ function findKnown(text: string, values: readonly string[]): SecretSpan[] {
 }
 
 /** In order, overlapping ones made one, each with the stars behind it, which an earlier masking left. */
-function joined(text: string, spans: readonly SecretSpan[]): SecretSpan[] {
+function joinSpans(text: string, spans: readonly SecretSpan[]): SecretSpan[] {
   const result: SecretSpan[] = [];
   const starred = spans.map((span) => (text.charAt(span.end) === "*" ? pastStars(text, span) : span));
   for (const span of starred.sort((a, b) => a.start - b.start || b.end - a.end)) {
@@ -101,7 +101,7 @@ function pastStars(text: string, span: SecretSpan): SecretSpan {
   return { ...span, end };
 }
 
-function replaced(text: string, spans: readonly SecretSpan[]): string {
+function replaceSpans(text: string, spans: readonly SecretSpan[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { start, end } of spans) {

@@ -1,4 +1,4 @@
-import { type AddressClass, classOf } from "./address.ts";
+import { type AddressClass, classifyAddress } from "./address.ts";
 
 /**
  * Which hosts a job may reach. An entry is
@@ -22,14 +22,14 @@ export interface Destination {
   readonly port: number;
 }
 
-export type Refused = "bad-host" | "not-allowed" | "port" | "denied" | "address";
+export type RefusedDestination = "bad-host" | "not-allowed" | "port" | "denied" | "address";
 
 /** `opens`: how far the entry that allowed a host reaches beyond public addresses. */
 export type HostVerdict =
   | { readonly ok: true; readonly host: string; readonly opens: "public" | "private" | "literal" }
-  | { readonly ok: false; readonly reason: Refused };
+  | { readonly ok: false; readonly reason: RefusedDestination };
 
-interface Entry {
+interface NetworkEntry {
   /** Null is every name. */
   readonly name: string | null;
   readonly below: boolean;
@@ -55,7 +55,7 @@ export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
       const fitting = named.filter((entry) => fitsPort(entry.port, port));
       if (fitting.length === 0) return { ok: false, reason: named.length > 0 ? "port" : "not-allowed" };
       const exact = fitting.some((entry) => entry.name === host && !entry.below && entry.port === port);
-      const opens = !exact ? "public" : classOf(host) === undefined ? "private" : "literal";
+      const opens = !exact ? "public" : classifyAddress(host) === undefined ? "private" : "literal";
       return { ok: true, host, opens };
     },
   };
@@ -66,11 +66,11 @@ export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
  * private networks; what is local to the link (a cloud's metadata) opens only to an entry that is the address itself.
  */
 export function mayDial(address: string, opens: "public" | "private" | "literal"): boolean {
-  const kind = classOf(address);
-  return kind !== undefined && OPEN[opens].includes(kind);
+  const kind = classifyAddress(address);
+  return kind !== undefined && OPEN_CLASSES[opens].includes(kind);
 }
 
-const OPEN: Readonly<Record<"public" | "private" | "literal", readonly AddressClass[]>> = {
+const OPEN_CLASSES: Readonly<Record<"public" | "private" | "literal", readonly AddressClass[]>> = {
   public: ["public"],
   private: ["public", "private", "loopback"],
   literal: ["public", "private", "loopback", "link-local"],
@@ -80,25 +80,25 @@ export function isNetworkEntry(text: string): boolean {
   return parseEntry(text) !== undefined;
 }
 
-const ENTRY = /^(\*\.)?(\*|\[[^\]]+\]|[^:*[\]]+)(?::(\*|\d{1,5}))?$/;
+const NETWORK_ENTRY = /^(\*\.)?(\*|\[[^\]]+\]|[^:*[\]]+)(?::(\*|\d{1,5}))?$/;
 
-function parseEntry(text: string): Entry | undefined {
-  const [, below, name = "", portText] = ENTRY.exec(text) ?? [];
+function parseEntry(text: string): NetworkEntry | undefined {
+  const [, below, name = "", portText] = NETWORK_ENTRY.exec(text) ?? [];
   if (name === "") return undefined;
   const port = portText === undefined ? null : portText === "*" ? "any" : Number(portText);
   if (typeof port === "number" && !isPort(port)) return undefined;
   if (name === "*") return below === undefined ? { name: null, below: false, port } : undefined;
   const host = canonicalHost(name);
-  if (host === undefined || (below !== undefined && classOf(host) !== undefined)) return undefined;
+  if (host === undefined || (below !== undefined && classifyAddress(host) !== undefined)) return undefined;
   return { name: host, below: below !== undefined, port };
 }
 
-function isNamed({ name, below }: Entry, host: string): boolean {
+function isNamed({ name, below }: NetworkEntry, host: string): boolean {
   if (name === null) return true;
   return below ? host.endsWith(`.${name}`) : host === name;
 }
 
-function fitsPort(entry: Entry["port"], port: number): boolean {
+function fitsPort(entry: NetworkEntry["port"], port: number): boolean {
   return entry === "any" || (entry === null ? USUAL_PORTS.includes(port) : entry === port);
 }
 

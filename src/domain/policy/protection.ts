@@ -9,7 +9,7 @@ export interface Protection {
   readonly action: ProtectedAction;
 }
 
-export interface ProtectionParts {
+export interface ProtectionDeps {
   readonly patterns: readonly string[];
   readonly action: ProtectedAction;
   /** Compiles a glob (`*`, `?`, `[…]`, `**`). */
@@ -35,7 +35,7 @@ export function createProtection({
   compile,
   caseInsensitive,
   ownPaths,
-}: ProtectionParts): Protection {
+}: ProtectionDeps): Protection {
   const compiled = patterns.map((pattern) => ({ pattern, matches: compile(pattern, { caseInsensitive }) }));
   return {
     action,

@@ -1,5 +1,5 @@
 import type { PatchCommand } from "../patch/command.ts";
-import type { FileSource, FileWrite, Found, HunkReport } from "../patch/edit.ts";
+import type { FileEntry, FileSource, FileWrite, HunkReport } from "../patch/edit.ts";
 import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../patch/plan-edit.ts";
 
 /** Files as they stand. A path that is not judged (protected, outside, behind a link) is left to the executor. */
@@ -21,7 +21,7 @@ export function checkEdits(
   files: CheckedFiles,
   options: PlanOptions,
 ): CheckedEdits {
-  const written = new Map<string, Found>();
+  const written = new Map<string, FileEntry>();
   const source: FileSource = { look: (path) => written.get(path) ?? files.look(path) };
   const reports: HunkReport[] = [];
   let failed = 0;
@@ -40,7 +40,7 @@ export function checkEdits(
   return failed === 0 ? { ok: true } : { ok: false, failed, report: formatEditReport(reports) };
 }
 
-function note(write: FileWrite, source: FileSource, written: Map<string, Found>): void {
+function note(write: FileWrite, source: FileSource, written: Map<string, FileEntry>): void {
   switch (write.kind) {
     case "write": {
       const before = source.look(write.path);
@@ -60,7 +60,7 @@ function note(write: FileWrite, source: FileSource, written: Map<string, Found>)
 function imagine(
   { action, target, content }: PatchCommand,
   source: FileSource,
-  written: Map<string, Found>,
+  written: Map<string, FileEntry>,
 ): void {
   const path = target.replace(/^\.\//, "");
   const there = source.look(path);

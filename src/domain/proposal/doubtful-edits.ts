@@ -11,7 +11,7 @@ export type Doubt =
   /** A fraction is left of a file. */
   | { readonly kind: "shrinks"; readonly path: string; readonly from: number; readonly to: number };
 
-export interface Seen {
+export interface ShownToCoder {
   /** Whether the coder was shown the file whole. */
   readonly shown: (path: string) => boolean;
   /** Whether it was told of that doubt about that file before: it means it. */
@@ -23,7 +23,11 @@ const WONDER_FROM = 40;
 const FRACTION = 4;
 
 /** Edits that look like a slip of the model: it wrote less than it meant. Files that are not judged are left out. */
-export function doubtfulEdits(commands: readonly PatchCommand[], files: CheckedFiles, seen: Seen): Doubt[] {
+export function doubtfulEdits(
+  commands: readonly PatchCommand[],
+  files: CheckedFiles,
+  seen: ShownToCoder,
+): Doubt[] {
   const doubts: Doubt[] = [];
   const written = new Set<string>();
   for (const { type, action, target, content, edit } of commands) {
@@ -35,7 +39,7 @@ export function doubtfulEdits(commands: readonly PatchCommand[], files: CheckedF
     const path = target.replace(/^\.\//, "");
     if (action === "delete" || action === "rename") written.add(path);
     if (action !== "create" && action !== "update") continue;
-    const before = files.judges(path) && !written.has(path) ? textOf(files, path) : null;
+    const before = files.judges(path) && !written.has(path) ? readFileText(files, path) : null;
     written.add(path);
     const mark = elisionIn(content.split("\n"), before ?? "");
     if (mark !== null) doubts.push({ kind: "elision", path, line: mark });
@@ -62,7 +66,7 @@ function elidedHunks(edit: Edit, files: CheckedFiles): Doubt[] {
     );
     const mark = elisionIn(
       added.map((line) => Buffer.from(line, "latin1").toString()),
-      (files.judges(path) && textOf(files, path)) || "",
+      (files.judges(path) && readFileText(files, path)) || "",
     );
     return mark === null ? [] : [{ kind: "elision", path, line: mark }];
   });
@@ -90,7 +94,7 @@ function elisionIn(lines: readonly string[], before: string): string | null {
   return lines.find((line) => ELISION.test(line) && !before.includes(line.trim()))?.trim() ?? null;
 }
 
-function textOf(files: CheckedFiles, path: string): string | null {
+function readFileText(files: CheckedFiles, path: string): string | null {
   const found = files.look(path);
   return found.kind === "file" ? Buffer.from(found.bytes).toString() : null;
 }

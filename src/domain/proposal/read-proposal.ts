@@ -9,10 +9,10 @@ import { readSections } from "./sections.ts";
  * any heading that still holds commands is a patch, with the prose before it as its plan.
  */
 export function readProposal(answer: string): ReadProposal {
-  return read(answer.replace(/^\uFEFF/, ""), { unwrap: true });
+  return readProposalText(answer.replace(/^\uFEFF/, ""), { unwrap: true });
 }
 
-function read(text: string, { unwrap }: { readonly unwrap: boolean }): ReadProposal {
+function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }): ReadProposal {
   const json = jsonProposal(text);
   if (json !== undefined) return json;
   const { lead, named } = readSections(text);
@@ -37,7 +37,7 @@ function read(text: string, { unwrap }: { readonly unwrap: boolean }): ReadPropo
     return { kind: "needs-files", paths, searches, plan: plan || lead.trim() };
   const whole = unwrap ? loneBlock(text) : undefined;
   if (whole !== undefined) {
-    const inside = read(whole, { unwrap: false });
+    const inside = readProposalText(whole, { unwrap: false });
     if (inside.kind !== "none") return inside;
   }
   const parsed = parsePatch(text);
@@ -71,7 +71,7 @@ function jsonProposal(text: string): ReadProposal | undefined {
         kind: "needs-files",
         paths: files.slice(0, MOST_FILES),
         searches: [],
-        plan: textOf(fields.plan),
+        plan: jsonStringOrLines(fields.plan),
       };
     if (fields.patch === undefined) continue;
     const flags: Record<string, boolean> = {};
@@ -79,10 +79,10 @@ function jsonProposal(text: string): ReadProposal | undefined {
     return {
       kind: "proposal",
       proposal: {
-        plan: textOf(fields.plan),
+        plan: jsonStringOrLines(fields.plan),
         patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
-        risk: riskOf(textOf(fields.risk)),
-        costHint: textOf(fields.cost_hint ?? fields.cost),
+        risk: riskOf(jsonStringOrLines(fields.risk)),
+        costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
         flags,
       },
     };
@@ -109,7 +109,7 @@ function* parsed(text: string): Generator<unknown> {
   }
 }
 
-function textOf(value: unknown): string {
+function jsonStringOrLines(value: unknown): string {
   if (typeof value === "string") return value.trim();
   if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join("\n");
   return "";

@@ -12,14 +12,14 @@ const CLAUSE = 300;
 /** Steps of a search that a message may cost: some ten milliseconds. */
 const MOST_STEPS = 30_000_000;
 /** Repeated more often than this is as good as without end. */
-const MANY = 20;
+const MANY_REPEATS = 20;
 
 /**
  * Whether a pattern can take for ever on some clause. Repetitions within repetitions, and what can be repeated in two
  * ways, are refused (the cost doubles with every character); repetitions side by side are multiplied. It refuses some
  * harmless patterns, and says what to change. With a clock, a trial on hostile texts stands behind it.
  */
-export function catastropheIn(pattern: string, clockMs?: () => number): PatternTrouble | null {
+export function findCatastrophe(pattern: string, clockMs?: () => number): PatternTrouble | null {
   if (pattern.length > LONGEST_PATTERN)
     return { kind: "catastrophic", detail: `it is longer than ${LONGEST_PATTERN} characters` };
   const found = compile(pattern);
@@ -49,11 +49,11 @@ function compile(pattern: string): RegExp | PatternTrouble {
   }
 }
 
-type Overlap = (one: PatternNode, other: PatternNode) => boolean;
+type RepeatOverlap = (one: PatternNode, other: PatternNode) => boolean;
 
 /** What is wrong inside a repetition without end, for all of them. */
-function doubled(node: PatternNode, overlap: Overlap): string | null {
-  if (node.type === "repeat" && node.max > MANY) {
+function doubled(node: PatternNode, overlap: RepeatOverlap): string | null {
+  if (node.type === "repeat" && node.max > MANY_REPEATS) {
     if (isNullable(node.item)) return "a repetition of what can be nothing";
     const inner = ambiguity(node.item, overlap);
     if (inner !== null) return inner;
@@ -65,7 +65,7 @@ function doubled(node: PatternNode, overlap: Overlap): string | null {
   return null;
 }
 
-function ambiguity(node: PatternNode, overlap: Overlap): string | null {
+function ambiguity(node: PatternNode, overlap: RepeatOverlap): string | null {
   if (node.type === "repeat" && node.min !== node.max) return "a repetition within a repetition";
   if (node.type === "choice")
     for (const [index, option] of node.options.entries())
@@ -79,7 +79,7 @@ function ambiguity(node: PatternNode, overlap: Overlap): string | null {
 }
 
 /** In how many ways a place of the text can be tried. */
-function stepsOf(node: PatternNode, overlap: Overlap): number {
+function stepsOf(node: PatternNode, overlap: RepeatOverlap): number {
   switch (node.type) {
     case "set":
     case "place":
@@ -164,18 +164,18 @@ function firstSets(node: PatternNode): string[] {
   }
 }
 
-const COMMON = [..."aZ0 _-./あア漢ーn"];
+const COMMON_CHARACTERS = [..."aZ0 _-./あア漢ーn"];
 
 /** Characters that stand for all: common ones, and those the pattern names. */
 function probesOf(tree: PatternNode): string[] {
-  return [...new Set([...COMMON, ...setsIn(tree).flatMap((source) => [...source])])];
+  return [...new Set([...COMMON_CHARACTERS, ...setsIn(tree).flatMap((source) => [...source])])];
 }
 
 function setsIn(node: PatternNode): string[] {
   return node.type === "set" ? [node.source] : childrenOf(node).flatMap(setsIn);
 }
 
-function overlapOf(tree: PatternNode): Overlap {
+function overlapOf(tree: PatternNode): RepeatOverlap {
   const known: { probes?: string[] } = {};
   const taken = new Map<string, ReadonlySet<string>>();
   const charsOf = (source: string) => {

@@ -41,7 +41,7 @@ const MOST_COURTESY = 6;
  * addresses, cut where a thought ends, without words of courtesy, each with whether it is negated
  * ("ファイルは作成しないで、説明だけして").
  */
-export function clausesOf(message: string): Clause[] {
+export function splitClauses(message: string): Clause[] {
   const plain = message
     .slice(0, LOOKED_AT * 4)
     .replace(CODE_BLOCK, " ⟦code⟧ ")

@@ -1,15 +1,15 @@
-import { catastropheIn } from "./catastrophe.ts";
-import { clausesOf } from "./clauses.ts";
+import { findCatastrophe } from "./catastrophe.ts";
+import { splitClauses } from "./clauses.ts";
 import type { Route } from "./route.ts";
 import type { Rule } from "./rule.ts";
-import { matchRules, trusted } from "./rule-dictionary.ts";
+import { compileTrustedRule, matchRules } from "./rule-dictionary.ts";
 
 /** What differs from message to message: names of files, code, addresses, numbers, quotations. */
 const PARTICULAR =
   /⟦(?:code|url)⟧|[「『"“][^」』"”]{1,60}[」』"”]|[\w@~.-]*[/\\][\w@/\\.~-]+|\b[\w-]+\.[a-z]{1,5}\b|\b[a-z]+[A-Z]\w*\b|\b\w*_\w+\b|[0-9]+/gu;
-const GAP = ".{0,40}";
+const PATTERN_GAP = ".{0,40}";
 const MOST_GAPS = 2;
-const LONGEST = 60;
+const LONGEST_RULE = 60;
 /** Fewer letters than this would match too much. */
 const FEWEST_WIDE = 3;
 const FEWEST_NARROW = 8;
@@ -20,9 +20,9 @@ const LEARNED_CONFIDENCE = 0.95;
  * gaps for what differs. Null when nothing is left that is special enough. Every character is taken literally.
  */
 export function deriveRule(message: string, route: Route): Rule | null {
-  const clause = clausesOf(message).find(({ text, negated }) => !negated && isSpecial(text));
+  const clause = splitClauses(message).find(({ text, negated }) => !negated && isSpecial(text));
   if (clause === undefined) return null;
-  const literal = clause.text.replace(/[。．.!?！？、,\s]+$/u, "").slice(0, LONGEST);
+  const literal = clause.text.replace(/[。．.!?！？、,\s]+$/u, "").slice(0, LONGEST_RULE);
   const pieces = literal
     .split(PARTICULAR)
     .map((piece) => piece.trim())
@@ -30,9 +30,15 @@ export function deriveRule(message: string, route: Route): Rule | null {
   while (pieces[0] === "") pieces.shift();
   while (pieces.at(-1) === "") pieces.pop();
   if (!isSpecial(pieces.join(""))) return null;
-  const pattern = pieces.map(escapePattern).join(GAP).replaceAll(`${GAP}${GAP}`, GAP);
+  const pattern = pieces
+    .map(escapePattern)
+    .join(PATTERN_GAP)
+    .replaceAll(`${PATTERN_GAP}${PATTERN_GAP}`, PATTERN_GAP);
   const rule: Rule = { pattern, route, confidence: LEARNED_CONFIDENCE, match: [message] };
-  if (catastropheIn(pattern) !== null || matchRules([trusted(rule, "learned")], message) === null)
+  if (
+    findCatastrophe(pattern) !== null ||
+    matchRules([compileTrustedRule(rule, "learned")], message) === null
+  )
     return null;
   return rule;
 }

@@ -16,12 +16,12 @@ export interface OwnCommandText {
 /** The value of a text of YAML; undefined where it is none. */
 export type ReadYaml = (text: string) => unknown;
 
-const FRONT = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+const FRONT_MATTER = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const DESCRIPTION_CHARACTERS = 200;
 
 /** A file of Markdown with `description:` and `route:` between two lines of `---` at its beginning, or without. */
 export function readOwnCommand(text: string, readYaml: ReadYaml): OwnCommandText {
-  const front = FRONT.exec(text);
+  const front = FRONT_MATTER.exec(text);
   const { fields, broken } = readHead(front?.[1] ?? "", readYaml);
   const body = text.slice(front?.[0].length ?? 0).trim();
   const named = fields.get("route") ?? "";

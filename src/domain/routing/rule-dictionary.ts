@@ -1,5 +1,5 @@
-import { catastropheIn } from "./catastrophe.ts";
-import { type Clause, clausesOf } from "./clauses.ts";
+import { findCatastrophe } from "./catastrophe.ts";
+import { type Clause, splitClauses } from "./clauses.ts";
 import { isCoder, type Route } from "./route.ts";
 import { type CompiledRule, normalPattern, type Rule, type RuleOrigin, type RuleProblem } from "./rule.ts";
 
@@ -31,9 +31,9 @@ function compileRule(
   clockMs: (() => number) | undefined,
 ): CompiledRule | RuleProblem {
   const { pattern, route, confidence } = rule;
-  const trouble = catastropheIn(pattern, clockMs);
+  const trouble = findCatastrophe(pattern, clockMs);
   if (trouble !== null) return { kind: trouble.kind, pattern, detail: trouble.detail };
-  const compiled = trusted(rule, origin);
+  const compiled = compileTrustedRule(rule, origin);
   for (const [examples, expected] of [
     [rule.match ?? [], true],
     [rule.not_match ?? [], false],
@@ -45,19 +45,19 @@ function compileRule(
 }
 
 /** Without any check: for rules that a test has checked. */
-export function trusted({ pattern, route, confidence }: Rule, origin: RuleOrigin): CompiledRule {
+export function compileTrustedRule({ pattern, route, confidence }: Rule, origin: RuleOrigin): CompiledRule {
   return { pattern, route, confidence, origin, regex: new RegExp(normalPattern(pattern), "iu") };
 }
 
 /** The first rule that matches a clause. What is negated matches none; what only asks how matches none that acts. */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
-  return matchClauses(rules, clausesOf(message));
+  return matchClauses(rules, splitClauses(message));
 }
 
 function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {
   for (const rule of rules) {
     for (const { text, negated, asks } of clauses) {
-      if (negated || (asks && acts(rule.route))) continue;
+      if (negated || (asks && isAction(rule.route))) continue;
       const found = rule.regex.exec(text);
       if (found !== null && found[0] !== "") return { rule, words: found[0] };
     }
@@ -65,6 +65,6 @@ function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]
   return null;
 }
 
-function acts(route: Route): boolean {
+function isAction(route: Route): boolean {
   return route === "OPS" || isCoder(route);
 }

@@ -10,10 +10,10 @@ export interface DayClock {
   startOfDay(at: Date): Date;
 }
 
-const MINUTE = 60_000;
-const DAY = 24 * 60;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60;
 /** Longer than any step of daylight saving, shorter than any day. */
-const STRIDE = 180;
+const STRIDE_MS = 180;
 
 /**
  * Reads the wall clock and never adds hours to it: a midnight that daylight saving skips or repeats needs no care.
@@ -34,29 +34,30 @@ export function createDayClock(timeZone: string, cutover: string): DayClock {
       minute: "numeric",
     });
     const parts = new Map(made.format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
-    const date = Date.UTC(parts.get("year")!, parts.get("month")! - 1, parts.get("day")!) / (DAY * MINUTE);
+    const date =
+      Date.UTC(parts.get("year")!, parts.get("month")! - 1, parts.get("day")!) / (DAY_MS * MINUTE_MS);
     return parts.get("hour")! * 60 + parts.get("minute")! < offset ? date - 1 : date;
   };
   return {
     name: `${timeZone} ${cutover}`,
-    dayOf: (at) => new Date(number(at) * DAY * MINUTE).toISOString().slice(0, 10).replaceAll("-", ""),
+    dayOf: (at) => new Date(number(at) * DAY_MS * MINUTE_MS).toISOString().slice(0, 10).replaceAll("-", ""),
     nextCut(at) {
       const today = number(at);
-      let minute = Math.floor(at.getTime() / MINUTE);
-      while (number(new Date((minute + STRIDE) * MINUTE)) <= today) minute += STRIDE;
-      return new Date(firstMinute(minute, minute + STRIDE, (one) => number(one) > today) * MINUTE);
+      let minute = Math.floor(at.getTime() / MINUTE_MS);
+      while (number(new Date((minute + STRIDE_MS) * MINUTE_MS)) <= today) minute += STRIDE_MS;
+      return new Date(firstMinute(minute, minute + STRIDE_MS, (one) => number(one) > today) * MINUTE_MS);
     },
     startOfDay(at) {
       const today = number(at);
-      let minute = Math.floor(at.getTime() / MINUTE);
-      while (number(new Date((minute - STRIDE) * MINUTE)) >= today) minute -= STRIDE;
-      return new Date(firstMinute(minute - STRIDE, minute, (one) => number(one) >= today) * MINUTE);
+      let minute = Math.floor(at.getTime() / MINUTE_MS);
+      while (number(new Date((minute - STRIDE_MS) * MINUTE_MS)) >= today) minute -= STRIDE_MS;
+      return new Date(firstMinute(minute - STRIDE_MS, minute, (one) => number(one) >= today) * MINUTE_MS);
     },
   };
 }
 
 /** The first minute after `from` for which it holds, `to` being one: scanned, as clocks go back as well. */
 function firstMinute(from: number, to: number, holds: (at: Date) => boolean): number {
-  for (let minute = from + 1; minute < to; minute++) if (holds(new Date(minute * MINUTE))) return minute;
+  for (let minute = from + 1; minute < to; minute++) if (holds(new Date(minute * MINUTE_MS))) return minute;
   return to;
 }

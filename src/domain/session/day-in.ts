@@ -1,10 +1,10 @@
 /** `2026-03-01`, in a time zone. */
-export function dayIn(timeZone: string, at: Date): string {
+export function formatDayIn(timeZone: string, at: Date): string {
   return at.toLocaleDateString("sv", { timeZone });
 }
 
 /** The same for many moments: to make the format is what takes the time. */
-export function daysIn(timeZone: string): (iso: string) => string {
+export function dayFormatter(timeZone: string): (iso: string) => string {
   const days = new Intl.DateTimeFormat("sv", { timeZone });
   return (iso) => days.format(Date.parse(iso) || 0);
 }

@@ -1,5 +1,5 @@
 import { isInstalled, rankInstalled } from "../models/rank-installed.ts";
-import type { Found, Source } from "./found.ts";
+import type { ModelSource, SetupFindings } from "./found.ts";
 
 export interface ChosenModel {
   /** `ollama`, or a name under `providers`. */
@@ -9,7 +9,7 @@ export interface ChosenModel {
 }
 
 /** What a configuration is made of. */
-export interface Choice {
+export interface ModelChoice {
   /** Mio and Shiro; null: nobody talks yet. */
   readonly chat: ChosenModel | null;
   readonly coder: ChosenModel | null;
@@ -18,16 +18,20 @@ export interface Choice {
 }
 
 /** The names that PicoClaw ships for Ollama. */
-export const SHIPPED = { chat: "chat-v1:latest", worker: "worker-v1:latest" } as const;
+export const SHIPPED_OLLAMA_MODELS = { chat: "chat-v1:latest", worker: "worker-v1:latest" } as const;
 
 /** Models that may talk, best first: those of this machine, then those of clouds. */
-export function offeredFor(found: Found, purpose: "talk" | "code"): ChosenModel[] {
+export function offeredFor(found: SetupFindings, purpose: "talk" | "code"): ChosenModel[] {
   const installed = rankInstalled(found.ollama.models, purpose).map(({ name }) => ofOllama(name));
   const shipped =
-    purpose === "talk" && isInstalled(found.ollama.models, SHIPPED.chat) ? [ofOllama(SHIPPED.chat)] : [];
+    purpose === "talk" && isInstalled(found.ollama.models, SHIPPED_OLLAMA_MODELS.chat)
+      ? [ofOllama(SHIPPED_OLLAMA_MODELS.chat)]
+      : [];
   const local = [
     ...shipped,
-    ...installed.filter(({ model }) => model !== SHIPPED.chat && model !== SHIPPED.worker),
+    ...installed.filter(
+      ({ model }) => model !== SHIPPED_OLLAMA_MODELS.chat && model !== SHIPPED_OLLAMA_MODELS.worker,
+    ),
     ...found.sources.filter((source) => source.local).flatMap(modelsOf),
   ];
   const cloud = found.sources.filter((source) => !source.local).flatMap(modelsOf);
@@ -36,7 +40,7 @@ export function offeredFor(found: Found, purpose: "talk" | "code"): ChosenModel[
 }
 
 /** Without a word of anybody: talk stays here. */
-export function usualChoice(found: Found): Choice {
+export function usualChoice(found: SetupFindings): ModelChoice {
   return {
     chat: offeredFor(found, "talk").find(({ local }) => local) ?? null,
     coder: offeredFor(found, "code")[0] ?? null,
@@ -49,7 +53,7 @@ function ofOllama(model: string): ChosenModel {
 }
 
 /** The shipped one first where it is offered. */
-function modelsOf({ provider, local, models, usual }: Source): ChosenModel[] {
+function modelsOf({ provider, local, models, usual }: ModelSource): ChosenModel[] {
   const names = (models ?? []).filter((name) => !NO_TALK.test(name));
   const ordered =
     usual !== null && names.includes(usual) ? [usual, ...names.filter((name) => name !== usual)] : names;

@@ -1,14 +1,14 @@
 import { isInstalled } from "../models/rank-installed.ts";
 import type { SetupMessages } from "../texts/texts.ts";
-import { type Choice, type ChosenModel, SHIPPED } from "./choice.ts";
-import type { Found } from "./found.ts";
+import { type ChosenModel, type ModelChoice, SHIPPED_OLLAMA_MODELS } from "./choice.ts";
+import type { SetupFindings } from "./found.ts";
 
 const OLLAMA = "http://127.0.0.1:11434";
 /** Whose role is whose by the shipped configuration. */
 const CODERS: Readonly<Record<string, string>> = { claude: "coder3", openai: "coder2", deepseek: "coder1" };
 
 /** The configuration file of a choice. What is as shipped stands as a comment. */
-export function firstConfig(found: Found, choice: Choice, words: SetupMessages["file"]): string {
+export function firstConfig(found: SetupFindings, choice: ModelChoice, words: SetupMessages["file"]): string {
   const { ollama, github } = found;
   const used = [choice.chat?.provider, choice.coder?.provider];
   const providers = found.sources.filter(
@@ -54,13 +54,13 @@ export function firstConfig(found: Found, choice: Choice, words: SetupMessages["
   ].join("\n");
 }
 
-function talkRoles({ ollama }: Found, { chat }: Choice): string[] {
-  if (chat === null || chat.model === SHIPPED.chat) return [];
-  const worker = chat.provider === "ollama" && isInstalled(ollama.models, SHIPPED.worker);
+function talkRoles({ ollama }: SetupFindings, { chat }: ModelChoice): string[] {
+  if (chat === null || chat.model === SHIPPED_OLLAMA_MODELS.chat) return [];
+  const worker = chat.provider === "ollama" && isInstalled(ollama.models, SHIPPED_OLLAMA_MODELS.worker);
   return [`chat: ${modelOf(chat)}`, ...(worker ? [] : [`worker: ${modelOf(chat)}`])];
 }
 
-function coderRole({ coder }: Choice): string[] {
+function coderRole({ coder }: ModelChoice): string[] {
   if (coder === null) return [];
   const role = CODERS[coder.provider] ?? "coder3";
   return [`${role}: ${modelOf(coder)}`, ...(role === "coder3" ? [] : [`default_coder: ${role}`])];

@@ -1,14 +1,14 @@
 import type { InstalledModel } from "../models/rank-installed.ts";
 
 /** What a machine has for PicoClaw. */
-export interface Found {
+export interface SetupFindings {
   readonly ollama: {
     readonly baseUrl: string;
     readonly reachable: boolean;
     /** Pulled models that answer on that machine; those that Ollama passes on to its cloud are none. */
     readonly models: readonly InstalledModel[];
   };
-  readonly sources: readonly Source[];
+  readonly sources: readonly ModelSource[];
   readonly keys: readonly { readonly variable: string; readonly there: boolean }[];
   /** The variable that holds a token of GitHub; null: none. */
   readonly github: string | null;
@@ -20,7 +20,7 @@ export interface Found {
 }
 
 /** Somebody who offers models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
-export interface Source {
+export interface ModelSource {
   /** Its name under `providers`. */
   readonly provider: string;
   readonly address: string;

@@ -1,5 +1,5 @@
 import { cutMiddle } from "../texts/cut-middle.ts";
-import { judged, lastTest, type TaskLoop, type TaskRecord } from "./task-record.ts";
+import { criteriaWithVerdicts, lastTest, type TaskLoop, type TaskRecord } from "./task-record.ts";
 
 /** What is shown of one output. */
 const SHOWN = 6000;
@@ -57,7 +57,7 @@ ${facts.prd}
 }
 
 function criteriaText(record: TaskRecord): string {
-  const lines = judged(record).map(({ id, description, verdict }) => {
+  const lines = criteriaWithVerdicts(record).map(({ id, description, verdict }) => {
     const said = verdict ? ` [${verdict.passed ? "passed" : "failed"}: ${verdict.reason}]` : "";
     return `- ${id}: ${description}${said}`;
   });

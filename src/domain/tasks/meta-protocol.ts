@@ -20,20 +20,21 @@ export type MetaAnswer<T> =
 
 const MAX_CRITERIA = 30;
 
-export function readPlan(text: string): MetaAnswer<readonly Criterion[]> {
+export function readCriteriaPlan(text: string): MetaAnswer<readonly Criterion[]> {
   return fromJson(text, (document) => {
     const list = document.acceptance_criteria;
     if (!Array.isArray(list) || list.length === 0)
-      return bad("acceptance_criteria must be a list with at least one entry");
+      return unusableAnswer("acceptance_criteria must be a list with at least one entry");
     if (list.length > MAX_CRITERIA)
-      return bad(`acceptance_criteria must have at most ${MAX_CRITERIA} entries`);
+      return unusableAnswer(`acceptance_criteria must have at most ${MAX_CRITERIA} entries`);
     const criteria: Criterion[] = [];
     for (const [index, entry] of list.entries()) {
-      const description = textOf(isObject(entry) ? entry.description : entry);
-      if (description === "") return bad(`acceptance_criteria[${index}].description must be a text`);
-      const id = (isObject(entry) && textOf(entry.id)) || `AC-${index + 1}`;
+      const description = trimmedText(isObject(entry) ? entry.description : entry);
+      if (description === "")
+        return unusableAnswer(`acceptance_criteria[${index}].description must be a text`);
+      const id = (isObject(entry) && trimmedText(entry.id)) || `AC-${index + 1}`;
       if (criteria.some((one) => one.id === id))
-        return bad(`acceptance_criteria[${index}].id ${id} stands twice`);
+        return unusableAnswer(`acceptance_criteria[${index}].id ${id} stands twice`);
       criteria.push({ id, description });
     }
     return { ok: true, value: criteria };
@@ -45,14 +46,14 @@ export function readDecision(text: string): MetaAnswer<MetaDecision> {
     const decision = isObject(document.decision) ? document.decision : document;
     const { action } = decision;
     if (action !== "run_worker" && action !== "mark_complete")
-      return bad('decision.action must be "run_worker" or "mark_complete"');
+      return unusableAnswer('decision.action must be "run_worker" or "mark_complete"');
     const call = isObject(document.worker_call) ? document.worker_call : document;
-    const prompt = textOf(call.prompt);
+    const prompt = trimmedText(call.prompt);
     if (action === "run_worker" && prompt === "")
-      return bad("worker_call.prompt must be a text when the action is run_worker");
+      return unusableAnswer("worker_call.prompt must be a text when the action is run_worker");
     return {
       ok: true,
-      value: { action, reason: textOf(decision.reason), prompt: action === "run_worker" ? prompt : "" },
+      value: { action, reason: trimmedText(decision.reason), prompt: action === "run_worker" ? prompt : "" },
     };
   });
 }
@@ -61,22 +62,22 @@ export function readDecision(text: string): MetaAnswer<MetaDecision> {
 export function readAssessment(text: string, criteria: readonly Criterion[]): MetaAnswer<MetaAssessment> {
   return fromJson(text, (document) => {
     const list = document.criteria;
-    if (!Array.isArray(list)) return bad("criteria must be a list");
+    if (!Array.isArray(list)) return unusableAnswer("criteria must be a list");
     const verdicts = new Map<string, Verdict>();
     for (const [index, entry] of list.entries()) {
-      if (!isObject(entry)) return bad(`criteria[${index}] must be an object`);
-      const id = textOf(entry.id);
+      if (!isObject(entry)) return unusableAnswer(`criteria[${index}] must be an object`);
+      const id = trimmedText(entry.id);
       if (!criteria.some((one) => one.id === id))
-        return bad(`criteria[${index}].id ${JSON.stringify(id)} is not a criterion`);
+        return unusableAnswer(`criteria[${index}].id ${JSON.stringify(id)} is not a criterion`);
       const passed = entry.status === "passed" || entry.passed === true;
       if (!passed && entry.status !== "failed" && entry.passed !== false)
-        return bad(`criteria[${index}].status must be "passed" or "failed"`);
-      verdicts.set(id, { id, passed, reason: textOf(entry.reason) });
+        return unusableAnswer(`criteria[${index}].status must be "passed" or "failed"`);
+      verdicts.set(id, { id, passed, reason: trimmedText(entry.reason) });
     }
     const missing = criteria.filter(({ id }) => !verdicts.has(id)).map(({ id }) => id);
-    if (missing.length > 0) return bad(`criteria without a verdict: ${missing.join(", ")}`);
+    if (missing.length > 0) return unusableAnswer(`criteria without a verdict: ${missing.join(", ")}`);
     const ordered = criteria.flatMap(({ id }) => verdicts.get(id) ?? []);
-    return { ok: true, value: { verdicts: ordered, summary: textOf(document.summary) } };
+    return { ok: true, value: { verdicts: ordered, summary: trimmedText(document.summary) } };
   });
 }
 
@@ -84,17 +85,19 @@ type Document = Readonly<Record<string, unknown>>;
 
 function fromJson<T>(text: string, read: (document: Document) => MetaAnswer<T>): MetaAnswer<T> {
   const document = jsonInAnswer(text);
-  return document === undefined ? bad("the answer must be one JSON object and nothing else") : read(document);
+  return document === undefined
+    ? unusableAnswer("the answer must be one JSON object and nothing else")
+    : read(document);
 }
 
 function isObject(value: unknown): value is Document {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function textOf(value: unknown): string {
+function trimmedText(value: unknown): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-function bad(problem: string): { readonly ok: false; readonly problem: string } {
+function unusableAnswer(problem: string): { readonly ok: false; readonly problem: string } {
   return { ok: false, problem };
 }

@@ -21,16 +21,16 @@ const REFRESHABLE = /token|expir|refresh/i;
 /** A token may grow a little. */
 const LONGER_BY = 16_384;
 
-export function judgeLogin({ placed, inside, host }: LoginCopies): LoginVerdict {
+export function validateLogin({ placed, inside, host }: LoginCopies): LoginVerdict {
   if (inside === placed || inside === host) return "same";
   if (inside.length > placed.length + LONGER_BY) return "unlike";
-  const [before, after] = [parsed(placed), parsed(inside)];
+  const [before, after] = [parseLogin(placed), parseLogin(inside)];
   if (!isObject(before) || !isObject(after) || !isRefreshed(before, after)) return "unlike";
   return host === placed ? "refreshed" : "host-changed";
 }
 
 /** The same keys, and the same values but for tokens; a token that names a person names the same one. */
-function isRefreshed(before: Json, after: Json): boolean {
+function isRefreshed(before: LoginJson, after: LoginJson): boolean {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].every((name) => {
     const [old, now] = [before[name], after[name]];
@@ -46,7 +46,7 @@ function isRefreshed(before: Json, after: Json): boolean {
 function personIn(token: unknown): string | null {
   const middle = typeof token === "string" ? /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] : undefined;
   if (middle === undefined) return null;
-  const claims = parsed(atobOrEmpty(middle));
+  const claims = parseLogin(atobOrEmpty(middle));
   return isObject(claims) && typeof claims.sub === "string" ? claims.sub : null;
 }
 
@@ -58,13 +58,13 @@ function atobOrEmpty(text: string): string {
   }
 }
 
-type Json = Readonly<Record<string, unknown>>;
+type LoginJson = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Json {
+function isObject(value: unknown): value is LoginJson {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function parsed(text: string): unknown {
+function parseLogin(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -6,10 +6,10 @@ const OUTPUT_CHARS = 4000;
 
 /** What an event in the journal of a task file is as steps, in which tasks of every kind are told. */
 export function stepsOfEvent(event: TaskEvent, worker: string): readonly TaskStep[] {
-  return factsOf(event, worker).map((facts) => ({ ...facts, at: event.at }));
+  return toStepFacts(event, worker).map((facts) => ({ ...facts, at: event.at }));
 }
 
-function factsOf(event: TaskEvent, worker: string): readonly StepFacts[] {
+function toStepFacts(event: TaskEvent, worker: string): readonly StepFacts[] {
   switch (event.type) {
     case "created":
     case "resumed":
@@ -21,18 +21,18 @@ function factsOf(event: TaskEvent, worker: string): readonly StepFacts[] {
       return [{ kind: "phase", phase: event.type }];
     case "planned":
       return [
-        said("", event.usage),
+        saidStep("", event.usage),
         { kind: "planned", plan: event.criteria.map(({ description }) => description), environment: null },
       ];
     case "decided":
-      return [said(`${event.action}: ${event.reason}`, event.usage)];
+      return [saidStep(`${event.action}: ${event.reason}`, event.usage)];
     case "worker-started":
       return [{ kind: "phase", phase: "running" }];
     case "worker-finished": {
       const { run } = event;
       const { exitCode, startedAt, finishedAt, summary, rawOutput, usage, job } = run;
       return [
-        said(summary, usage),
+        saidStep(summary, usage),
         {
           kind: "command",
           command: worker,
@@ -50,7 +50,7 @@ function factsOf(event: TaskEvent, worker: string): readonly StepFacts[] {
     case "refused":
       return [];
     case "assessed":
-      return [said(event.summary, event.usage)];
+      return [saidStep(event.summary, event.usage)];
     case "interrupted":
       return [{ kind: "ended", state: "interrupted", code: null, message: "" }];
     case "completed":
@@ -60,6 +60,6 @@ function factsOf(event: TaskEvent, worker: string): readonly StepFacts[] {
   }
 }
 
-function said(text: string, { inputTokens, outputTokens, costUsd }: TaskUsage = NO_USAGE): StepFacts {
+function saidStep(text: string, { inputTokens, outputTokens, costUsd }: TaskUsage = NO_USAGE): StepFacts {
   return { kind: "said", text: cutMiddle(text, OUTPUT_CHARS), inputTokens, outputTokens, costUsd };
 }

@@ -58,13 +58,13 @@ const WORDS = 300;
 export function wordsOfStep(step: TaskStep): string {
   switch (step.kind) {
     case "said":
-      return short(closingWords(step.text));
+      return shortText(closingWords(step.text));
     case "edited":
       return `${step.ok ? "✎" : "✗"} ${step.path}`;
     case "command":
-      return `$ ${short(step.command)} → ${step.exitCode}`;
+      return `$ ${shortText(step.command)} → ${step.exitCode}`;
     case "checked":
-      return `${step.exitCode === 0 ? "✓" : "✗"} ${short(step.command)}`;
+      return `${step.exitCode === 0 ? "✓" : "✗"} ${shortText(step.command)}`;
     default:
       return "";
   }
@@ -81,7 +81,7 @@ function closingWords(text: string): string {
   }
 }
 
-function short(text: string): string {
+function shortText(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > WORDS ? `${line.slice(0, WORDS)}…` : line;
 }

@@ -2,7 +2,7 @@ import { cutMiddle } from "../texts/cut-middle.ts";
 import type { TaskMessages } from "../texts/texts.ts";
 import { passes, type TestRun, type WorkerRun } from "./events.ts";
 import { snakeCased } from "./snake-cased.ts";
-import { judged, type TaskLoop, type TaskRecord } from "./task-record.ts";
+import { criteriaWithVerdicts, type TaskLoop, type TaskRecord } from "./task-record.ts";
 
 const SHOWN_OUTPUT = 8000;
 
@@ -10,7 +10,7 @@ const SHOWN_OUTPUT = 8000;
 export function renderNote(record: TaskRecord, messages: TaskMessages): string {
   const { facts, usage } = record;
   const { note: words } = messages;
-  const criteria = judged(record).map(({ id, description, verdict }) => {
+  const criteria = criteriaWithVerdicts(record).map(({ id, description, verdict }) => {
     const why = verdict && verdict.reason !== "" ? ` — ${oneLine(verdict.reason)}` : "";
     return `- [${verdict?.passed ? "x" : " "}] ${id}: ${oneLine(description)}${why}`;
   });
@@ -47,7 +47,7 @@ export function taskJson(record: TaskRecord): string {
     id: facts.id,
     ...rest,
     facts,
-    criteria: judged(record),
+    criteria: criteriaWithVerdicts(record),
     turns: loops,
     record: steps,
     interrupted,

@@ -133,7 +133,9 @@ export function testOfNow(record: TaskRecord): TestRun | null {
 }
 
 /** The criteria with the newest verdict on each. */
-export function judged(record: TaskRecord): readonly (Criterion & { readonly verdict?: Verdict })[] {
+export function criteriaWithVerdicts(
+  record: TaskRecord,
+): readonly (Criterion & { readonly verdict?: Verdict })[] {
   const verdicts = record.loops.findLast((one) => one.verdicts !== undefined)?.verdicts ?? [];
   return record.criteria.map((criterion) => {
     const verdict = verdicts.find(({ id }) => id === criterion.id);

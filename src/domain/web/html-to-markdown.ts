@@ -2,8 +2,8 @@ import { decodeEntities } from "./entities.ts";
 import { htmlTokens } from "./html-tokens.ts";
 
 /** Elements that are there for finding one's way, not for reading. */
-const SILENT = new Set(["nav", "footer", "aside", "form", "head"]);
-const BLOCK = new Set(
+const SILENT_ELEMENTS = new Set(["nav", "footer", "aside", "form", "head"]);
+const BLOCK_ELEMENTS = new Set(
   "p div section article main header table ul ol dl figure blockquote details".split(" "),
 );
 
@@ -27,7 +27,7 @@ export function htmlToMarkdown(html: string, base: string): Page {
       if (depth === 0 || (silent === "head" && token.kind === "open" && token.name === "body")) silent = "";
     } else if (token.kind === "text") out.text(decodeEntities(token.text));
     else if (token.kind === "close") out.close(token.name);
-    else if (SILENT.has(token.name)) [silent, depth] = [token.name, 1];
+    else if (SILENT_ELEMENTS.has(token.name)) [silent, depth] = [token.name, 1];
     else out.open(token.name, token.attributes);
   }
   const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html.slice(0, 100_000))?.[1] ?? "";
@@ -85,13 +85,13 @@ function createWriter(base: string) {
         const mark = list?.ordered === true ? `${list.item}. ` : "- ";
         written += `${"  ".repeat(Math.max(0, lists.length - 1))}${mark}`;
       } else if (name === "a") {
-        const href = linkOf(attributes, base);
+        const href = toLink(attributes, base);
         links.push(href);
         if (href !== "") written += "[";
       } else if (name === "img") {
         const alt = attributeOf(attributes, "alt");
         if (alt !== "") written += `(image: ${alt})`;
-      } else if (BLOCK.has(name)) {
+      } else if (BLOCK_ELEMENTS.has(name)) {
         fresh(lists.length > 0 ? 1 : 2);
         if (name === "ul" || name === "ol") lists.push({ ordered: name === "ol", item: 0 });
         if (name === "blockquote") written += "> ";
@@ -109,7 +109,7 @@ function createWriter(base: string) {
       else if (name === "a") {
         const href = links.pop() ?? "";
         if (href !== "") written = `${written.trimEnd()}](${href})`;
-      } else if (BLOCK.has(name)) {
+      } else if (BLOCK_ELEMENTS.has(name)) {
         if (name === "ul" || name === "ol") lists.pop();
         fresh(lists.length > 0 ? 1 : 2);
       }
@@ -124,7 +124,7 @@ function createWriter(base: string) {
 }
 
 /** Empty for what leads nowhere: an anchor of the page, a script. */
-function linkOf(attributes: string, base: string): string {
+function toLink(attributes: string, base: string): string {
   const href = attributeOf(attributes, "href");
   if (href === "" || href.startsWith("#")) return "";
   const url = URL.parse(href, base);

@@ -4,7 +4,7 @@ export type HtmlToken =
   | { readonly kind: "close"; readonly name: string };
 
 /** Elements whose inside is no markup, or nothing to read. */
-const RAW = /^(?:script|style|noscript|template|svg|iframe|textarea|title)$/;
+const RAW_ELEMENTS = /^(?:script|style|noscript|template|svg|iframe|textarea|title)$/;
 /** A tag that is longer is none. */
 const LONGEST_TAG = 8_000;
 
@@ -31,7 +31,7 @@ export function* htmlTokens(html: string): Generator<HtmlToken> {
     const name = (found[2] as string).toLowerCase();
     at = end + 1;
     if (found[1] === "/") yield { kind: "close", name };
-    else if (RAW.test(name)) at = afterRaw(html, at, name);
+    else if (RAW_ELEMENTS.test(name)) at = afterRaw(html, at, name);
     else yield { kind: "open", name, attributes: html.slice(next + found[0].length, end) };
   }
 }

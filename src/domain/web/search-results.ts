@@ -5,9 +5,9 @@ export interface SearchResult {
 }
 
 const MOST_RESULTS = 10;
-const EXCERPT = 300;
+const EXCERPT_CHARS = 300;
 /** Where the engines that answer in JSON keep their list. */
-const LISTS = ["results", "items", "webPages", "web", "data", "organic", "value"];
+const RESULT_LISTS = ["results", "items", "webPages", "web", "data", "organic", "value"];
 
 /** The results of a search engine that answers in JSON, whichever it is; none where it is something else. */
 export function readSearchResults(text: string): SearchResult[] {
@@ -23,7 +23,7 @@ export function readSearchResults(text: string): SearchResult[] {
 function listIn(value: unknown, depth: number): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (depth === 0 || typeof value !== "object" || value === null) return [];
-  for (const name of LISTS) {
+  for (const name of RESULT_LISTS) {
     const found = listIn((value as Readonly<Record<string, unknown>>)[name], depth - 1);
     if (found.length > 0) return found;
   }
@@ -39,6 +39,6 @@ function resultOf(item: unknown): SearchResult[] {
   };
   const url = first("url", "link", "href");
   if (!/^https?:\/\//.test(url)) return [];
-  const excerpt = first("content", "snippet", "description", "body", "text").slice(0, EXCERPT);
+  const excerpt = first("content", "snippet", "description", "body", "text").slice(0, EXCERPT_CHARS);
   return [{ title: first("title", "name") || url, url, excerpt }];
 }

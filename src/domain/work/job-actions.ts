@@ -1,15 +1,15 @@
 import type { Worded } from "../texts/worded.ts";
-import { undoOf } from "./job-status.ts";
+import { toUndoState } from "./job-status.ts";
 
 /** A button under a reply, and the message that pressing it sends. */
-export interface Action {
+export interface JobAction {
   readonly label: string;
   /** For readers of each language; buttons about jobs are drawn anew instead. */
   readonly labels?: Worded;
   readonly message: string;
 }
 
-export interface ActionLabels {
+export interface JobActionLabels {
   readonly undo: string;
   readonly redo: string;
   readonly apply: string;
@@ -29,7 +29,7 @@ export interface ActionJob {
  * What can be done with the jobs of one message as they are now. Each button names what it is about: the job where one
  * changed something, their group where several did.
  */
-export function jobActions(jobs: readonly ActionJob[], labels: ActionLabels): Action[] {
+export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels): JobAction[] {
   const preview = jobs.find(({ state }) => state === "staged");
   if (preview !== undefined)
     return [
@@ -37,7 +37,7 @@ export function jobActions(jobs: readonly ActionJob[], labels: ActionLabels): Ac
       { label: labels.diff, message: `/diff ${preview.jobId}` },
     ];
   const kept = jobs.filter(({ state, kind, changes }) => {
-    const undo = undoOf({ state, kind, changeCount: changes.length });
+    const undo = toUndoState({ state, kind, changeCount: changes.length });
     return undo === "available" || undo === "undone";
   });
   const [first] = kept;
@@ -52,6 +52,6 @@ export function jobActions(jobs: readonly ActionJob[], labels: ActionLabels): Ac
 }
 
 /** The job or group that a button names: "" for one of an older version, which named none; null for other buttons. */
-export function namedIn(message: string): string | null {
+export function jobNamedInButton(message: string): string | null {
   return /^\/(?:undo|redo|apply|diff)(?: +(\S+))?$/.exec(message)?.slice(1).join("") ?? null;
 }

@@ -25,7 +25,7 @@ export type UndoState = "available" | "unavailable" | "none" | "undone";
 export type Unsettled = "begun" | "due";
 
 /** What the status of a job is made from. */
-export interface JobStanding {
+export interface JobStatusFacts {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
   readonly state: string;
   /** The kind of its transaction; `none` ran in place, so nobody knows all that changed. */
@@ -35,19 +35,19 @@ export interface JobStanding {
   readonly executedCmds: number;
   readonly unsettled?: Unsettled;
   /** Why a draft was kept instead of landing. */
-  readonly red?: Red;
+  readonly red?: RedReason;
 }
 
 /** `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. */
-export type Red = "failing" | "worse" | "unended";
+export type RedReason = "failing" | "worse" | "unended";
 
 /** The status of a draft that was kept. */
-export function statusOfKept(red: Red | undefined): "preview" | "worse" | "unended" {
+export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {
   return red === undefined || red === "failing" ? "preview" : red;
 }
 
 /** `alive`: whether the process of a running job still works on it. */
-export function statusOf(job: JobStanding, alive: boolean): JobStatus {
+export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
   if (job.unsettled !== undefined) return alive && job.state === "staged" ? "running" : "interrupted";
   switch (job.state) {
     case "running":
@@ -55,7 +55,7 @@ export function statusOf(job: JobStanding, alive: boolean): JobStatus {
     case "undone":
       return "taken-back";
     case "staged":
-      return statusOfKept(job.red);
+      return toKeptStatus(job.red);
     case "discarded":
       return "stopped";
     default:
@@ -63,18 +63,18 @@ export function statusOf(job: JobStanding, alive: boolean): JobStatus {
   }
 }
 
-function statusOfApplied({ kind, changeCount, totalCmds, executedCmds }: JobStanding): JobStatus {
+function statusOfApplied({ kind, changeCount, totalCmds, executedCmds }: JobStatusFacts): JobStatus {
   const changed = changeCount > 0 || (kind === "none" && executedCmds > 0);
   if (!changed) return "no-change";
   return executedCmds < totalCmds ? "partly" : "applied";
 }
 
-export function undoOf({
+export function toUndoState({
   state,
   kind,
   changeCount,
   unsettled,
-}: Pick<JobStanding, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
+}: Pick<JobStatusFacts, "state" | "kind" | "changeCount" | "unsettled">): UndoState {
   // An undo finishes what was begun, and takes it back.
   if (unsettled === "begun") return changeCount > 0 ? "available" : "none";
   if (state === "undone") return "undone";

@@ -2,7 +2,7 @@
 export type SandboxPart = "bubblewrap" | "setpriv" | "user-namespaces" | "overlay";
 
 /** What is promised of commands on this machine. */
-export type Promised = "undo" | "confined" | "preview-offline" | "loopback-reachable";
+export type MachinePromise = "undo" | "confined" | "preview-offline" | "loopback-reachable";
 
 /** What `doctor` and refusals advise. */
 export type Remedy =

@@ -1,4 +1,4 @@
-import type { Refused } from "../policy/network.ts";
+import type { RefusedDestination } from "../policy/network.ts";
 import type { Interruption } from "./interruption.ts";
 import type { SealNote } from "./seal-note.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "./transaction-kind.ts";
@@ -26,7 +26,7 @@ export type NoteFact =
   | {
       readonly code: "host-refused";
       readonly host: string;
-      readonly reason: Refused;
+      readonly reason: RefusedDestination;
       readonly count: number;
     }
   | RepairedNote

@@ -4,7 +4,7 @@ import type { OwnCommand, OwnCommands } from "../../application/ports/own-comman
 import { readOwnCommand } from "../../domain/routing/own-command.ts";
 import { readYaml } from "../runtime/read-yaml.ts";
 
-export interface OwnCommandParts {
+export interface OwnCommandDeps {
   /** PicoClaw's home. */
   readonly home: string;
   readonly workspace: string;
@@ -17,7 +17,7 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,40}$/;
 const MOST_BYTES = 64 * 1024;
 const MOST_FILES = 200;
 
-export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnCommandParts): OwnCommands {
+export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnCommandDeps): OwnCommands {
   const inside = join(workspace, ".picoclaw");
   const found = (from: OwnCommand["from"], name: string): OwnCommand | null => {
     const root = from === "home" ? home : inside;

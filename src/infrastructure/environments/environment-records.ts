@@ -24,7 +24,7 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
       renameSync(fresh, file(taskUuid));
     },
     remove: (taskUuid) => rmSync(folder(taskUuid), { recursive: true, force: true }),
-    list: () => names(root).flatMap((name) => read(name) ?? []),
+    list: () => namesInFolder(root).flatMap((name) => read(name) ?? []),
     folder(taskUuid) {
       mkdirSync(folder(taskUuid), { recursive: true, mode: 0o700 });
       return folder(taskUuid);
@@ -32,7 +32,7 @@ export function createEnvironmentRecords(home: string): EnvironmentRecords {
   };
 }
 
-function names(folder: string): readonly string[] {
+function namesInFolder(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -10,7 +10,7 @@ import type {
 import type { ProcessResult, ProcessRunner } from "../../application/ports/process.ts";
 import { tarFolder } from "./archives/tar-folder.ts";
 
-export interface LocalRepositoryParts {
+export interface LocalRepositoryDeps {
   readonly processes: ProcessRunner;
   /** The environment of git: what finds programs, no secrets. */
   readonly env: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ const OUTPUT_BYTES = 32 * 1024 ** 2;
 
 type Git = (args: readonly string[], signal?: AbortSignal) => Promise<ProcessResult>;
 
-export function createLocalRepositories(parts: LocalRepositoryParts): LocalRepositories {
+export function createLocalRepositories(parts: LocalRepositoryDeps): LocalRepositories {
   const git: Git = (args, signal) =>
     parts.processes.runProcess({
       argv: [
@@ -47,37 +47,37 @@ export function createLocalRepositories(parts: LocalRepositoryParts): LocalRepos
       ...(signal !== undefined && { signal }),
     });
   return {
-    look: (path, ref, signal) => look(git, path, ref, signal),
-    pack: (path, range, signal) => pack(parts, git, path, range, signal),
+    look: (path, ref, signal) => lookAtRepository(git, path, ref, signal),
+    pack: (path, range, signal) => packRepository(parts, git, path, range, signal),
   };
 }
 
-async function look(
+async function lookAtRepository(
   git: Git,
   path: string,
   ref: string | undefined,
   signal?: AbortSignal,
 ): Promise<LocalRepository | LocalFailure> {
-  if (!existsSync(path)) return failure("missing", `no such folder: ${path}`);
+  if (!existsSync(path)) return localFailure("missing", `no such folder: ${path}`);
   const top = await git(["-C", path, "rev-parse", "--git-dir"], signal);
-  if (top.outcome === "not-started") return failure("no-git", "git is not installed");
-  if (top.outcome === "aborted") return failure("aborted", "aborted");
-  if (top.exitCode !== 0) return failure("not-a-repository", firstLine(top.stderr));
+  if (top.outcome === "not-started") return localFailure("no-git", "git is not installed");
+  if (top.outcome === "aborted") return localFailure("aborted", "aborted");
+  if (top.exitCode !== 0) return localFailure("not-a-repository", firstLine(top.stderr));
   const listed = await git(
     ["-C", path, "ls-tree", "-r", "-z", "--full-tree", "--name-only", ref ?? "HEAD"],
     signal,
   );
-  if (listed.outcome === "aborted") return failure("aborted", "aborted");
+  if (listed.outcome === "aborted") return localFailure("aborted", "aborted");
   if (listed.exitCode !== 0)
     return ref === undefined
-      ? failure("empty", "the repository has no commit yet")
-      : failure("ref-missing", `no such branch or tag: ${ref}`);
+      ? localFailure("empty", "the repository has no commit yet")
+      : localFailure("ref-missing", `no such branch or tag: ${ref}`);
   const status = await git(["-C", path, "status", "--porcelain", "-z", "--no-renames"], signal);
-  return { ok: true, files: parts(listed.stdout), uncommitted: parts(status.stdout).length };
+  return { ok: true, files: splitNulls(listed.stdout), uncommitted: splitNulls(status.stdout).length };
 }
 
-async function pack(
-  { temporary, owner, cleanAddress }: LocalRepositoryParts,
+async function packRepository(
+  { temporary, owner, cleanAddress }: LocalRepositoryDeps,
   git: Git,
   path: string,
   { ref, target, depth }: CloneRange,
@@ -96,17 +96,17 @@ async function pack(
         ...(ref !== undefined && !full ? ["--branch", ref] : []),
         ...["--", depth === null ? from : `file://${encodeURI(from)}`, project],
       ],
-      ...(ref !== undefined && full ? [fetched(project, depth, `+${ref}:refs/picoclaw/source`)] : []),
+      ...(ref !== undefined && full ? [fetchArguments(project, depth, `+${ref}:refs/picoclaw/source`)] : []),
       ...(target === undefined
         ? []
-        : [fetched(project, depth, `+refs/heads/${target}:refs/remotes/origin/${target}`)]),
+        : [fetchArguments(project, depth, `+refs/heads/${target}:refs/remotes/origin/${target}`)]),
       ["-C", project, "remote", "set-url", "origin", await originOf(git, from, cleanAddress, signal)],
     ];
     for (const step of steps) {
       const done = await git(step, signal);
       if (done.exitCode === 0) continue;
       remove();
-      return failureOf(done);
+      return gitRunFailure(done);
     }
     const archive = tarFolder(join(project, ".git"), ".git", owner, signal);
     return { ok: true, head: ref ?? "HEAD", archive, remove };
@@ -116,7 +116,7 @@ async function pack(
   }
 }
 
-function fetched(project: string, depth: number | null, spec: string): string[] {
+function fetchArguments(project: string, depth: number | null, spec: string): string[] {
   const how = depth === null ? [] : [`--depth=${depth}`];
   return ["-C", project, "fetch", "--quiet", ...how, "origin", spec];
 }
@@ -137,19 +137,19 @@ async function originOf(
   return origin.exitCode === 0 && origin.stdout.trim() !== "" ? clean(origin.stdout.trim()) : path;
 }
 
-function failureOf({ outcome, stderr, error }: ProcessResult): LocalFailure {
-  if (outcome === "aborted") return failure("aborted", "aborted");
-  if (outcome === "not-started") return failure("no-git", error?.message ?? "git could not be started");
-  if (outcome === "timed-out") return failure("failed", "git took too long");
+function gitRunFailure({ outcome, stderr, error }: ProcessResult): LocalFailure {
+  if (outcome === "aborted") return localFailure("aborted", "aborted");
+  if (outcome === "not-started") return localFailure("no-git", error?.message ?? "git could not be started");
+  if (outcome === "timed-out") return localFailure("failed", "git took too long");
   const code = /Remote branch .* not found|couldn't find remote ref/.test(stderr) ? "ref-missing" : "failed";
-  return failure(code, stderr.trim());
+  return localFailure(code, stderr.trim());
 }
 
-function failure(code: LocalFailure["code"], message: string): LocalFailure {
+function localFailure(code: LocalFailure["code"], message: string): LocalFailure {
   return { ok: false, code, message };
 }
 
-function parts(text: string): readonly string[] {
+function splitNulls(text: string): readonly string[] {
   return text.split("\0").filter((part) => part !== "");
 }
 

@@ -1,6 +1,6 @@
 import type { ProcessRunner } from "../../application/ports/process.ts";
 
-export interface NpmRegistryParts {
+export interface NpmRegistryDeps {
   readonly processes: ProcessRunner;
   /** The environment of npm: what finds programs, and npm's own settings. */
   readonly env: Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ const OUTPUT_BYTES = 64 * 1024;
  * Where npm packages come from: the configuration says it, else npm of this machine. Null where neither does. npm is
  * asked in the root folder, so that no `.npmrc` of a workspace has a say.
  */
-export function createNpmRegistry({ processes, env, configured }: NpmRegistryParts) {
+export function createNpmRegistry({ processes, env, configured }: NpmRegistryDeps) {
   return async (signal?: AbortSignal): Promise<string | null> => {
     if (configured !== null) return configured;
     const asked = await processes.runProcess({

@@ -6,18 +6,18 @@ import type {
   OrderState,
   OrderVerb,
 } from "../../application/ports/control-orders.ts";
-import { LOOKING, ORDER_ENDS } from "../../application/ports/control-orders.ts";
+import { LOOKING_VERBS, ORDER_ENDS } from "../../application/ports/control-orders.ts";
 import { DEAD_AFTER_MS, type WorkQueue } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { OrderRow } from "../store/fleet-tables.ts";
-import { workPlaces } from "../store/message-work.ts";
+import { workspaceQueues } from "../store/message-work.ts";
 import type { Database } from "../store/schema.ts";
 import { storable } from "../store/storable.ts";
 
-export interface ControlOrdersParts {
+export interface ControlOrdersDeps {
   readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly now: () => Date;
   /** Whose orders are taken here, as the store names it. */
   readonly workspace: string;
@@ -29,9 +29,9 @@ const PIECE_CHARACTERS = 16_000;
 const KEEP_MS = 120_000;
 
 /** Orders as rows, and as work in a queue of their own for each workspace. */
-export function createControlOrders({ db, queue, now, workspace }: ControlOrdersParts): ControlOrders {
+export function createControlOrders({ db, queue, now, workspace }: ControlOrdersDeps): ControlOrders {
   const clock = databaseClock(db, now);
-  const own = workPlaces(workspace).control;
+  const own = workspaceQueues(workspace).control;
 
   /** Those of these workspaces that were served, and are not any more. */
   async function silentOf(workspaces: readonly string[]): Promise<ReadonlySet<string>> {
@@ -54,7 +54,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
           .values((is) => ({ ...toRow(order), state: "waiting", deadline_at: is(clock(), "+", limitMs) }))
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst();
-        if (numInsertedOrUpdatedRows > 0n) await queue.add([workOf(order)], within);
+        if (numInsertedOrUpdatedRows > 0n) await queue.add([workOfOrder(order)], within);
       }),
     async take() {
       const claimed = await queue.claim({ queue: own }, (work, within) =>
@@ -172,11 +172,11 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
 }
 
 /** What changes a job waits for its turn there; whoever only looks does not. */
-function workOf({ id, workspace, jobId, verb, asker }: ControlOrder) {
-  const looks = (LOOKING as readonly string[]).includes(verb);
+function workOfOrder({ id, workspace, jobId, verb, asker }: ControlOrder) {
+  const looks = (LOOKING_VERBS as readonly string[]).includes(verb);
   return {
     id,
-    queue: workPlaces(workspace).control,
+    queue: workspaceQueues(workspace).control,
     key: looks ? id : jobId,
     group: storable(`${asker.channel}:${asker.userId}`).slice(0, 500),
     ref: id,

@@ -3,14 +3,14 @@ import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fl
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import { tellingName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { FleetJobRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
 import { storable } from "../store/storable.ts";
-import { placeOfWorkspace } from "./workspace-name.ts";
+import { parseWorkspaceName } from "./workspace-name.ts";
 
-export interface FleetJobsParts {
+export interface FleetJobsDeps {
   readonly db: Kysely<Database>;
   readonly now: () => Date;
   /** The one that this process serves, as the store names it. */
@@ -22,7 +22,7 @@ export interface FleetJobsParts {
 const AT_ONCE = 500;
 
 /** Who is asked of jobs needs their machines with them; both change seldom within a page. */
-export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
+export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
   const { db, workspace } = parts;
   const clock = databaseClock(db, parts.now);
 
@@ -35,15 +35,15 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
       .where("state", "!=", "left")
       .where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS))
       .execute();
-    const names = new Map(machines.map((one) => [one.id, tellingName(one, machines)]));
+    const names = new Map(machines.map((one) => [one.id, distinctMachineName(one, machines)]));
     const here = new Set(served.map((row) => row.workspace));
     return (name) => {
-      const id = placeOfWorkspace(name).machineId ?? "";
+      const id = parseWorkspaceName(name).machineId ?? "";
       return { id, name: names.get(id) ?? id.slice(0, 8), here: here.has(name) };
     };
   }
 
-  async function withPlaces(rows: readonly Listed[]): Promise<FleetJob[]> {
+  async function withPlaces(rows: readonly ListedJobRow[]): Promise<FleetJob[]> {
     if (rows.length === 0) return [];
     const placeOf = await places();
     return rows.map((row) => toFleetJob(row, placeOf(row.workspace)));
@@ -172,18 +172,18 @@ export function createFleetJobs(parts: FleetJobsParts): FleetJobs {
     async home() {
       const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
       const me = { id: parts.machineId, name: parts.machineName };
-      const machine = { ...me, name: tellingName(me, machines), here: true };
+      const machine = { ...me, name: distinctMachineName(me, machines), here: true };
       return { machine, alone: machines.every(({ id }) => id === me.id) };
     },
   };
 }
 
-type Listed = Pick<
+type ListedJobRow = Pick<
   Selectable<FleetJobRow>,
   "job_id" | "workspace" | "record" | "alive" | "changed_at" | "events" | "tail"
 >;
 
-function toFleetJob(row: Listed, machine: JobMachine): FleetJob {
+function toFleetJob(row: ListedJobRow, machine: JobMachine): FleetJob {
   const { changeCount, ...job } = JSON.parse(row.record) as StoredJob & Pick<FleetJob, "changeCount">;
   return {
     job,
@@ -192,7 +192,7 @@ function toFleetJob(row: Listed, machine: JobMachine): FleetJob {
     events: JSON.parse(row.events) as JournalLine[],
     tail: row.tail,
     workspace: row.workspace,
-    root: placeOfWorkspace(row.workspace).root,
+    root: parseWorkspaceName(row.workspace).root,
     machine,
     version: String(row.changed_at),
   };

@@ -1,12 +1,12 @@
 import { type Kysely, PostgresAdapter } from "kysely";
 import type { FleetStore, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { Database } from "../store/schema.ts";
 import { createFleetViews } from "./fleet-views.ts";
 
-export interface FleetStoreParts {
+export interface FleetStoreDeps {
   readonly db: Kysely<Database>;
   readonly now: () => Date;
   readonly me: ProcessHere;
@@ -36,7 +36,7 @@ const LEFT = 0;
 const FORGET_PROCESS_MS = 24 * 3_600_000;
 const BEATS_TO_FORGET = 100;
 
-export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
+export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
   const clock = databaseClock(db, now);
   const { machineId, machineName: name, place, incarnation, workspace } = me;
   const beats = { count: 0 };
@@ -141,7 +141,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
       return rows.length > 0;
     },
     async noteTold({ channel, chatId, userId, ...chat }, within) {
-      const { numInsertedOrUpdatedRows = 0n } = await (within as Within)
+      const { numInsertedOrUpdatedRows = 0n } = await (within as StoreTransaction)
         .insertInto("told_away")
         .values({ workspace: chat.workspace, channel, chat_id: chatId, user_id: userId })
         .onConflict((conflict) => conflict.doNothing())
@@ -159,7 +159,7 @@ export function createFleetStore({ db, now, me }: FleetStoreParts): FleetStore {
       }));
     },
     async forgetTold(chat, within) {
-      const { numDeletedRows } = await (within as Within)
+      const { numDeletedRows } = await (within as StoreTransaction)
         .deleteFrom("told_away")
         .where("workspace", "=", chat.workspace)
         .where("channel", "=", chat.channel)

@@ -1,17 +1,17 @@
 import type { Kysely, RawBuilder } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import { tellingName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
 import type { ProcessRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
-import { placeOfWorkspace } from "./workspace-name.ts";
+import { parseWorkspaceName } from "./workspace-name.ts";
 
-type Views = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
+type FleetViews = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
 
 const MOST_AWAY = 1_000;
 
 /** What is known of all machines, by the database's clock. */
-export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<number>): Views {
+export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<number>): FleetViews {
   const heardOf = () =>
     db.selectFrom("machine_processes").where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS));
 
@@ -48,7 +48,7 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
         rows.filter((row) => row.workspace === workspace).reduce((sum, row) => sum + Number(row.count), 0);
       const workspaces = new Set([...messages, ...replies].map(({ workspace }) => workspace));
       return [...workspaces].sort().map((workspace) => ({
-        ...placeOfWorkspace(workspace),
+        ...parseWorkspaceName(workspace),
         waiting: count(
           messages.filter(({ state }) => state === "received"),
           workspace,
@@ -92,9 +92,9 @@ export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<n
         .limit(limit)
         .execute();
       const machines = await db.selectFrom("machines").select(["id", "name"]).execute();
-      const names = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
+      const names = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
       return rows.flatMap((row) => {
-        const machineName = names.get(placeOfWorkspace(row.workspace).machineId ?? "");
+        const machineName = names.get(parseWorkspaceName(row.workspace).machineId ?? "");
         return machineName === undefined ? [] : [{ ...row, machineName }];
       });
     },

@@ -2,9 +2,9 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { join } from "node:path";
 
 /** A machine is a home: its id is a random text in a file there, made by whoever asks first. */
-export function machineIdOf(home: string): string {
+export function readMachineId(home: string): string {
   const file = join(home, "machine-id");
-  const known = read(file);
+  const known = readIdFile(file);
   if (known !== null) return known;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const own = `${file}.${crypto.randomUUID()}`;
@@ -17,7 +17,7 @@ export function machineIdOf(home: string): string {
   } finally {
     rmSync(own, { force: true });
   }
-  return read(file) ?? "";
+  return readIdFile(file) ?? "";
 }
 
 /** Tells a home from its copies: they have the same id. One that is moved within its file system stays the same. */
@@ -26,7 +26,7 @@ export function homeMark(home: string): string {
   return `${dev}:${ino}`;
 }
 
-function read(file: string): string | null {
+function readIdFile(file: string): string | null {
   try {
     const id = readFileSync(file, "utf8").trim();
     return /^[0-9a-f]{32}$/.test(id) ? id : null;

@@ -1,6 +1,6 @@
-import { machineIdOf } from "./machine-id.ts";
+import { readMachineId } from "./machine-id.ts";
 
-export interface WorkspacePlace {
+export interface WorkspaceLocation {
   readonly home: string;
   /** As `database_url`, its reference resolved. */
   readonly databaseUrl: string | undefined;
@@ -11,12 +11,15 @@ export interface WorkspacePlace {
  * What the store calls a workspace. The same path on two machines is two workspaces, so that in a shared store the name
  * begins with the machine.
  */
-export function workspaceName({ home, databaseUrl, root }: WorkspacePlace): string {
-  return databaseUrl === undefined ? root : `${machineIdOf(home)}:${root}`;
+export function workspaceName({ home, databaseUrl, root }: WorkspaceLocation): string {
+  return databaseUrl === undefined ? root : `${readMachineId(home)}:${root}`;
 }
 
 /** The machine and the path of such a name. */
-export function placeOfWorkspace(name: string): { readonly machineId: string | null; readonly root: string } {
+export function parseWorkspaceName(name: string): {
+  readonly machineId: string | null;
+  readonly root: string;
+} {
   const parts = /^([0-9a-f]{32}):(.*)$/s.exec(name);
   return parts === null
     ? { machineId: null, root: name }

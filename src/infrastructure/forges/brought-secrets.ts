@@ -6,7 +6,7 @@ import type { GitRun, HostGit } from "./host-git.ts";
 const SHORTEST_CHARS = 8;
 
 /** Paths whose new content holds a known secret that it did not hold before. Git itself looks, so that binary files count. */
-export async function broughtSecrets(
+export async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
   secrets: readonly string[],
 ): Promise<readonly string[] | { readonly failed: GitRun }> {

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { PublishRequest } from "../../application/ports/publisher.ts";
-import type { LeftOut } from "../../domain/forges/left-out.ts";
+import type { LeftOutPath } from "../../domain/forges/left-out.ts";
 import type { GitRun, HostGit } from "./host-git.ts";
 
 /** An index that holds a change, beside the commit that it stands on. */
@@ -16,13 +16,13 @@ export interface IndexEntry {
   readonly path: string;
 }
 
-type Failed = { readonly failed: GitRun };
+type FailedPublish = { readonly failed: GitRun };
 
 /** Puts back in the index what is not to be published. */
-export async function leaveOut(
+export async function leaveOutOfIndex(
   { git, index, onto }: ChangeIndex,
   ask: PublishRequest["leftOut"],
-): Promise<readonly LeftOut[] | Failed> {
+): Promise<readonly LeftOutPath[] | FailedPublish> {
   const changed = await changedEntries({ git, index, onto });
   if ("failed" in changed) return changed;
   const listed = await git.run(["ls-tree", "-r", "-z", "--full-tree", onto]);
@@ -47,7 +47,7 @@ export async function changedEntries({
   git,
   index,
   onto,
-}: ChangeIndex): Promise<readonly IndexEntry[] | Failed> {
+}: ChangeIndex): Promise<readonly IndexEntry[] | FailedPublish> {
   const options = ["--cached", "--no-renames", "--full-index", "-z"];
   const raw = await git.run(["diff-index", ...options, onto], { index });
   if (raw.code !== 0) return { failed: raw };

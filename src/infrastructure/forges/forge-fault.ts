@@ -9,28 +9,28 @@ export class ForgeFault extends Error {
 }
 
 /** Runs calls of a client library; its faults become values, everything else is a bug and goes on. */
-export async function answer<T>(calls: () => Promise<T>): Promise<ForgeAnswer<T>> {
+export async function answerForge<T>(calls: () => Promise<T>): Promise<ForgeAnswer<T>> {
   try {
     return { ok: true, value: await calls() };
   } catch (error) {
-    const fault = faultIn(error);
+    const fault = findForgeFault(error);
     if (fault === null) throw error;
     return { ok: false, failure: fault.failure };
   }
 }
 
 /** Null for "there is no such thing". */
-export async function orNull<T>(call: Promise<T>): Promise<T | null> {
+export async function nullIfMissing<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;
   } catch (error) {
-    if (faultIn(error)?.failure.code === "not-found") return null;
+    if (findForgeFault(error)?.failure.code === "not-found") return null;
     throw error;
   }
 }
 
-export function faultIn(error: unknown): ForgeFault | null {
+export function findForgeFault(error: unknown): ForgeFault | null {
   if (error instanceof ForgeFault) return error;
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause === undefined ? null : faultIn(cause);
+  return cause === undefined ? null : findForgeFault(cause);
 }

@@ -2,7 +2,7 @@ import type { ForgeFailure } from "../../application/ports/forge.ts";
 import { ForgeFault } from "./forge-fault.ts";
 import { responseFailure } from "./response-failure.ts";
 
-export interface ForgeFetchParts {
+export interface ForgeFetchDeps {
   readonly fetch: typeof fetch;
   /** One try. */
   readonly timeoutMs: number;
@@ -25,11 +25,11 @@ const LIMIT_WAITS = 3;
  * is tried again on a server's or the network's error. What is left is thrown as a `ForgeFault`. A write is not
  * tried again: it may have been done.
  */
-export function createForgeFetch(parts: ForgeFetchParts): ForgeFetch {
+export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
   return async (request, signal) => {
     let retries = 0;
     for (let waits = 0; ; ) {
-      const tried = await once(parts, request, signal);
+      const tried = await fetchOnce(parts, request, signal);
       if (tried instanceof Response) return tried;
       const wait = waitBefore(tried, request.method, { waits, retries }, parts.patienceMs);
       if (wait === null) throw new ForgeFault(tried);
@@ -45,8 +45,8 @@ export function createForgeFetch(parts: ForgeFetchParts): ForgeFetch {
   };
 }
 
-async function once(
-  { fetch, timeoutMs, now }: ForgeFetchParts,
+async function fetchOnce(
+  { fetch, timeoutMs, now }: ForgeFetchDeps,
   request: Request,
   signal: AbortSignal,
 ): Promise<Response | ForgeFailure> {

@@ -3,7 +3,7 @@ import type { ForgePull } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 
-export interface GitHubParts {
+export interface GitHubDeps {
   readonly token: string;
   /** Where the API answers: `https://api.github.com`, or `https://host/api/v3`. */
   readonly apiUrl: string;
@@ -13,23 +13,23 @@ export interface GitHubParts {
   readonly userAgent: string;
 }
 
-export const PAGE = 100;
+export const PAGE_SIZE = 100;
 
 export type GitHubApi = ReturnType<typeof createGitHubApi>;
 
 /** The official client, and how GitHub names repositories and items. */
-export function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHubParts) {
+export function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHubDeps) {
   const octokit = (signal: AbortSignal) =>
     new Octokit({
       auth: token,
       baseUrl: apiUrl,
       userAgent,
-      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      log: { debug: ignoreLog, info: ignoreLog, warn: ignoreLog, error: ignoreLog },
       request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
     });
   const client = (signal: AbortSignal) => octokit(signal).rest;
-  const at = (item: ItemRef) => ({ ...split(item.repository), issue_number: item.number });
-  const pullAt = (item: ItemRef) => ({ ...split(item.repository), pull_number: item.number });
+  const at = (item: ItemRef) => ({ ...splitRepository(item.repository), issue_number: item.number });
+  const pullAt = (item: ItemRef) => ({ ...splitRepository(item.repository), pull_number: item.number });
   const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
     forge: "github",
     site,
@@ -44,20 +44,20 @@ export function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHu
   return { octokit, client, at, pullAt, ref, toPull };
 }
 
-function ignore(): void {}
+function ignoreLog(): void {}
 
-export function split(repository: string): { owner: string; repo: string } {
+export function splitRepository(repository: string): { owner: string; repo: string } {
   const [owner = "", repo = ""] = repository.split("/");
   return { owner, repo };
 }
 
 /** At most ten pages: a thread of a thousand comments has said what it has to say. */
-export async function pages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise<T[]> {
+export async function readAllPages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise<T[]> {
   const all: T[] = [];
   for (let page = 1; page <= 10; page++) {
     const { data } = await read(page);
     all.push(...data);
-    if (data.length < PAGE) break;
+    if (data.length < PAGE_SIZE) break;
   }
   return all;
 }

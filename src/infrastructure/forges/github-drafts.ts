@@ -1,14 +1,14 @@
 import type { Octokit } from "@octokit/rest";
-import { faultIn } from "./forge-fault.ts";
+import { findForgeFault } from "./forge-fault.ts";
 
 /** Some plans of GitHub have no drafts in private repositories. */
 export function isDraftRefused(error: unknown): boolean {
-  const failure = faultIn(error)?.failure;
+  const failure = findForgeFault(error)?.failure;
   return failure?.code === "invalid" && /draft/i.test(failure.message);
 }
 
 /** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
-export async function turnDraft(
+export async function setDraft(
   octokit: Pick<Octokit, "graphql">,
   pullRequestId: string,
   draft: boolean,

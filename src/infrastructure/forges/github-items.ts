@@ -1,17 +1,17 @@
 import { postedComment } from "../../domain/forges/posted.ts";
-import { answer, orNull } from "./forge-fault.ts";
+import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import type { ForgeItems } from "./forge-slices.ts";
-import { type GitHubApi, PAGE, pages, split } from "./github-api.ts";
-import { commentOf, type IssueEvent, itemOf, requestOf } from "./github-shapes.ts";
+import { type GitHubApi, PAGE_SIZE, readAllPages, splitRepository } from "./github-api.ts";
+import { type IssueEvent, toForgeComment, toForgeItem, toForgeRequest } from "./github-shapes.ts";
 
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
   return {
     readItem: (item, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const rest = client(signal);
         const { data } = await rest.issues.get(at(item));
-        const found = itemOf(data, (kind) => ref(item.repository, kind, data.number));
+        const found = toForgeItem(data, (kind) => ref(item.repository, kind, data.number));
         if (found.ref.kind === "issue") return found;
         const { data: pull } = await rest.pulls.get(pullAt(item));
         return {
@@ -25,63 +25,72 @@ export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): Forge
         };
       }),
     listComments: (item, signal) =>
-      answer(async () =>
+      answerForge(async () =>
         (
-          await pages((page) => client(signal).issues.listComments({ ...at(item), per_page: PAGE, page }))
-        ).map(commentOf),
+          await readAllPages((page) =>
+            client(signal).issues.listComments({ ...at(item), per_page: PAGE_SIZE, page }),
+          )
+        ).map(toForgeComment),
       ),
     postComment: (item, comment, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const body = postedComment("github", comment);
-        return commentOf((await client(signal).issues.createComment({ ...at(item), body })).data);
+        return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
       }),
     editComment: (item, commentId, comment, signal) =>
-      answer(async () => {
-        const where = { ...split(item.repository), comment_id: Number(commentId) };
+      answerForge(async () => {
+        const where = { ...splitRepository(item.repository), comment_id: Number(commentId) };
         const body = postedComment("github", comment);
-        return commentOf((await client(signal).issues.updateComment({ ...where, body })).data);
+        return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
       }),
     addLabel: (item, label, signal) =>
-      answer(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
+      answerForge(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
     removeLabel: (item, label, signal) =>
-      answer(
-        async () => void (await orNull(client(signal).issues.removeLabel({ ...at(item), name: label }))),
+      answerForge(
+        async () =>
+          void (await nullIfMissing(client(signal).issues.removeLabel({ ...at(item), name: label }))),
       ),
     assign: (item, { login }, signal) =>
-      answer(
+      answerForge(
         async () => void (await client(signal).issues.addAssignees({ ...at(item), assignees: [login] })),
       ),
     unassign: (item, { login }, signal) =>
-      answer(
+      answerForge(
         async () => void (await client(signal).issues.removeAssignees({ ...at(item), assignees: [login] })),
       ),
     findRequest: (item, { label, assignee }, signal) =>
-      answer(async () => {
-        const events = (await pages((page) =>
-          client(signal).issues.listEvents({ ...at(item), per_page: PAGE, page }),
+      answerForge(async () => {
+        const events = (await readAllPages((page) =>
+          client(signal).issues.listEvents({ ...at(item), per_page: PAGE_SIZE, page }),
         )) as readonly IssueEvent[];
         for (const event of [...events].reverse()) {
-          const found = requestOf(event, { label, assignee });
+          const found = toForgeRequest(event, { label, assignee });
           if (found !== null) return found;
         }
         return null;
       }),
     listSaid: (repository, since, signal) =>
-      answer(async () => {
-        const from = { ...split(repository), since: since.toISOString(), per_page: PAGE };
-        const items = await pages((page) =>
+      answerForge(async () => {
+        const from = { ...splitRepository(repository), since: since.toISOString(), per_page: PAGE_SIZE };
+        const items = await readAllPages((page) =>
           client(signal).issues.listForRepo({ ...from, state: "open", page }),
         );
-        const comments = await pages((page) => client(signal).issues.listCommentsForRepo({ ...from, page }));
+        const comments = await readAllPages((page) =>
+          client(signal).issues.listCommentsForRepo({ ...from, page }),
+        );
         // `since` is about the last change; an edit is nothing new.
         const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
         return [
           ...items.filter(isNew).map((issue) => {
-            const { ref: at, author, body } = itemOf(issue, (kind) => ref(repository, kind, issue.number));
+            const {
+              ref: at,
+              author,
+              body,
+            } = toForgeItem(issue, (kind) => ref(repository, kind, issue.number));
             return { ref: at, commentId: null, author, body };
           }),
           ...comments.filter(isNew).flatMap((comment) => {
-            const { id, author, body } = commentOf(comment);
+            const { id, author, body } = toForgeComment(comment);
             const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
             if (found === null) return [];
             const kind = found[1] === "pull" ? "pull" : "issue";
@@ -90,21 +99,21 @@ export function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): Forge
         ];
       }),
     listWork: (repository, { label, assignee }, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const list = (filter: { labels?: string; assignee?: string }) =>
-          pages((page) =>
+          readAllPages((page) =>
             client(signal).issues.listForRepo({
-              ...split(repository),
+              ...splitRepository(repository),
               state: "open",
               ...filter,
-              per_page: PAGE,
+              per_page: PAGE_SIZE,
               page,
             }),
           );
         const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
         const byNumber = new Map(found.map((each) => [each.number, each]));
         return [...byNumber.values()].map((each) =>
-          itemOf(each, (kind) => ref(repository, kind, each.number)),
+          toForgeItem(each, (kind) => ref(repository, kind, each.number)),
         );
       }),
   };

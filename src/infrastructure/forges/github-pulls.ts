@@ -1,21 +1,21 @@
 import { postedComment, postedPull } from "../../domain/forges/posted.ts";
-import { answer } from "./forge-fault.ts";
+import { answerForge } from "./forge-fault.ts";
 import type { ForgePulls } from "./forge-slices.ts";
-import { type GitHubApi, PAGE, pages, split } from "./github-api.ts";
-import { isDraftRefused, turnDraft } from "./github-drafts.ts";
-import { checksOf, commentOf } from "./github-shapes.ts";
+import { type GitHubApi, PAGE_SIZE, readAllPages, splitRepository } from "./github-api.ts";
+import { isDraftRefused, setDraft } from "./github-drafts.ts";
+import { toChecks, toForgeComment } from "./github-shapes.ts";
 
 /** Pull requests, their reviews and their checks. */
 export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
   return {
     listReviewComments: (item, signal) =>
-      answer(async () =>
+      answerForge(async () =>
         (
-          await pages((page) =>
-            client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE, page }),
+          await readAllPages((page) =>
+            client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE_SIZE, page }),
           )
         ).map((comment) => ({
-          ...commentOf(comment),
+          ...toForgeComment(comment),
           path: comment.path,
           line: comment.line ?? comment.original_line ?? null,
           lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
@@ -23,14 +23,14 @@ export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi
         })),
       ),
     replyTo: (item, thread, comment, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const where = { ...pullAt(item), comment_id: Number(thread) };
         const body = postedComment("github", comment);
         await client(signal).pulls.createReplyForReviewComment({ ...where, body });
       }),
     findPull: (repository, head, signal) =>
-      answer(async () => {
-        const { owner, repo } = split(repository);
+      answerForge(async () => {
+        const { owner, repo } = splitRepository(repository);
         const { data } = await client(signal).pulls.list({
           owner,
           repo,
@@ -41,8 +41,8 @@ export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi
         return data[0] === undefined ? null : toPull(repository, data[0]);
       }),
     openPull: ({ repository, head, base, ...text }, signal) =>
-      answer(async () => {
-        const posted = { ...split(repository), head, base, ...postedPull("github", text) };
+      answerForge(async () => {
+        const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };
         const create = (draft: boolean) =>
           client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
         const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
@@ -52,12 +52,12 @@ export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi
         return toPull(repository, data);
       }),
     updatePull: (pull, text, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const posted = postedPull("github", text);
         const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
         if (
           (data.draft === true) !== text.draft &&
-          !(await turnDraft(octokit(signal), data.node_id, text.draft))
+          !(await setDraft(octokit(signal), data.node_id, text.draft))
         )
           await client(signal).pulls.update({
             ...pullAt(pull),
@@ -66,13 +66,13 @@ export function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi
         return toPull(pull.repository, data);
       }),
     checksOf: (repository, commit, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const { data } = await client(signal).checks.listForRef({
-          ...split(repository),
+          ...splitRepository(repository),
           ref: commit,
-          per_page: PAGE,
+          per_page: PAGE_SIZE,
         });
-        return checksOf(data.check_runs);
+        return toChecks(data.check_runs);
       }),
   };
 }

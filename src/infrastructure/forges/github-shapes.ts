@@ -16,7 +16,7 @@ export interface IssueEvent {
   readonly assignee?: { readonly login: string } | null;
 }
 
-export function requestOf(
+export function toForgeRequest(
   { id, event, actor, created_at: at, label, assignee }: IssueEvent,
   wanted: { readonly label: string; readonly assignee: string },
 ): ForgeRequest | null {
@@ -36,7 +36,7 @@ interface Issue {
   readonly pull_request?: unknown;
 }
 
-export function itemOf(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): ForgeItem {
+export function toForgeItem(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): ForgeItem {
   return {
     ref: ref(issue.pull_request === undefined ? "issue" : "pull"),
     title: issue.title,
@@ -48,7 +48,7 @@ export function itemOf(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): F
   };
 }
 
-export function commentOf(comment: {
+export function toForgeComment(comment: {
   readonly id: number;
   readonly body?: string;
   readonly user: { readonly login: string } | null;
@@ -58,7 +58,7 @@ export function commentOf(comment: {
   return { id: String(id), author: user?.login ?? "", body, createdAt: created_at };
 }
 
-export function permissionOf(said: string | undefined): Permission {
+export function toPermission(said: string | undefined): Permission {
   switch (said) {
     case "admin":
     case "write":
@@ -73,7 +73,7 @@ export function permissionOf(said: string | undefined): Permission {
   }
 }
 
-export function checksOf(
+export function toChecks(
   runs: readonly { readonly status: string; readonly conclusion: string | null }[],
 ): Checks {
   if (runs.length === 0) return "none";

@@ -5,19 +5,19 @@ import type { ForgeFetch } from "./forge-fetch.ts";
 import { gitlabRequester } from "./gitlab-requester.ts";
 import type { Change } from "./gitlab-shapes.ts";
 
-export interface GitLabParts {
+export interface GitLabDeps {
   readonly token: string;
   /** `https://gitlab.com`, or a self-hosted address; the API lies below it. */
   readonly site: string;
   readonly fetch: ForgeFetch;
 }
 
-export const PAGES = { perPage: 100, maxPages: 10 } as const;
+export const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;
 
 export type GitLabApi = ReturnType<typeof createGitLabApi>;
 
 /** How the official client is opened, and what issues and merge requests have in common. */
-export function createGitLabApi({ token, site, fetch }: GitLabParts) {
+export function createGitLabApi({ token, site, fetch }: GitLabDeps) {
   const options = (signal: AbortSignal) => ({
     host: site,
     token,

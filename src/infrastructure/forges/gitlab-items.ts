@@ -11,20 +11,20 @@ import {
 import type { ForgeItem } from "../../application/ports/forge.ts";
 import type { ItemRef } from "../../domain/forges/item-url.ts";
 import { postedComment } from "../../domain/forges/posted.ts";
-import { answer, orNull } from "./forge-fault.ts";
+import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import type { ForgeItems } from "./forge-slices.ts";
-import { type GitLabApi, PAGES } from "./gitlab-api.ts";
+import { type GitLabApi, PAGE_LIMITS } from "./gitlab-api.ts";
 import {
-  commentOf,
   type Issue,
-  itemOf,
   type LabelEvent,
   type MergeRequest,
   type Note,
   type NoteEvent,
   newestRequest,
-  saidIn,
-  wordsOf,
+  readNoteEvent,
+  toForgeComment,
+  toForgeItem,
+  toForgeSaid,
 } from "./gitlab-shapes.ts";
 
 /** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
@@ -39,15 +39,15 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
     ((await read(item, signal)).assignees ?? []).map(({ id }) => id);
   return {
     readItem: (item, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const found = await read(item, signal);
-        const facts = itemOf(found as unknown as Issue, item);
+        const facts = toForgeItem(found as unknown as Issue, item);
         if (item.kind === "issue") return facts;
         const pull = found as unknown as MergeRequest;
         const source =
           pull.source_project_id === pull.target_project_id
             ? item.repository
-            : ((await orNull(new Projects(options(signal)).show(pull.source_project_id)))
+            : ((await nullIfMissing(new Projects(options(signal)).show(pull.source_project_id)))
                 ?.path_with_namespace ?? "");
         return {
           ...facts,
@@ -60,67 +60,67 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
         };
       }),
     listComments: (item, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const all = await notes(item, signal).all(item.repository, item.number, {
           sort: "asc",
           orderBy: "created_at",
-          ...PAGES,
+          ...PAGE_LIMITS,
         });
         return all
           .filter(({ system, type }) => system !== true && type !== "DiffNote")
-          .map((note) => commentOf(note as unknown as Note));
+          .map((note) => toForgeComment(note as unknown as Note));
       }),
     postComment: (item, comment, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const body = postedComment("gitlab", comment);
-        return commentOf(
+        return toForgeComment(
           (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
         );
       }),
     editComment: (item, commentId, comment, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const body = postedComment("gitlab", comment);
         const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
           body,
         });
-        return commentOf(edited as unknown as Note);
+        return toForgeComment(edited as unknown as Note);
       }),
-    addLabel: (item, label, signal) => answer(() => edit(item, { addLabels: label }, signal)),
-    removeLabel: (item, label, signal) => answer(() => edit(item, { removeLabels: label }, signal)),
+    addLabel: (item, label, signal) => answerForge(() => edit(item, { addLabels: label }, signal)),
+    removeLabel: (item, label, signal) => answerForge(() => edit(item, { removeLabels: label }, signal)),
     assign: (item, { id }, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const ids = await assigneeIds(item, signal);
         if (!ids.includes(id)) await edit(item, { assigneeIds: [...ids, id] }, signal);
       }),
     unassign: (item, { id }, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const ids = await assigneeIds(item, signal);
         const rest = ids.filter((each) => each !== id);
         // GitLab reads a single 0 as "nobody".
         if (rest.length < ids.length) await edit(item, { assigneeIds: rest.length > 0 ? rest : [0] }, signal);
       }),
     findRequest: (item, { label, assignee }, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
         const labels = (await new LabelEvents(options(signal)).all(
           item.repository,
           item.number,
-          PAGES,
+          PAGE_LIMITS,
         )) as unknown as LabelEvent[];
         // GitLab tells of an assignment only in a note of its own.
         const all = (await notes(item, signal).all(item.repository, item.number, {
           sort: "asc",
-          ...PAGES,
+          ...PAGE_LIMITS,
         })) as unknown as Note[];
         return newestRequest(labels, all, { label, assignee });
       }),
     listSaid: (repository, since, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const query = {
           projectId: repository,
           state: "opened" as const,
           createdAfter: since.toISOString(),
-          ...PAGES,
+          ...PAGE_LIMITS,
         };
         const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
         const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
@@ -130,22 +130,22 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
           projectId: repository,
           action: "commented",
           after: day,
-          ...PAGES,
+          ...PAGE_LIMITS,
         });
         return [
-          ...issues.map((issue) => wordsOf(issue, ref(repository, "issue", issue.iid))),
-          ...pulls.map((pull) => wordsOf(pull, ref(repository, "pull", pull.iid))),
+          ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
+          ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
           ...(events as unknown as NoteEvent[]).flatMap((event) =>
-            saidIn(event, since, (kind, number) => ref(repository, kind, number)),
+            readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
           ),
         ];
       }),
     listWork: (repository, { label, assignee }, signal) =>
-      answer(async () => {
+      answerForge(async () => {
         const filters = [{ labels: label }, { assigneeUsername: [assignee] }];
         const found = new Map<string, ForgeItem>();
         for (const filter of filters) {
-          const query = { projectId: repository, state: "opened" as const, ...PAGES };
+          const query = { projectId: repository, state: "opened" as const, ...PAGE_LIMITS };
           const issues = await new Issues(options(signal)).all({ ...query, ...filter });
           const pulls = await new MergeRequests(options(signal)).all({
             ...query,
@@ -153,7 +153,7 @@ export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems
           } as never);
           for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
             for (const each of list as unknown as Issue[])
-              found.set(`${kind}${each.iid}`, itemOf(each, ref(repository, kind, each.iid)));
+              found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
         }
         return [...found.values()];
       }),

@@ -57,20 +57,20 @@ const REPORTER = 20;
 export const DEVELOPER = 30;
 const MAINTAINER = 40;
 
-export function levelOf(permissions: Permissions | undefined): number {
+export function accessLevel(permissions: Permissions | undefined): number {
   return Math.max(
     permissions?.project_access?.access_level ?? 0,
     permissions?.group_access?.access_level ?? 0,
   );
 }
 
-export function permission(level: number): Permission {
+export function toPermission(level: number): Permission {
   if (level >= MAINTAINER) return "admin";
   if (level >= DEVELOPER) return "write";
   return level >= REPORTER ? "read" : "none";
 }
 
-export function itemOf(issue: Issue, ref: ItemRef): ForgeItem {
+export function toForgeItem(issue: Issue, ref: ItemRef): ForgeItem {
   return {
     ref,
     title: issue.title,
@@ -82,12 +82,12 @@ export function itemOf(issue: Issue, ref: ItemRef): ForgeItem {
   };
 }
 
-export function commentOf({ id, body, author, created_at }: Note): ForgeComment {
+export function toForgeComment({ id, body, author, created_at }: Note): ForgeComment {
   return { id: String(id), author: author.username, body, createdAt: created_at };
 }
 
-export function wordsOf(issue: Issue, ref: ItemRef): ForgeSaid {
-  const { author, body } = itemOf(issue, ref);
+export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
+  const { author, body } = toForgeItem(issue, ref);
   return { ref, commentId: null, author, body };
 }
 
@@ -106,7 +106,7 @@ export interface NoteEvent {
 }
 
 /** Nothing when the event is older, of GitLab's own doing, on a line, or not about an issue or a merge request. */
-export function saidIn(
+export function readNoteEvent(
   { note }: NoteEvent,
   since: Date,
   ref: (kind: ItemRef["kind"], number: number) => ItemRef,
@@ -125,7 +125,7 @@ const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
   MergeRequest: "pull",
 };
 
-export function checks(states: readonly string[]): Checks {
+export function toChecks(states: readonly string[]): Checks {
   if (states.length === 0) return "none";
   if (states.some((state) => state === "failed" || state === "canceled")) return "failure";
   return states.every((state) => state === "success" || state === "skipped") ? "success" : "pending";
@@ -150,11 +150,11 @@ export function newestRequest(
     if (action === "add" && on?.name === label)
       found.push({ id: `gitlab-label-${id}`, actor: user?.username ?? "", kind: "labeled", at });
   for (const { id, body, system, author, created_at: at } of notes)
-    if (system === true && /^assigned to /.test(body) && named(body, assignee))
+    if (system === true && /^assigned to /.test(body) && mentionsLogin(body, assignee))
       found.push({ id: `gitlab-note-${id}`, actor: author.username, kind: "assigned", at });
   return found.sort((a, b) => a.at.localeCompare(b.at)).at(-1) ?? null;
 }
 
-function named(body: string, login: string): boolean {
+function mentionsLogin(body: string, login: string): boolean {
   return body.split(/[\s,]+/).some((word) => word.toLowerCase() === `@${login.toLowerCase()}`);
 }

@@ -18,7 +18,7 @@ export interface GitRun {
   readonly stderr: string;
 }
 
-export interface HostGitParts {
+export interface HostGitDeps {
   readonly folder: string;
   readonly path: string;
   /** A program that answers git's questions for a user and a password. */
@@ -33,7 +33,7 @@ export interface HostGitParts {
 }
 
 /** What no setting of a person or of a repository may change. */
-const FIXED = [
+const FIXED_SETTINGS = [
   "-c",
   "core.hooksPath=/dev/null",
   "-c",
@@ -67,11 +67,11 @@ const MEMORY_BYTES = 2 * 1024 ** 3;
 const FILE_BYTES = 8 * 1024 ** 3;
 
 /** Limits that a system does not know are left out. */
-const LIMITED = `ulimit -v ${MEMORY_BYTES / 1024} 2>/dev/null; ulimit -f ${FILE_BYTES / 512} 2>/dev/null; exec "$@"`;
+const LIMITED_SHELL = `ulimit -v ${MEMORY_BYTES / 1024} 2>/dev/null; ulimit -f ${FILE_BYTES / 512} 2>/dev/null; exec "$@"`;
 
-export function createHostGit(parts: HostGitParts): HostGit {
+export function createHostGit(parts: HostGitDeps): HostGit {
   const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
-  const settings = insecureTls ? [...FIXED, "-c", "http.sslVerify=false"] : FIXED;
+  const settings = insecureTls ? [...FIXED_SETTINGS, "-c", "http.sslVerify=false"] : FIXED_SETTINGS;
   const env = {
     ...passed,
     ...own,
@@ -89,7 +89,7 @@ export function createHostGit(parts: HostGitParts): HostGit {
       signal.throwIfAborted();
       const stdin = input === undefined ? null : openSync(input, "r");
       const child = spawnChild({
-        argv: ["/bin/sh", "-c", LIMITED, "git", "git", ...settings, ...args],
+        argv: ["/bin/sh", "-c", LIMITED_SHELL, "git", "git", ...settings, ...args],
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
         stdio: [stdin ?? "ignore", "pipe", "pipe"],

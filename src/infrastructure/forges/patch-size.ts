@@ -22,13 +22,13 @@ const PATH_SEGMENTS = 100;
  * bytes may unpack to gigabytes, a delta may copy its base over and over, and a path may nest without end. Our own
  * patches have no copies.
  */
-export function patchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LIMITS): string | null {
+export function findPatchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LIMITS): string | null {
   const text = Buffer.from(patch.buffer, patch.byteOffset, patch.byteLength).toString("latin1");
   let files = 0;
   let segments = 0;
   let unpacked = 0;
   // Lines of a hunk begin with a blank, a sign or a backslash, and packed lines hold no blank.
-  for (const { 0: line, index } of text.matchAll(HEADER)) {
+  for (const { 0: line, index } of text.matchAll(PATCH_HEADER)) {
     if (line.startsWith("copy ")) return `not a patch of ours: ${line.slice(0, 80)}`;
     if (line.startsWith("diff --git ")) {
       files += 1;
@@ -51,7 +51,7 @@ export function patchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LIMITS
 }
 
 /** Only a line feed ends a line of a patch. */
-const HEADER = /(?<![^\n])(?:diff --git|copy (?:from|to)|literal|delta) [^\n]*/g;
+const PATCH_HEADER = /(?<![^\n])(?:diff --git|copy (?:from|to)|literal|delta) [^\n]*/g;
 
 /** The size that a packed delta makes of its base; `NaN` where it is none. */
 function deltaResult(text: string, from: number, declared: number): number {

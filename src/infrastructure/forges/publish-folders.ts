@@ -20,16 +20,16 @@ export function sweepPublishFolders(
   below: string,
   { isGone, now }: Pick<OwnerNames, "isGone"> & { readonly now: () => Date },
 ): void {
-  for (const name of namesIn(below)) {
+  for (const name of listFolderNames(below)) {
     const folder = join(below, name);
-    const owner = ownerOf(folder);
+    const owner = readFolderOwner(folder);
     const old = () =>
       now().getTime() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) > YOUNG_MS;
     if (owner === null ? old() : isGone(owner)) rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function namesIn(below: string): string[] {
+function listFolderNames(below: string): string[] {
   try {
     return readdirSync(below).filter((name) => name.startsWith(PREFIX));
   } catch {
@@ -37,7 +37,7 @@ function namesIn(below: string): string[] {
   }
 }
 
-function ownerOf(folder: string): string | null {
+function readFolderOwner(folder: string): string | null {
   try {
     return readFileSync(join(folder, OWNER), "utf8");
   } catch {

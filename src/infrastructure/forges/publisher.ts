@@ -1,15 +1,15 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
-import type { LeftOut } from "../../domain/forges/left-out.ts";
-import { broughtSecrets } from "./brought-secrets.ts";
-import { changedEntries, leaveOut } from "./change-index.ts";
+import type { LeftOutPath } from "../../domain/forges/left-out.ts";
+import { findBroughtSecrets } from "./brought-secrets.ts";
+import { changedEntries, leaveOutOfIndex } from "./change-index.ts";
 import { fetchFailure, pushFailure } from "./git-failure.ts";
 import { createHostGit, type GitRun, type HostGit } from "./host-git.ts";
-import { patchTrouble } from "./patch-size.ts";
+import { findPatchTrouble } from "./patch-size.ts";
 import { makePublishFolder } from "./publish-folders.ts";
 
-export interface PublisherParts {
+export interface PublisherDeps {
   /** A folder of PicoClaw's own, where a private folder is made for each call and removed again. */
   readonly folder: string;
   readonly path: string;
@@ -29,10 +29,10 @@ case "$1" in User*) printf '%s\\n' "$PICOCLAW_GIT_USER" ;; *) cat "$PICOCLAW_GIT
  * In a bare repository of its own: fetch the base, put the patch into an index, check its paths, write the commit,
  * push it. There is no work tree, so no filter, hook or attribute of the project comes into play.
  */
-export function createPublisher(parts: PublisherParts): Publisher {
+export function createPublisher(parts: PublisherDeps): Publisher {
   return {
     async publish(request) {
-      const trouble = patchTrouble(request.patch);
+      const trouble = findPatchTrouble(request.patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
       const folder = makePublishFolder(parts.folder, parts.owner);
       try {
@@ -47,15 +47,15 @@ export function createPublisher(parts: PublisherParts): Publisher {
   };
 }
 
-async function publishIn(folder: string, parts: PublisherParts, request: PublishRequest): Promise<Published> {
+async function publishIn(folder: string, parts: PublisherDeps, request: PublishRequest): Promise<Published> {
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
   if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
   const git = prepareGit(folder, parts, request);
   const init = await git.run(["init", "--quiet", "--bare", folder]);
-  if (init.code !== 0) return failed("other", init);
+  if (init.code !== 0) return publishFailure("other", init);
   const refs = await git.run(["ls-remote", "--heads", cloneUrl, baseBranch, branch]);
   if (refs.code !== 0) return fetchFailure(refs);
-  const heads = headsOf(refs.stdout);
+  const heads = parseRemoteHeads(refs.stdout);
   const taken = heads.get(branch) ?? null;
   const fetched = await git.run(["fetch", "--quiet", "--no-tags", "--depth=1", cloneUrl, baseCommit]);
   if (fetched.code !== 0) return fetchFailure(fetched);
@@ -75,7 +75,7 @@ async function publishIn(folder: string, parts: PublisherParts, request: Publish
     if (got.code !== 0) return fetchFailure(got);
   }
   if (tip !== baseCommit && tip !== previous) {
-    const moved = await onto(git, request, { patch, tip });
+    const moved = await moveOntoBase(git, request, { patch, tip });
     if (moved === null && branch === baseBranch) return { status: "branch-taken" };
     base = moved === null ? "conflicts" : "moved";
     commit = moved ?? commit;
@@ -102,13 +102,13 @@ async function protectedBetween(
   commit: string,
 ): Promise<Published | null> {
   const names = await git.run(["diff-tree", "-r", "--no-renames", "--name-only", "-z", tip, commit]);
-  if (names.code !== 0) return failed("other", names);
+  if (names.code !== 0) return publishFailure("other", names);
   const paths = names.stdout.split("\0").filter((path) => path !== "" && isProtected(path));
   return paths.length === 0 ? null : { status: "protected", paths };
 }
 
 /** The change on the newer base; null when it does not go on cleanly. */
-async function onto(
+async function moveOntoBase(
   git: HostGit,
   request: PublishRequest,
   { patch, tip }: { readonly patch: string; readonly tip: string },
@@ -124,12 +124,12 @@ const WRONG_TREE: Published = {
   message: "the patch does not make the tree that its container named",
 };
 
-type Committed =
+type CommitOutcome =
   | {
       readonly ok: true;
       readonly commit: string;
       readonly paths: readonly string[];
-      readonly leftOut: readonly LeftOut[];
+      readonly leftOut: readonly LeftOutPath[];
     }
   | { readonly ok: false; readonly published: Published };
 
@@ -137,37 +137,37 @@ async function commitOn(
   git: HostGit,
   request: PublishRequest,
   how: { readonly patch: string; readonly onto: string; readonly threeWay: boolean },
-): Promise<Committed> {
-  const stop = (published: Published): Committed => ({ ok: false, published });
+): Promise<CommitOutcome> {
+  const stop = (published: Published): CommitOutcome => ({ ok: false, published });
   const index = `${how.patch}.${how.onto}.index`;
   const read = await git.run(["read-tree", how.onto], { index });
-  if (read.code !== 0) return stop(failed("other", read));
+  if (read.code !== 0) return stop(publishFailure("other", read));
   const mode = how.threeWay ? ["--3way"] : [];
   const apply = ["apply", "--cached", "--binary", "--whitespace=nowarn", ...mode, how.patch];
   const applied = await git.run(apply, { index });
-  if (applied.code !== 0) return stop(failed("bad-patch", applied));
+  if (applied.code !== 0) return stop(publishFailure("bad-patch", applied));
   const made = how.threeWay || request.tree === null ? null : await git.run(["write-tree"], { index });
   if (made !== null && made.stdout.trim() !== request.tree) return stop(WRONG_TREE);
   const change = { git, index, onto: how.onto };
-  const left = await leaveOut(change, request.leftOut);
-  if ("failed" in left) return stop(failed("other", left.failed));
+  const left = await leaveOutOfIndex(change, request.leftOut);
+  if ("failed" in left) return stop(publishFailure("other", left.failed));
   const entries = await changedEntries(change);
-  if ("failed" in entries) return stop(failed("other", entries.failed));
+  if ("failed" in entries) return stop(publishFailure("other", entries.failed));
   const paths = entries.map(({ path }) => path);
   if (paths.length === 0) return stop({ status: "nothing", leftOut: left });
   const forbidden = paths.filter(request.isProtected);
   if (forbidden.length > 0) return stop({ status: "protected", paths: forbidden });
-  const secret = await broughtSecrets(change, request.secrets);
-  if ("failed" in secret) return stop(failed("other", secret.failed));
+  const secret = await findBroughtSecrets(change, request.secrets);
+  if ("failed" in secret) return stop(publishFailure("other", secret.failed));
   if (secret.length > 0) return stop({ status: "secret", paths: secret });
   const tree = await git.run(["write-tree"], { index });
-  if (tree.code !== 0) return stop(failed("other", tree));
+  if (tree.code !== 0) return stop(publishFailure("other", tree));
   const commit = await git.run(["commit-tree", tree.stdout.trim(), "-p", how.onto, "-m", request.message]);
-  if (commit.code !== 0) return stop(failed("other", commit));
+  if (commit.code !== 0) return stop(publishFailure("other", commit));
   return { ok: true, commit: commit.stdout.trim(), paths, leftOut: left };
 }
 
-function prepareGit(folder: string, parts: PublisherParts, request: PublishRequest): HostGit {
+function prepareGit(folder: string, parts: PublisherDeps, request: PublishRequest): HostGit {
   const { author, at, credentials, insecureTls, signal } = request;
   const secret = join(folder, "secret");
   writeFileSync(secret, `${credentials.token}\n`, { mode: 0o600 });
@@ -196,7 +196,7 @@ function prepareGit(folder: string, parts: PublisherParts, request: PublishReque
   });
 }
 
-function headsOf(listing: string): ReadonlyMap<string, string> {
+function parseRemoteHeads(listing: string): ReadonlyMap<string, string> {
   const heads = new Map<string, string>();
   for (const line of listing.split("\n")) {
     const [commit = "", ref = ""] = line.split("\t");
@@ -205,6 +205,6 @@ function headsOf(listing: string): ReadonlyMap<string, string> {
   return heads;
 }
 
-function failed(reason: Extract<Published, { status: "failed" }>["reason"], run: GitRun): Published {
+function publishFailure(reason: Extract<Published, { status: "failed" }>["reason"], run: GitRun): Published {
   return { status: "failed", reason, message: run.stderr.trim().slice(0, 500) };
 }

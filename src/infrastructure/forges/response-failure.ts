@@ -5,7 +5,7 @@ const MESSAGE_CHARS = 300;
 /** What a refusal of GitHub or GitLab means. `now` in milliseconds, for limits that name a time of day. */
 export function responseFailure(response: Response, body: string, now: number): ForgeFailure {
   const { status, headers } = response;
-  const said = textOf(body);
+  const said = responseText(body);
   const message = `${status}: ${said.slice(0, MESSAGE_CHARS)}`;
   const waitMs = rateLimitWait(status, headers, said, now);
   if (waitMs !== null) return { code: "rate-limited", message, status, retryAfterMs: waitMs };
@@ -51,7 +51,7 @@ function missingScope(headers: Headers, body: string): string | null {
   return null;
 }
 
-function textOf(body: string): string {
+function responseText(body: string): string {
   try {
     const { message, error_description: description, error } = JSON.parse(body) as Record<string, unknown>;
     const said = message ?? description ?? error ?? body;

@@ -4,7 +4,7 @@ import { isAlive } from "../work/process/is-alive.ts";
 import { createOwnerNames } from "../work/process/owner-name.ts";
 import { readLinuxStartTime } from "../work/process/process-table.ts";
 
-interface Kept {
+interface KeptAddress {
   readonly address: string;
   readonly pid: number;
   /** Where the number of the process means something. */
@@ -20,9 +20,9 @@ interface Kept {
  */
 export function noteAddress(home: string, address: string, now: Date): () => void {
   const { pid } = process;
-  const file = join(folderOf(home), `${pid}.json`);
+  const file = join(addressFolder(home), `${pid}.json`);
   const { place } = createOwnerNames(pid);
-  const kept: Kept = {
+  const kept: KeptAddress = {
     address,
     pid,
     place,
@@ -30,7 +30,7 @@ export function noteAddress(home: string, address: string, now: Date): () => voi
     since: now.toISOString(),
   };
   try {
-    mkdirSync(folderOf(home), { recursive: true, mode: 0o700 });
+    mkdirSync(addressFolder(home), { recursive: true, mode: 0o700 });
     writeFileSync(file, JSON.stringify(kept), { mode: 0o600 });
   } catch {
     return () => {};
@@ -41,38 +41,38 @@ export function noteAddress(home: string, address: string, now: Date): () => voi
 /** Where a server of this home listens: the one that came last; null when none does. What died leaves no note. */
 export function liveAddress(home: string): string | null {
   const { place } = createOwnerNames(process.pid);
-  const live: Kept[] = [];
+  const live: KeptAddress[] = [];
   for (const name of namesIn(home)) {
-    const file = join(folderOf(home), name);
-    const kept = read(file);
+    const file = join(addressFolder(home), name);
+    const kept = readAddress(file);
     if (kept !== null && kept.place !== place) continue;
-    if (kept !== null && runs(kept)) live.push(kept);
+    if (kept !== null && serverRuns(kept)) live.push(kept);
     else rmSync(file, { force: true });
   }
   return live.sort((x, y) => (x.since < y.since ? 1 : -1))[0]?.address ?? null;
 }
 
-function runs({ pid, started }: Kept): boolean {
+function serverRuns({ pid, started }: KeptAddress): boolean {
   return isAlive(pid) && (started === null || readLinuxStartTime(pid) === started);
 }
 
-function folderOf(home: string): string {
+function addressFolder(home: string): string {
   return join(home, "serving");
 }
 
 function namesIn(home: string): string[] {
   try {
-    return readdirSync(folderOf(home)).filter((name) => name.endsWith(".json"));
+    return readdirSync(addressFolder(home)).filter((name) => name.endsWith(".json"));
   } catch {
     return [];
   }
 }
 
-function read(file: string): Kept | null {
+function readAddress(file: string): KeptAddress | null {
   try {
-    const kept: Partial<Kept> | null = JSON.parse(readFileSync(file, "utf8"));
+    const kept: Partial<KeptAddress> | null = JSON.parse(readFileSync(file, "utf8"));
     const whole = typeof kept?.address === "string" && typeof kept.pid === "number";
-    return whole ? (kept as Kept) : null;
+    return whole ? (kept as KeptAddress) : null;
   } catch {
     return null;
   }

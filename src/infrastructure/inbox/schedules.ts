@@ -1,20 +1,20 @@
 import {
+  type NextScheduleTime,
   runSchedules,
   type Schedule,
-  type ScheduleParts,
-  type TimesOf,
+  type ScheduleDeps,
 } from "../../application/inbox/schedules.ts";
 
 /** Posts messages at their times; the library is loaded only when there is something. Returns how to end it. */
 export async function startSchedules(
   schedules: readonly Schedule[],
-  parts: Omit<ScheduleParts, "timesOf"> & {
+  parts: Omit<ScheduleDeps, "timesOf"> & {
     readonly onTrouble: (error: unknown, place?: string) => void;
   },
 ): Promise<() => void> {
   if (schedules.length === 0) return () => {};
   const { Cron } = await import("croner");
-  const times = new Map<Schedule, TimesOf>();
+  const times = new Map<Schedule, NextScheduleTime>();
   for (const schedule of schedules)
     try {
       const { cron, timezone } = schedule;
@@ -23,7 +23,10 @@ export async function startSchedules(
     } catch (error) {
       parts.onTrouble(error, `schedules: ${schedule.name}`);
     }
-  return runSchedules([...times.keys()], { ...parts, timesOf: (schedule) => times.get(schedule) as TimesOf });
+  return runSchedules([...times.keys()], {
+    ...parts,
+    timesOf: (schedule) => times.get(schedule) as NextScheduleTime,
+  });
 }
 
 /** The first time of a rule after another; null when it is no rule, or has none. */

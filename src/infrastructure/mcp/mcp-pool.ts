@@ -12,12 +12,12 @@ export interface McpPool {
   closeAll(): Promise<void>;
 }
 
-export interface McpPoolParts {
+export interface McpPoolDeps {
   readonly idleMs: number;
   readonly setTimer: (run: () => void, ms: number) => () => void;
 }
 
-export function createMcpPool({ idleMs, setTimer }: McpPoolParts): McpPool {
+export function createMcpPool({ idleMs, setTimer }: McpPoolDeps): McpPool {
   const held = new Map<string, { readonly tools: McpTools; cancel: () => void }>();
 
   const end = async (key: string) => {

@@ -42,7 +42,17 @@ export interface McpTools {
 const START_MS = 30_000;
 const CALL_MS = 120_000;
 /** What a server's program gets of this environment; keys only through its own `env`. */
-const PASSED = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TERM", "DISPLAY", "XDG_RUNTIME_DIR"];
+const PASSED_VARIABLES = [
+  "PATH",
+  "HOME",
+  "USER",
+  "LANG",
+  "LC_ALL",
+  "TMPDIR",
+  "TERM",
+  "DISPLAY",
+  "XDG_RUNTIME_DIR",
+];
 
 export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> {
   const opened = await Promise.all(options.servers.map((server) => openServer(server, options)));
@@ -77,9 +87,9 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
           undefined,
           { signal, timeout: CALL_MS, resetTimeoutOnProgress: true },
         );
-        return { ok: result.isError !== true, text: textOf(result), server };
+        return { ok: result.isError !== true, text: toolResultText(result), server };
       } catch (error) {
-        return { ok: false, text: messageOf(error), server };
+        return { ok: false, text: errorMessage(error), server };
       }
     },
     async close() {
@@ -118,7 +128,7 @@ async function openServer(settings: McpServerSettings, options: McpToolsOptions)
     return { ok: true, server, client, tools, isUp: () => !gone };
   } catch (error) {
     await client.close().catch(() => undefined);
-    return { ok: false, server, detail: messageOf(error) };
+    return { ok: false, server, detail: errorMessage(error) };
   }
 }
 
@@ -135,7 +145,9 @@ async function transportOf(
   if (command === undefined) throw new Error("neither command nor url is set");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
   const passed = Object.fromEntries(
-    PASSED.flatMap((name) => (hostEnv[name] === undefined ? [] : [[name, hostEnv[name] as string]])),
+    PASSED_VARIABLES.flatMap((name) =>
+      hostEnv[name] === undefined ? [] : [[name, hostEnv[name] as string]],
+    ),
   );
   return new StdioClientTransport({
     command,
@@ -154,7 +166,7 @@ function uniqueName(wanted: string, taken: ReadonlyMap<string, unknown>): string
 }
 
 /** Text as it is; pictures and other things by what they are. */
-function textOf(result: Awaited<ReturnType<Client["callTool"]>>): string {
+function toolResultText(result: Awaited<ReturnType<Client["callTool"]>>): string {
   const content = Array.isArray(result.content) ? (result.content as readonly ContentPart[]) : [];
   const parts = content.map((part) => {
     if (part.type === "text") return part.text ?? "";
@@ -173,6 +185,6 @@ interface ContentPart {
   readonly resource?: { readonly text?: string; readonly uri?: string };
 }
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

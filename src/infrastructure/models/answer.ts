@@ -49,7 +49,7 @@ export interface AnswerInProgress extends AnswerSink {
   end(): Ending;
 }
 
-export interface AnswerParts {
+export interface AnswerDeps {
   readonly newId: () => string;
   /** Tools that the model may call by writing it into its text; default: none. */
   readonly callsInText?: ReadonlySet<string>;
@@ -57,11 +57,7 @@ export interface AnswerParts {
   readonly thinker?: string;
 }
 
-export function createAnswer({
-  newId,
-  callsInText = new Set(),
-  thinker = "",
-}: AnswerParts): AnswerInProgress {
+export function createAnswer({ newId, callsInText = new Set(), thinker = "" }: AnswerDeps): AnswerInProgress {
   const trace = createTrace();
   let events: ModelEvent[] = [];
   let begun = false;

@@ -1,6 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./json.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "./json.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -38,7 +38,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
     end(index);
     switch (textAt(block, "type")) {
       case "tool_use":
-        calls.set(index, JSON.stringify(at(block, "input") ?? {}));
+        calls.set(index, JSON.stringify(fieldAt(block, "input") ?? {}));
         return answer.callPart(index, { id: textAt(block, "id"), name: textAt(block, "name") });
       case "thinking": {
         const thinking = textAt(block, "thinking");
@@ -60,17 +60,17 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
         // A gateway may join two messages to one stream.
         for (const open of [...calls.keys()]) end(open);
         answer.finish(undefined);
-        return usage.take(at(frame, "message", "usage"));
+        return usage.take(fieldAt(frame, "message", "usage"));
       case "content_block_start":
-        return begin(index, at(frame, "content_block"));
+        return begin(index, fieldAt(frame, "content_block"));
       case "content_block_delta":
         if (calls.has(index)) answer.callPart(index, { arguments: textAt(frame, "delta", "partial_json") });
-        return takeDelta(answer, at(frame, "delta"), thoughts.get(index));
+        return takeDelta(answer, fieldAt(frame, "delta"), thoughts.get(index));
       case "content_block_stop":
         return end(index);
       case "message_delta":
         reason = textAt(frame, "delta", "stop_reason") || reason;
-        return usage.take(at(frame, "usage"));
+        return usage.take(fieldAt(frame, "usage"));
       case "message_stop":
         if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
         return answer.over();
@@ -80,7 +80,7 @@ export function readAnthropic(answer: AnswerSink): (frame: Json) => void {
           begin(place, block);
           end(place);
         }
-        usage.take(at(frame, "usage"));
+        usage.take(fieldAt(frame, "usage"));
         answer.finish(FINISH[textAt(frame, "stop_reason")] ?? "stop");
         return answer.over();
       case "error": {

@@ -1,8 +1,8 @@
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readAnthropic } from "./anthropic-reader.ts";
-import { askedOf, type ModelSettings } from "./settings.ts";
-import { inOrder, thoughtsOf } from "./thoughts.ts";
-import { joinUrl, shown, type Wire } from "./wire.ts";
+import { type ModelSettings, requestOptions } from "./settings.ts";
+import { thoughtsOf, writeInOrder } from "./thoughts.ts";
+import { joinUrl, toUserContent, type Wire } from "./wire.ts";
 
 const VERSION = "2023-06-01";
 /** Below about a thousand tokens a prefix is not cached, and a mark would be for nothing. */
@@ -21,7 +21,7 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
     request: (request, without) => ({
       url: joinUrl(base, "v1/messages"),
       headers,
-      body: bodyOf(settings, request, without),
+      body: requestBody(settings, request, without),
     }),
     reader: readAnthropic,
     probe: {
@@ -32,9 +32,9 @@ export function createAnthropicWire(settings: ModelSettings): Wire {
   };
 }
 
-function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { system, tools = [] } = request;
-  const { maxTokens, temperature } = askedOf(settings, request);
+  const { maxTokens, temperature } = requestOptions(settings, request);
   const thinking = thinkingOf(settings, request, without);
   const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
   const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
@@ -73,7 +73,7 @@ function thinkingOf(
   request: ModelRequest,
   without: ReadonlySet<string>,
 ): { readonly thinking?: object; readonly output_config?: object } {
-  const { maxTokens, effort } = askedOf(settings, request);
+  const { maxTokens, effort } = requestOptions(settings, request);
   if (effort === null || effort === "off" || without.has("thinking")) return {};
   if (!without.has("adaptive") && !wantsBudget(settings.model))
     return {
@@ -127,7 +127,7 @@ function blocksOf(
 ): readonly object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = shown(message, without);
+      const { text, images } = toUserContent(message, without);
       return [
         ...images.map(({ mediaType, data }) => ({
           type: "image",
@@ -139,7 +139,7 @@ function blocksOf(
     case "tool":
       return [{ type: "tool_result", tool_use_id: message.callId, content: message.text }];
     case "assistant":
-      return inOrder<object>(message, settings, {
+      return writeInOrder<object>(message, settings, {
         thought: (block) => block as object,
         // The API refuses an assistant's last turn that ends in white space.
         text: (text) => ({ type: "text", text: text.trimEnd() }),

@@ -3,8 +3,8 @@ import type { ModelFacts } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ServerProblem } from "./answer.ts";
-import { at, type Json, textAt } from "./json.ts";
-import type { ModelParts, ModelSettings } from "./settings.ts";
+import { fieldAt, type Json, textAt } from "./json.ts";
+import type { ModelDeps, ModelSettings } from "./settings.ts";
 
 type Kind = {
   [K in keyof ModelMessages]: ModelMessages[K] extends (facts: ModelFacts) => string ? K : never;
@@ -48,7 +48,7 @@ export interface Failures {
 
 export function createFailures(
   { provider, model, baseUrl, apiKey }: Pick<ModelSettings, "provider" | "model" | "baseUrl" | "apiKey">,
-  { messages, mask }: Pick<ModelParts, "messages" | "mask">,
+  { messages, mask }: Pick<ModelDeps, "messages" | "mask">,
 ): Failures {
   const address = addressOf(baseUrl);
   const clean = (text: string) => {
@@ -73,7 +73,7 @@ export function createFailures(
     make,
     ofResponse: ({ status, headers }, body) => {
       if (status >= 300 && status < 400) return make("redirected", headers.get("location") ?? "", { status });
-      const json = parsed(body);
+      const json = parseErrorBody(body);
       const text = body.trimStart().startsWith("<") ? "" : body;
       const detail = messageIn(json) || text || `HTTP ${status}`;
       const kind = kindOf({ status, code: codeIn(json), message: detail });
@@ -145,7 +145,7 @@ function messageIn(json: Json): string {
 
 function codeIn(json: Json): string {
   const body = Array.isArray(json) ? json[0] : json;
-  return [at(body, "error", "code"), at(body, "error", "type"), at(body, "error", "status")]
+  return [fieldAt(body, "error", "code"), fieldAt(body, "error", "type"), fieldAt(body, "error", "status")]
     .filter((one) => typeof one === "string")
     .join(" ");
 }
@@ -165,7 +165,7 @@ function retryAfter(headers: Headers, body: Json): number | undefined {
   return google === null ? undefined : Number(google[1]) * 1000;
 }
 
-function parsed(body: string): Json {
+function parseErrorBody(body: string): Json {
   try {
     return JSON.parse(body);
   } catch {

@@ -1,6 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./json.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "./json.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   STOP: "stop",
@@ -25,7 +25,7 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
   };
 
   function take(frame: Json): void {
-    if (at(frame, "error") !== undefined) {
+    if (fieldAt(frame, "error") !== undefined) {
       const status = countAt(frame, "error", "code");
       answer.problem({
         message: textAt(frame, "error", "message"),
@@ -34,27 +34,27 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
       });
       return;
     }
-    const candidate = at(frame, "candidates", 0);
+    const candidate = fieldAt(frame, "candidates", 0);
     for (const part of listAt(candidate, "content", "parts")) takePart(part);
     const reason = textAt(candidate, "finishReason");
     if (UNREADABLE.test(reason))
       answer.problem({ message: textAt(candidate, "finishMessage") || reason, unreadable: true });
     else if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
     if (textAt(frame, "promptFeedback", "blockReason") !== "") answer.finish("filtered");
-    takeUsage(answer, at(frame, "usageMetadata"));
+    takeUsage(answer, fieldAt(frame, "usageMetadata"));
   }
 
   function takePart(part: Json): void {
-    const call = at(part, "functionCall");
+    const call = fieldAt(part, "functionCall");
     if (call !== undefined) {
       const id = answer.call({
         id: textAt(call, "id"),
         name: textAt(call, "name"),
-        arguments: at(call, "args") ?? {},
+        arguments: fieldAt(call, "args") ?? {},
       });
       const signature = textAt(part, "thoughtSignature");
       if (signature !== "") answer.thought({ callId: id, signature });
-    } else if (at(part, "thought") === true) answer.reasoning(textAt(part, "text"));
+    } else if (fieldAt(part, "thought") === true) answer.reasoning(textAt(part, "text"));
     else answer.text(textAt(part, "text"));
   }
 }

@@ -1,9 +1,9 @@
 import type { Effort, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readGemini } from "./gemini-reader.ts";
 import { textAt } from "./json.ts";
-import { askedOf, type ModelSettings } from "./settings.ts";
+import { type ModelSettings, requestOptions } from "./settings.ts";
 import { thoughtsOf } from "./thoughts.ts";
-import { joinUrl, shown, type Wire } from "./wire.ts";
+import { joinUrl, toUserContent, type Wire } from "./wire.ts";
 
 /** What Google takes in the place of a signature that is not at hand. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
@@ -17,16 +17,16 @@ export function createGeminiWire(settings: ModelSettings): Wire {
     request: (request, without) => ({
       url: `${model}:streamGenerateContent?alt=sse`,
       headers,
-      body: bodyOf(settings, request, without),
+      body: requestBody(settings, request, without),
     }),
     reader: readGemini,
     probe: { url: model, headers, judge: () => "there" },
   };
 }
 
-function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const { maxTokens, temperature, effort } = askedOf(settings, request);
+  const { maxTokens, temperature, effort } = requestOptions(settings, request);
   return {
     ...(request.system && { systemInstruction: { parts: [{ text: request.system }] } }),
     contents: contentsOf(request.messages, settings, without),
@@ -81,7 +81,7 @@ function contentsOf(
 function partsOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = shown(message, without);
+      const { text, images } = toUserContent(message, without);
       return [
         ...images.map(({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } })),
         ...(text === "" ? [] : [{ text }]),

@@ -6,7 +6,7 @@ export interface HealthWatch {
   stop(): void;
 }
 
-export interface HealthWatchParts {
+export interface HealthWatchDeps {
   readonly model: Pick<Model, "check">;
   readonly intervalMs: number;
   /** A look that takes longer counts as failed. */
@@ -18,7 +18,7 @@ export interface HealthWatchParts {
 }
 
 /** Looks after a model as long as a process lives: at once, then at intervals, never two looks at a time. */
-export function watchHealth(parts: HealthWatchParts): HealthWatch {
+export function watchHealth(parts: HealthWatchDeps): HealthWatch {
   const { model, intervalMs, timeoutMs, onChange, after } = parts;
   const ending = new AbortController();
   let latest: ModelCheck | undefined;

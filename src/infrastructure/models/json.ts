@@ -2,7 +2,7 @@
 export type Json = unknown;
 
 /** A member of what may not be an object. */
-export function at(value: Json, ...path: readonly (string | number)[]): Json {
+export function fieldAt(value: Json, ...path: readonly (string | number)[]): Json {
   let found = value;
   for (const step of path) {
     if (typeof found !== "object" || found === null) return undefined;
@@ -12,16 +12,16 @@ export function at(value: Json, ...path: readonly (string | number)[]): Json {
 }
 
 export function textAt(value: Json, ...path: readonly (string | number)[]): string {
-  const found = at(value, ...path);
+  const found = fieldAt(value, ...path);
   return typeof found === "string" ? found : "";
 }
 
 export function countAt(value: Json, ...path: readonly (string | number)[]): number {
-  const found = at(value, ...path);
+  const found = fieldAt(value, ...path);
   return typeof found === "number" && Number.isFinite(found) && found > 0 ? Math.floor(found) : 0;
 }
 
 export function listAt(value: Json, ...path: readonly (string | number)[]): readonly Json[] {
-  const found = at(value, ...path);
+  const found = fieldAt(value, ...path);
   return Array.isArray(found) ? found : [];
 }

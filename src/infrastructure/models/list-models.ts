@@ -1,6 +1,6 @@
 import { localityOf } from "../../domain/models/locality.ts";
 import { billionsOf, type InstalledModel } from "../../domain/models/rank-installed.ts";
-import { at, listAt, textAt } from "./json.ts";
+import { fieldAt, listAt, textAt } from "./json.ts";
 import type { Fetch } from "./settings.ts";
 import { joinUrl } from "./wire.ts";
 
@@ -13,13 +13,13 @@ export async function listModels(
   signal: AbortSignal,
   ask: Fetch = fetch as unknown as Fetch,
 ): Promise<InstalledModel[] | null> {
-  const listed = await list(joinUrl(baseUrl, "api/tags"), "models", { signal, proxy: false }, ask);
+  const listed = await requestList(joinUrl(baseUrl, "api/tags"), "models", { signal, proxy: false }, ask);
   return (
     listed?.flatMap((one) => {
       const name = textAt(one, "name");
       const placed = localityOf({ type: "ollama", baseUrl, model: name, declared: true });
       if (!NAME.test(name) || !placed.local || textAt(one, "remote_host") !== "") return [];
-      return [{ name, billions: billionsOf(textAt(at(one, "details"), "parameter_size"), name) }];
+      return [{ name, billions: billionsOf(textAt(fieldAt(one, "details"), "parameter_size"), name) }];
     }) ?? null
   );
 }
@@ -35,17 +35,17 @@ export async function listOffered(
   ask: Fetch = fetch as unknown as Fetch,
 ): Promise<string[] | null> {
   const { url, headers, local } = address;
-  const listed = await list(url, "data", { signal, headers, ...(local && { proxy: false }) }, ask);
+  const listed = await requestList(url, "data", { signal, headers, ...(local && { proxy: false }) }, ask);
   return listed?.map((one) => textAt(one, "id")).filter((name) => NAME.test(name)) ?? null;
 }
 
-interface Asking {
+interface ListRequest {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
   readonly proxy?: false;
 }
 
-async function list(url: string, key: string, asking: Asking, ask: Fetch) {
+async function requestList(url: string, key: string, asking: ListRequest, ask: Fetch) {
   try {
     const response = await ask(url, {
       method: "GET",

@@ -3,8 +3,8 @@ import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
 import { failureText } from "./failures.ts";
-import type { ScriptParts } from "./scripted.ts";
-import type { ModelParts, ModelSettings, OllamaSettings } from "./settings.ts";
+import type { ScriptedModelDeps } from "./scripted.ts";
+import type { ModelDeps, ModelSettings, OllamaSettings } from "./settings.ts";
 import type { Wire } from "./wire.ts";
 
 /** One entry under `providers`, its key resolved. */
@@ -51,7 +51,7 @@ const LOOK_MS = 1_000;
 const MAY_LEAVE: ReadonlySet<ModelRole> = new Set(["coder1", "coder2", "coder3"]);
 
 /** The models of the configuration, each made when it is first asked for. */
-export function createModels(settings: ModelsSettings, parts: ModelParts & ScriptParts): Models {
+export function createModels(settings: ModelsSettings, parts: ModelDeps & ScriptedModelDeps): Models {
   const made = new Map<ModelRole, Model | ModelFailure>();
   const standIns = new Map<ModelRole, string>();
   let looked: Promise<boolean> | undefined;
@@ -89,7 +89,7 @@ export function createModels(settings: ModelsSettings, parts: ModelParts & Scrip
     return true;
   }
 
-  function notConfigured(word: (words: ModelParts["messages"]) => string): ModelFailure {
+  function notConfigured(word: (words: ModelDeps["messages"]) => string): ModelFailure {
     return { code: "not-configured", ...failureText(parts.messages, word), retryable: false };
   }
 

@@ -1,8 +1,8 @@
 import type { Effort, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./json.ts";
-import { askedOf, type ModelSettings, type OllamaSettings } from "./settings.ts";
-import { joinUrl, shown, type Wire } from "./wire.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "./json.ts";
+import { type ModelSettings, type OllamaSettings, requestOptions } from "./settings.ts";
+import { joinUrl, toUserContent, type Wire } from "./wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {
@@ -12,7 +12,7 @@ export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings
     request: (request, without) => ({
       url: joinUrl(settings.baseUrl, "api/chat"),
       headers,
-      body: bodyOf(settings, ollama, request, without),
+      body: requestBody(settings, ollama, request, without),
     }),
     reader,
     probe: {
@@ -33,14 +33,14 @@ function judgeTags(body: Json, model: string): "there" | "missing" | "in-the-clo
   return textAt(found, "remote_host") === "" ? "there" : "in-the-cloud";
 }
 
-function bodyOf(
+function requestBody(
   settings: ModelSettings,
   { keepAlive, maxContext }: OllamaSettings,
   request: ModelRequest,
   without: ReadonlySet<string>,
 ): object {
   const { tools = [] } = request;
-  const { maxTokens, temperature, effort } = askedOf(settings, request);
+  const { maxTokens, temperature, effort } = requestOptions(settings, request);
   return {
     model: settings.model,
     stream: true,
@@ -77,7 +77,7 @@ function thinkOf(model: string, effort: Effort): boolean | "low" | "medium" | "h
 function messageOf(message: ModelMessage, without: ReadonlySet<string>): object {
   switch (message.role) {
     case "user": {
-      const { text, images } = shown(message, without);
+      const { text, images } = toUserContent(message, without);
       return {
         role: "user",
         content: text,
@@ -104,21 +104,21 @@ function messageOf(message: ModelMessage, without: ReadonlySet<string>): object 
 
 function reader(answer: AnswerSink): (frame: Json) => void {
   return (frame) => {
-    const error = at(frame, "error");
+    const error = fieldAt(frame, "error");
     if (error !== undefined) {
       answer.problem({ message: typeof error === "string" ? error : JSON.stringify(error) });
       return;
     }
-    const message = at(frame, "message");
+    const message = fieldAt(frame, "message");
     answer.reasoning(textAt(message, "thinking"));
     answer.text(textAt(message, "content"));
     for (const call of listAt(message, "tool_calls"))
       answer.call({
         id: textAt(call, "id"),
         name: textAt(call, "function", "name"),
-        arguments: at(call, "function", "arguments") ?? {},
+        arguments: fieldAt(call, "function", "arguments") ?? {},
       });
-    if (at(frame, "done") !== true) return;
+    if (fieldAt(frame, "done") !== true) return;
     answer.usage({
       inputTokens: countAt(frame, "prompt_eval_count"),
       outputTokens: countAt(frame, "eval_count"),

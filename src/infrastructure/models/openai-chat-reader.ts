@@ -1,6 +1,6 @@
 import type { ModelAnswer } from "../../application/ports/model.ts";
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./json.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "./json.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -32,14 +32,14 @@ export function readChat(answer: AnswerSink): (frame: Json) => void {
       else answer.text(textAt(part, "text"));
   };
   return (frame) => {
-    const choice = at(frame, "choices", 0);
-    const error = at(frame, "error") ?? at(choice, "error");
+    const choice = fieldAt(frame, "choices", 0);
+    const error = fieldAt(frame, "error") ?? fieldAt(choice, "error");
     if (error !== undefined && error !== null) return problemOf(answer, error);
     // A server that does not stream puts a message where the others put a delta.
-    const isWhole = at(choice, "message") !== undefined && at(choice, "message") !== null;
-    const delta = at(choice, "delta") ?? at(choice, "message");
+    const isWhole = fieldAt(choice, "message") !== undefined && fieldAt(choice, "message") !== null;
+    const delta = fieldAt(choice, "delta") ?? fieldAt(choice, "message");
     thoughts.take(delta);
-    takeContent(at(delta, "content"));
+    takeContent(fieldAt(delta, "content"));
     const refusal = textAt(delta, "refusal");
     if (refusal !== "") {
       refused = true;
@@ -54,13 +54,16 @@ export function readChat(answer: AnswerSink): (frame: Json) => void {
       if (reason === "") answer.finish(refused ? "filtered" : "stop");
       answer.over();
     }
-    takeUsage(answer, at(frame, "usage") ?? at(choice, "usage") ?? at(frame, "x_groq", "usage"));
+    takeUsage(
+      answer,
+      fieldAt(frame, "usage") ?? fieldAt(choice, "usage") ?? fieldAt(frame, "x_groq", "usage"),
+    );
   };
 }
 
 /** Mistral's thoughts are a list of parts in a part. */
 function thinkingIn(part: Json): string {
-  const thinking = at(part, "thinking");
+  const thinking = fieldAt(part, "thinking");
   if (typeof thinking === "string") return thinking;
   return listAt(part, "thinking")
     .map((one) => textAt(one, "text"))
@@ -73,7 +76,7 @@ function createChatThoughts(answer: AnswerSink) {
   const details = new Map<unknown, Record<string, unknown>>();
   const takeDetail = (piece: Json, place: number) => {
     if (typeof piece !== "object" || piece === null) return;
-    const key = at(piece, "index") ?? place;
+    const key = fieldAt(piece, "index") ?? place;
     const known = details.get(key) ?? {};
     for (const [name, value] of Object.entries(piece)) {
       const before = known[name];
@@ -103,11 +106,11 @@ function createChatCalls(answer: AnswerSink) {
   let current = 0;
   return {
     take(call: Json, place: number): void {
-      const named = at(call, "index");
+      const named = fieldAt(call, "index");
       const id = textAt(call, "id");
       // Servers that number nothing send whole calls, or go on with the last one.
       current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
-      const given = at(call, "function", "arguments");
+      const given = fieldAt(call, "function", "arguments");
       answer.callPart(current, {
         id,
         name: textAt(call, "function", "name"),
@@ -118,7 +121,7 @@ function createChatCalls(answer: AnswerSink) {
 }
 
 function problemOf(answer: AnswerSink, error: Json): void {
-  const status = at(error, "code");
+  const status = fieldAt(error, "code");
   answer.problem({
     message: textAt(error, "message") || textAt(error),
     code: `${textAt(error, "code")} ${textAt(error, "type")}`,

@@ -2,9 +2,9 @@ import type { ModelMessage, ModelRequest } from "../../application/ports/model.t
 import { familyOf } from "../../domain/models/family.ts";
 import { listAt, textAt } from "./json.ts";
 import { readChat } from "./openai-chat-reader.ts";
-import { askedOf, type ModelSettings } from "./settings.ts";
+import { type ModelSettings, requestOptions } from "./settings.ts";
 import { thoughtsOf } from "./thoughts.ts";
-import { joinUrl, shown, speaksOfJson, type Wire } from "./wire.ts";
+import { joinUrl, mentionsJson, toUserContent, type Wire } from "./wire.ts";
 
 /** Chat completions, as DeepSeek and every OpenAI-compatible server speak them. `base_url` ends where `/chat` begins. */
 export function createOpenAiChatWire(settings: ModelSettings): Wire {
@@ -14,7 +14,7 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
     request: (request, without) => ({
       url: joinUrl(settings.baseUrl, "chat/completions"),
       headers: { ...headers, accept: "text/event-stream" },
-      body: bodyOf(settings, request, without),
+      body: requestBody(settings, request, without),
     }),
     reader: readChat,
     probe: {
@@ -29,9 +29,9 @@ export function createOpenAiChatWire(settings: ModelSettings): Wire {
   };
 }
 
-function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const { maxTokens, temperature } = askedOf(settings, request);
+  const { maxTokens, temperature } = requestOptions(settings, request);
   const limit = without.has("max_tokens") ? "max_completion_tokens" : "max_tokens";
   return {
     model: settings.model,
@@ -41,7 +41,7 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
     ...(temperature !== null && !without.has("temperature") && { temperature }),
     ...effortOf(settings, request, without),
     ...(request.json === true &&
-      speaksOfJson(request) &&
+      mentionsJson(request) &&
       !without.has("response_format") && { response_format: { type: "json_object" } }),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
@@ -58,7 +58,7 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
 
 /** DeepSeek turns thinking on and off, the others name how much. */
 function effortOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
-  const { effort } = askedOf(settings, request);
+  const { effort } = requestOptions(settings, request);
   if (effort === null) return {};
   if (familyOf(settings.model) === "deepseek")
     return without.has("thinking") ? {} : { thinking: { type: effort === "off" ? "disabled" : "enabled" } };
@@ -68,7 +68,7 @@ function effortOf(settings: ModelSettings, request: ModelRequest, without: Reado
 function messageOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object {
   switch (message.role) {
     case "user": {
-      const { text, images } = shown(message, without);
+      const { text, images } = toUserContent(message, without);
       if (images.length === 0) return { role: "user", content: text };
       const parts = images.map(({ mediaType, data }) => ({
         type: "image_url",

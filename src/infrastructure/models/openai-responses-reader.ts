@@ -1,5 +1,5 @@
 import type { AnswerSink } from "./answer.ts";
-import { at, countAt, type Json, listAt, textAt } from "./json.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "./json.ts";
 
 /** Reads the stream of OpenAI's responses API, or one whole response. */
 export function readResponses(answer: AnswerSink): (frame: Json) => void {
@@ -63,24 +63,24 @@ export function readResponses(answer: AnswerSink): (frame: Json) => void {
       case "response.function_call_arguments.delta":
         return answer.callPart(id, { arguments: delta });
       case "response.output_item.done":
-        item(at(frame, "item"));
+        item(fieldAt(frame, "item"));
         return void seen.add(textAt(frame, "item", "id"));
       case "response.completed":
       case "response.done":
-        return end(at(frame, "response"), "completed");
+        return end(fieldAt(frame, "response"), "completed");
       case "response.incomplete":
-        return end(at(frame, "response"), "incomplete");
+        return end(fieldAt(frame, "response"), "incomplete");
       case "response.failed":
-        return problemOf(answer, at(frame, "response", "error"));
+        return problemOf(answer, fieldAt(frame, "response", "error"));
       case "error":
-        return problemOf(answer, at(frame, "error") ?? frame);
+        return problemOf(answer, fieldAt(frame, "error") ?? frame);
     }
     if (textAt(frame, "object") === "response") whole(frame);
   };
 
   /** A server that does not stream. */
   function whole(response: Json): void {
-    const error = at(response, "error");
+    const error = fieldAt(response, "error");
     if (error !== undefined && error !== null) problemOf(answer, error);
     for (const one of listAt(response, "output")) item(one);
     end(response, textAt(response, "status") || "completed");

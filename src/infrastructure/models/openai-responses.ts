@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { ModelMessage, ModelRequest } from "../../application/ports/model.ts";
 import { readResponses } from "./openai-responses-reader.ts";
-import { askedOf, type ModelSettings } from "./settings.ts";
-import { inOrder } from "./thoughts.ts";
-import { joinUrl, shown, speaksOfJson, type Wire } from "./wire.ts";
+import { type ModelSettings, requestOptions } from "./settings.ts";
+import { writeInOrder } from "./thoughts.ts";
+import { joinUrl, mentionsJson, toUserContent, type Wire } from "./wire.ts";
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
@@ -13,7 +13,7 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
     request: (request, without) => ({
       url: joinUrl(settings.baseUrl, "responses"),
       headers,
-      body: bodyOf(settings, request, without),
+      body: requestBody(settings, request, without),
     }),
     reader: readResponses,
     probe: {
@@ -24,9 +24,9 @@ export function createOpenAiResponsesWire(settings: ModelSettings): Wire {
   };
 }
 
-function bodyOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { tools = [] } = request;
-  const { maxTokens, temperature } = askedOf(settings, request);
+  const { maxTokens, temperature } = requestOptions(settings, request);
   return {
     model: settings.model,
     stream: true,
@@ -36,7 +36,7 @@ function bodyOf(settings: ModelSettings, request: ModelRequest, without: Readonl
     ...(request.system && { instructions: request.system }),
     ...(maxTokens !== null && { max_output_tokens: maxTokens }),
     ...(temperature !== null && !without.has("temperature") && { temperature }),
-    ...(request.json === true && speaksOfJson(request) && { text: { format: { type: "json_object" } } }),
+    ...(request.json === true && mentionsJson(request) && { text: { format: { type: "json_object" } } }),
     ...(tools.length > 0 && {
       tools: tools.map(({ name, description, parameters }) => ({
         type: "function",
@@ -65,7 +65,7 @@ function cacheKeyOf(
 function reasoningOf(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
   const { model } = settings;
   if (!THINKS.test(model)) return {};
-  const { effort } = askedOf(settings, request);
+  const { effort } = requestOptions(settings, request);
   return {
     ...(!without.has("include") && { include: ["reasoning.encrypted_content"] }),
     ...(effort !== null &&
@@ -87,7 +87,7 @@ function itemsOf(
 ): readonly object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = shown(message, without);
+      const { text, images } = toUserContent(message, without);
       if (images.length === 0) return [{ role: "user", content: text }];
       const parts = images.map(({ mediaType, data }) => ({
         type: "input_image",
@@ -98,7 +98,7 @@ function itemsOf(
     case "tool":
       return [{ type: "function_call_output", call_id: message.callId, output: message.text }];
     case "assistant":
-      return inOrder<object>(message, settings, {
+      return writeInOrder<object>(message, settings, {
         thought: (item) => item as object,
         text: (content) => ({ role: "assistant", content }),
         call: ({ id, name, arguments: args }) => ({

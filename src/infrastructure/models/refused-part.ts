@@ -32,7 +32,11 @@ const REFUSES =
   /unsupported|not support|only supported|support image|deprecated|not permitted|not allowed|unrecognized|unknown (field|parameter|name|argument|variant)|extra inputs|additional properties|cannot be used/i;
 
 /** Which part of the request a refusal is about, when the request can do without it. */
-export function partRefusedBy(body: string, sent: string, without: ReadonlySet<string>): string | undefined {
+export function findRefusedPart(
+  body: string,
+  sent: string,
+  without: ReadonlySet<string>,
+): string | undefined {
   if (!REFUSES.test(body)) return undefined;
   return DISPENSABLE.find(
     ({ name, sent: stands = new RegExp(`"${name}"`), named = new RegExp(`\\b${name}\\b`) }) =>

@@ -1,7 +1,7 @@
 import type { ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
 import { LONGEST_WAIT_MS } from "./failures.ts";
-import type { ModelParts } from "./settings.ts";
-import type { Tried } from "./try-once.ts";
+import type { ModelDeps } from "./settings.ts";
+import type { TryOutcome } from "./try-once.ts";
 
 const FIRST_WAIT_MS = 500;
 /** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */
@@ -12,7 +12,7 @@ const MOST_AT_HOME = 3;
 /** Somebody is waiting to be told that it is not there. */
 const FIRST_WAIT_AT_HOME_MS = 100;
 
-interface Server {
+interface RetriedServer {
   readonly local?: boolean;
   readonly without?: Set<string>;
   /** Whether it has ever answered. */
@@ -25,10 +25,10 @@ interface Server {
  * time; spread, so that many callers do not come back at once.
  */
 export async function* generateWithRetries(
-  attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, Tried>,
-  { limits, random, pause }: Pick<ModelParts, "limits" | "random" | "pause">,
+  attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, TryOutcome>,
+  { limits, random, pause }: Pick<ModelDeps, "limits" | "random" | "pause">,
   request: ModelRequest,
-  { local = false, without = new Set(), answered = () => false }: Server = {},
+  { local = false, without = new Set(), answered = () => false }: RetriedServer = {},
 ): AsyncGenerator<ModelEvent, void> {
   for (let tries = 1; ; ) {
     const tried = yield* attempt(request);

@@ -1,5 +1,5 @@
 import type { ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../../application/ports/model.ts";
-import { at, type Json, listAt, textAt } from "./json.ts";
+import { fieldAt, type Json, listAt, textAt } from "./json.ts";
 
 /** What a script says: the first entry that fits answers. docs/models.md describes the format. */
 export interface Script {
@@ -38,7 +38,7 @@ type Matcher = (text: string) => readonly string[] | undefined;
 
 /** Throws an Error that says what is wrong and where. */
 export function readScript(tree: Json): Script {
-  const entries = Array.isArray(tree) ? tree : at(tree, "answers");
+  const entries = Array.isArray(tree) ? tree : fieldAt(tree, "answers");
   if (!Array.isArray(entries)) throw new Error("no list `answers`");
   return { answers: entries.map((entry, index) => readAnswer(entry, `answers[${index}]`)) };
 }
@@ -76,19 +76,22 @@ const CODES: readonly ModelFailure["code"][] = [
 
 function readAnswer(entry: Json, place: string): ScriptedAnswer {
   onlyKeys(entry, KEYS, place);
-  const when = at(entry, "when") ?? {};
+  const when = fieldAt(entry, "when") ?? {};
   onlyKeys(when, WHEN_KEYS, `${place}.when`);
   const text = textAt(entry, "text");
   const chunks = listAt(entry, "chunks").map(String);
-  const finish = at(entry, "finish");
+  const finish = fieldAt(entry, "finish");
   const times = numberAt(entry, "times", place);
   return {
     when: {
-      ...optional("role", oneOf(at(when, "role"), ROLES, `${place}.when.role`) as ModelRole | undefined),
-      ...optional("message", matcher(at(when, "message"), `${place}.when.message`)),
-      ...optional("system", matcher(at(when, "system"), `${place}.when.system`)),
-      ...optional("turn", numberAt(when, "turn", `${place}.when`)),
-      ...optional("step", numberAt(when, "step", `${place}.when`)),
+      ...optionalField(
+        "role",
+        oneOf(fieldAt(when, "role"), ROLES, `${place}.when.role`) as ModelRole | undefined,
+      ),
+      ...optionalField("message", matcher(fieldAt(when, "message"), `${place}.when.message`)),
+      ...optionalField("system", matcher(fieldAt(when, "system"), `${place}.when.system`)),
+      ...optionalField("turn", numberAt(when, "turn", `${place}.when`)),
+      ...optionalField("step", numberAt(when, "step", `${place}.when`)),
     },
     times: times ?? Number.POSITIVE_INFINITY,
     chunks: chunks.length > 0 ? chunks : pieces(text),
@@ -96,24 +99,24 @@ function readAnswer(entry: Json, place: string): ScriptedAnswer {
     toolCalls: listAt(entry, "tool_calls").map((call, index) => {
       const name = textAt(call, "name");
       if (name === "") throw new Error(`${place}.tool_calls[${index}] has no name`);
-      return { name, arguments: at(call, "arguments") ?? {} };
+      return { name, arguments: fieldAt(call, "arguments") ?? {} };
     }),
     finish: oneOf(finish, FINISHES, `${place}.finish`) as ModelAnswer["finish"] | undefined,
     usage: {
-      ...optional("input", numberAt(at(entry, "usage"), "input", `${place}.usage`)),
-      ...optional("output", numberAt(at(entry, "usage"), "output", `${place}.usage`)),
-      ...optional("cached", numberAt(at(entry, "usage"), "cached", `${place}.usage`)),
+      ...optionalField("input", numberAt(fieldAt(entry, "usage"), "input", `${place}.usage`)),
+      ...optionalField("output", numberAt(fieldAt(entry, "usage"), "output", `${place}.usage`)),
+      ...optionalField("cached", numberAt(fieldAt(entry, "usage"), "cached", `${place}.usage`)),
     },
     delayMs: numberAt(entry, "delay_ms", place) ?? 0,
     pauseMs: numberAt(entry, "pause_ms", place) ?? 0,
-    fail: readFailure(at(entry, "fail"), `${place}.fail`),
+    fail: readFailure(fieldAt(entry, "fail"), `${place}.fail`),
   };
 }
 
 function readFailure(fail: Json, place: string): ScriptedFailure | undefined {
   if (fail === undefined) return undefined;
   if (typeof fail !== "string") onlyKeys(fail, FAIL_KEYS, place);
-  const code = oneOf(typeof fail === "string" ? fail : at(fail, "code"), CODES, place);
+  const code = oneOf(typeof fail === "string" ? fail : fieldAt(fail, "code"), CODES, place);
   if (code === undefined) throw new Error(`${place} has no code`);
   return {
     code: code as ModelFailure["code"],
@@ -156,17 +159,17 @@ function oneOf(value: Json, known: readonly string[], place: string): string | u
 }
 
 function numberAt(value: Json, key: string, place: string): number | undefined {
-  const found = at(value, key);
+  const found = fieldAt(value, key);
   if (found === undefined || (typeof found === "number" && found >= 0)) return found;
   throw new Error(`${place}.${key} is no number`);
 }
 
-function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+function optionalField<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V });
 }
 
 /** The user's last message, which turn it is (from 1) and how many tool results came since. */
-export function placeOf({ messages }: Pick<ModelRequest, "messages">) {
+export function scriptPosition({ messages }: Pick<ModelRequest, "messages">) {
   const last = messages.findLastIndex(({ role }) => role === "user");
   return {
     message: messages[last]?.text ?? "",
@@ -176,9 +179,11 @@ export function placeOf({ messages }: Pick<ModelRequest, "messages">) {
 }
 
 /** What the patterns caught, when all that `when` asks for holds. */
-export function fits(
+export function fitsRequest(
   { when }: ScriptedAnswer,
-  asked: { readonly role: ModelRole | undefined; readonly system: string } & ReturnType<typeof placeOf>,
+  asked: { readonly role: ModelRole | undefined; readonly system: string } & ReturnType<
+    typeof scriptPosition
+  >,
 ): readonly string[] | undefined {
   if (when.role !== undefined && when.role !== asked.role) return undefined;
   if (when.turn !== undefined && when.turn !== asked.turn) return undefined;

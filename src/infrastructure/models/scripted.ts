@@ -9,9 +9,9 @@ import { familyOf } from "../../domain/models/family.ts";
 import { createAnswer } from "./answer.ts";
 import { createFailures, type Failures, failureText } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
-import { fits, placeOf, readScript, type Script, type ScriptedAnswer } from "./script.ts";
-import type { ModelParts } from "./settings.ts";
-import type { Tried } from "./try-once.ts";
+import { fitsRequest, readScript, type Script, type ScriptedAnswer, scriptPosition } from "./script.ts";
+import type { ModelDeps } from "./settings.ts";
+import type { TryOutcome } from "./try-once.ts";
 
 export interface ScriptedSettings {
   readonly provider: string;
@@ -21,13 +21,14 @@ export interface ScriptedSettings {
   readonly role?: ModelRole;
 }
 
-export interface ScriptParts extends Pick<ModelParts, "messages" | "mask" | "limits" | "random" | "pause"> {
+export interface ScriptedModelDeps
+  extends Pick<ModelDeps, "messages" | "mask" | "limits" | "random" | "pause"> {
   /** YAML or JSON as a tree; throws what is wrong with the file. */
   readonly loadScript: (file: string) => Promise<unknown>;
 }
 
 /** Answers from a file, for demonstrations and tests: streams, calls tools, waits and fails as told. */
-export function createScriptedModel(settings: ScriptedSettings, parts: ScriptParts): Model {
+export function createScriptedModel(settings: ScriptedSettings, parts: ScriptedModelDeps): Model {
   const { provider, model, file, role } = settings;
   const { messages } = parts;
   const failures = createFailures({ provider, model, baseUrl: file, apiKey: undefined }, parts);
@@ -46,20 +47,20 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
     cause: error,
   });
 
-  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
+  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, TryOutcome> {
     const script = await load();
     if ("code" in script) return { kind: "failed", failure: script, again: false };
-    const asked = { ...placeOf(request), role, system: request.system ?? "" };
+    const asked = { ...scriptPosition(request), role, system: request.system ?? "" };
     const chosen = script.answers.find(
-      (one) => (used.get(one) ?? 0) < one.times && fits(one, asked) !== undefined,
+      (one) => (used.get(one) ?? 0) < one.times && fitsRequest(one, asked) !== undefined,
     );
     if (chosen === undefined) {
       const text = failureText(messages, (words) => words.noScriptedAnswer(file, asked.message.slice(0, 80)));
       return { kind: "failed", failure: { code: "not-configured", ...text, retryable: false }, again: false };
     }
     used.set(chosen, (used.get(chosen) ?? 0) + 1);
-    const fill = filler(asked.message, fits(chosen, asked) ?? []);
-    return yield* play({ ...parts, failures }, chosen, request, fill);
+    const fill = filler(asked.message, fitsRequest(chosen, asked) ?? []);
+    return yield* playAnswer({ ...parts, failures }, chosen, request, fill);
   }
 
   return {
@@ -76,7 +77,7 @@ export function createScriptedModel(settings: ScriptedSettings, parts: ScriptPar
   };
 }
 
-interface PlayParts extends Pick<ModelParts, "random" | "pause"> {
+interface PlayScriptDeps extends Pick<ModelDeps, "random" | "pause"> {
   readonly failures: Failures;
 }
 
@@ -88,14 +89,14 @@ function filler(message: string, caught: readonly string[]): (text: string) => s
     );
 }
 
-async function* play(
-  { failures, random, pause }: PlayParts,
+async function* playAnswer(
+  { failures, random, pause }: PlayScriptDeps,
   entry: ScriptedAnswer,
   request: ModelRequest,
   fill: (text: string) => string,
-): AsyncGenerator<ModelEvent, Tried> {
+): AsyncGenerator<ModelEvent, TryOutcome> {
   const { signal } = request;
-  const aborted = (): Tried => ({ kind: "failed", failure: failures.make("aborted"), again: false });
+  const aborted = (): TryOutcome => ({ kind: "failed", failure: failures.make("aborted"), again: false });
   if (entry.delayMs > 0) await pause(entry.delayMs, signal);
   if (signal.aborted) return aborted();
   const answer = createAnswer({ newId: () => `call_${Math.floor(random() * 2 ** 48).toString(36)}` });
@@ -109,7 +110,7 @@ async function* play(
   }
   if (entry.fail !== undefined) return failedAs(failures, entry.fail, answer.begun);
   for (const call of entry.toolCalls)
-    answer.call({ name: call.name, arguments: filled(call.arguments, fill) });
+    answer.call({ name: call.name, arguments: fillPlaceholders(call.arguments, fill) });
   const { input, output, cached } = entry.usage;
   const said = entry.chunks.join("").length + JSON.stringify(entry.toolCalls).length;
   answer.usage({
@@ -124,7 +125,7 @@ async function* play(
   return end.kind === "answer" ? end : { kind: "failed", failure: failures.make("empty"), again: false };
 }
 
-function failedAs(failures: Failures, fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): Tried {
+function failedAs(failures: Failures, fail: NonNullable<ScriptedAnswer["fail"]>, begun: boolean): TryOutcome {
   const { code, message, status, retryAfterMs } = fail;
   const failure: ModelFailure = {
     ...failures.make(KINDS[code] ?? "serverError", message),
@@ -152,9 +153,9 @@ const KINDS: Readonly<
 };
 
 /** Placeholders in every text of a tree. */
-function filled(value: unknown, fill: (text: string) => string): unknown {
+function fillPlaceholders(value: unknown, fill: (text: string) => string): unknown {
   if (typeof value === "string") return fill(value);
-  if (Array.isArray(value)) return value.map((one) => filled(one, fill));
+  if (Array.isArray(value)) return value.map((one) => fillPlaceholders(one, fill));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one, fill)]));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fillPlaceholders(one, fill)]));
 }

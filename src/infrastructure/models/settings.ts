@@ -19,7 +19,7 @@ export interface ModelSettings {
 }
 
 /** What one request asks for; null is left to the server. */
-export function askedOf(
+export function requestOptions(
   settings: ModelSettings,
   request: ModelRequest,
 ): Pick<ModelSettings, "maxTokens" | "temperature" | "effort"> {
@@ -39,7 +39,7 @@ export interface OllamaSettings {
   readonly maxContext: number;
 }
 
-export interface Limits {
+export interface ModelLimits {
   readonly connectMs: number;
   readonly firstTokenMs: number;
   readonly idleMs: number;
@@ -47,11 +47,11 @@ export interface Limits {
 }
 
 /** Everything outside this process, and the texts for people. */
-export interface ModelParts {
+export interface ModelDeps {
   readonly fetch: Fetch;
   /** Whether a TCP connection to the host of this URL comes about; settles late or never when it does not. */
   readonly connects: (url: string, signal: AbortSignal) => Promise<boolean>;
-  readonly limits: Limits;
+  readonly limits: ModelLimits;
   readonly messages: ModelMessages;
   readonly mask: (text: string) => string;
   /** From 0 to 1. */

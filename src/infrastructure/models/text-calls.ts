@@ -9,7 +9,7 @@ export interface TextCalls {
   end(): void;
 }
 
-export interface TextCallsParts {
+export interface TextCallsDeps {
   readonly offered: ReadonlySet<string>;
   readonly text: (text: string) => void;
   readonly call: (call: { readonly name: string; readonly arguments: unknown }) => void;
@@ -17,9 +17,9 @@ export interface TextCallsParts {
 
 const TAG = "<tool_call>";
 /** How an answer begins that may be nothing but a call. */
-const OPENINGS = [TAG, "{", "[{", "```json"];
+const CALL_OPENINGS = [TAG, "{", "[{", "```json"];
 
-export function createTextCalls({ offered, text, call }: TextCallsParts): TextCalls {
+export function createTextCalls({ offered, text, call }: TextCallsDeps): TextCalls {
   let state: "start" | "text" | "held" = offered.size === 0 ? "text" : "start";
   let held = "";
   const give = (piece: string) => {
@@ -27,8 +27,8 @@ export function createTextCalls({ offered, text, call }: TextCallsParts): TextCa
   };
   const atStart = () => {
     const begun = held.trimStart();
-    if (OPENINGS.some((opening) => begun.startsWith(opening))) state = "held";
-    else if (!OPENINGS.some((opening) => opening.startsWith(begun))) {
+    if (CALL_OPENINGS.some((opening) => begun.startsWith(opening))) state = "held";
+    else if (!CALL_OPENINGS.some((opening) => opening.startsWith(begun))) {
       state = "text";
       inText();
     }
@@ -36,7 +36,7 @@ export function createTextCalls({ offered, text, call }: TextCallsParts): TextCa
   /** Text passes, but for what may be the beginning of a tag. */
   const inText = () => {
     const tag = offered.size === 0 ? -1 : held.indexOf(TAG);
-    const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : overlap(held);
+    const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : openTagLength(held);
     give(held.slice(0, held.length - keep));
     held = held.slice(held.length - keep);
     if (tag !== -1) state = "held";
@@ -56,13 +56,13 @@ export function createTextCalls({ offered, text, call }: TextCallsParts): TextCa
   };
 }
 
-interface Read {
+interface ReadCalls {
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
   readonly rest: string;
 }
 
 /** Undefined when any of it is no call: half a call is not run. */
-function readCalls(held: string, offered: ReadonlySet<string>): Read | undefined {
+function readCalls(held: string, offered: ReadonlySet<string>): ReadCalls | undefined {
   const inTags = [...held.matchAll(/<tool_call>([\s\S]*?)(?:<\/tool_call>|$)/g)];
   const documents = inTags.length > 0 ? inTags.map((match) => match[1] ?? "") : [unfenced(held)];
   const calls = documents.map((document) => callsIn(document, offered));
@@ -75,7 +75,7 @@ function unfenced(text: string): string {
   return /^\s*```json\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
 }
 
-function callsIn(document: string, offered: ReadonlySet<string>): Read["calls"] | undefined {
+function callsIn(document: string, offered: ReadonlySet<string>): ReadCalls["calls"] | undefined {
   try {
     const value: unknown = JSON.parse(document);
     const calls = (Array.isArray(value) ? value : [value]).map((one) => asCall(one, offered));
@@ -94,7 +94,7 @@ function asCall(value: unknown, offered: ReadonlySet<string>) {
 }
 
 /** How many characters at the end may be the beginning of the tag. */
-function overlap(text: string): number {
+function openTagLength(text: string): number {
   for (let size = Math.min(TAG.length - 1, text.length); size > 0; size -= 1)
     if (text.endsWith(TAG.slice(0, size))) return size;
   return 0;

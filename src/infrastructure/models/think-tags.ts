@@ -9,7 +9,7 @@ export interface ThinkSplitter {
   end(): void;
 }
 
-const OPENINGS = ["<think>", "<thinking>"];
+const THINK_OPENINGS = ["<think>", "<thinking>"];
 
 export function createThinkSplitter(give: {
   readonly text: (text: string) => void;
@@ -22,17 +22,17 @@ export function createThinkSplitter(give: {
 
   const atStart = () => {
     const trimmed = held.trimStart();
-    const opening = OPENINGS.find((tag) => trimmed.startsWith(tag));
+    const opening = THINK_OPENINGS.find((tag) => trimmed.startsWith(tag));
     if (opening !== undefined) {
       state = "inside";
       closing = opening.replace("<", "</");
       held = trimmed.slice(opening.length);
       inside();
-    } else if (!OPENINGS.some((tag) => tag.startsWith(trimmed))) release();
+    } else if (!THINK_OPENINGS.some((tag) => tag.startsWith(trimmed))) release();
   };
   const inside = () => {
     const end = held.indexOf(closing);
-    const kept = end === -1 ? overlap(held, closing) : 0;
+    const kept = end === -1 ? partialTagLength(held, closing) : 0;
     const thought = end === -1 ? held.slice(0, held.length - kept) : held.slice(0, end);
     if (thought !== "") give.reasoning(thought);
     held = end === -1 ? held.slice(held.length - kept) : held.slice(end + closing.length);
@@ -70,7 +70,7 @@ export function createThinkSplitter(give: {
 }
 
 /** How many characters at the end of `text` may be the beginning of `tag`. */
-function overlap(text: string, tag: string): number {
+function partialTagLength(text: string, tag: string): number {
   for (let size = Math.min(tag.length - 1, text.length); size > 0; size -= 1)
     if (text.endsWith(tag.slice(0, size))) return size;
   return 0;

@@ -1,5 +1,5 @@
 import type { ModelMessage, ModelThoughts, ToolCall } from "../../application/ports/model.ts";
-import { at, type Json } from "./json.ts";
+import { fieldAt, type Json } from "./json.ts";
 import type { ModelSettings } from "./settings.ts";
 
 /** An answer with thoughts, part by part as the model wrote it: the order counts for those who signed it. */
@@ -19,12 +19,12 @@ function traceOf({ thoughts }: AssistantMessage, settings: ModelSettings): reado
 /** The thoughts alone, as the reader of this wire kept them. */
 export function thoughtsOf(message: AssistantMessage, settings: ModelSettings): readonly Json[] {
   return traceOf(message, settings)
-    .map((part) => at(part, "thought"))
+    .map((part) => fieldAt(part, "thought"))
     .filter((thought) => thought !== undefined);
 }
 
 /** Writes thoughts, text and calls in the order in which they came; what has no place of its own comes last. */
-export function inOrder<T>(
+export function writeInOrder<T>(
   message: AssistantMessage,
   settings: ModelSettings,
   write: {
@@ -37,8 +37,8 @@ export function inOrder<T>(
   let text = message.text;
   const written: T[] = [];
   for (const part of [...traceOf(message, settings), "text", ...[...open.keys()].map((call) => ({ call }))]) {
-    const thought = at(part, "thought");
-    const call = open.get(String(at(part, "call") ?? ""));
+    const thought = fieldAt(part, "thought");
+    const call = open.get(String(fieldAt(part, "call") ?? ""));
     if (thought !== undefined) written.push(write.thought(thought));
     else if (call !== undefined) {
       open.delete(call.id);

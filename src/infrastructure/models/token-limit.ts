@@ -6,13 +6,13 @@ export interface TokenLimit {
 }
 
 /** An answer below this is no use: the request is too long. */
-const LEAST = 256;
+const LEAST_TOKENS = 256;
 
 const ABOUT_ANSWER =
   /max_?(completion_|output_|new_)?tokens|maxOutputTokens|max(imum)? tokens|maximum (number of )?output|completion tokens|in the (completion|output)/i;
 
 /** What the request itself leaves of the window: the window, and what of it is taken. */
-const LEFT: readonly RegExp[] = [
+const WINDOW_LEFT: readonly RegExp[] = [
   // Anthropic: 190000 + 20000 > 200000
   /(?<taken>\d+) *\+ *\d+ *> *(?<window>\d+)/,
   // vLLM: (32000 > 32768 - 1000)
@@ -27,17 +27,17 @@ const LEFT: readonly RegExp[] = [
 export function tokenLimitIn(body: string, asked: number | null): TokenLimit | undefined {
   if (asked === null || !ABOUT_ANSWER.test(body)) return undefined;
   const text = body.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, "");
-  for (const pattern of LEFT) {
+  for (const pattern of WINDOW_LEFT) {
     const { window, taken } = pattern.exec(text)?.groups ?? {};
-    if (window !== undefined) return fitting(Number(window) - Number(taken), asked, false);
+    if (window !== undefined) return fittingLimit(Number(window) - Number(taken), asked, false);
   }
   // The largest number below what was asked for; not one of a model's name.
   const named = [...text.matchAll(/(?<![\w.-])(\d+)(?![\w-]|\.\d)( \(exclusive\))?/g)]
     .map(([, number, exclusive]) => Number(number) - (exclusive === undefined ? 0 : 1))
     .filter((number) => number < asked);
-  return fitting(Math.max(0, ...named), asked, true);
+  return fittingLimit(Math.max(0, ...named), asked, true);
 }
 
-function fitting(tokens: number, asked: number, lasting: boolean): TokenLimit | undefined {
-  return tokens >= LEAST && tokens < asked ? { tokens, lasting } : undefined;
+function fittingLimit(tokens: number, asked: number, lasting: boolean): TokenLimit | undefined {
+  return tokens >= LEAST_TOKENS && tokens < asked ? { tokens, lasting } : undefined;
 }

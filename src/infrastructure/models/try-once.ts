@@ -2,20 +2,20 @@ import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../
 import { type AnswerInProgress, createAnswer } from "./answer.ts";
 import type { Failures } from "./failures.ts";
 import { eventFrames, FrameTooLong, lineFrames, wholeFrame } from "./frames.ts";
-import { partRefusedBy } from "./refused-part.ts";
-import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
+import { findRefusedPart } from "./refused-part.ts";
+import { type ModelDeps, type ModelSettings, requestOptions } from "./settings.ts";
 import { thinkerOf } from "./thoughts.ts";
 import { type TokenLimit, tokenLimitIn } from "./token-limit.ts";
-import { type Expired, startWatch, type Watch } from "./watch.ts";
+import { type ExpiredTimer, type StreamWatch, startStreamWatch } from "./watch.ts";
 import type { Wire } from "./wire.ts";
 
-export interface TryParts extends ModelParts {
+export interface TryDeps extends ModelDeps {
   readonly wire: Wire;
   readonly settings: ModelSettings;
   readonly failures: Failures;
 }
 
-export type Tried =
+export type TryOutcome =
   | { readonly kind: "answer"; readonly answer: ModelAnswer }
   /**
    * `again`: worth another try. `without`: a part of the request that the server does not know. `limit`: how long an answer
@@ -31,19 +31,19 @@ export type Tried =
 
 /** Sends one request and yields its answer as it comes. Ends within the limits, and at once when aborted. */
 export async function* tryOnce(
-  parts: TryParts,
+  parts: TryDeps,
   request: ModelRequest,
   without: ReadonlySet<string>,
-): AsyncGenerator<ModelEvent, Tried> {
+): AsyncGenerator<ModelEvent, TryOutcome> {
   const { wire, settings, failures } = parts;
-  if (request.signal.aborted) return failed(failures.make("aborted"), false);
+  if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
   const ending = new AbortController();
   const abort = () => ending.abort();
   request.signal.addEventListener("abort", abort, { once: true });
-  let expired: Expired | undefined;
+  let expired: ExpiredTimer | undefined;
   let reached = false;
   const { url, headers, body } = wire.request(request, without);
-  const watch = startWatch({
+  const watch = startStreamWatch({
     limits: parts.limits,
     connects: (signal) => parts.connects(url, signal),
     expire: (which) => {
@@ -70,32 +70,32 @@ export async function* tryOnce(
     reached = true;
     watch.connected();
     if (response.status !== 200) {
-      const text = await beginningOf(response);
+      const text = await readErrorStart(response);
       const failure = failures.ofResponse(response, text);
-      const { maxTokens } = askedOf(settings, request);
+      const { maxTokens } = requestOptions(settings, request);
       return {
-        ...failed(failure, isPassing(failure) || failure.code === "malformed"),
-        ...mended(failure, text, { sent, without, maxTokens }),
+        ...failedTry(failure, isPassing(failure) || failure.code === "malformed"),
+        ...fixForRefusal(failure, text, { sent, without, maxTokens }),
       };
     }
-    const unreadable = yield* read(parts, response, answer, watch, request.signal);
-    if (unreadable !== undefined) return failed(failures.make("malformed", unreadable), false);
+    const unreadable = yield* readAnswerStream(parts, response, answer, watch, request.signal);
+    if (unreadable !== undefined) return failedTry(failures.make("malformed", unreadable), false);
   } catch (error) {
-    if (request.signal.aborted) return failed(failures.make("aborted"), false);
-    if (error instanceof FrameTooLong) return failed(failures.make("malformed", "> 32 MiB"), false);
-    if (expired !== undefined && expired !== "over") return timedOut(parts, expired);
+    if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
+    if (error instanceof FrameTooLong) return failedTry(failures.make("malformed", "> 32 MiB"), false);
+    if (expired !== undefined && expired !== "over") return timeoutOutcome(parts, expired);
     if (expired === undefined) {
       const cause = { cause: error };
       const detail = error instanceof Error && "code" in error ? String(error.code) : String(error);
-      if (!reached) return failed(failures.make("unreachable", detail, cause), true);
-      return failed(failures.make("cutOff", detail, cause), !answer.begun);
+      if (!reached) return failedTry(failures.make("unreachable", detail, cause), true);
+      return failedTry(failures.make("cutOff", detail, cause), !answer.begun);
     }
   } finally {
     watch.stop();
     request.signal.removeEventListener("abort", abort);
     ending.abort();
   }
-  if (request.signal.aborted) return failed(failures.make("aborted"), false);
+  if (request.signal.aborted) return failedTry(failures.make("aborted"), false);
   const begun = answer.begun;
   const end = answer.end();
   yield* answer.drain();
@@ -104,17 +104,17 @@ export async function* tryOnce(
       return { kind: "answer", answer: end.answer };
     case "problem": {
       const failure = failures.ofProblem(end.problem);
-      return failed(failure, (isPassing(failure) || end.problem.unreadable === true) && !begun);
+      return failedTry(failure, (isPassing(failure) || end.problem.unreadable === true) && !begun);
     }
     case "cut-off":
-      return failed(failures.make("cutOff"), !begun);
+      return failedTry(failures.make("cutOff"), !begun);
     case "empty":
-      return failed(failures.make(end.thought ? "thoughtOnly" : "empty"), false);
+      return failedTry(failures.make(end.thought ? "thoughtOnly" : "empty"), false);
   }
 }
 
 /** How the same request may be taken after all. */
-function mended(
+function fixForRefusal(
   { code }: ModelFailure,
   text: string,
   asked: {
@@ -122,37 +122,37 @@ function mended(
     readonly without: ReadonlySet<string>;
     readonly maxTokens: number | null;
   },
-): Pick<Extract<Tried, { kind: "failed" }>, "without" | "limit"> {
+): Pick<Extract<TryOutcome, { kind: "failed" }>, "without" | "limit"> {
   if (code !== "bad-request" && code !== "context-too-long") return {};
   const limit = tokenLimitIn(text, asked.maxTokens);
   if (limit !== undefined) return { limit };
-  const without = code === "bad-request" ? partRefusedBy(text, asked.sent, asked.without) : undefined;
+  const without = code === "bad-request" ? findRefusedPart(text, asked.sent, asked.without) : undefined;
   return without === undefined ? {} : { without };
 }
 
 /** Feeds the answer; returns the beginning of what cannot be read. */
-async function* read(
-  { wire }: TryParts,
+async function* readAnswerStream(
+  { wire }: TryDeps,
   response: Response,
   answer: AnswerInProgress,
-  watch: Watch,
+  watch: StreamWatch,
   signal: AbortSignal,
 ): AsyncGenerator<ModelEvent, string | undefined> {
   if (response.body === null) return undefined;
   const type = response.headers.get("content-type") ?? "";
-  if (type.includes("text/html")) return `${type} ${await beginningOf(response)}`;
+  if (type.includes("text/html")) return `${type} ${await readErrorStart(response)}`;
   const whole = wire.framing === "sse" && type.includes("application/json");
   const frames = whole ? wholeFrame : wire.framing === "sse" ? eventFrames : lineFrames;
   const take = wire.reader(answer);
   for await (const batch of frames(response.body)) {
     watch.heard();
     for (const frame of batch.frames) {
-      const parsed = parse(frame);
+      const parsed = parseFrame(frame);
       if (parsed === undefined) return frame.slice(0, 200);
       if (parsed !== DONE) take(parsed.value);
       else answer.over("stop");
     }
-    const last = batch.torn === undefined ? undefined : parse(batch.torn);
+    const last = batch.torn === undefined ? undefined : parseFrame(batch.torn);
     if (last === DONE) answer.over("stop");
     else if (last !== undefined) take(last.value);
     else if (whole && batch.torn !== undefined) return batch.torn.slice(0, 200);
@@ -173,7 +173,7 @@ const WRITES_CALLS: ReadonlySet<ModelSettings["type"]> = new Set(["ollama", "ope
 
 const DONE = Symbol("done");
 
-function parse(frame: string): { readonly value: unknown } | typeof DONE | undefined {
+function parseFrame(frame: string): { readonly value: unknown } | typeof DONE | undefined {
   if (frame === "[DONE]") return DONE;
   try {
     return { value: JSON.parse(frame) };
@@ -182,16 +182,16 @@ function parse(frame: string): { readonly value: unknown } | typeof DONE | undef
   }
 }
 
-function timedOut({ failures, limits }: TryParts, which: Exclude<Expired, "over">): Tried {
+function timeoutOutcome({ failures, limits }: TryDeps, which: Exclude<ExpiredTimer, "over">): TryOutcome {
   const ms = {
     connectTimeout: limits.connectMs,
     firstTokenTimeout: limits.firstTokenMs,
     idleTimeout: limits.idleMs,
   };
-  return failed(failures.make(which, String(ms[which] / 1000)), which === "connectTimeout");
+  return failedTry(failures.make(which, String(ms[which] / 1000)), which === "connectTimeout");
 }
 
-function failed(failure: ModelFailure, again: boolean): Extract<Tried, { kind: "failed" }> {
+function failedTry(failure: ModelFailure, again: boolean): Extract<TryOutcome, { kind: "failed" }> {
   return { kind: "failed", failure, again };
 }
 
@@ -203,7 +203,7 @@ function isPassing({ code, retryable }: ModelFailure): boolean {
 const LONGEST_ERROR = 64 * 1024;
 
 /** A server that fails may also never end its page about it: the limits of the try hold here, too. */
-async function beginningOf(response: Response): Promise<string> {
+async function readErrorStart(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of response.body ?? []) {

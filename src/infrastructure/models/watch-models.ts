@@ -4,7 +4,7 @@ import type { Locale } from "../../domain/texts/messages.ts";
 import { modelMessagesFor } from "../../domain/texts/texts.ts";
 import { watchHealth } from "./health.ts";
 
-export interface WatchModelsParts {
+export interface WatchModelsDeps {
   readonly intervalMs: number;
   readonly timeoutMs: number;
   readonly locale: Locale;
@@ -18,7 +18,7 @@ export interface WatchModelsParts {
  */
 export function watchModels(
   models: Models,
-  { intervalMs, timeoutMs, locale, after, say }: WatchModelsParts,
+  { intervalMs, timeoutMs, locale, after, say }: WatchModelsDeps,
 ): () => void {
   const { doctor } = modelMessagesFor(locale);
   const watches = (["chat", "worker"] as const).flatMap((role) => {

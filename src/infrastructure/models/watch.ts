@@ -1,11 +1,11 @@
-import type { Limits } from "./settings.ts";
+import type { ModelLimits } from "./settings.ts";
 
-export type Expired = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "over";
+export type ExpiredTimer = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "over";
 
 /** How long to wait for a server to close a stream that has said all: its connection can then be used again. */
 const LINGER_MS = 200;
 
-export interface Watch {
+export interface StreamWatch {
   /** The server answered at all. */
   connected(): void;
   /** The first part of the answer came. */
@@ -19,11 +19,11 @@ export interface Watch {
 }
 
 /** Watches one try: calls `expire` once, with the limit that was passed. */
-export function startWatch(parts: {
-  readonly limits: Limits;
+export function startStreamWatch(parts: {
+  readonly limits: ModelLimits;
   readonly connects: (signal: AbortSignal) => Promise<boolean>;
-  readonly expire: (which: Expired) => void;
-}): Watch {
+  readonly expire: (which: ExpiredTimer) => void;
+}): StreamWatch {
   const { limits, expire } = parts;
   const probing = new AbortController();
   let phase: "waiting" | "answering" | "over" = "waiting";

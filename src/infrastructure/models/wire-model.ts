@@ -11,25 +11,25 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { addressOf, createFailures, failureText } from "./failures.ts";
 import { listModels } from "./list-models.ts";
 import { generateWithRetries } from "./retries.ts";
-import { askedOf, type ModelParts, type ModelSettings } from "./settings.ts";
-import { type Tried, type TryParts, tryOnce } from "./try-once.ts";
+import { type ModelDeps, type ModelSettings, requestOptions } from "./settings.ts";
+import { type TryDeps, type TryOutcome, tryOnce } from "./try-once.ts";
 import type { Wire } from "./wire.ts";
 
 /** A model behind HTTP: tries, waits and tries again as the port says. */
 export function createWireModel(
   wire: Wire,
   settings: ModelSettings,
-  parts: ModelParts,
+  parts: ModelDeps,
   /** Asks the server first whether it would pass the prompt on to a cloud, and if so sends nothing. */
   { mustStayLocal = false }: { readonly mustStayLocal?: boolean } = {},
 ): Model {
   const failures = createFailures(settings, parts);
-  const tryParts: TryParts = { ...parts, wire, settings, failures };
+  const tryParts: TryDeps = { ...parts, wire, settings, failures };
   const without = new Set<string>();
   let known = !mustStayLocal;
   let answered = false;
   let most = Number.POSITIVE_INFINITY;
-  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, Tried> {
+  async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, TryOutcome> {
     if (!known) {
       const refusal = await refuseCloud(tryParts, request.signal);
       if (refusal !== undefined) return refusal;
@@ -46,7 +46,7 @@ export function createWireModel(
     return tried;
   }
   const atMost = (request: ModelRequest, tokens: number): ModelRequest => {
-    const { maxTokens } = askedOf(settings, request);
+    const { maxTokens } = requestOptions(settings, request);
     return maxTokens !== null && maxTokens > tokens ? { ...request, maxTokens: tokens } : request;
   };
   return {
@@ -71,7 +71,7 @@ export function createWireModel(
 /** How often a server may name a smaller number of tokens for one request. */
 const MOST_LIMITS = 3;
 
-async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried | undefined> {
+async function refuseCloud(parts: TryDeps, signal: AbortSignal): Promise<TryOutcome | undefined> {
   if (signal.aborted) return { kind: "failed", failure: parts.failures.make("aborted"), again: false };
   const patience = AbortSignal.timeout(parts.limits.connectMs);
   const checked = await check(parts, AbortSignal.any([signal, patience]));
@@ -86,11 +86,7 @@ async function refuseCloud(parts: TryParts, signal: AbortSignal): Promise<Tried 
 }
 
 /** The one line that helps stands below what went wrong. */
-async function withRemedy(
-  failure: ModelFailure,
-  parts: TryParts,
-  signal: AbortSignal,
-): Promise<ModelFailure> {
+async function withRemedy(failure: ModelFailure, parts: TryDeps, signal: AbortSignal): Promise<ModelFailure> {
   const remedy =
     failure.code === "aborted" || failure.code === "refused-remote"
       ? undefined
@@ -106,7 +102,7 @@ async function withRemedy(
   };
 }
 
-async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> {
+async function check(parts: TryDeps, signal: AbortSignal): Promise<ModelCheck> {
   const { wire, settings, failures, messages } = parts;
   const { url, headers, judge } = wire.probe;
   const no = async (failure: ModelFailure): Promise<ModelCheck> => {
@@ -150,7 +146,7 @@ async function check(parts: TryParts, signal: AbortSignal): Promise<ModelCheck> 
 }
 
 /** An Ollama on this machine that would pass the prompt on. */
-function inTheCloud({ settings, messages }: Pick<TryParts, "settings" | "messages">): ModelFailure {
+function inTheCloud({ settings, messages }: Pick<TryDeps, "settings" | "messages">): ModelFailure {
   const { provider, model } = settings;
   return {
     code: "refused-remote",
@@ -161,7 +157,7 @@ function inTheCloud({ settings, messages }: Pick<TryParts, "settings" | "message
 
 async function remedyFor(
   { code }: ModelFailure,
-  { settings, fetch }: Pick<TryParts, "settings" | "fetch">,
+  { settings, fetch }: Pick<TryDeps, "settings" | "fetch">,
   signal: AbortSignal,
 ): Promise<((words: ModelMessages) => string) | undefined> {
   const { type, provider, model, baseUrl, keyVariable } = settings;

@@ -31,7 +31,7 @@ export function joinUrl(base: string, path: string): string {
 }
 
 /** A user's message as the model takes it: who takes no images is told of them. */
-export function shown(
+export function toUserContent(
   { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
   without: ReadonlySet<string>,
 ): { readonly text: string; readonly images: readonly ModelImage[] } {
@@ -40,6 +40,6 @@ export function shown(
 }
 
 /** OpenAI refuses to promise JSON when nobody mentions it. */
-export function speaksOfJson({ system = "", messages }: ModelRequest): boolean {
+export function mentionsJson({ system = "", messages }: ModelRequest): boolean {
   return /json/i.test(system) || messages.some(({ text }) => /json/i.test(text));
 }

@@ -6,10 +6,10 @@ import {
   type createNetworkPolicy,
   type Destination,
   mayDial,
-  type Refused,
+  type RefusedDestination,
 } from "../../domain/policy/network.ts";
 
-export interface AddressParts {
+export interface AddressDeps {
   readonly policy: ReturnType<typeof createNetworkPolicy>;
   /** All addresses of a name. Rejects or is empty when there are none. Default: the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -18,32 +18,32 @@ export interface AddressParts {
   readonly timeoutMs: number;
 }
 
-export interface DialParts extends AddressParts {
+export interface DialDeps extends AddressDeps {
   /** Default: a TCP connection. */
   readonly connect?: (address: string, port: number) => Socket;
 }
 
-export type JudgedAddresses =
+export type AllowedAddresses =
   | { readonly ok: true; readonly addresses: readonly string[]; readonly host: string }
-  | { readonly ok: false; readonly refused: Refused }
+  | { readonly ok: false; readonly refused: RefusedDestination }
   | { readonly ok: false; readonly failed: "no-such-host" | "timeout" };
 
-export type Dialled =
+export type DialResult =
   | { readonly ok: true; readonly socket: Socket; readonly host: string }
-  | { readonly ok: false; readonly refused: Refused }
+  | { readonly ok: false; readonly refused: RefusedDestination }
   | { readonly ok: false; readonly failed: "no-such-host" | "unreachable" | "timeout" };
 
 /**
  * Judges the name, looks it up, judges each address, and dials the address it judged: there is no second look-up that
  * could answer otherwise. Nothing is looked up that is not allowed by name.
  */
-export async function dial(parts: DialParts, destination: Destination): Promise<Dialled> {
-  const judged = await judgedAddresses(parts, destination);
+export async function dial(parts: DialDeps, destination: Destination): Promise<DialResult> {
+  const judged = await findAllowedAddresses(parts, destination);
   if (!judged.ok) return judged;
   let failed: "unreachable" | "timeout" = "unreachable";
   for (const address of judged.addresses) {
     const socket = (parts.connect ?? connectTo)(address, destination.port);
-    const outcome = await within(parts.timeoutMs, connected(socket));
+    const outcome = await withTimeout(parts.timeoutMs, waitUntilConnected(socket));
     if (outcome === true) return { ok: true, socket, host: judged.host };
     socket.destroy();
     failed = outcome === undefined ? "timeout" : "unreachable";
@@ -52,14 +52,14 @@ export async function dial(parts: DialParts, destination: Destination): Promise<
 }
 
 /** The addresses of a destination that may be dialled, a few at most. */
-export async function judgedAddresses(
-  parts: AddressParts,
+export async function findAllowedAddresses(
+  parts: AddressDeps,
   destination: Destination,
-): Promise<JudgedAddresses> {
+): Promise<AllowedAddresses> {
   const verdict = parts.policy.judgeHost(destination);
   if (!verdict.ok) return { ok: false, refused: verdict.reason };
   const { host, opens } = verdict;
-  const addresses = await within(parts.timeoutMs, addressesOf(parts, host));
+  const addresses = await withTimeout(parts.timeoutMs, resolveAddresses(parts, host));
   if (addresses === undefined) return { ok: false, failed: "timeout" };
   if (addresses.length === 0) return { ok: false, failed: "no-such-host" };
   const own = opens === "public" ? (parts.ownAddresses ?? interfaceAddresses)() : [];
@@ -70,8 +70,8 @@ export async function judgedAddresses(
 
 const MOST_ATTEMPTS = 4;
 
-async function addressesOf(
-  { resolve = systemResolve }: AddressParts,
+async function resolveAddresses(
+  { resolve = systemResolve }: AddressDeps,
   host: string,
 ): Promise<readonly string[]> {
   if (parseAddress(host) !== undefined) return [host];
@@ -94,7 +94,7 @@ function connectTo(address: string, port: number): Socket {
   return connect({ host: address, port, allowHalfOpen: true });
 }
 
-function connected(socket: Socket): Promise<boolean> {
+function waitUntilConnected(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     socket.once("connect", () => resolve(true));
     socket.on("error", () => resolve(false));
@@ -102,7 +102,7 @@ function connected(socket: Socket): Promise<boolean> {
 }
 
 /** Undefined when it takes longer. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), ms);
   try {

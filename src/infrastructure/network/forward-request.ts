@@ -3,24 +3,24 @@ import type { Destination } from "../../domain/policy/network.ts";
 import { answerText } from "./proxy-answers.ts";
 import {
   endOfHead,
-  endToEnd,
+  endToEndHeaders,
   type Framing,
-  framingOf,
   type Header,
   parseResponseHead,
   type RequestHead,
+  readFraming,
   writeHead,
 } from "./request-head.ts";
 
 /** Where a request wants to go. */
-export interface Asked extends Destination {
+export interface ForwardTarget extends Destination {
   /** What stands in the request line that is sent on. */
   readonly path: string;
   readonly authority: string;
 }
 
 /** Only the two forms a proxy is asked in; a path alone, or `https://` without a tunnel, is neither. */
-export function destinationOf({ method, target }: RequestHead): Asked | undefined {
+export function readForwardTarget({ method, target }: RequestHead): ForwardTarget | undefined {
   if (method === "CONNECT") {
     const [, host = "", port] = /^(\[[^\]]+\]|[^:/@]+):(\d{1,5})$/.exec(target) ?? [];
     return port === undefined ? undefined : { host, port: Number(port), path: "", authority: target };
@@ -31,12 +31,12 @@ export function destinationOf({ method, target }: RequestHead): Asked | undefine
   return { host, port: Number(port ?? 80), path: path.startsWith("/") ? path : `/${path}`, authority };
 }
 
-export function requestFor(
+export function writeForwardedRequest(
   { method, headers }: RequestHead,
-  { path, authority }: Asked,
+  { path, authority }: ForwardTarget,
   framing: Framing,
 ): Buffer {
-  const kept = endToEnd(headers).filter(([name]) => name.toLowerCase() !== "host");
+  const kept = endToEndHeaders(headers).filter(([name]) => name.toLowerCase() !== "host");
   const coding: Header[] = framing.kind === "chunked" ? [["Transfer-Encoding", "chunked"]] : [];
   return writeHead(`${method} ${path} HTTP/1.1`, [
     ["Host", authority],
@@ -55,7 +55,7 @@ export function sendBody(client: Socket, upstream: Socket, framing: Framing, fir
     const { body, ended, broken } = cutter.take(bytes);
     if (broken) {
       upstream.destroy();
-      return answer(client, 400, "the body of the request is broken");
+      return answerAndClose(client, 400, "the body of the request is broken");
     }
     over = ended;
     if (body.length > 0 && !upstream.write(body)) {
@@ -77,7 +77,7 @@ export function relayAnswer(client: Socket, upstream: Socket, headBytes: number)
   let begun = false;
   const fail = () => {
     upstream.destroy();
-    answer(client, 502, "the answer of the host is not HTTP");
+    answerAndClose(client, 502, "the answer of the host is not HTTP");
   };
   const onData = (bytes: Buffer) => {
     held = Buffer.concat([held, bytes]);
@@ -88,10 +88,10 @@ export function relayAnswer(client: Socket, upstream: Socket, headBytes: number)
       if (head === undefined || head.status === 101) return fail();
       const rest = held.subarray(end);
       const isInterim = head.status < 200;
-      const isChunked = framingOf(head.headers)?.kind === "chunked";
+      const isChunked = readFraming(head.headers)?.kind === "chunked";
       client.write(
         writeHead(head.line, [
-          ...endToEnd(head.headers),
+          ...endToEndHeaders(head.headers),
           ...(isChunked ? [["Transfer-Encoding", "chunked"] as const] : []),
           ...(isInterim ? [] : [["Connection", "close"] as const]),
         ]),
@@ -112,7 +112,7 @@ export function relayAnswer(client: Socket, upstream: Socket, headBytes: number)
 }
 
 /** Says one thing and hangs up. */
-export function answer(client: Socket, status: number, text: string, phrase?: string): void {
+export function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
   client.end(answerText(status, text, phrase));
   // What it still sends is read and dropped for a while: hanging up at once could take the answer with it.
@@ -133,10 +133,12 @@ interface BodyCutter {
 const LONGEST_LINE = 8192;
 
 function createBodyCutter(framing: Framing): BodyCutter {
-  return framing.kind === "chunked" ? chunked() : counted(framing.kind === "length" ? framing.bytes : 0);
+  return framing.kind === "chunked"
+    ? createChunkedCutter()
+    : createCountedCutter(framing.kind === "length" ? framing.bytes : 0);
 }
 
-function counted(total: number): BodyCutter {
+function createCountedCutter(total: number): BodyCutter {
   let left = total;
   return {
     take(bytes) {
@@ -148,7 +150,7 @@ function counted(total: number): BodyCutter {
 }
 
 /** Follows the chunks without changing them; a trailer section ends with its empty line. */
-function chunked(): BodyCutter {
+function createChunkedCutter(): BodyCutter {
   let state: "size" | "data" | "data-end" | "trailer" | "ended" = "size";
   let left = 0;
   let line = "";

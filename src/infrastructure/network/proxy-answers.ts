@@ -1,4 +1,4 @@
-import type { Destination, Refused } from "../../domain/policy/network.ts";
+import type { Destination, RefusedDestination } from "../../domain/policy/network.ts";
 
 const STATUS: Readonly<Record<number, string>> = {
   400: "Bad Request",
@@ -10,7 +10,7 @@ const STATUS: Readonly<Record<number, string>> = {
 };
 
 /** Read by programs and models, so in English alone. */
-const REASONS: Readonly<Record<Refused, string>> = {
+const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "is not a host",
   "not-allowed": "is not among the allowed domains",
   port: "is allowed, but not on this port",
@@ -19,11 +19,11 @@ const REASONS: Readonly<Record<Refused, string>> = {
 };
 
 /** Programs show the status line of a refused tunnel, and none of them its body. */
-export function refusalStatus({ host, port }: Destination, reason: Refused): string {
+export function refusalStatus({ host, port }: Destination, reason: RefusedDestination): string {
   return `Refused by picoclaw: ${host.replace(/[^\x21-\x7e]/g, "?").slice(0, 300)}:${port} ${REASONS[reason]}`;
 }
 
-export function refusalText({ host, port }: Destination, reason: Refused): string {
+export function refusalText({ host, port }: Destination, reason: RefusedDestination): string {
   return `${host}:${port} ${REASONS[reason]}`;
 }
 

@@ -1,10 +1,16 @@
 import { createServer, type Socket } from "node:net";
 import { createNetworkPolicy, type NetworkRules } from "../../domain/policy/network.ts";
-import { type DialParts, dial } from "./dial.ts";
-import { answer, destinationOf, relayAnswer, requestFor, sendBody } from "./forward-request.ts";
+import { type DialDeps, dial } from "./dial.ts";
+import {
+  answerAndClose,
+  readForwardTarget,
+  relayAnswer,
+  sendBody,
+  writeForwardedRequest,
+} from "./forward-request.ts";
 import { refusalStatus, refusalText } from "./proxy-answers.ts";
 import type { Refusal } from "./refusals.ts";
-import { endOfHead, framingOf, parseRequestHead } from "./request-head.ts";
+import { endOfHead, parseRequestHead, readFraming } from "./request-head.ts";
 import { createSilentFirst } from "./silent-first.ts";
 
 /**
@@ -14,7 +20,7 @@ import { createSilentFirst } from "./silent-first.ts";
  * Answers: 403 with the reason for what the rules refuse; 400 for what is not one plain request; 502, 504 when the
  * host cannot be reached; 431, 408 at its limits. At the limit of connections the one that has been silent longest ends. `onRefused` hears of every 403.
  */
-export interface ProxyParts extends Pick<DialParts, "resolve" | "connect" | "ownAddresses"> {
+export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses"> {
   readonly rules: NetworkRules;
   readonly onRefused: (refusal: Refusal) => void;
   readonly limits?: Partial<ProxyLimits>;
@@ -54,10 +60,10 @@ export interface Proxy {
 }
 
 /** Rejects with the system's error when it cannot listen there. */
-export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy> {
+export async function startProxy(parts: ProxyDeps, at: ListenAt): Promise<Proxy> {
   const limits = { ...LIMITS, ...parts.limits };
   const { resolve, connect, ownAddresses } = parts;
-  const dialling: DialParts = {
+  const dialling: DialDeps = {
     policy: createNetworkPolicy(parts.rules),
     timeoutMs: limits.dialMs,
     ...(resolve && { resolve }),
@@ -101,7 +107,7 @@ export async function startProxy(parts: ProxyParts, at: ListenAt): Promise<Proxy
 
 interface ServeClient {
   readonly client: Socket;
-  readonly dialling: DialParts;
+  readonly dialling: DialDeps;
   readonly limits: ProxyLimits;
   readonly onRefused: (refusal: Refusal) => void;
 }
@@ -119,12 +125,12 @@ function serveClient(parts: ServeClient): void {
     client.off("data", onData);
     client.pause();
     if (end === -1 || end > limits.headBytes)
-      return answer(client, 431, "the head of the request is too long");
+      return answerAndClose(client, 431, "the head of the request is too long");
     void carryOut(parts, held.subarray(0, end), held.subarray(end));
   };
   const slow = setTimeout(() => {
     client.off("data", onData);
-    answer(client, 408, "no request came");
+    answerAndClose(client, 408, "no request came");
   }, limits.headMs);
   client.once("close", () => clearTimeout(slow));
   client.on("data", onData);
@@ -136,18 +142,24 @@ function serveClient(parts: ServeClient): void {
 async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Promise<void> {
   const { client } = parts;
   const head = parseRequestHead(headBytes);
-  const asked = head && destinationOf(head);
-  const framing = head && framingOf(head.headers);
+  const asked = head && readForwardTarget(head);
+  const framing = head && readFraming(head.headers);
   if (head === undefined || asked === undefined || framing === undefined)
-    return answer(client, 400, "not a request that a proxy can carry out");
+    return answerAndClose(client, 400, "not a request that a proxy can carry out");
   const dialled = await dial(parts.dialling, asked);
   if (!dialled.ok) {
-    if ("failed" in dialled) return answer(client, dialled.failed === "timeout" ? 504 : 502, dialled.failed);
+    if ("failed" in dialled)
+      return answerAndClose(client, dialled.failed === "timeout" ? 504 : 502, dialled.failed);
     parts.onRefused({ host: asked.host, port: asked.port, reason: dialled.refused });
-    return answer(client, 403, refusalText(asked, dialled.refused), refusalStatus(asked, dialled.refused));
+    return answerAndClose(
+      client,
+      403,
+      refusalText(asked, dialled.refused),
+      refusalStatus(asked, dialled.refused),
+    );
   }
   const upstream = dialled.socket;
-  tie(client, upstream, parts.limits.idleMs);
+  joinSockets(client, upstream, parts.limits.idleMs);
   if (client.destroyed) return void upstream.destroy();
   if (head.method === "CONNECT") {
     client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
@@ -156,13 +168,13 @@ async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Pr
     upstream.pipe(client);
     return;
   }
-  upstream.write(requestFor(head, asked, framing));
+  upstream.write(writeForwardedRequest(head, asked, framing));
   sendBody(client, upstream, framing, rest);
   relayAnswer(client, upstream, parts.limits.headBytes);
 }
 
 /** The end of one is the end of the other; so is a long silence. */
-function tie(client: Socket, upstream: Socket, idleMs: number): void {
+function joinSockets(client: Socket, upstream: Socket, idleMs: number): void {
   for (const [one, other] of [
     [client, upstream],
     [upstream, client],

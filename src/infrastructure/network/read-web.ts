@@ -3,9 +3,9 @@ import { request as httpsRequest } from "node:https";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import type { Web, WebRead } from "../../application/ports/web.ts";
 import type { Destination } from "../../domain/policy/network.ts";
-import { type AddressParts, judgedAddresses } from "./dial.ts";
+import { type AddressDeps, findAllowedAddresses } from "./dial.ts";
 
-export interface WebParts extends AddressParts {
+export interface WebDeps extends AddressDeps {
   /** Bytes of a page that are read. */
   readonly limitBytes: number;
   readonly userAgent: string;
@@ -15,7 +15,7 @@ const MOST_REDIRECTS = 5;
 const TEXTUAL = /^(?:text\/|application\/(?:json|xml|xhtml\+xml|javascript|[\w.+-]+\+(?:json|xml))$)/;
 
 /** Reads pages over HTTP and HTTPS. Each address that is dialled was judged; a redirect is judged like a new page. */
-export function createWeb(parts: WebParts): Web {
+export function createWeb(parts: WebDeps): Web {
   return {
     async read(url, signal) {
       let at = url;
@@ -23,7 +23,7 @@ export function createWeb(parts: WebParts): Web {
       for (let hop = 0; hop <= MOST_REDIRECTS; hop++) {
         const step = await readOnce(parts, at, within);
         if (!("location" in step))
-          return !step.ok && step.why === "aborted" && !signal.aborted ? late(url) : step;
+          return !step.ok && step.why === "aborted" && !signal.aborted ? timeoutRead(url) : step;
         at = step.location;
       }
       return { ok: false, why: "too-many-redirects", detail: at };
@@ -31,12 +31,12 @@ export function createWeb(parts: WebParts): Web {
   };
 }
 
-function late(url: string): WebRead {
+function timeoutRead(url: string): WebRead {
   return { ok: false, why: "timeout", detail: url };
 }
 
 async function readOnce(
-  parts: WebParts,
+  parts: WebDeps,
   given: string,
   signal: AbortSignal,
 ): Promise<WebRead | { readonly location: string }> {
@@ -45,13 +45,13 @@ async function readOnce(
     return { ok: false, why: "bad-url", detail: given };
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const destination: Destination = { host, port: Number(url.port || (url.protocol === "https:" ? 443 : 80)) };
-  const judged = await judgedAddresses(parts, destination);
+  const judged = await findAllowedAddresses(parts, destination);
   if (!judged.ok) {
     if ("refused" in judged) return { ok: false, why: "refused", detail: url.host };
     return { ok: false, why: judged.failed, detail: url.host };
   }
   try {
-    const answer = await get(url, judged.addresses, parts.userAgent, signal);
+    const answer = await requestPage(url, judged.addresses, parts.userAgent, signal);
     const { statusCode: status = 0, headers } = answer;
     if (status >= 300 && status < 400 && headers.location !== undefined) {
       answer.destroy();
@@ -65,8 +65,8 @@ async function readOnce(
       answer.destroy();
       return { ok: false, why: "not-text", detail: type };
     }
-    const { bytes, cut } = await bodyOf(answer, parts.limitBytes);
-    const plain = unpacked(bytes, headers["content-encoding"] ?? "", parts.limitBytes);
+    const { bytes, cut } = await readBody(answer, parts.limitBytes);
+    const plain = unpackBody(bytes, headers["content-encoding"] ?? "", parts.limitBytes);
     const text = decoderFor(headers["content-type"] ?? "", plain).decode(plain);
     return { ok: true, url: url.href, status, type, text, cut };
   } catch (error) {
@@ -75,7 +75,7 @@ async function readOnce(
   }
 }
 
-function get(
+function requestPage(
   url: URL,
   addresses: readonly string[],
   userAgent: string,
@@ -108,7 +108,7 @@ function get(
   return promise;
 }
 
-function bodyOf(answer: IncomingMessage, limit: number): Promise<{ bytes: Buffer; cut: boolean }> {
+function readBody(answer: IncomingMessage, limit: number): Promise<{ bytes: Buffer; cut: boolean }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ bytes: Buffer; cut: boolean }>();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -126,7 +126,7 @@ function bodyOf(answer: IncomingMessage, limit: number): Promise<{ bytes: Buffer
 }
 
 /** Never more than a few times the limit: a small page may unpack to gigabytes. */
-function unpacked(bytes: Buffer, encoding: string, limit: number): Buffer {
+function unpackBody(bytes: Buffer, encoding: string, limit: number): Buffer {
   const options = { maxOutputLength: limit * 4 };
   switch (encoding.trim().toLowerCase()) {
     case "gzip":

@@ -1,9 +1,9 @@
 import type { RefusedHost } from "../../application/ports/transaction.ts";
-import type { Destination, Refused } from "../../domain/policy/network.ts";
+import type { Destination, RefusedDestination } from "../../domain/policy/network.ts";
 
 /** A request that the proxy did not carry out. */
 export interface Refusal extends Destination {
-  readonly reason: Refused;
+  readonly reason: RefusedDestination;
 }
 
 /** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */

@@ -41,32 +41,32 @@ export function endOfHead(bytes: Buffer): number {
 }
 
 export function parseRequestHead(bytes: Uint8Array): RequestHead | undefined {
-  const lines = linesOf(bytes);
+  const lines = splitHeadLines(bytes);
   const [, method, target] = /^([^ ]+) ([^ ]+) HTTP\/1\.[01]$/.exec(lines?.[0] ?? "") ?? [];
-  const headers = lines && headersOf(lines.slice(1));
+  const headers = lines && parseHeaders(lines.slice(1));
   if (method === undefined || target === undefined || !TOKEN.test(method) || headers === undefined)
     return undefined;
   return { method, target, headers };
 }
 
 export function parseResponseHead(bytes: Uint8Array): ResponseHead | undefined {
-  const lines = linesOf(bytes);
+  const lines = splitHeadLines(bytes);
   const line = lines?.[0] ?? "";
   const [, status] = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/.exec(line) ?? [];
-  const headers = lines && headersOf(lines.slice(1));
+  const headers = lines && parseHeaders(lines.slice(1));
   return status === undefined || headers === undefined
     ? undefined
     : { status: Number(status), line, headers };
 }
 
 /** Undefined for a bare CR or LF, a NUL, or a line that continues another. */
-function linesOf(bytes: Uint8Array): string[] | undefined {
+function splitHeadLines(bytes: Uint8Array): string[] | undefined {
   const text = Buffer.from(bytes).toString("latin1").slice(0, -4);
   const lines = text.split("\r\n");
   return lines.every((line) => !/[\r\n\0]/.test(line)) ? lines : undefined;
 }
 
-function headersOf(lines: readonly string[]): Header[] | undefined {
+function parseHeaders(lines: readonly string[]): Header[] | undefined {
   const headers: Header[] = [];
   for (const line of lines) {
     const colon = line.indexOf(":");
@@ -77,13 +77,13 @@ function headersOf(lines: readonly string[]): Header[] | undefined {
   return headers;
 }
 
-function valuesOf(headers: readonly Header[], name: string): string[] {
+function headerValues(headers: readonly Header[], name: string): string[] {
   return headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
 }
 
-export function framingOf(headers: readonly Header[]): Framing | undefined {
-  const encodings = valuesOf(headers, "transfer-encoding");
-  const lengths = valuesOf(headers, "content-length");
+export function readFraming(headers: readonly Header[]): Framing | undefined {
+  const encodings = headerValues(headers, "transfer-encoding");
+  const lengths = headerValues(headers, "content-length");
   if (encodings.length > 0) {
     const isPlain = encodings.length === 1 && encodings[0]?.toLowerCase() === "chunked";
     return isPlain && lengths.length === 0 ? { kind: "chunked" } : undefined;
@@ -95,8 +95,8 @@ export function framingOf(headers: readonly Header[]): Framing | undefined {
 }
 
 /** Without what concerns one connection only; the framing is added again by whoever has checked it. */
-export function endToEnd(headers: readonly Header[]): Header[] {
-  const named = valuesOf(headers, "connection").flatMap((value) =>
+export function endToEndHeaders(headers: readonly Header[]): Header[] {
+  const named = headerValues(headers, "connection").flatMap((value) =>
     value.split(",").map((one) => one.trim().toLowerCase()),
   );
   return headers.filter(([name]) => {

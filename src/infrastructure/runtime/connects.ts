@@ -1,5 +1,5 @@
 /** Whether a TCP connection to the host of a URL comes about. False when it is refused or given up. */
-export async function connects(url: string, signal: AbortSignal): Promise<boolean> {
+export async function canConnect(url: string, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<boolean>();
   if (signal.aborted) return false;

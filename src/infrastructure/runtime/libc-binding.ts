@@ -83,16 +83,16 @@ function openDarwin() {
 
 type Libc = NonNullable<ReturnType<typeof openLinux> | ReturnType<typeof openDarwin>>;
 
-const opened: { libc?: Libc | undefined; done?: true } = {};
+const openedLibc: { libc?: Libc | undefined; done?: true } = {};
 
 /** errno lives in thread-local memory: its address is asked for once per thread, then only read. */
 export function libc(): Libc | undefined {
-  if (!opened.done) {
-    opened.libc =
+  if (!openedLibc.done) {
+    openedLibc.libc =
       process.platform === "linux" ? openLinux() : process.platform === "darwin" ? openDarwin() : undefined;
-    opened.done = true;
+    openedLibc.done = true;
   }
-  return opened.libc;
+  return openedLibc.libc;
 }
 
 export function linuxLibc() {

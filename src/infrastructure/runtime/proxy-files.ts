@@ -19,7 +19,7 @@ export async function readProxyFiles(place: {
   const { folder, runtime, bundled } = place;
   const script = bundled
     ? await Bun.file(join(folder, "dist/wiring/proxy.js")).bytes()
-    : await gather(join(folder, "src/wiring/proxy.ts"));
+    : await bundleScript(join(folder, "src/wiring/proxy.ts"));
   return {
     runtimeSize: statSync(runtime).size,
     runtime: () => Bun.file(runtime).stream() as unknown as AsyncIterable<Uint8Array>,
@@ -27,7 +27,7 @@ export async function readProxyFiles(place: {
   };
 }
 
-async function gather(entry: string): Promise<Uint8Array> {
+async function bundleScript(entry: string): Promise<Uint8Array> {
   const built = await Bun.build({ entrypoints: [entry], target: "bun", minify: { whitespace: true } });
   const [script] = built.outputs;
   if (!built.success || script === undefined) throw new Error(built.logs.map(String).join("\n"));

@@ -57,14 +57,14 @@ export function copyXattrs(
 
 /** Names in the file system's order; none where it keeps no attributes. */
 export function listXattrs(from: XattrSource): LibcResult<readonly string[]> {
-  const list = sized((buffer) => rawList(from, buffer));
+  const list = readSized((buffer) => rawList(from, buffer));
   if (list.ok) return { ok: true, value: Buffer.from(list.value).toString().split("\0").filter(Boolean) };
   const none = list.reason === "failed" && (list.code === "ENOTSUP" || list.code === "EOPNOTSUPP");
   return none ? { ok: true, value: [] } : list;
 }
 
 export function getXattr(from: XattrSource, name: string): LibcResult<Uint8Array> {
-  return sized((buffer) => rawGet(from, name, buffer));
+  return readSized((buffer) => rawGet(from, name, buffer));
 }
 
 /** Removing what is not there is done already. A symlink at the end of the path is not followed. */
@@ -110,7 +110,7 @@ function isHarmless(failed: LibcFailure): boolean {
 const USUAL_BYTES = 512;
 
 /** Asks for the bytes; when they are more than usual for their size first, and again if they grew in between. */
-function sized(call: (buffer: Uint8Array | null) => LibcResult<number>): LibcResult<Uint8Array> {
+function readSized(call: (buffer: Uint8Array | null) => LibcResult<number>): LibcResult<Uint8Array> {
   const usual = new Uint8Array(USUAL_BYTES);
   const first = call(usual);
   if (first.ok) return { ok: true, value: usual.subarray(0, first.value) };

@@ -1,5 +1,5 @@
 import { localityOf } from "../../domain/models/locality.ts";
-import type { Source } from "../../domain/setup/found.ts";
+import type { ModelSource } from "../../domain/setup/found.ts";
 import { isOpenAi, OPENROUTER } from "../../domain/setup/usual-addresses.ts";
 import { listOffered } from "../models/list-models.ts";
 import { joinUrl } from "../models/wire.ts";
@@ -7,7 +7,7 @@ import { joinUrl } from "../models/wire.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** The shipped providers, as far as a survey needs them. */
-export interface Shipped {
+export interface ShippedProvider {
   readonly base_url: string | null;
   readonly model: string | null;
 }
@@ -15,9 +15,9 @@ export interface Shipped {
 /** Everybody beside Ollama whom the environment names, asked at once for the models that they offer. */
 export async function findSources(
   env: Env,
-  shipped: Readonly<Record<string, Shipped | undefined>>,
+  shipped: Readonly<Record<string, ShippedProvider | undefined>>,
   signal: AbortSignal,
-): Promise<Source[]> {
+): Promise<ModelSource[]> {
   const asked = [anthropic(env, shipped), openai(env, shipped), deepseek(env, shipped), openrouter(env)];
   return Promise.all(
     asked
@@ -30,12 +30,15 @@ export async function findSources(
   );
 }
 
-type Asked = Omit<Source, "models"> & {
+type AskedSource = Omit<ModelSource, "models"> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
 };
 
-function anthropic(env: Env, { claude }: Readonly<Record<string, Shipped | undefined>>): Asked | null {
+function anthropic(
+  env: Env,
+  { claude }: Readonly<Record<string, ShippedProvider | undefined>>,
+): AskedSource | null {
   const key = env.ANTHROPIC_API_KEY;
   if (!key) return null;
   const named = env.ANTHROPIC_BASE_URL || null;
@@ -51,7 +54,10 @@ function anthropic(env: Env, { claude }: Readonly<Record<string, Shipped | undef
 }
 
 /** `OPENAI_BASE_URL` may name any server of this kind; one on a private address is local. */
-function openai(env: Env, { openai: own }: Readonly<Record<string, Shipped | undefined>>): Asked | null {
+function openai(
+  env: Env,
+  { openai: own }: Readonly<Record<string, ShippedProvider | undefined>>,
+): AskedSource | null {
   const key = env.OPENAI_API_KEY;
   const named = env.OPENAI_BASE_URL || null;
   const isOwn = named === null || isOpenAi(named);
@@ -76,7 +82,10 @@ function openai(env: Env, { openai: own }: Readonly<Record<string, Shipped | und
   };
 }
 
-function deepseek(env: Env, { deepseek: own }: Readonly<Record<string, Shipped | undefined>>): Asked | null {
+function deepseek(
+  env: Env,
+  { deepseek: own }: Readonly<Record<string, ShippedProvider | undefined>>,
+): AskedSource | null {
   const key = env.DEEPSEEK_API_KEY;
   if (!key) return null;
   return {
@@ -90,7 +99,7 @@ function deepseek(env: Env, { deepseek: own }: Readonly<Record<string, Shipped |
   };
 }
 
-function openrouter(env: Env): Asked | null {
+function openrouter(env: Env): AskedSource | null {
   const key = env.OPENROUTER_API_KEY;
   if (!key) return null;
   return {

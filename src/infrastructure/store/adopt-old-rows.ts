@@ -1,14 +1,14 @@
 import type { Kysely } from "kysely";
 import type { WorkQueue } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
-import { type WorkPlaces, workOfMessage, workOfReply } from "./message-work.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import { type WorkspaceQueues, workOfMessage, workOfReply } from "./message-work.ts";
 import type { Database } from "./schema.ts";
 
-export interface AdoptParts {
+export interface AdoptRowsDeps {
   readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly workspace: string;
-  readonly places: WorkPlaces;
+  readonly places: WorkspaceQueues;
   readonly newWorkId: () => string;
 }
 
@@ -16,7 +16,13 @@ export interface AdoptParts {
  * What waited before there was a queue, of this workspace or of none, gets its work now, in its order. Of two processes
  * that start at once one gives it.
  */
-export async function adoptOldRows({ db, queue, workspace, places, newWorkId }: AdoptParts): Promise<void> {
+export async function adoptOldRows({
+  db,
+  queue,
+  workspace,
+  places,
+  newWorkId,
+}: AdoptRowsDeps): Promise<void> {
   const ours = ["", workspace];
   const messages = await db
     .selectFrom("messages")

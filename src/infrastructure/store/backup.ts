@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import type { Kysely } from "kysely";
-import type { Filled } from "../../application/ports/store-data.ts";
+import type { FillResult } from "../../application/ports/store-data.ts";
 import { fillStore } from "./fill-store.ts";
-import { asWaiting, KEPT, type KeptTable, type Row } from "./kept-tables.ts";
-import { status } from "./migrate.ts";
+import { asWaiting, KEPT_TABLES, type KeptTable, type StoredRow } from "./kept-tables.ts";
+import { migrationStatus } from "./migrate.ts";
 import { readRows } from "./read-rows.ts";
 import { createRowDigest, type TableDigest } from "./row-digest.ts";
 import type { Database } from "./schema.ts";
@@ -30,9 +30,9 @@ interface Manifest {
 }
 
 const MANIFEST = "manifest.json";
-const fileOf = (folder: string, table: string) => join(folder, "store", `${table}.ndjson`);
+const tableFileOf = (folder: string, table: string) => join(folder, "store", `${table}.ndjson`);
 
-export interface BackupParts {
+export interface BackupDeps {
   readonly folder: string;
   readonly version: string;
   readonly now: Date;
@@ -41,13 +41,14 @@ export interface BackupParts {
 }
 
 /** One file of rows a table, the configuration, and last the manifest: without it, it is no backup. */
-export async function writeBackup(db: Kysely<Database>, parts: BackupParts): Promise<number> {
+export async function writeBackup(db: Kysely<Database>, parts: BackupDeps): Promise<number> {
   const { folder, version, now, undoData, configFile } = parts;
   mkdirSync(join(folder, "store"), { recursive: true, mode: 0o700 });
   const tables: Record<string, TableDigest> = {};
   const migrations = await withSnapshot(db, async (frozen) => {
-    for (const table of KEPT) tables[table] = await writeTable(frozen, table, fileOf(folder, table));
-    return (await status(frozen)).applied;
+    for (const table of KEPT_TABLES)
+      tables[table] = await writeTable(frozen, table, tableFileOf(folder, table));
+    return (await migrationStatus(frozen)).applied;
   });
   if (existsSync(configFile)) await copyFile(configFile, join(folder, "config.yaml"));
   const made: Manifest = { version, made_at: now.toISOString(), migrations, tables, undo_data: undoData };
@@ -70,14 +71,14 @@ async function writeTable(frozen: Kysely<Database>, table: KeptTable, file: stri
 }
 
 /** Into an empty store whose tables are those of the backup. */
-export async function readBackup(db: Kysely<Database>, folder: string): Promise<Filled> {
+export async function readBackup(db: Kysely<Database>, folder: string): Promise<FillResult> {
   const manifest = manifestIn(folder);
   if (manifest === null) return { status: "damaged", file: join(folder, MANIFEST) };
-  const { applied } = await status(db);
+  const { applied } = await migrationStatus(db);
   if (applied.join() !== manifest.migrations.join())
     return { status: "other-version", version: manifest.version };
-  for (const table of KEPT) {
-    const file = fileOf(folder, table);
+  for (const table of KEPT_TABLES) {
+    const file = tableFileOf(folder, table);
     const found = createRowDigest();
     try {
       for await (const row of rowsIn(file)) found.add(row);
@@ -86,7 +87,7 @@ export async function readBackup(db: Kysely<Database>, folder: string): Promise<
     }
     if (found.result().digest !== manifest.tables[table]?.digest) return { status: "damaged", file };
   }
-  return fillStore(db, { rows: (table) => rowsIn(fileOf(folder, table)), expected: manifest.tables });
+  return fillStore(db, { rows: (table) => rowsIn(tableFileOf(folder, table)), expected: manifest.tables });
 }
 
 function manifestIn(folder: string): Manifest | null {
@@ -98,7 +99,7 @@ function manifestIn(folder: string): Manifest | null {
   }
 }
 
-async function* rowsIn(file: string): AsyncGenerator<Row> {
+async function* rowsIn(file: string): AsyncGenerator<StoredRow> {
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) yield JSON.parse(line) as Row;
+  for await (const line of lines) yield JSON.parse(line) as StoredRow;
 }

@@ -7,9 +7,9 @@ import type { Database } from "./schema.ts";
 import { createTurnBeat } from "./turn-beat.ts";
 
 /** How often a ticket's number is tried again when another process took it in the same moment. */
-const TRIES = 50;
+const LEASE_TRIES = 50;
 
-export interface ChatLeaseParts {
+export interface ChatLeaseDeps {
   readonly db: Kysely<Database>;
   readonly workspace: string;
   /** This process, by a name from which `isGone` can tell. */
@@ -24,7 +24,7 @@ export interface ChatLeaseParts {
 }
 
 /** The leases of one workspace's chats: the same chat in another workspace waits for nobody here. */
-export function createChatLeases(parts: ChatLeaseParts): ChatLeases {
+export function createChatLeases(parts: ChatLeaseDeps): ChatLeases {
   const { db, workspace, process, isGone, held: turns, now = () => new Date() } = parts;
   const clock = databaseClock(db, now);
   const life = parts.beatsElsewhere === true ? null : createTurnBeat({ db, process, clock });
@@ -77,7 +77,7 @@ export function createChatLeases(parts: ChatLeaseParts): ChatLeases {
           life?.begin(`line ${owner}`);
           return Number(added[0].ticket);
         }
-        if (attempt === TRIES) throw new Error(`no place in the line of ${chatKey}`);
+        if (attempt === LEASE_TRIES) throw new Error(`no place in the line of ${chatKey}`);
       }
     },
     async leave(chatKey, owner) {

@@ -1,13 +1,13 @@
 import type { SessionStore } from "../../application/ports/sessions.ts";
 import { readSettings } from "./session-rows.ts";
-import { createTurnFence, type FenceParts } from "./turn-fence.ts";
+import { createTurnFence, type TurnFenceDeps } from "./turn-fence.ts";
 
 /** What outlives a session of a chat. */
 export function createChatSettings({
   db,
   workspace,
   held,
-}: FenceParts): Pick<SessionStore, "settings" | "saveSettings"> {
+}: TurnFenceDeps): Pick<SessionStore, "settings" | "saveSettings"> {
   const inTurn = createTurnFence({ db, workspace, held });
   return {
     async settings(chatKey) {

@@ -1,13 +1,13 @@
 import type { Work } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
-import { rowStands } from "./row-stands.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import { rowExists } from "./row-stands.ts";
 
 /**
  * The fence of what is written while work is in hand: whether the claim still stands. Within the transaction that asks
  * it stays so.
  */
-export async function claimStands(
-  within: Within,
+export async function claimExists(
+  within: StoreTransaction,
   { id, fence }: Pick<Work, "id" | "fence">,
 ): Promise<boolean> {
   const query = within
@@ -16,5 +16,5 @@ export async function claimStands(
     .where("id", "=", id)
     .where("fence", "=", fence)
     .where("owner", "is not", null);
-  return rowStands(within, query);
+  return rowExists(within, query);
 }

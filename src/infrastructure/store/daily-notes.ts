@@ -1,12 +1,12 @@
 import type { SessionStore } from "../../application/ports/sessions.ts";
 import { readNote } from "./session-rows.ts";
 import { storable } from "./storable.ts";
-import { createTurnFence, type FenceParts } from "./turn-fence.ts";
+import { createTurnFence, type TurnFenceDeps } from "./turn-fence.ts";
 
-type Notes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
+type DailyNotes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
 
 /** The notes of past days. */
-export function createDailyNotes({ db, workspace, held }: FenceParts): Notes {
+export function createDailyNotes({ db, workspace, held }: TurnFenceDeps): DailyNotes {
   const inTurn = createTurnFence({ db, workspace, held });
   return {
     saveNote: (note) =>

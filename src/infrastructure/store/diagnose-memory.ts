@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../../application/ports/check.ts";
+import type { DoctorCheck } from "../../application/ports/check.ts";
 import type { Opened } from "../../application/ports/opening.ts";
 import { compileRules } from "../../domain/routing/rule-dictionary.ts";
 import { memoryMessagesFor } from "../../domain/texts/texts.ts";
-import { openMigratedStore, type StorePlace } from "./open-store.ts";
+import { openMigratedStore, type StoreLocation } from "./open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */
 export async function diagnoseMemory(
-  place: StorePlace,
+  place: StoreLocation,
   { config, messages }: Pick<Opened, "config" | "messages">,
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   const words = memoryMessagesFor(messages.locale);
   const { problems } = compileRules(config.routing.rules, "config", () => performance.now());
-  const checks: Check[] = problems.map((problem) => ({
+  const checks: DoctorCheck[] = problems.map((problem) => ({
     name: "routing",
     ok: false,
     text: words.ruleProblem(problem),

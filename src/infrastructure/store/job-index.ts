@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { IndexedJob, JobIndex } from "../../application/ports/job-index.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
-import { migrate, status } from "./migrate.ts";
+import { migrate, migrationStatus } from "./migrate.ts";
 import type { Database, EventRow, JobRow } from "./schema.ts";
 
 /** Rows a statement may carry: SQLite takes 32,766 parameters. */
@@ -97,7 +97,7 @@ export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex 
       return rows.map(({ at, type, body }) => ({ at, type, body: JSON.parse(body) as unknown }));
     },
     async status() {
-      const { applied, pending } = await status(db);
+      const { applied, pending } = await migrationStatus(db);
       const jobs =
         applied.length === 0
           ? 0

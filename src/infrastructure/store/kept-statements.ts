@@ -1,5 +1,5 @@
 /** The newest that were used stay; making one again costs more than running it. */
-export function createKept<T>(most: number, make: (text: string) => T): (text: string) => T {
+export function createStatementCache<T>(most: number, make: (text: string) => T): (text: string) => T {
   const kept = new Map<string, T>();
   return (text) => {
     const known = kept.get(text);

@@ -44,15 +44,15 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
 
 export type KeptTable = keyof Database;
 
-export const KEPT = (Object.keys(TABLES) as KeptTable[]).filter((name) => TABLES[name] === "kept");
+export const KEPT_TABLES = (Object.keys(TABLES) as KeptTable[]).filter((name) => TABLES[name] === "kept");
 
 /** Rows that any process writes by itself, so that they do not make a store one in use. */
-export const INDEXES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"];
+export const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"];
 
-export type Row = Readonly<Record<string, unknown>>;
+export type StoredRow = Readonly<Record<string, unknown>>;
 
 /** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
-export function asWaiting(row: Row, nameOf: (workspace: string) => string): Row {
+export function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
   const named = typeof row.workspace === "string" && row.workspace !== "" ? nameOf(row.workspace) : undefined;
   return {
     ...row,

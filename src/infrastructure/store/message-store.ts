@@ -1,35 +1,35 @@
 import type { Kysely } from "kysely";
 import type { MessageStore, NewMessage } from "../../application/ports/message-store.ts";
 import type { WorkQueue } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { adoptOldRows } from "./adopt-old-rows.ts";
 import { fromMessageRow, toMessageRow } from "./message-rows.ts";
 import { createMessageViews } from "./message-views.ts";
-import { workOfMessage, workPlaces } from "./message-work.ts";
+import { workOfMessage, workspaceQueues } from "./message-work.ts";
 import { migrate } from "./migrate.ts";
 import { createReplyStore } from "./reply-store.ts";
 import type { Database } from "./schema.ts";
 import { storable } from "./storable.ts";
 
-export interface MessageStoreParts {
+export interface MessageStoreDeps {
   readonly db: Kysely<Database>;
   readonly now: () => Date;
   /** The root of the workspace whose messages are kept, claimed and shown. */
   readonly workspace: string;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;
 }
 
 /** Inbox and outbox: rows for people to read, and work in the queue that says what is to be done with them. */
-export async function createMessageStore(parts: MessageStoreParts): Promise<MessageStore> {
+export async function createMessageStore(parts: MessageStoreDeps): Promise<MessageStore> {
   const { db, now, workspace, queue, newWorkId } = parts;
   await migrate(db, now);
   const next = positions(now);
-  const places = workPlaces(workspace);
+  const places = workspaceQueues(workspace);
   const replies = createReplyStore({ db, queue, workspace, queueName: places.replies, newWorkId, next, now });
   await adoptOldRows({ db, queue, workspace, places, newWorkId });
 
-  async function insert(within: Within, { message, id, at, beside, light }: NewMessage) {
+  async function insert(within: StoreTransaction, { message, id, at, beside, light }: NewMessage) {
     const workId = newWorkId();
     const row = toMessageRow(message, {
       id,
@@ -57,7 +57,7 @@ export async function createMessageStore(parts: MessageStoreParts): Promise<Mess
     return { added: false, id: known.id, work: null };
   }
 
-  const setState = (within: Within, id: string, state: "received" | "done") =>
+  const setState = (within: StoreTransaction, id: string, state: "received" | "done") =>
     within
       .updateTable("messages")
       .set({ state, finished_at: state === "done" ? now().toISOString() : null })

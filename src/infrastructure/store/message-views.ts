@@ -5,7 +5,7 @@ import { fromMessageRow, toAnswer } from "./message-rows.ts";
 import type { Database } from "./schema.ts";
 import type { ReplyRow } from "./serve-tables.ts";
 
-type Views = Pick<
+type MessageViews = Pick<
   MessageStore,
   | "standing"
   | "transcript"
@@ -20,7 +20,7 @@ type Views = Pick<
 >;
 
 /** What people look at: of their workspace, and what came before messages had one. */
-export function createMessageViews(db: Kysely<Database>, workspace: string): Views {
+export function createMessageViews(db: Kysely<Database>, workspace: string): MessageViews {
   const ours = ["", workspace];
   return {
     async standing(chats) {

@@ -4,13 +4,13 @@ import { hashHex } from "../runtime/hash.ts";
 import { storable } from "./storable.ts";
 
 /** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
-export interface WorkPlaces {
+export interface WorkspaceQueues {
   readonly messages: string;
   readonly replies: string;
   readonly control: string;
 }
 
-export function workPlaces(workspace: string): WorkPlaces {
+export function workspaceQueues(workspace: string): WorkspaceQueues {
   const place = hashHex("sha256", workspace).slice(0, 16);
   return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
 }
@@ -41,7 +41,7 @@ export function workOfMessage(
     queue: at.queue,
     // What does not wait for its turn has a line of its own.
     key: message.beside ? hashHex("sha256", `${key} ${message.id}`) : key,
-    group: groupOf(message.channel, message.userId),
+    group: workGroupOf(message.channel, message.userId),
     ref: message.id,
     light: message.light,
   };
@@ -56,13 +56,13 @@ export function workOfReply(
     id: at.id,
     queue: at.queue,
     key: chatKeyOf(at.workspace, reply),
-    group: groupOf(channel, userId),
+    group: workGroupOf(channel, userId),
     ref: reply.key,
     light: false,
   };
 }
 
-export function groupOf(channel: string, userId: string): string {
+export function workGroupOf(channel: string, userId: string): string {
   const group = storable(`${channel}:${userId}`);
   return group.length <= LONGEST_KEY ? group : hashHex("sha256", group);
 }

@@ -42,7 +42,7 @@ const BREAKING = /-breaking$/;
 
 /** What later versions have done to the tables. */
 export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
-  const { unknown } = await status(db);
+  const { unknown } = await migrationStatus(db);
   return {
     added: unknown.filter((name) => !BREAKING.test(name)),
     breaking: unknown.filter((name) => BREAKING.test(name)),
@@ -54,7 +54,7 @@ const MIGRATION_LOCK = 7_433_001;
 
 /** Applies what is missing, in order, in one transaction; a second process that waited finds nothing to do. */
 export async function migrate(db: Kysely<Database>, now: () => Date): Promise<string[]> {
-  const { pending, unknown } = await status(db);
+  const { pending, unknown } = await migrationStatus(db);
   if (unknown.length > 0) throw new NewerStore(unknown);
   if (pending.length === 0) return [];
   const done: string[] = [];
@@ -84,7 +84,7 @@ export class NewerStore extends Error {
 }
 
 /** `unknown`: applied by a later version. */
-export async function status(
+export async function migrationStatus(
   db: Kysely<Database>,
 ): Promise<{ applied: string[]; pending: string[]; unknown: string[] }> {
   const applied = await appliedMigrations(db);
@@ -99,15 +99,15 @@ export async function status(
 /** Asks first and looks for the table only when that fails: opening a store is on the way of every message. */
 async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
   try {
-    return await namesOf(db);
+    return await appliedNames(db);
   } catch {
     const tables = await db.introspection.getTables();
     // Another process may have made the table in between, so it is asked again.
-    return tables.some(({ name }) => name === "migrations") ? namesOf(db) : [];
+    return tables.some(({ name }) => name === "migrations") ? appliedNames(db) : [];
   }
 }
 
-async function namesOf(db: Kysely<Database>): Promise<string[]> {
+async function appliedNames(db: Kysely<Database>): Promise<string[]> {
   const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
   return rows.map(({ name }) => name);
 }

@@ -3,7 +3,7 @@ import type { NamedChat } from "../../application/ports/named-chats.ts";
 import { oneLine } from "../../domain/texts/format-results.ts";
 import type { Database } from "./schema.ts";
 
-export interface NamedChatsParts {
+export interface NamedChatsDeps {
   readonly db: Kysely<Database>;
   /** The workspace that is open, as the store names it. */
   readonly workspace: string;
@@ -13,7 +13,7 @@ export interface NamedChatsParts {
 const OF_A_CHAT = ["turns", "daily_notes", "chat_settings", "decisions", "sessions"] as const;
 const MOST_LISTED = 200;
 
-export function createNamedChats({ db, workspace, channel }: NamedChatsParts) {
+export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
   const prefix = `${channel}:`;
   return {
     async list(): Promise<readonly NamedChat[]> {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
-import { migrate, NewerStore, status } from "./migrate.ts";
+import { migrate, migrationStatus, NewerStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { openSqlite } from "./sqlite.ts";
 
-export interface StorePlace {
+export interface StoreLocation {
   readonly home: string;
   /** As `database_url`, its reference resolved. */
   readonly databaseUrl: string | undefined;
@@ -20,7 +20,7 @@ export type OpenedStore =
  * tables are made unless told otherwise; a store that does not answer is told at once.
  */
 export async function openMigratedStore(
-  place: StorePlace,
+  place: StoreLocation,
   now: () => Date,
   options: { readonly migrate: boolean } = { migrate: true },
 ): Promise<OpenedStore> {
@@ -28,7 +28,7 @@ export async function openMigratedStore(
   try {
     db = await openStore(place);
     if (options.migrate) await migrate(db, now);
-    else await status(db);
+    else await migrationStatus(db);
     return { ok: true, db };
   } catch (cause) {
     await db?.destroy();
@@ -36,27 +36,27 @@ export async function openMigratedStore(
   }
 }
 
-async function openStore(place: StorePlace): Promise<Kysely<Database>> {
-  if (place.databaseUrl === undefined) return openSqlite(fileOf(place));
+async function openStore(place: StoreLocation): Promise<Kysely<Database>> {
+  if (place.databaseUrl === undefined) return openSqlite(storeFileOf(place));
   return (await import("./postgres.ts")).openPostgres(place.databaseUrl);
 }
 
-function fileOf({ home }: StorePlace): string {
+function storeFileOf({ home }: StoreLocation): string {
   return join(home, "picoclaw.db");
 }
 
 /** Without a password. */
-function nameOf(place: StorePlace): Pick<StoreTrouble, "kind" | "name"> {
-  if (place.databaseUrl === undefined) return { kind: "sqlite", name: fileOf(place) };
+function storeNameOf(place: StoreLocation): Pick<StoreTrouble, "kind" | "name"> {
+  if (place.databaseUrl === undefined) return { kind: "sqlite", name: storeFileOf(place) };
   const url = URL.parse(place.databaseUrl);
   return { kind: "postgres", name: url === null ? "postgres" : `postgres://${url.host}${url.pathname}` };
 }
 
-function troubleOf(place: StorePlace, cause: unknown): StoreTrouble {
+function troubleOf(place: StoreLocation, cause: unknown): StoreTrouble {
   const detail = detailOf(cause);
   const damaged = /not a database|malformed|corrupt/i.test(detail);
   const distrusted = /certificate|altnames|sslrootcert/i.test(detail);
-  return { ...nameOf(place), detail, damaged, newer: cause instanceof NewerStore, distrusted };
+  return { ...storeNameOf(place), detail, damaged, newer: cause instanceof NewerStore, distrusted };
 }
 
 function detailOf(cause: unknown): string {

@@ -12,7 +12,10 @@ const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
  * Connections whose statements are prepared once and go by name after, unless somebody stands between them and the
  * server; and whose transactions begin together with their first statement, without a round trip of their own.
  */
-export function preparing(pool: Pool, clock: () => number = performance.now.bind(performance)): PostgresPool {
+export function withPreparedStatements(
+  pool: Pool,
+  clock: () => number = performance.now.bind(performance),
+): PostgresPool {
   const clients = new WeakMap<PoolClient, PostgresPoolClient>();
   const names = createNames();
   return {
@@ -21,7 +24,7 @@ export function preparing(pool: Pool, clock: () => number = performance.now.bind
       const known = clients.get(client);
       if (known !== undefined) return known;
       try {
-        const made = prepared(client, (await isDirect(client)) ? names : () => undefined, clock);
+        const made = toPreparingClient(client, (await isDirect(client)) ? names : () => undefined, clock);
         clients.set(client, made);
         return made;
       } catch (error) {
@@ -40,10 +43,10 @@ async function isDirect(client: PoolClient): Promise<boolean> {
   return "processID" in client && client.processID === rows[0]?.pid;
 }
 
-type Names = (text: string) => string | undefined;
+type StatementNames = (text: string) => string | undefined;
 
 /** One name a text in all connections of this process. */
-function createNames(): Names {
+function createNames(): StatementNames {
   const names = new Map<string, string>();
   return (text) => {
     const known = names.get(text);
@@ -55,7 +58,11 @@ function createNames(): Names {
   };
 }
 
-function prepared(client: PoolClient, names: Names, clock: () => number): PostgresPoolClient {
+function toPreparingClient(
+  client: PoolClient,
+  names: StatementNames,
+  clock: () => number,
+): PostgresPoolClient {
   const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
   /** What fails here the next statement tells. */
   const ahead = (text: string) => {

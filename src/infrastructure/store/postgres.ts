@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool } from "pg";
-import { preparing } from "./postgres-statements.ts";
+import { withPreparedStatements } from "./postgres-statements.ts";
 import type { Database } from "./schema.ts";
 
 /** Between two statements of one transaction; shorter than it takes to be held for dead. */
@@ -24,5 +24,5 @@ export function openPostgres(url: string): Kysely<Database> {
     // A process that is stopped, or a machine that is cut off, within a transaction would keep its rows locked for all.
     client.query(`set idle_in_transaction_session_timeout = ${LONGEST_PAUSE_MS}`).catch(() => {});
   });
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: preparing(pool) }) });
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool: withPreparedStatements(pool) }) });
 }

@@ -3,7 +3,7 @@ import { BEAT_MS, DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
 import type { Database } from "./schema.ts";
 
 /** What is known of a process that has work or a turn in hand; times are the database's. */
-export interface Life {
+export interface ProcessLife {
   readonly process: string;
   /** Its last beat; null when it has none. */
   readonly beatAt: number | null;
@@ -16,7 +16,7 @@ export interface Life {
  * whoever judges reached the store.
  */
 export function isDead(
-  { process, beatAt, tookAt }: Life,
+  { process, beatAt, tookAt }: ProcessLife,
   { now, reachedSince }: { readonly now: number; readonly reachedSince: number },
   isGone: (process: string) => boolean,
 ): boolean {

@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import type { MessageStore, NewReply } from "../../application/ports/message-store.ts";
 import type { WorkQueue } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { toClaimedReply, toReplyRow } from "./message-rows.ts";
-import { groupOf, workOfReply, workPlaces } from "./message-work.ts";
+import { workGroupOf, workOfReply, workspaceQueues } from "./message-work.ts";
 import type { Database } from "./schema.ts";
 
 type ReplyStore = Pick<
@@ -11,9 +11,9 @@ type ReplyStore = Pick<
   "post" | "claimReply" | "endReply" | "restReply" | "resendReply" | "handBackReply"
 >;
 
-export interface ReplyStoreParts {
+export interface ReplyStoreDeps {
   readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly workspace: string;
   readonly queueName: string;
   readonly newWorkId: () => string;
@@ -23,7 +23,7 @@ export interface ReplyStoreParts {
 }
 
 /** The outbox. A reply is marked while it is being sent, so that whoever takes it over knows that it may have arrived. */
-export function createReplyStore(parts: ReplyStoreParts) {
+export function createReplyStore(parts: ReplyStoreDeps) {
   const { db, queue, workspace, queueName } = parts;
 
   function make(reply: NewReply) {
@@ -32,7 +32,7 @@ export function createReplyStore(parts: ReplyStoreParts) {
     return { row, work: workOfReply(reply, { id, queue: queueName, workspace }) };
   }
 
-  async function read(within: Within, key: string) {
+  async function read(within: StoreTransaction, key: string) {
     const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
     if (row === undefined) return null;
     // One that rests is not marked: whoever rests with it may die as well, and it has certainly not arrived.
@@ -59,8 +59,8 @@ export function createReplyStore(parts: ReplyStoreParts) {
         away === undefined
           ? { queue: queueName }
           : {
-              queue: workPlaces(away.workspace).replies,
-              notGroups: away.except.map(({ channel, userId }) => groupOf(channel, userId)),
+              queue: workspaceQueues(away.workspace).replies,
+              notGroups: away.except.map(({ channel, userId }) => workGroupOf(channel, userId)),
             };
       const claimed = await queue.claim(request, (work, within) => read(within, work.ref));
       if (claimed === null) return null;

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../application/ports/retention.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "./database-clock.ts";
 import type { Database } from "./schema.ts";
 
@@ -26,14 +26,14 @@ export function createRetentionStore(db: Kysely<Database>, now: () => Date): Ret
       return numUpdatedRows > 0n;
     },
     forget: (kind, before, limit) =>
-      db.transaction().execute((within) => FORGET[kind](within, before, limit)),
+      db.transaction().execute((within) => FORGET_BY_KIND[kind](within, before, limit)),
   };
 }
 
-type Forget = (within: Within, before: Date, limit: number) => Promise<number>;
+type ForgetRows = (within: StoreTransaction, before: Date, limit: number) => Promise<number>;
 
 /** One line a kind. */
-const FORGET: Readonly<Record<KeptKind, Forget>> = {
+const FORGET_BY_KIND: Readonly<Record<KeptKind, ForgetRows>> = {
   messages: forgetMessages,
   sessions: forgetSessions,
   usage: forgetUsage,
@@ -41,7 +41,7 @@ const FORGET: Readonly<Record<KeptKind, Forget>> = {
   dead_letters: forgetDead,
 };
 
-async function forgetMessages(within: Within, before: Date, limit: number): Promise<number> {
+async function forgetMessages(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const until = before.toISOString();
   const replies = await within
     .deleteFrom("replies")
@@ -69,7 +69,7 @@ async function forgetMessages(within: Within, before: Date, limit: number): Prom
 }
 
 /** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
-async function forgetSessions(within: Within, before: Date, limit: number): Promise<number> {
+async function forgetSessions(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const old = await within
     .selectFrom("sessions")
     .select(["workspace", "chat_key", "session_id"])
@@ -95,7 +95,7 @@ async function forgetSessions(within: Within, before: Date, limit: number): Prom
 }
 
 /** Entries have no id of their own: the oldest, by their time. */
-async function forgetUsage(within: Within, before: Date, limit: number): Promise<number> {
+async function forgetUsage(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const old = await within
     .selectFrom("usage_entries")
     .select("at")
@@ -113,7 +113,7 @@ async function forgetUsage(within: Within, before: Date, limit: number): Promise
 }
 
 /** Tasks that have ended and to which nothing happened since, with their steps. */
-async function forgetTasks(within: Within, before: Date, limit: number): Promise<number> {
+async function forgetTasks(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const until = before.toISOString();
   const old = await within
     .selectFrom("solve_tasks")
@@ -146,7 +146,7 @@ async function forgetTasks(within: Within, before: Date, limit: number): Promise
   return ids.length + Number(deliveries.numDeletedRows);
 }
 
-async function forgetDead(within: Within, before: Date, limit: number): Promise<number> {
+async function forgetDead(within: StoreTransaction, before: Date, limit: number): Promise<number> {
   const { numDeletedRows } = await within
     .deleteFrom("dead_work")
     .where("id", "in", (of) =>

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import type { Row } from "./kept-tables.ts";
+import type { StoredRow } from "./kept-tables.ts";
 
 /** One figure for any number of rows, whatever their order and whichever store gave them. */
 export function createRowDigest() {
   const sum = Buffer.alloc(32);
   let rows = 0;
   return {
-    add(row: Row): void {
+    add(row: StoredRow): void {
       const cells = Object.keys(row)
         .sort()
         // Postgres gives large numbers as texts.

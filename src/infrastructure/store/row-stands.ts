@@ -1,5 +1,5 @@
 import { PostgresAdapter } from "kysely";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 
 interface OneRow {
   forShare(): OneRow;
@@ -7,7 +7,7 @@ interface OneRow {
 }
 
 /** Whether there is such a row. Within the transaction that asks it stays so. */
-export async function rowStands(within: Within, query: OneRow): Promise<boolean> {
+export async function rowExists(within: StoreTransaction, query: OneRow): Promise<boolean> {
   const locked = within.getExecutor().adapter instanceof PostgresAdapter ? query.forShare() : query;
   return (await locked.executeTakeFirst()) !== undefined;
 }

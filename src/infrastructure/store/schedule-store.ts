@@ -1,11 +1,11 @@
 import { type Kysely, sql } from "kysely";
 import type { MessageStore } from "../../application/ports/message-store.ts";
-import type { Due, ScheduleStore } from "../../application/ports/schedule-store.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { DueSchedule, ScheduleStore } from "../../application/ports/schedule-store.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import { databaseClock } from "./database-clock.ts";
 import type { Database } from "./schema.ts";
 
-export interface ScheduleStoreParts {
+export interface ScheduleStoreDeps {
   readonly db: Kysely<Database>;
   readonly workspace: string;
   readonly now: () => Date;
@@ -13,7 +13,7 @@ export interface ScheduleStoreParts {
 }
 
 /** A schedule is a row that moves by compare-and-set: of many processes one moves it, and that one posts. */
-export function createScheduleStore({ db, workspace, now, messages }: ScheduleStoreParts): ScheduleStore {
+export function createScheduleStore({ db, workspace, now, messages }: ScheduleStoreDeps): ScheduleStore {
   const clock = databaseClock(db, now);
   return {
     async times() {
@@ -26,22 +26,23 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
         ),
       };
     },
-    set: (name, was, next) => db.transaction().execute((within) => move(within, workspace, name, was, next)),
+    set: (name, was, next) =>
+      db.transaction().execute((within) => moveSchedule(within, workspace, name, was, next)),
     async fire(name, was, next, message) {
       const [stored] = await messages.addAll([message], (within) =>
-        move(within as Within, workspace, name, was, next),
+        moveSchedule(within as StoreTransaction, workspace, name, was, next),
       );
       return stored?.added === true ? { id: stored.id } : null;
     },
   };
 }
 
-async function move(
-  within: Within,
+async function moveSchedule(
+  within: StoreTransaction,
   workspace: string,
   name: string,
-  was: Due | null,
-  next: Due,
+  was: DueSchedule | null,
+  next: DueSchedule,
 ): Promise<boolean> {
   const values = { rule: next.rule, next_at: next.at.getTime() };
   if (was === null) {

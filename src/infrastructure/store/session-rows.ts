@@ -86,7 +86,7 @@ export function readNote(row: NoteRow): DailyNote | null {
 /** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
 export function readSettings(text: unknown): ChatSettings {
   if (text === undefined) return { dry: false, memory: {}, rewound: [] };
-  const settings = isText(text) ? parse(text) : undefined;
+  const settings = isText(text) ? parseJson(text) : undefined;
   return {
     dry: settings === undefined || settings.dry === true,
     memory: readMemory(settings?.memory),
@@ -114,7 +114,7 @@ function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
-function parse(text: string): Record<string, unknown> | undefined {
+function parseJson(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;

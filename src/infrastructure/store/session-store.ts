@@ -5,26 +5,26 @@ import { createChatSettings } from "./chat-settings.ts";
 import { createDailyNotes } from "./daily-notes.ts";
 import type { Database } from "./schema.ts";
 import { readSession, toSessionRow } from "./session-rows.ts";
-import { createTurns } from "./session-turns.ts";
-import type { FenceParts } from "./turn-fence.ts";
+import { createSessionTurns } from "./session-turns.ts";
+import type { TurnFenceDeps } from "./turn-fence.ts";
 
-type Sessions = Pick<SessionStore, "current" | "find" | "list" | "due" | "open" | "reopen" | "setCut">;
+type SessionRows = Pick<SessionStore, "current" | "find" | "list" | "due" | "open" | "reopen" | "setCut">;
 
 /** `workspace`: the root of that whose chats are kept; those of other workspaces are out of sight. */
-export interface SessionStoreParts extends FenceParts {
+export interface SessionStoreDeps extends TurnFenceDeps {
   readonly now: () => Date;
 }
 
-export function createSessionStore(parts: SessionStoreParts): SessionStore {
+export function createSessionStore(parts: SessionStoreDeps): SessionStore {
   return {
-    ...createSessions(parts),
-    ...createTurns(parts),
+    ...createSessionRows(parts),
+    ...createSessionTurns(parts),
     ...createDailyNotes(parts),
     ...createChatSettings(parts),
   };
 }
 
-function createSessions({ db, now, workspace }: SessionStoreParts): Sessions {
+function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRows {
   const sessionsOf = (chatKey: string) =>
     db.selectFrom("sessions").selectAll().where("workspace", "=", workspace).where("chat_key", "=", chatKey);
   const openOf = (chatKey: string) => sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();

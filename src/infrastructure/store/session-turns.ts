@@ -1,18 +1,18 @@
 import type { SessionStore } from "../../application/ports/sessions.ts";
 import { readTurn } from "./session-rows.ts";
 import { storable } from "./storable.ts";
-import { createTurnFence, type FenceParts } from "./turn-fence.ts";
+import { createTurnFence, type TurnFenceDeps } from "./turn-fence.ts";
 
 /** Rows a statement may carry. */
-const BATCH = 500;
+const TURNS_A_BATCH = 500;
 
-type Turns = Pick<
+type SessionTurns = Pick<
   SessionStore,
   "append" | "turns" | "lastTurns" | "saveSummary" | "clearSummary" | "setAside" | "putBack"
 >;
 
 /** What was said in a session, and the running summary of it. */
-export function createTurns({ db, workspace, held }: FenceParts): Turns {
+export function createSessionTurns({ db, workspace, held }: TurnFenceDeps): SessionTurns {
   const inTurn = createTurnFence({ db, workspace, held });
   const turnsOf = (chatKey: string, sessionId: string) =>
     db
@@ -45,10 +45,10 @@ export function createTurns({ db, workspace, held }: FenceParts): Turns {
           text: storable(turn.text),
           group_id: turn.groupId,
         }));
-        for (let i = 0; i < rows.length; i += BATCH)
+        for (let i = 0; i < rows.length; i += TURNS_A_BATCH)
           await transaction
             .insertInto("turns")
-            .values(rows.slice(i, i + BATCH))
+            .values(rows.slice(i, i + TURNS_A_BATCH))
             .execute();
       });
     },
@@ -58,7 +58,7 @@ export function createTurns({ db, workspace, held }: FenceParts): Turns {
         .orderBy("position")
         .limit(limit)
         .execute();
-      return split(rows.map(readTurn));
+      return splitBatches(rows.map(readTurn));
     },
     async lastTurns(chatKey, sessionId, limit, after) {
       const rows = await turnsOf(chatKey, sessionId)
@@ -66,7 +66,7 @@ export function createTurns({ db, workspace, held }: FenceParts): Turns {
         .orderBy("position", "desc")
         .limit(limit)
         .execute();
-      return split(rows.reverse().map(readTurn));
+      return splitBatches(rows.reverse().map(readTurn));
     },
     saveSummary: (chatKey, sessionId, { text, upTo }) =>
       inTurn(chatKey, async (transaction) => {
@@ -121,7 +121,7 @@ export function createTurns({ db, workspace, held }: FenceParts): Turns {
   };
 }
 
-function split<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {
+function splitBatches<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {
   const turns = read.filter((turn) => turn !== null);
   return { turns, damaged: read.length - turns.length };
 }

@@ -1,22 +1,22 @@
 import type { Kysely } from "kysely";
 import type { ClaimedTask, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
 import type { Work, WorkQueue } from "../../application/ports/work-queue.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
 import type { Database } from "./schema.ts";
-import { LIVE, taskQueue, toRow, toTask, workOfTask } from "./solve-rows.ts";
+import { LIVE_STATES, taskQueue, toTask, toTaskRow, workOfTask } from "./solve-rows.ts";
 
 type Claims = Pick<SolveStore, "claim" | "claimOwn" | "finish" | "handBack" | "halt" | "adopt">;
 
-export interface ClaimParts {
+export interface SolveClaimDeps {
   readonly db: Kysely<Database>;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;
 }
 
 /** Tasks as work of the queue. */
-export function createSolveClaims({ db, queue, newWorkId }: ClaimParts): Claims {
+export function createSolveClaims({ db, queue, newWorkId }: SolveClaimDeps): Claims {
   /** Null for work that nobody wants any more. */
-  async function read(work: Work, within: Within): Promise<SolveTask | null> {
+  async function read(work: Work, within: StoreTransaction): Promise<SolveTask | null> {
     const row = await within
       .selectFrom("solve_tasks")
       .select(["body", "state", "work_id", "item"])
@@ -28,9 +28,9 @@ export function createSolveClaims({ db, queue, newWorkId }: ClaimParts): Claims 
     // Given up, and tried again by somebody who looked at it.
     if (row.state !== "failed" || row.work_id === null) return null;
     const live = within.selectFrom("solve_tasks").select("id").where("item", "=", row.item);
-    if ((await live.where("state", "in", LIVE).executeTakeFirst()) !== undefined) return null;
+    if ((await live.where("state", "in", LIVE_STATES).executeTakeFirst()) !== undefined) return null;
     const again = { ...task, state: "waiting" } as const;
-    const { id, ...values } = toRow(again);
+    const { id, ...values } = toTaskRow(again);
     await within
       .updateTable("solve_tasks")
       .set({ ...values, work_id: work.id })
@@ -53,14 +53,14 @@ export function createSolveClaims({ db, queue, newWorkId }: ClaimParts): Claims 
 
   /** Sets the work of a task that has none, unless another process was faster. */
   async function give(
-    within: Within,
+    within: StoreTransaction,
     task: SolveTask,
     workId: string,
     before: string | null,
   ): Promise<boolean> {
     const { numUpdatedRows } = await within
       .updateTable("solve_tasks")
-      .set({ work_id: workId, needs: toRow(task).needs })
+      .set({ work_id: workId, needs: toTaskRow(task).needs })
       .where("id", "=", task.id)
       .where("work_id", before === null ? "is" : "=", before)
       .executeTakeFirst();
@@ -115,7 +115,7 @@ export function createSolveClaims({ db, queue, newWorkId }: ClaimParts): Claims 
     async halt(task, state) {
       const claimed = await claimOwn(task.id);
       if (claimed === null) return false;
-      const { id, ...values } = toRow({ ...claimed.task, state });
+      const { id, ...values } = toTaskRow({ ...claimed.task, state });
       const ended = await queue.finish(claimed.work, {
         write: async (within) => {
           await within.updateTable("solve_tasks").set(values).where("id", "=", id).execute();
@@ -141,7 +141,7 @@ export function createSolveClaims({ db, queue, newWorkId }: ClaimParts): Claims 
   };
 }
 
-async function forgetWork(within: Within, { id, ref }: Work): Promise<void> {
+async function forgetWork(within: StoreTransaction, { id, ref }: Work): Promise<void> {
   await within
     .updateTable("solve_tasks")
     .set({ work_id: null })

@@ -11,7 +11,7 @@ import { storable } from "./storable.ts";
 /** The kind of all queues of tasks. */
 export const TASK_KIND = "tasks";
 
-export const LIVE = ["waiting", "running", "paused"];
+export const LIVE_STATES = ["waiting", "running", "paused"];
 
 /** Tasks as they are read, by whoever looks. */
 export function createSolveReader(db: Kysely<Database>): SolveReader {
@@ -40,7 +40,7 @@ export function createSolveReader(db: Kysely<Database>): SolveReader {
 
 export type TaskValues = Omit<SolveRow, "work_id" | "ordered">;
 
-export function toRow(task: SolveTask): TaskValues {
+export function toTaskRow(task: SolveTask): TaskValues {
   return {
     id: task.id,
     item: itemUrl(task.item),

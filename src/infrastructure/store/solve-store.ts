@@ -2,29 +2,36 @@ import { type Kysely, sql } from "kysely";
 import type { Order, SolveStore, SolveTask } from "../../application/ports/solve-store.ts";
 import type { Work, WorkQueue } from "../../application/ports/work-queue.ts";
 import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
-import type { Within } from "../inbox/queue/work-engine.ts";
-import { claimStands } from "./claim-stands.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import { claimExists } from "./claim-stands.ts";
 import { migrate } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 import { createSolveClaims } from "./solve-claims.ts";
-import { createSolveReader, LIVE, type TaskValues, toRow, toTask, workOfTask } from "./solve-rows.ts";
+import {
+  createSolveReader,
+  LIVE_STATES,
+  type TaskValues,
+  toTask,
+  toTaskRow,
+  workOfTask,
+} from "./solve-rows.ts";
 import { storable } from "./storable.ts";
 
 const DELIVERIES_KEPT_MS = 7 * 24 * 3600 * 1000;
 
-export interface SolveStoreParts {
+export interface SolveStoreDeps {
   readonly db: Kysely<Database>;
   readonly now: () => Date;
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;
 }
 
-export async function createSolveStore(parts: SolveStoreParts): Promise<SolveStore> {
+export async function createSolveStore(parts: SolveStoreDeps): Promise<SolveStore> {
   const { db, now, queue, newWorkId } = parts;
   await migrate(db, now);
   const live = async (item: ItemRef) => {
     const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
-    return toTask(await query.where("state", "in", LIVE).executeTakeFirst());
+    return toTask(await query.where("state", "in", LIVE_STATES).executeTakeFirst());
   };
   /** What is asked for by hand is begun by the process that asks. */
   const workFor = (task: SolveTask) => (task.trigger === "hand" ? [] : [workOfTask(task, newWorkId())]);
@@ -33,7 +40,7 @@ export async function createSolveStore(parts: SolveStoreParts): Promise<SolveSto
       const work = workFor(task);
       const made = await within
         .insertInto("solve_tasks")
-        .values({ ...toRow(task), work_id: work[0]?.id ?? null, ordered: null })
+        .values({ ...toTaskRow(task), work_id: work[0]?.id ?? null, ordered: null })
         .onConflict((conflict) => conflict.doNothing())
         .returning("id")
         .execute();
@@ -51,7 +58,7 @@ export async function createSolveStore(parts: SolveStoreParts): Promise<SolveSto
     reopen: (task) =>
       db.transaction().execute(async (within) => {
         const work = workFor(task);
-        const reopened = await reopenRow(within, toRow(task), work[0]?.id ?? null);
+        const reopened = await reopenRow(within, toTaskRow(task), work[0]?.id ?? null);
         if (reopened) await queue.add(work, within);
         return reopened;
       }),
@@ -62,7 +69,7 @@ export async function createSolveStore(parts: SolveStoreParts): Promise<SolveSto
     findLive: live,
     note: (id, step, claim) =>
       db.transaction().execute(async (within) => {
-        if (!(await claimStands(within, claim))) return;
+        if (!(await claimExists(within, claim))) return;
         const body = storable(JSON.stringify(step));
         await sql`insert into task_steps (task_id, position, at, kind, body)
           select ${id}, coalesce(max(position), 0) + 1, ${step.at}, ${step.kind}, ${body} from task_steps where task_id = ${id}`.execute(
@@ -96,19 +103,23 @@ export async function createSolveStore(parts: SolveStoreParts): Promise<SolveSto
   };
 }
 
-async function reopenRow(within: Within, values: TaskValues, workId: string | null): Promise<boolean> {
+async function reopenRow(
+  within: StoreTransaction,
+  values: TaskValues,
+  workId: string | null,
+): Promise<boolean> {
   const rows = await within
     .updateTable("solve_tasks")
     .set({ ...values, work_id: workId })
     .where("id", "=", values.id)
-    .where("state", "not in", LIVE)
+    .where("state", "not in", LIVE_STATES)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
           selectFrom("solve_tasks as other")
             .select("other.id")
             .where("other.item", "=", values.item)
-            .where("other.state", "in", LIVE),
+            .where("other.state", "in", LIVE_STATES),
         ),
       ),
     )
@@ -118,9 +129,9 @@ async function reopenRow(within: Within, values: TaskValues, workId: string | nu
 }
 
 /** What was taken from the task meanwhile, by a new claim or with its work, this process writes no more. */
-async function saveHeld(within: Within, task: SolveTask, claim: Work): Promise<boolean> {
-  if (!(await claimStands(within, claim))) return false;
-  const { id, ...values } = toRow(task);
+async function saveHeld(within: StoreTransaction, task: SolveTask, claim: Work): Promise<boolean> {
+  if (!(await claimExists(within, claim))) return false;
+  const { id, ...values } = toTaskRow(task);
   const { numUpdatedRows } = await within
     .updateTable("solve_tasks")
     .set(values)
@@ -131,11 +142,11 @@ async function saveHeld(within: Within, task: SolveTask, claim: Work): Promise<b
 }
 
 async function saveFree(
-  { queue, newWorkId }: SolveStoreParts,
-  within: Within,
+  { queue, newWorkId }: SolveStoreDeps,
+  within: StoreTransaction,
   task: SolveTask,
 ): Promise<boolean> {
-  const { id, ...values } = toRow(task);
+  const { id, ...values } = toTaskRow(task);
   const query = within.selectFrom("solve_tasks").select(["state", "work_id"]).where("id", "=", id);
   const before = await query.executeTakeFirst();
   const queued = (state: string | undefined) => state === "waiting" || state === "running";

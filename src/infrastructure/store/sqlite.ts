@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type SqliteDatabase, SqliteDialect } from "kysely";
 import { createGiveWay } from "./give-way.ts";
-import { createKept } from "./kept-statements.ts";
+import { createStatementCache } from "./kept-statements.ts";
 import type { Database } from "./schema.ts";
 
 const TURN_MS = 5;
@@ -19,13 +19,13 @@ export function openSqlite(file: string): Kysely<Database> {
   const database = new DatabaseSync(file);
   database.exec("pragma busy_timeout = 10000; pragma journal_mode = wal; pragma synchronous = normal");
   return new Kysely<Database>({
-    dialect: new SqliteDialect({ database: adapt(database) }),
+    dialect: new SqliteDialect({ database: toKyselyDatabase(database) }),
     plugins: [createGiveWay(TURN_MS)],
   });
 }
 
 /** `node:sqlite` in the shape Kysely expects of a driver. */
-function adapt(database: DatabaseSync): SqliteDatabase {
+function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
   const prepare = (text: string) => database.prepare(text);
   const make = (text: string) => {
     const statement = prepare(text);
@@ -42,7 +42,7 @@ function adapt(database: DatabaseSync): SqliteDatabase {
         prepare(text).iterate(...(parameters as never[])) as IterableIterator<unknown>,
     };
   };
-  const kept = createKept(MOST_STATEMENTS, make);
+  const kept = createStatementCache(MOST_STATEMENTS, make);
   return {
     close: () => database.close(),
     prepare: (text) => {

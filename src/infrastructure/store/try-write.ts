@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import type { Database } from "./schema.ts";
 
 /** No forge names a delivery so. */
-const ROW = "readiness";
+const TRIAL_ROW = "readiness";
 
 /**
  * Rejects when the store takes no writes: on a full disk and in a read-only database reading goes on working. The one
@@ -12,7 +12,7 @@ export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
   const seen_at = now.toISOString();
   await db
     .insertInto("forge_deliveries")
-    .values({ id: ROW, seen_at })
+    .values({ id: TRIAL_ROW, seen_at })
     .onConflict((conflict) => conflict.column("id").doUpdateSet({ seen_at }))
     .execute();
 }

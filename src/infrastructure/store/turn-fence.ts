@@ -1,12 +1,12 @@
 import type { Kysely } from "kysely";
-import type { Within } from "../inbox/queue/work-engine.ts";
-import { rowStands } from "./row-stands.ts";
+import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import { rowExists } from "./row-stands.ts";
 import type { Database } from "./schema.ts";
 
 /** The turns that this process took, by chat; one that was lost stays here until whoever had it is done. */
 export type HeldTurns = ReadonlyMap<string, string>;
 
-export interface FenceParts {
+export interface TurnFenceDeps {
   readonly db: Kysely<Database>;
   readonly workspace: string;
   /** Absent for whoever takes no turns. */
@@ -14,20 +14,23 @@ export interface FenceParts {
 }
 
 /** Writes about a chat in one transaction, or nothing where the turn in which this is done is another's by now. */
-export type TurnFence = (chatKey: string, write: (within: Within) => Promise<void>) => Promise<void>;
+export type TurnFence = (
+  chatKey: string,
+  write: (within: StoreTransaction) => Promise<void>,
+) => Promise<void>;
 
-export function createTurnFence({ db, workspace, held }: FenceParts): TurnFence {
+export function createTurnFence({ db, workspace, held }: TurnFenceDeps): TurnFence {
   return (chatKey, write) =>
     db.transaction().execute(async (within) => {
       const owner = held?.get(chatKey);
-      if (owner === undefined || (await turnStands(within, { workspace, chatKey, owner })))
+      if (owner === undefined || (await turnIsHeld(within, { workspace, chatKey, owner })))
         await write(within);
     });
 }
 
 /** Within the transaction that asks it stays so. */
-async function turnStands(
-  within: Within,
+async function turnIsHeld(
+  within: StoreTransaction,
   { workspace, chatKey, owner }: { workspace: string; chatKey: string; owner: string },
 ): Promise<boolean> {
   const query = within
@@ -36,5 +39,5 @@ async function turnStands(
     .where("workspace", "=", workspace)
     .where("chat_key", "=", chatKey)
     .where("owner", "=", owner);
-  return rowStands(within, query);
+  return rowExists(within, query);
 }

@@ -1,10 +1,10 @@
 import { type Kysely, sql } from "kysely";
 import type { UsageFilter, UsageStore } from "../../application/ports/usage.ts";
 import type { Database } from "./schema.ts";
-import { createTurnFence, type FenceParts } from "./turn-fence.ts";
+import { createTurnFence, type TurnFenceDeps } from "./turn-fence.ts";
 
 /** Of all workspaces; `turns` are those in which this process writes. */
-export function createUsageStore(db: Kysely<Database>, turns?: Omit<FenceParts, "db">): UsageStore {
+export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDeps, "db">): UsageStore {
   const held = turns?.held;
   const inTurn = createTurnFence({ db, workspace: turns?.workspace ?? "", held });
   return {
@@ -44,7 +44,7 @@ export function createUsageStore(db: Kysely<Database>, turns?: Omit<FenceParts, 
       let query = db
         .selectFrom("usage_entries")
         .select(({ fn }) => [
-          nameOf(by).as("name"),
+          groupColumn(by).as("name"),
           fn.countAll().as("calls"),
           fn.sum("input_tokens").as("input_tokens"),
           fn.sum("output_tokens").as("output_tokens"),
@@ -81,7 +81,7 @@ function startsWith(column: string, text: string) {
   return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(text.length)}) = ${text}`;
 }
 
-function nameOf(by: UsageFilter["by"]) {
+function groupColumn(by: UsageFilter["by"]) {
   switch (by) {
     case "model":
       return sql<string>`provider || '/' || model`;

@@ -16,7 +16,7 @@ import type { TaskFiles } from "../../application/ports/task-files.ts";
 import type { TaskEvent } from "../../domain/tasks/events.ts";
 import { tryFlock } from "../runtime/file-lock.ts";
 
-export interface TaskFilesParts {
+export interface TaskFilesDeps {
   /** Where the workspace's jobs are kept. */
   readonly storage: string;
   readonly workspace: string;
@@ -25,7 +25,7 @@ export interface TaskFilesParts {
 }
 
 /** The journal lies with the jobs; the note in the workspace, where people look, hidden from git. */
-export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesParts): TaskFiles & {
+export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesDeps): TaskFiles & {
   /** Of this task alone. */
   readonly folder: string;
   saveSource(text: string): void;
@@ -59,8 +59,8 @@ export function createTaskFiles({ storage, workspace, id, mask }: TaskFilesParts
     writeNote(markdown, json) {
       mkdirSync(notes, { recursive: true });
       if (!existsSync(join(notes, ".gitignore"))) writeFileSync(join(notes, ".gitignore"), "*\n");
-      replace(notePath, mask(markdown));
-      replace(join(notes, `task-${id}.json`), mask(json));
+      replaceTaskFile(notePath, mask(markdown));
+      replaceTaskFile(join(notes, `task-${id}.json`), mask(json));
     },
     claim() {
       makeFolder();
@@ -102,7 +102,7 @@ function readEvent(line: string): TaskEvent[] {
   }
 }
 
-function replace(path: string, text: string): void {
+function replaceTaskFile(path: string, text: string): void {
   writeFileSync(`${path}.tmp`, text);
   renameSync(`${path}.tmp`, path);
 }

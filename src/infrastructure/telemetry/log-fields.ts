@@ -28,7 +28,7 @@ interface Walk {
 function plainValue(value: unknown, key: string, walk: Walk): unknown {
   switch (typeof value) {
     case "string":
-      return value !== "" && isSecretField(key) ? "****" : cut(walk.mask(value));
+      return value !== "" && isSecretField(key) ? "****" : cutText(walk.mask(value));
     case "number":
       return Number.isFinite(value) ? value : String(value);
     case "bigint":
@@ -63,7 +63,7 @@ function errorEntries(error: Error): [string, unknown][] {
   return [["type", name], ["message", message], ["stack", stack], ["cause", cause], ...Object.entries(error)];
 }
 
-function cut(text: string): string {
+function cutText(text: string): string {
   if (text.length <= LONGEST_TEXT) return text;
   const head = text.slice(0, LONGEST_TEXT - KEPT_TAIL);
   return `${head}\n… [${text.length - LONGEST_TEXT} characters cut] …\n${text.slice(-KEPT_TAIL)}`;

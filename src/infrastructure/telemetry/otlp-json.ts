@@ -30,7 +30,7 @@ export function otlpJson(resource: SpanFacts, spans: readonly EndedSpan[]): stri
   return JSON.stringify({
     resourceSpans: [
       {
-        resource: { attributes: attributesOf(resource) },
+        resource: { attributes: toAttributes(resource) },
         scopeSpans: [{ scope: { name: "picoclaw" }, spans: spans.map(spanJson) }],
       },
     ],
@@ -46,12 +46,12 @@ function spanJson(span: EndedSpan): Record<string, unknown> {
     kind: KINDS[span.kind],
     startTimeUnixNano: nanos(span.begunMs),
     endTimeUnixNano: nanos(Math.max(span.begunMs, span.endedMs)),
-    attributes: attributesOf(span.facts),
+    attributes: toAttributes(span.facts),
     ...(span.error !== null && { status: { code: FAILED, message: span.error } }),
   };
 }
 
-function attributesOf(facts: SpanFacts): unknown[] {
+function toAttributes(facts: SpanFacts): unknown[] {
   return Object.entries(facts).flatMap(([key, value]) =>
     value === null || value === undefined ? [] : [{ key, value: anyValue(value) }],
   );

@@ -35,7 +35,7 @@ const AGAIN: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 export function createOtlpTracing(options: OtlpOptions): Tracing {
   const { timers, random, resource, onTrouble, closeMs = CLOSE_MS } = options;
   const url = `${options.endpoint.replace(/\/+$/, "")}/v1/traces`;
-  const headers = { ...headersOf(options.headers), "content-type": "application/json" };
+  const headers = { ...parseHeaderList(options.headers), "content-type": "application/json" };
   const clean = (text: string) => options.mask(text).slice(0, LONGEST_TEXT);
   const kept: EndedSpan[] = [];
   const state = { sending: false, planned: false, away: false, waitMs: 0, dropped: 0 };
@@ -154,16 +154,16 @@ function hex(bytes: Uint8Array): string {
 }
 
 /** Values are written as in a URL; what is no pair is left out. */
-function headersOf(text: string): Record<string, string> {
+function parseHeaderList(text: string): Record<string, string> {
   const pairs = text.split(",").flatMap((pair) => {
     const at = pair.indexOf("=");
     if (at <= 0) return [];
-    return [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())] as const];
+    return [[pair.slice(0, at).trim(), decodeHeaderValue(pair.slice(at + 1).trim())] as const];
   });
   return Object.fromEntries(pairs);
 }
 
-function decoded(value: string): string {
+function decodeHeaderValue(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {

@@ -1,13 +1,13 @@
 import type { WorkspaceBacking } from "../../application/work/create-workspace.ts";
-import type { WorkspaceParts } from "../../application/work/workspace-parts.ts";
+import type { WorkspaceDeps } from "../../application/work/workspace-parts.ts";
 import { hashHex } from "../runtime/hash.ts";
-import { birthOf, lifeOf } from "./process/process-birth.ts";
-import { worksOn } from "./transaction/job-holder.ts";
+import { processBirth, processLife } from "./process/process-birth.ts";
+import { isWorkingOnJob } from "./transaction/job-holder.ts";
 import { isHeld } from "./transaction/running-jobs.ts";
 
 /** What jobs take of this process, wherever they happen. */
 export function jobsOfThisProcess(): Pick<
-  WorkspaceParts,
+  WorkspaceDeps,
   "planOptions" | "pid" | "birth" | "now" | "clock" | "random"
 > {
   return {
@@ -16,7 +16,7 @@ export function jobsOfThisProcess(): Pick<
       sha1: (bytes) => hashHex("sha1", bytes),
     },
     pid: process.pid,
-    birth: birthOf(process.pid),
+    birth: processBirth(process.pid),
     now: () => new Date(),
     clock: () => performance.now(),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
@@ -24,16 +24,16 @@ export function jobsOfThisProcess(): Pick<
 }
 
 /** The processes of this machine that work on the jobs of a storage. */
-export function holdersOf(
+export function createJobHolders(
   storage: string,
 ): Pick<WorkspaceBacking, "isAlive" | "worksOn" | "signal" | "pause"> {
   return {
     isAlive({ jobId, pid, birth }) {
       if (pid === undefined) return false;
-      const life = lifeOf(pid, birth);
+      const life = processLife(pid, birth);
       return life === "elsewhere" ? isHeld(storage, jobId) : life === "lives";
     },
-    worksOn: (pid, jobId) => worksOn(storage, pid, jobId),
+    worksOn: (pid, jobId) => isWorkingOnJob(storage, pid, jobId),
     signal: (pid, signal) => void process.kill(pid, signal),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   };

@@ -1,9 +1,9 @@
 import type { ToolCall } from "../create-secure-tool.ts";
 import type { JobFacts } from "../envelope.ts";
-import type { Place } from "../place.ts";
-import { editedBy, runJob } from "../run-job.ts";
+import type { ResolvedPath } from "../place.ts";
+import { runJob, toEditOutcome } from "../run-job.ts";
 import { ToolError } from "../tool-error.ts";
-import { type NewContent, replacement } from "./replacement.ts";
+import { type NewContent, replacementCommands } from "./replacement.ts";
 
 export interface FileChange {
   readonly tool: string;
@@ -29,15 +29,15 @@ const ATTEMPTS = 5;
  */
 export function changeFile(
   call: Pick<ToolCall<unknown>, "context" | "signal">,
-  place: Place,
+  place: ResolvedPath,
   change: FileChange,
 ): Promise<{ job?: JobFacts; notes: readonly string[] }> {
   checkEditable(place);
-  return call.context.gate.run(turnOf(place), () => attempt(call, place, change));
+  return call.context.gate.run(fileGateKey(place), () => tryChange(call, place, change));
 }
 
 /** What must not be made by two jobs at once: the file, or the first of its folders that is missing. */
-function turnOf({ workspace: { root, files }, path }: Place): string {
+function fileGateKey({ workspace: { root, files }, path }: ResolvedPath): string {
   const parts = path.split("/");
   for (let depth = 1; depth < parts.length; depth++) {
     const folder = parts.slice(0, depth).join("/");
@@ -46,28 +46,28 @@ function turnOf({ workspace: { root, files }, path }: Place): string {
   return `${root}/${path}`;
 }
 
-async function attempt(
+async function tryChange(
   { context, signal }: Pick<ToolCall<unknown>, "context" | "signal">,
-  place: Place,
+  place: ResolvedPath,
   { tool, title, limitBytes = context.limits.editBytes, change }: FileChange,
 ) {
   const { workspace, path } = place;
   for (let left = ATTEMPTS; ; left -= 1) {
-    const { before, mode } = load(place, limitBytes);
+    const { before, mode } = loadFile(place, limitBytes);
     const next = await change(before, mode);
     if (next === null) return { notes: [] };
     if (next !== "delete" && before !== null) refuseMasked(place, before, next.bytes);
     const stale = new AbortController();
     try {
-      return editedBy(
+      return toEditOutcome(
         await runJob(context, workspace, {
           tool,
           title,
-          commands: replacement(path, before, mode, next),
+          commands: replacementCommands(path, before, mode, next),
           signal: AbortSignal.any([signal, stale.signal]),
           more: {
             onEvent: ({ type }) => {
-              if (type === "job_started" && !same(before, current(place))) stale.abort();
+              if (type === "job_started" && !isSameBytes(before, readCurrentBytes(place))) stale.abort();
             },
           },
         }),
@@ -82,7 +82,7 @@ async function attempt(
   }
 }
 
-function load({ workspace: { files }, path, given }: Place, limitBytes: number) {
+function loadFile({ workspace: { files }, path, given }: ResolvedPath, limitBytes: number) {
   const entry = files.look(path);
   switch (entry.kind) {
     case "missing":
@@ -102,21 +102,21 @@ function load({ workspace: { files }, path, given }: Place, limitBytes: number) 
   }
 }
 
-function current({ workspace: { files }, path }: Place): Uint8Array | null {
+function readCurrentBytes({ workspace: { files }, path }: ResolvedPath): Uint8Array | null {
   return files.look(path).kind === "file" ? files.read(path) : null;
 }
 
-function same(x: Uint8Array | null, y: Uint8Array | null): boolean {
+function isSameBytes(x: Uint8Array | null, y: Uint8Array | null): boolean {
   return x === null || y === null ? x === y : Buffer.from(x).equals(y);
 }
 
-function refuseMasked({ workspace, path }: Place, before: Uint8Array, after: Uint8Array): void {
+function refuseMasked({ workspace, path }: ResolvedPath, before: Uint8Array, after: Uint8Array): void {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString("utf8");
   refuseMaskedContent(text(before), text(after), workspace.mask, path);
 }
 
 /** Refuses what the job would refuse, before anything is read for it. The job checks again when it writes. */
-function checkEditable({ workspace: { protection }, path, given }: Place): void {
+function checkEditable({ workspace: { protection }, path, given }: ResolvedPath): void {
   const deny = (message: string) =>
     new ToolError("PROTECTED_FILE", message, { status: "denied", reason: "path" });
   const forbidden = protection.forbids(path);

@@ -12,7 +12,7 @@ export interface NewContent {
  * The commands that make a file what it is to be. Text is a plain `update`, readable in the journal; bytes that are
  * no UTF-8, or a new mode, go as git's binary patch, which carries both exactly.
  */
-export function replacement(
+export function replacementCommands(
   path: string,
   before: Uint8Array | null,
   mode: number,

@@ -21,16 +21,16 @@ export type KnownEncoding = Exclude<Encoding, "auto">;
 const LOOK_BYTES = 8192;
 
 /** The encoding of a file by its first bytes; "binary" when it is no text. */
-export function detect(start: Uint8Array, whole: boolean): KnownEncoding | "binary" {
+export function detectEncoding(start: Uint8Array, whole: boolean): KnownEncoding | "binary" {
   if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
   if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
   if (start.subarray(0, LOOK_BYTES).includes(0)) return "binary";
   for (const encoding of ["utf-8", "shift_jis", "euc-jp"] as const)
-    if (fits(encoding, start, whole)) return encoding;
+    if (fitsEncoding(encoding, start, whole)) return encoding;
   return "windows-1252";
 }
 
-function fits(encoding: KnownEncoding, bytes: Uint8Array, whole: boolean): boolean {
+function fitsEncoding(encoding: KnownEncoding, bytes: Uint8Array, whole: boolean): boolean {
   try {
     new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: !whole });
     return true;
@@ -40,7 +40,7 @@ function fits(encoding: KnownEncoding, bytes: Uint8Array, whole: boolean): boole
 }
 
 /** The text without its byte order mark. Fails where the caller named an encoding that does not fit. */
-export function decode(bytes: Uint8Array, encoding: KnownEncoding, asked: Encoding): string {
+export function decodeText(bytes: Uint8Array, encoding: KnownEncoding, asked: Encoding): string {
   try {
     return new TextDecoder(encoding, { fatal: asked !== "auto" }).decode(bytes);
   } catch (cause) {

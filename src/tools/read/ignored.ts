@@ -1,16 +1,19 @@
 import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
-import { createIgnored, type Ignored } from "../../domain/policy/ignored.ts";
+import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/policy/ignored.ts";
 
-const LONGEST = 1024 ** 2;
+const LONGEST_IGNORE_FILE = 1024 ** 2;
 
 /** What listings and searches of a workspace leave out. */
-export function ignoredIn(files: WorkspaceFiles, options: { readonly includeIgnored: boolean }): Ignored {
-  return createIgnored({
+export function readIgnoredPaths(
+  files: WorkspaceFiles,
+  options: { readonly includeIgnored: boolean },
+): IgnoreMatcher {
+  return createIgnoreMatcher({
     ...options,
     read(path) {
       try {
         if (files.look(path).kind !== "file") return null;
-        return Buffer.from(files.readPart(path, 0, LONGEST)).toString("utf8");
+        return Buffer.from(files.readPart(path, 0, LONGEST_IGNORE_FILE)).toString("utf8");
       } catch {
         return null;
       }

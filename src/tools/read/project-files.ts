@@ -4,7 +4,7 @@ import type { ProjectFiles } from "../../application/ports/project-files.ts";
 import type { Workspace } from "../../application/ports/workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import { findWords } from "./find-words.ts";
-import { ignoredIn } from "./ignored.ts";
+import { readIgnoredPaths } from "./ignored.ts";
 
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
 const MOST_FOLDERS = 2_000;
@@ -33,7 +33,7 @@ export function createProjectFiles(
   return {
     planOptions,
     list(limit) {
-      const ignored = ignoredIn(files, { includeIgnored: false });
+      const ignored = readIgnoredPaths(files, { includeIgnored: false });
       const paths: string[] = [];
       const folders = [""];
       let seen = 0;

@@ -1,7 +1,7 @@
 import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
-import { fileAt, type Place } from "../place.ts";
+import { type ResolvedPath, requireFile } from "../place.ts";
 import { ToolError } from "../tool-error.ts";
-import { decode, detect, type Encoding, type KnownEncoding } from "./decode.ts";
+import { decodeText, detectEncoding, type Encoding, type KnownEncoding } from "./decode.ts";
 
 export interface LineRange {
   /** 1-based, inclusive. */
@@ -33,34 +33,34 @@ const LF = 10;
 
 /** Reads some lines of a text file in bounded memory, however large it is. */
 export function readLines(
-  place: Place,
+  place: ResolvedPath,
   range: LineRange,
   { asked, limitChars }: { readonly asked: Encoding; readonly limitChars: number },
 ): ReadLines {
-  const { size } = fileAt(place);
+  const { size } = requireFile(place);
   const { files } = place.workspace;
   const start = files.readPart(place.path, 0, CHUNK_BYTES);
-  const found = asked === "auto" ? detect(start, start.length >= size) : asked;
+  const found = asked === "auto" ? detectEncoding(start, start.length >= size) : asked;
   if (found === "binary")
     throw new ToolError("BINARY_FILE", `binary file, ${size} bytes: ${place.given} (use execute_command)`);
   const wide = found.startsWith("utf-16");
   if (wide && size > WIDE_BYTES)
     throw new ToolError("FILE_TOO_LARGE", `${found} file of ${size} bytes; the limit is ${WIDE_BYTES}`);
   const source = wide
-    ? inMemory(Buffer.from(decode(files.readPart(place.path, 0, size), found, asked), "utf8"))
+    ? inMemory(Buffer.from(decodeText(files.readPart(place.path, 0, size), found, asked), "utf8"))
     : onDisk(files, place.path, size);
   const lines = collect(source, range, limitChars * 4);
-  const text = decode(lines.bytes, wide ? "utf-8" : found, asked);
+  const text = decodeText(lines.bytes, wide ? "utf-8" : found, asked);
   return { ...lines, ...capped(text, lines, limitChars), sizeBytes: size, encoding: found };
 }
 
-type Source = (offset: number) => Uint8Array;
+type LineSource = (offset: number) => Uint8Array;
 
-function onDisk(files: WorkspaceFiles, path: string, size: number): Source {
+function onDisk(files: WorkspaceFiles, path: string, size: number): LineSource {
   return (offset) => (offset >= size ? new Uint8Array() : files.readPart(path, offset, CHUNK_BYTES));
 }
 
-function inMemory(bytes: Uint8Array): Source {
+function inMemory(bytes: Uint8Array): LineSource {
   return (offset) => bytes.subarray(offset, offset + CHUNK_BYTES);
 }
 
@@ -73,7 +73,7 @@ interface Collected {
 }
 
 /** Every encoding that arrives here has its line feeds as single bytes. */
-function collect(source: Source, { from, to }: LineRange, limitBytes: number): Collected {
+function collect(source: LineSource, { from, to }: LineRange, limitBytes: number): Collected {
   const parts: Uint8Array[] = [];
   let kept = 0;
   let ended = 0;

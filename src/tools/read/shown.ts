@@ -1,6 +1,6 @@
-import type { Place } from "../place.ts";
+import type { ResolvedPath } from "../place.ts";
 
-export interface Shown {
+export interface ShownText {
   readonly text: string;
   readonly notes: readonly string[];
 }
@@ -9,10 +9,10 @@ export interface Shown {
  * A file's text as a caller may see it: secrets are masked, and in a protected file every value is. A text that was
  * changed so says it, since it must not be written back.
  */
-export function shown(
-  { workspace, path, given }: Pick<Place, "workspace" | "path" | "given">,
+export function maskShownText(
+  { workspace, path, given }: Pick<ResolvedPath, "workspace" | "path" | "given">,
   text: string,
-): Shown {
+): ShownText {
   const isProtected = workspace.protection.protects(path) !== null;
   const masked = workspace.mask(isProtected ? maskValues(text) : text);
   if (masked === text) return { text, notes: [] };

@@ -1,21 +1,21 @@
 import { z } from "zod";
 import type { SecureTool } from "../create-secure-tool.ts";
 
-const CHANGE = {
+const CHANGE_SCHEMA = {
   type: "object",
   properties: { path: { type: "string" }, kind: { type: "string" } },
   required: ["path", "kind"],
 } as const;
 
 /** What may stand beside the data of every tool. */
-const BESIDE = {
+const BESIDE_SCHEMA = {
   job_id: { type: "string", description: "The job that was made; undo_job takes it back" },
-  changes: { type: "array", items: CHANGE, description: "What the job changed" },
+  changes: { type: "array", items: CHANGE_SCHEMA, description: "What the job changed" },
   notes: { type: "array", items: { type: "string" }, description: "What to know beside the data" },
 } as const;
 
 /** How every call ends that does not succeed. */
-const FAILED = {
+const FAILED_SCHEMA = {
   status: { type: "string", enum: ["failure", "denied"] },
   reason: { type: "string" },
   message: { type: "string" },
@@ -40,7 +40,7 @@ export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema |
   });
   return {
     type: "object",
-    properties: { ...BESIDE, ...properties, ...FAILED },
-    anyOf: [{ required }, { required: Object.keys(FAILED) }],
+    properties: { ...BESIDE_SCHEMA, ...properties, ...FAILED_SCHEMA },
+    anyOf: [{ required }, { required: Object.keys(FAILED_SCHEMA) }],
   };
 }

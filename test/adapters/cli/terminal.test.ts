@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { createKeyReader, type Key } from "../../../src/adapters/cli/terminal/keys.ts";
-import { type EditorState, EMPTY, edit, textOf } from "../../../src/adapters/cli/terminal/line-editor.ts";
+import {
+  applyKey,
+  type EditorState,
+  EMPTY_EDITOR,
+  editorText,
+} from "../../../src/adapters/cli/terminal/line-editor.ts";
 import { createMarkdownPrinter, renderMarkdown } from "../../../src/adapters/cli/terminal/render-markdown.ts";
 import { textWidth } from "../../../src/adapters/cli/terminal/text-width.ts";
 import { wrapWords } from "../../../src/adapters/cli/terminal/wrap-words.ts";
@@ -11,9 +16,9 @@ const WORLD = { history: ["first", "second"], commands: ["undo", "usage", "code"
 
 /** Types bytes as a terminal sends them; `|` in the answer is the cursor. */
 function type(text: string, world = WORLD): string {
-  let state: EditorState = EMPTY;
+  let state: EditorState = EMPTY_EDITOR;
   const reader = createKeyReader((key) => {
-    state = edit(state, key, world).state;
+    state = applyKey(state, key, world).state;
   });
   reader.add(new TextEncoder().encode(text));
   return `${state.before.join("")}|${state.after.join("")}`;
@@ -48,19 +53,19 @@ describe("editing", () => {
   });
 
   test("several ways to go on are shown", () => {
-    let state: EditorState = EMPTY;
-    for (const key of ["/", "u"]) state = edit(state, { kind: "text", text: key }, WORLD).state;
-    expect(edit(state, { kind: "tab" }, WORLD)).toMatchObject({
+    let state: EditorState = EMPTY_EDITOR;
+    for (const key of ["/", "u"]) state = applyKey(state, { kind: "text", text: key }, WORLD).state;
+    expect(applyKey(state, { kind: "tab" }, WORLD)).toMatchObject({
       done: "choices",
       choices: ["/undo", "/usage"],
     });
   });
 
   test("enter submits, ctrl-d on nothing ends, ctrl-l clears", () => {
-    expect(edit(EMPTY, { kind: "enter" }, WORLD).done).toBe("submit");
-    expect(edit(EMPTY, { kind: "eof" }, WORLD).done).toBe("eof");
-    expect(edit(EMPTY, { kind: "clear" }, WORLD).done).toBe("clear");
-    expect(edit(EMPTY, { kind: "escape" }, WORLD)).toEqual({ state: EMPTY, done: "no" });
+    expect(applyKey(EMPTY_EDITOR, { kind: "enter" }, WORLD).done).toBe("submit");
+    expect(applyKey(EMPTY_EDITOR, { kind: "eof" }, WORLD).done).toBe("eof");
+    expect(applyKey(EMPTY_EDITOR, { kind: "clear" }, WORLD).done).toBe("clear");
+    expect(applyKey(EMPTY_EDITOR, { kind: "escape" }, WORLD)).toEqual({ state: EMPTY_EDITOR, done: "no" });
   });
 
   test("however the bytes are cut into pieces, the same keys come out", () => {
@@ -124,12 +129,12 @@ describe("editing", () => {
     );
     fc.assert(
       fc.property(fc.array(key, { maxLength: 40 }), (keys) => {
-        let state: EditorState = EMPTY;
+        let state: EditorState = EMPTY_EDITOR;
         for (const one of keys) {
-          const before = textOf(state);
-          const next = edit(state, one, WORLD).state;
+          const before = editorText(state);
+          const next = applyKey(state, one, WORLD).state;
           if (["left", "right", "home", "end", "word-left", "word-right"].includes(one.kind))
-            expect(textOf(next)).toBe(before);
+            expect(editorText(next)).toBe(before);
           state = next;
         }
       }),

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { html } from "../../../src/adapters/web/markup.ts";
 import { fileDiffs } from "../../../src/adapters/web/parts/diff-rows.ts";
-import { diffOf } from "../../../src/adapters/web/parts/diff-view.ts";
+import { fileDiffView } from "../../../src/adapters/web/parts/diff-view.ts";
 import { markdown } from "../../../src/adapters/web/parts/markdown.ts";
 import { visible } from "../../../src/adapters/web/parts/visible.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
@@ -115,8 +115,8 @@ describe("a difference", () => {
       { kind: "same", before: 3, after: 3, text: "five" },
       { kind: "added", after: 4, text: "six" },
     ]);
-    expect(String(diffOf(t, file!, "split"))).toContain("two <mark>three</mark> four");
-    expect(String(diffOf(t, file!, "inline"))).toContain("two <mark>3</mark> four");
+    expect(String(fileDiffView(t, file!, "split"))).toContain("two <mark>three</mark> four");
+    expect(String(fileDiffView(t, file!, "inline"))).toContain("two <mark>3</mark> four");
   });
 
   test("of what is no text, too large, long or no longer known is said to be so", async () => {
@@ -137,7 +137,7 @@ describe("a difference", () => {
       [undefined, "deleted"],
     ]);
     expect(files[3]?.rows.length).toBe(1_500);
-    for (const file of files) expect(String(diffOf(t, file, "inline"))).toContain(file.path);
+    for (const file of files) expect(String(fileDiffView(t, file, "inline"))).toContain(file.path);
   });
 
   test("of hostile texts and names holds no tag but ours", async () => {
@@ -145,7 +145,7 @@ describe("a difference", () => {
       fc.asyncProperty(hostile, hostile, hostile, async (path, before, after) => {
         const [file] = await fileDiffs([{ path, before: bytes(before), after: bytes(after) }]);
         for (const view of ["inline", "split"] as const)
-          expect(bare(diffOf(t, file!, view))).not.toMatch(/[<>]/);
+          expect(bare(fileDiffView(t, file!, view))).not.toMatch(/[<>]/);
       }),
       { numRuns: 60 },
     );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type BuildParts, buildImage } from "../../../src/application/environments/build-image.ts";
+import { type BuildImageDeps, buildImage } from "../../../src/application/environments/build-image.ts";
 import { ensureImage } from "../../../src/application/environments/ensure-image.ts";
 import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/images.ts";
 import { recipeNamed, withTag } from "../../../src/domain/environments/image-recipes.ts";
@@ -27,7 +27,7 @@ function fakeImages(
     derived: [file("Dockerfile", "derived")],
     worker: [file("Dockerfile", "worker")],
   };
-  const parts: BuildParts = {
+  const parts: BuildImageDeps = {
     sha256: (bytes) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
     npmRegistry: async () => npmRegistry,
     recipes: {
@@ -182,7 +182,7 @@ describe("building", () => {
 
   test("on a base that is there works without a registry, and says what to name where there is none", async () => {
     const { parts, calls, folders } = fakeImages(["debian:own"]);
-    const offline: BuildParts = {
+    const offline: BuildImageDeps = {
       ...parts,
       images: {
         ...parts.images,

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { failureOf } from "../../../src/application/environments/clone.ts";
-import { networkToClone, reaches } from "../../../src/application/environments/clone-apart.ts";
+import { cloneFailure } from "../../../src/application/environments/clone.ts";
+import { canReachRemote, networkToClone } from "../../../src/application/environments/clone-apart.ts";
 import {
   checkoutCommand,
   fetchCommand,
   gitEnvironment,
   isRefName,
-  words,
+  quoteWords,
 } from "../../../src/application/environments/clone-plan.ts";
 import { executionResult } from "../../../src/application/environments/execution-result.ts";
 import { prepareEnvironment } from "../../../src/application/environments/prepare-environment.ts";
-import type { PrepareParts } from "../../../src/application/environments/prepare-request.ts";
+import type { PrepareDeps } from "../../../src/application/environments/prepare-request.ts";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/sandbox.ts";
 import type { PrepareEvent } from "../../../src/domain/environments/prepare-event.ts";
 
@@ -28,7 +28,7 @@ const ENDED: ExecResult = {
 type Answer = (command: string, request: ExecRequest) => Partial<ExecResult> | undefined;
 
 /** A sandbox that answers commands as told; everything else succeeds. */
-function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {}) {
+function fakeParts(answer: Answer, config: Partial<PrepareDeps["config"]> = {}) {
   const ran: string[] = [];
   const where: string[] = [];
   const containers = new Set<string>();
@@ -49,7 +49,7 @@ function fakeParts(answer: Answer, config: Partial<PrepareParts["config"]> = {})
       return { ...ENDED, ...answer(command, request) };
     },
   } as unknown as SandboxManager;
-  const parts: PrepareParts = {
+  const parts: PrepareDeps = {
     sandboxes,
     addressesOf: async () => [],
     images: {
@@ -96,7 +96,7 @@ const REMOTE = {
   host: "self.example",
 } as const;
 
-const prepare = (parts: PrepareParts, more: object = {}) => {
+const prepare = (parts: PrepareDeps, more: object = {}) => {
   const events: PrepareEvent[] = [];
   const outcome = prepareEnvironment(parts, {
     taskUuid: "t",
@@ -177,9 +177,9 @@ describe("preparing", () => {
 
   test("a host that the list of domains allows is cloned from by the task itself, another one is not", () => {
     const list = { mode: "allow-list", allowedDomains: ["*.example"], allowedHosts: [] } as const;
-    expect(reaches(list, REMOTE)).toBe(true);
-    expect(reaches({ ...list, allowedDomains: ["other.example"] }, REMOTE)).toBe(false);
-    expect(reaches({ mode: "open", allowedHosts: [] }, REMOTE)).toBe(true);
+    expect(canReachRemote(list, REMOTE)).toBe(true);
+    expect(canReachRemote({ ...list, allowedDomains: ["other.example"] }, REMOTE)).toBe(false);
+    expect(canReachRemote({ mode: "open", allowedHosts: [] }, REMOTE)).toBe(true);
     expect(networkToClone({ mode: "none" }, REMOTE)).toEqual({
       mode: "allow-list",
       allowedDomains: ["self.example"],
@@ -304,12 +304,12 @@ describe("what git says", () => {
   ];
   test.each(cases)("%j is %s", (stderr, code) => {
     const result = { ...ENDED, exitCode: 128, stderr };
-    expect(failureOf({ mask: (text) => text, timeoutMs: 1000 }, result, REMOTE).code).toBe(code as never);
+    expect(cloneFailure({ mask: (text) => text, timeoutMs: 1000 }, result, REMOTE).code).toBe(code as never);
   });
 
   test("and what the engine says", () => {
     const of = (part: Partial<ExecResult>) =>
-      failureOf({ mask: (text) => text, timeoutMs: 2000 }, { ...ENDED, exitCode: null, ...part }, REMOTE);
+      cloneFailure({ mask: (text) => text, timeoutMs: 2000 }, { ...ENDED, exitCode: null, ...part }, REMOTE);
     expect(of({ outcome: "timed-out" })).toMatchObject({ code: "clone-timeout", detail: "2 s" });
     expect(of({ outcome: "aborted" }).code).toBe("aborted");
     expect(of({ outcome: "disconnected" }).code).toBe("engine");
@@ -318,7 +318,7 @@ describe("what git says", () => {
 });
 
 test("git is called with quoted words, bound settings and no option from outside", () => {
-  expect(words(["a b", "it's", "$x", "plain/1.0"])).toBe("'a b' 'it'\\''s' '$x' plain/1.0");
+  expect(quoteWords(["a b", "it's", "$x", "plain/1.0"])).toBe("'a b' 'it'\\''s' '$x' plain/1.0");
   expect(fetchCommand(REMOTE, { depth: 1, ref: "feature/x", target: "main" })).toEqual([
     "git clone --quiet --progress --no-checkout --depth=1 --single-branch --branch feature/x -- https://self.example/o/r.git /workspace/project",
     "git -C /workspace/project fetch --quiet --progress --depth=1 origin +refs/heads/main:refs/remotes/origin/main",

@@ -1,6 +1,6 @@
 /** What becomes of previews of another machine that are applied or thrown away from a chat. */
 import { expect, test } from "bun:test";
-import { type ChatFarJobsParts, createChatFarJobs } from "../../../src/application/fleet/chat-far-jobs.ts";
+import { type ChatFarJobsDeps, createChatFarJobs } from "../../../src/application/fleet/chat-far-jobs.ts";
 import type { Viewer, WhoSpeaks } from "../../../src/application/inbox/viewer.ts";
 import type { ViewedJob } from "../../../src/application/inbox/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
@@ -15,7 +15,7 @@ const viewed: ViewedJob = {
   machine: { id: "f", name: "attic", here: true },
 };
 
-type Discarded = Awaited<ReturnType<ChatFarJobsParts["all"]["discard"]>>;
+type Discarded = Awaited<ReturnType<ChatFarJobsDeps["all"]["discard"]>>;
 
 function open(discarded: Discarded = "done", here: readonly string[] = []) {
   const asked: string[] = [];

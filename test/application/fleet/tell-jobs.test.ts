@@ -1,6 +1,6 @@
 /** What the other machines are told of jobs here: seldom enough and small enough, whatever a job does. */
 import { expect, test } from "bun:test";
-import { createJobTeller } from "../../../src/application/fleet/tell-jobs.ts";
+import { createJobReporter } from "../../../src/application/fleet/tell-jobs.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
@@ -15,7 +15,7 @@ function open(jobs: StoredJob[], events: readonly JournalLine[] = []) {
   const forgotten: string[] = [];
   const told = new Map<string, string>();
   const troubles: unknown[] = [];
-  const teller = createJobTeller({
+  const teller = createJobReporter({
     jobs: {
       write: async (summary) => {
         if (troubles.length === 0 && summary.job.title === "refused") throw new Error("away");

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createTeller } from "../../../src/application/fleet/tell-waiting.ts";
+import { createWaitingNotifier } from "../../../src/application/fleet/tell-waiting.ts";
 import type { NewReply } from "../../../src/application/ports/message-store.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 
@@ -14,7 +14,7 @@ function bench() {
   };
   const clock = { at: 0 };
   const posted: NewReply[] = [];
-  const teller = createTeller({
+  const teller = createWaitingNotifier({
     fleet: {
       waitingForAway: async () => [chat],
       noteTold: async () => true,

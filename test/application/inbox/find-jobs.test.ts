@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chatOf, findJobs, type JobQuery } from "../../../src/application/inbox/find-jobs.ts";
+import { chatOfJob, findJobs, type JobQuery } from "../../../src/application/inbox/find-jobs.ts";
 import { storedJob } from "../../infrastructure/store/jobs-kit.ts";
 
 const ANY: JobQuery = { text: "", status: "", chat: "", day: "", path: "", page: 1 };
@@ -41,5 +41,5 @@ describe("jobs are found", () => {
 });
 
 test("a job of the command line has no chat", () => {
-  expect(chatOf({ groupId: "group_1_aaaaaaaa", source: "cli" })).toBe("");
+  expect(chatOfJob({ groupId: "group_1_aaaaaaaa", source: "cli" })).toBe("");
 });

@@ -2,7 +2,11 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runSchedules, type Schedule, schedulesOf } from "../../../src/application/inbox/schedules.ts";
+import {
+  configuredSchedules,
+  runSchedules,
+  type Schedule,
+} from "../../../src/application/inbox/schedules.ts";
 import type { NewMessage } from "../../../src/application/ports/message-store.ts";
 import type { ScheduleStore } from "../../../src/application/ports/schedule-store.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
@@ -107,7 +111,7 @@ test("a schedule whose rule was changed goes by the new one", async () => {
 });
 
 test("a heartbeat is off until it is switched on; what is disabled is left out; zones default to the session's", () => {
-  expect(schedulesOf(DEFAULTS)).toEqual([]);
+  expect(configuredSchedules(DEFAULTS)).toEqual([]);
   const entry = { name: "a", cron: "* * * * *", chat: "web:x", message: "m" };
   const config = {
     ...DEFAULTS,
@@ -117,7 +121,7 @@ test("a heartbeat is off until it is switched on; what is disabled is left out; 
     ],
     heartbeat: { ...DEFAULTS.heartbeat, enabled: true },
   };
-  expect(schedulesOf(config).map(({ name, timezone }) => [name, timezone])).toEqual([
+  expect(configuredSchedules(config).map(({ name, timezone }) => [name, timezone])).toEqual([
     ["a", "Asia/Tokyo"],
     ["heartbeat", "Asia/Tokyo"],
   ]);
@@ -133,7 +137,7 @@ test("an expression that means nothing is told by name, and the others run", asy
     times: async () => ({ ...(await store.times()), now: new Date() }),
   };
   const stop = await startSchedules(
-    schedulesOf({
+    configuredSchedules({
       ...DEFAULTS,
       schedules: [
         { ...entry, name: "broken", cron: "99 99 * * *" },

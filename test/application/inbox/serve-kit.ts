@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAnswering } from "../../../src/application/inbox/answer-messages.ts";
+import { createMessageAnswerer } from "../../../src/application/inbox/answer-messages.ts";
 import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
 import type { CommitGuard } from "../../../src/application/inbox/commit-guard.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
-import { createReceiver, wayOf } from "../../../src/application/inbox/receive-messages.ts";
-import { createSending } from "../../../src/application/inbox/send-replies.ts";
+import { chooseMessageLane, createReceiver } from "../../../src/application/inbox/receive-messages.ts";
+import { createReplySender } from "../../../src/application/inbox/send-replies.ts";
 import type { Channel } from "../../../src/application/ports/channel.ts";
 import type { Conversation, Reply } from "../../../src/application/ports/conversation.ts";
 import type { MessageStore } from "../../../src/application/ports/message-store.ts";
@@ -69,7 +69,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     onTrouble,
     ...(choices.guard !== undefined && { guard: choices.guard }),
   });
-  const sending = createSending({
+  const sending = createReplySender({
     store,
     channel: (name) => [fake.channel, ...(choices.others ?? [])].find((one) => one.name === name),
     present: choices.present ?? ((reply) => reply),
@@ -79,7 +79,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     chance: () => 0.5,
     onTrouble: (error) => troubles.push(error),
   });
-  const answering = createAnswering({
+  const answering = createMessageAnswerer({
     store,
     conversation: () => conversation,
     channel: () => fake.channel,
@@ -100,7 +100,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     admit: async () => null,
     workspace: "/ws",
     bus,
-    wayOf: (message) => wayOf(conversation, message),
+    wayOf: (message) => chooseMessageLane(conversation, message),
     tracing: null,
     now: timers.now,
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

@@ -9,9 +9,9 @@ import { checkHealth } from "../../../src/application/inbox/health.ts";
 import { isUserName } from "../../../src/application/inbox/manage-access.ts";
 import { createMetrics } from "../../../src/application/inbox/metrics.ts";
 import { createSignIn } from "../../../src/application/inbox/sign-in.ts";
-import { createTroubleTeller } from "../../../src/application/inbox/tell-troubles.ts";
+import { createTroubleReporter } from "../../../src/application/inbox/tell-troubles.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
-import { createViewerJobs, type ViewerJobsParts } from "../../../src/application/inbox/viewer-jobs.ts";
+import { createViewerJobs, type ViewerJobsDeps } from "../../../src/application/inbox/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { StoreCounts } from "../../../src/application/ports/message-store.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
@@ -257,7 +257,7 @@ test("a listener that throws is dropped, and the others hear on", () => {
 });
 
 describe("the viewerJobs", () => {
-  async function open(jobs: StoredJob[], workspace: Partial<ReturnType<ViewerJobsParts["workspace"]>> = {}) {
+  async function open(jobs: StoredJob[], workspace: Partial<ReturnType<ViewerJobsDeps["workspace"]>> = {}) {
     const { store, timers } = await openStores();
     const bus = createBus();
     const cancelled: string[] = [];
@@ -274,7 +274,7 @@ describe("the viewerJobs", () => {
           commitPreview: async () => ({ status: "busy" }),
           stop: async () => ({ status: "stopped" }),
           ...workspace,
-        }) as ReturnType<ViewerJobsParts["workspace"]>,
+        }) as ReturnType<ViewerJobsDeps["workspace"]>,
       store,
       cancelMessage: (id) => {
         cancelled.push(id);
@@ -342,7 +342,7 @@ describe("the viewerJobs", () => {
 test("a trouble that lasts is told once a minute, another one at once", () => {
   const clock = { ms: 0 };
   const told: string[] = [];
-  const tell = createTroubleTeller(
+  const tell = createTroubleReporter(
     (line) => told.push(line),
     () => new Date(clock.ms),
   );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { askJson, type Reading } from "../../../src/application/models/ask-json.ts";
+import { askJson, type JsonReading } from "../../../src/application/models/ask-json.ts";
 import { ask } from "../../contracts/model-kit.ts";
 import { openStubModel, WIRES } from "../../contracts/stub-model.ts";
 import type { ScriptedReply } from "../../fakes/model-server/reply.ts";
@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 
 const usage = { input: 10, output: 3 };
 
-function readNumber(text: string): Reading<number> {
+function readNumber(text: string): JsonReading<number> {
   try {
     const { n } = JSON.parse(text) as { n?: unknown };
     return typeof n === "number" ? { ok: true, value: n } : { ok: false, problem: "`n` is no number" };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Candidate, fallingBack, type StandIn } from "../../../src/application/models/fallback.ts";
+import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/fallback.ts";
 import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/model.ts";
 import { answering } from "../chat/memory/memory-kit.ts";
 
@@ -13,7 +13,7 @@ function candidate(role: ModelRole, answer: string | ModelFailure): Candidate & 
 
 async function ask(first: Candidate, ...others: readonly Candidate[]) {
   const standIns: StandIn[] = [];
-  const model = fallingBack(first, others, (standIn) => standIns.push(standIn));
+  const model = withFallback(first, others, (standIn) => standIns.push(standIn));
   if (!("generate" in model)) return { end: model.code, standIns, model: "" };
   const events = await Array.fromAsync(model.generate({ messages: [], signal }));
   const ends = events.filter(({ type }) => type === "finished" || type === "failed");

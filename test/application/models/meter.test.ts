@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createMeter, type MeterParts } from "../../../src/application/models/meter.ts";
+import { createMeter, type MeterDeps } from "../../../src/application/models/meter.ts";
 import type { Model, ModelEvent, Models } from "../../../src/application/ports/model.ts";
 import type { UsageEntry, UsageStore } from "../../../src/application/ports/usage.ts";
 import { answering, listeningLogger, NO_MODEL } from "../chat/memory/memory-kit.ts";
@@ -22,7 +22,7 @@ const cloud = answering(["cloud"], { provider: "claude", model: "big", local: fa
 const local = answering(["local"]);
 const both: Models = { forRole: (role) => (role.startsWith("coder") ? cloud : local).models.forRole(role) };
 
-function open(budget: MeterParts["budget"], models: Models = both) {
+function open(budget: MeterDeps["budget"], models: Models = both) {
   const usage = ledger();
   const time = { now: "2026-03-01T12:00:00.000Z" };
   const { log, lines } = listeningLogger();

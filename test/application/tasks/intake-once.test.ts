@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
 import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
-import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
+import { type IntakeDeps, takeInEvent } from "../../../src/application/tasks/intake.ts";
 import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
 import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
@@ -53,7 +53,7 @@ for (const kind of ["github", "gitlab"] as const)
       rmSync(folder, { recursive: true, force: true });
     });
 
-    const parts = (): IntakeParts => ({
+    const parts = (): IntakeDeps => ({
       forge: openForge(kind, { world, url: server.url }),
       store,
       label: "picoclaw",
@@ -80,7 +80,7 @@ for (const kind of ["github", "gitlab"] as const)
           : { "x-gitlab-token": "hook-secret" };
       const answer = createWebhooks({
         forges: { github: null, gitlab: null, [kind]: { secret: "hook-secret", site: server.url } },
-        intake: (event) => intake(parts(), event),
+        intake: (event) => takeInEvent(parts(), event),
       });
       const response = await answer(
         kind,

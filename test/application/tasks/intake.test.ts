@@ -6,7 +6,7 @@ import { join } from "node:path";
 import examples from "@octokit/webhooks-examples";
 import { createWebhooks } from "../../../src/adapters/webhooks/webhooks.ts";
 import type { ClaimedTask, SolveStore } from "../../../src/application/ports/solve-store.ts";
-import { type IntakeParts, intake } from "../../../src/application/tasks/intake.ts";
+import { type IntakeDeps, takeInEvent } from "../../../src/application/tasks/intake.ts";
 import { pollRepository } from "../../../src/application/tasks/poll-repository.ts";
 import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
@@ -58,7 +58,7 @@ describe("what comes in from a forge", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const parts = (forge: "github" | "gitlab" = "github"): IntakeParts => ({
+  const parts = (forge: "github" | "gitlab" = "github"): IntakeDeps => ({
     forge: openForge(forge, { world, url: forge === "github" ? server.url : gitlab.url }),
     store,
     label: "picoclaw",
@@ -74,7 +74,7 @@ describe("what comes in from a forge", () => {
         github: { secret: "hook-secret", site: server.url },
         gitlab: { secret: "hook-secret", site: gitlab.url },
       },
-      intake: (event) => intake(parts(forge), event),
+      intake: (event) => takeInEvent(parts(forge), event),
     });
   const github = (
     name: string,

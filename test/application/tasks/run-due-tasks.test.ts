@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTaskRunner } from "../../../src/application/tasks/run-due-tasks.ts";
-import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { takeInTask } from "../../../src/application/tasks/take-in.ts";
 import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { openTasks } from "./solve-store-kit.ts";
 
@@ -17,7 +17,7 @@ test("a machine carries out what needs no more than its labels and its forges, a
     ["gitlab", []],
   ] as const;
   for (const [index, [forge, needs]] of wanted.entries())
-    await takeIn(
+    await takeInTask(
       { store, now: timers.now, uuid: () => `task-${index}` },
       {
         item: { forge, site: "https://forge", repository: "a/b", kind: "issue", number: index },

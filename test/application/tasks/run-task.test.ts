@@ -3,7 +3,7 @@ import { createPatience } from "../../../src/application/models/patience.ts";
 import type { ModelFailure } from "../../../src/application/ports/model.ts";
 import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
 import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
-import { type RunTaskParts, runTask } from "../../../src/application/tasks/run-task.ts";
+import { type RunTaskDeps, runTask } from "../../../src/application/tasks/run-task.ts";
 import {
   NO_USAGE,
   type RunJob,
@@ -96,7 +96,7 @@ function fakeExecutor({ runs = [], tests = [], start, onRun }: Script = {}) {
   return { executor, calls };
 }
 
-function partsWith(more: Partial<RunTaskParts>): RunTaskParts {
+function partsWith(more: Partial<RunTaskDeps>): RunTaskDeps {
   return {
     files: memoryFiles(),
     executor: fakeExecutor().executor,
@@ -165,39 +165,38 @@ test("an answer that breaks the form is asked for again once, with what is wrong
 
 describe("ends as failed, with the reason, and the container gone", () => {
   const failure: ModelFailure = { code: "unreachable", message: "nobody there", retryable: true };
-  const CASES: readonly (readonly [string, Partial<RunTaskParts> & { readonly script?: Script }, string])[] =
+  const CASES: readonly (readonly [string, Partial<RunTaskDeps> & { readonly script?: Script }, string])[] = [
+    ["the loops are used up", { meta: fakeModel([PLAN, RUN, RUN, RUN, RUN, RUN]) }, "max-loops"],
+    ["the planning model does not answer", { meta: fakeModel([failure]) }, "meta"],
+    ["the engine is down", { script: { start: { ok: false, code: "engine", message: "down" } } }, "engine"],
+    ["the image is missing", { script: { start: { ok: false, code: "image", message: "none" } } }, "image"],
     [
-      ["the loops are used up", { meta: fakeModel([PLAN, RUN, RUN, RUN, RUN, RUN]) }, "max-loops"],
-      ["the planning model does not answer", { meta: fakeModel([failure]) }, "meta"],
-      ["the engine is down", { script: { start: { ok: false, code: "engine", message: "down" } } }, "engine"],
-      ["the image is missing", { script: { start: { ok: false, code: "image", message: "none" } } }, "image"],
-      [
-        "the worker fails without a planner",
-        { script: { runs: [{ exitCode: 1, error: "exit status 1" }] } },
-        "worker",
-      ],
-      ["the tests fail without a planner", { script: { tests: [{ exitCode: 2 }] } }, "test"],
-      [
-        "the host's files changed meanwhile",
-        {
-          script: {
-            runs: [
-              {
-                job: {
-                  id: "job_1_b",
-                  outcome: "conflict",
-                  changes: [],
-                  diff: "",
-                  notes: [],
-                  conflicts: ["a"],
-                },
+      "the worker fails without a planner",
+      { script: { runs: [{ exitCode: 1, error: "exit status 1" }] } },
+      "worker",
+    ],
+    ["the tests fail without a planner", { script: { tests: [{ exitCode: 2 }] } }, "test"],
+    [
+      "the host's files changed meanwhile",
+      {
+        script: {
+          runs: [
+            {
+              job: {
+                id: "job_1_b",
+                outcome: "conflict",
+                changes: [],
+                diff: "",
+                notes: [],
+                conflicts: ["a"],
               },
-            ],
-          },
+            },
+          ],
         },
-        "conflict",
-      ],
-    ];
+      },
+      "conflict",
+    ],
+  ];
   test.each(CASES)("when %s", async (_, { script, ...more }, code) => {
     const { executor, calls } = fakeExecutor(script);
     const { record } = await runTask(partsWith({ executor, ...more }), facts);

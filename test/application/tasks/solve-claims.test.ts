@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import type { ClaimedTask, SolveTask } from "../../../src/application/ports/solve-store.ts";
-import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { takeInTask } from "../../../src/application/tasks/take-in.ts";
 import { timers } from "../../../src/infrastructure/runtime/timers.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -33,7 +33,7 @@ function describeClaims(name: string, open: () => Kysely<Database>, url: () => s
 
     const ask = async ({ store }: TaskProcess, trigger: SolveTask["trigger"] = "label") => {
       count += 1;
-      const { task } = await takeIn(
+      const { task } = await takeInTask(
         { store, now: timers.now, uuid: () => crypto.randomUUID() },
         {
           item: { forge: "github", site: "https://forge", repository: "a/b", kind: "issue", number: count },

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
 import type { ModelRequest } from "../../../src/application/ports/model.ts";
 import type { SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
-import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
-import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { takeInTask } from "../../../src/application/tasks/take-in.ts";
 import { readProjectSettings } from "../../../src/config/project-settings.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
@@ -45,13 +45,13 @@ export function shell(command: string, text = ""): Said {
 export type Answers = readonly Said[] | ((turn: number, request: ModelRequest) => Said | Promise<Said>);
 
 export interface SolveRun {
-  readonly config?: Partial<SolveParts["config"]>;
+  readonly config?: Partial<SolveDeps["config"]>;
   readonly fresh?: boolean;
   /** Another item than the issue. */
   readonly item?: Item;
   readonly candidates?: number;
   readonly worker?: string | null;
-  readonly parts?: Partial<SolveParts>;
+  readonly parts?: Partial<SolveDeps>;
   readonly signal?: AbortSignal;
 }
 
@@ -60,16 +60,16 @@ export interface SolveSetUp {
   readonly world: World;
   /** Of the forge. */
   readonly url: string;
-  readonly environments: SolveParts["environments"];
+  readonly environments: SolveDeps["environments"];
   readonly store: SolveStore;
 }
 
 /** What a task is solved with: a GitHub and git that are real, environments that are folders, and a model that is given. */
 export function solvePartsFor(
   { folder, world, url, environments, store }: SolveSetUp,
-  model: SolveParts["model"],
-  config: Partial<SolveParts["config"]>,
-): SolveParts {
+  model: SolveDeps["model"],
+  config: Partial<SolveDeps["config"]>,
+): SolveDeps {
   return {
     forge: openForge("github", { world, url, fetch: hastyFetch(1000) }),
     environments,
@@ -133,7 +133,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     kind: item.kind,
     number: item.number,
   });
-  const partsOf = (model: SolveParts["model"], config: Partial<SolveParts["config"]>): SolveParts =>
+  const partsOf = (model: SolveDeps["model"], config: Partial<SolveDeps["config"]>): SolveDeps =>
     solvePartsFor({ folder, world, url: server.url, environments, store }, model, config);
 
   return {
@@ -162,7 +162,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
       const model = createCoderModel((request, turn) =>
         typeof answers === "function" ? answers(turn, request) : (answers[turn] ?? "nothing more"),
       );
-      const { task, began } = await takeIn(
+      const { task, began } = await takeInTask(
         { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
         { item: ref(item), askedBy: "alice", trigger: "hand", worker, candidates, fresh },
       );

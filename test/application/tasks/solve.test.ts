@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model, ModelFailure } from "../../../src/application/ports/model.ts";
 import type { ClaimedTask, SolveStore, SolveTask } from "../../../src/application/ports/solve-store.ts";
-import type { SolveParts } from "../../../src/application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../../../src/application/tasks/solve-parts.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
-import { takeIn } from "../../../src/application/tasks/take-in.ts";
+import { takeInTask } from "../../../src/application/tasks/take-in.ts";
 import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
 import { NO_USAGE } from "../../../src/domain/tasks/events.ts";
 import { createCoderModel, type Said } from "../../fakes/coder-model.ts";
@@ -55,7 +55,7 @@ describe("solving an issue", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const parts = (model: Model, more: Partial<SolveParts["config"]> = {}): SolveParts =>
+  const parts = (model: Model, more: Partial<SolveDeps["config"]> = {}): SolveDeps =>
     solvePartsFor({ folder, world, url: server?.url ?? "", environments, store }, () => model, {
       testCommand: "sh test.sh",
       ...more,
@@ -69,14 +69,14 @@ describe("solving an issue", () => {
   });
   const open = async (item = issue, trigger: SolveTask["trigger"] = "hand", worker: string | null = null) =>
     (
-      await takeIn(
+      await takeInTask(
         { store, now: () => new Date(), uuid: () => crypto.randomUUID() },
         { item: ref(item), askedBy: "alice", trigger, worker },
       )
     ).task;
   const solve = async (
     answers: Said[] | ((turn: number) => Said | Promise<Said>),
-    more: Partial<SolveParts["config"]> = {},
+    more: Partial<SolveDeps["config"]> = {},
     task?: SolveTask,
   ) => {
     const model = createCoderModel((_, turn) =>
@@ -298,7 +298,7 @@ describe("solving an issue", () => {
     };
     const run = async () => {
       const { id } = await open(issue, "hand", "codex-cli");
-      const own: SolveParts = {
+      const own: SolveDeps = {
         ...parts(createCoderModel(() => PLAN)),
         costUsd: () => 0.25 * counted.length,
         workers: { refusal: async () => refused, count: async (...use) => void counted.push(use) },

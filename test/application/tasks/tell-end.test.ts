@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SolveTask } from "../../../src/application/ports/solve-store.ts";
-import { createTellEnd } from "../../../src/application/tasks/tell-end.ts";
+import { createNotifyTaskEnd } from "../../../src/application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";
@@ -35,7 +35,7 @@ const task = (facts: Partial<SolveTask>) =>
 async function open(chat: string | null) {
   const db = openSqlite(join(folder, "store.db"));
   const { store } = await openMessages({ db, now: () => new Date() });
-  const tell = createTellEnd({
+  const tell = createNotifyTaskEnd({
     chat: () => chat,
     post: (reply) => store.post(reply),
     solveWords: () => solveMessagesFor("en"),

@@ -2,16 +2,16 @@ import { describe, expect, test } from "bun:test";
 import type { Transaction } from "../../../src/application/ports/transaction.ts";
 import { limitNotes } from "../../../src/application/work/limit-notes.ts";
 import { networkNotes } from "../../../src/application/work/network-notes.ts";
-import { failed, succeeded } from "../../../src/application/work/outcome.ts";
+import { failedOutcome, succeededOutcome } from "../../../src/application/work/outcome.ts";
 
 const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as const;
-const unreachable = failed("command failed", "curl: (6) Could not resolve host: a.example");
+const unreachable = failedOutcome("command failed", "curl: (6) Could not resolve host: a.example");
 const view = (network: Pick<Transaction, "network" | "takeRefused">) => network as Transaction;
 
 describe("a command is told of a network that was not there for it:", () => {
   test("what a list refused, by host", () => {
     const transaction = view({ network: "allow-list", takeRefused: () => refused });
-    expect(networkNotes(transaction, succeeded(""))).toEqual([
+    expect(networkNotes(transaction, succeededOutcome(""))).toEqual([
       { code: "host-refused", host: "evil.example", reason: "not-allowed", count: 3 },
     ]);
     expect(networkNotes(transaction)).toHaveLength(1);
@@ -23,8 +23,8 @@ describe("a command is told of a network that was not there for it:", () => {
     expect(networkNotes(view({ network: "off" }), unreachable)).toEqual([
       { code: "network-limited", network: "off" },
     ]);
-    expect(networkNotes(listed, succeeded(unreachable.output))).toEqual([]);
-    expect(networkNotes(listed, failed("command failed", "no such file"))).toEqual([]);
+    expect(networkNotes(listed, succeededOutcome(unreachable.output))).toEqual([]);
+    expect(networkNotes(listed, failedOutcome("command failed", "no such file"))).toEqual([]);
     expect(networkNotes(listed)).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { listTitle, titleOf } from "../../../src/application/work/job-record.ts";
+import { listTitle, planTitle } from "../../../src/application/work/job-record.ts";
 
 describe("the title of a job", () => {
   const cases: readonly (readonly [string, { plan?: string; patch: string }, string])[] = [
@@ -11,7 +11,7 @@ describe("the title of a job", () => {
     ["is what there is where nothing says more", { patch: "```" }, "```"],
     ["is cut by characters", { plan: "日".repeat(80), patch: "" }, "日".repeat(50)],
   ];
-  for (const [name, given, title] of cases) test(name, () => expect(titleOf(given)).toBe(title));
+  for (const [name, given, title] of cases) test(name, () => expect(planTitle(given)).toBe(title));
 });
 
 describe("what a list calls a job", () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { birthOf } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { processBirth } from "../../../src/infrastructure/work/process/process-birth.ts";
 import { createHolderRecords } from "../../../src/infrastructure/work/transaction/holder-records.ts";
 import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
 import { createRunningJobs } from "../../../src/infrastructure/work/transaction/running-jobs.ts";
@@ -120,7 +120,7 @@ describe("a job whose process died", () => {
 
   test("is left alone while that process lives", async () => {
     const worker = await bench.open();
-    for (const birth of [undefined, birthOf(process.pid)]) {
+    for (const birth of [undefined, processBirth(process.pid)]) {
       dead(process.pid, birth === undefined ? {} : { birth });
       expect(await worker.closeDeadJobs()).toEqual([]);
     }
@@ -131,7 +131,7 @@ describe("a job whose process died", () => {
     ["sealed", { state: "staged", outcome: "committed" }],
   ])("%s is buried although another process has its number by now", async (_, left) => {
     const worker = await bench.open();
-    const [place] = birthOf(process.pid).split(" ");
+    const [place] = processBirth(process.pid).split(" ");
     dead(process.pid, { ...left, birth: `${place} 1` });
     expect(await worker.closeDeadJobs()).toEqual([ID]);
     expect(worker.archive.read(ID)).toMatchObject({ state: "discarded", outcome: "aborted" });

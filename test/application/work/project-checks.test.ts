@@ -5,7 +5,7 @@ import type { CheckSettings } from "../../../src/application/work/checks/check-s
 import { openChecks } from "../../../src/application/work/checks/open-checks.ts";
 import {
   createProjectChecks,
-  type Judged,
+  type JudgedAttempt,
   type ProjectChecks,
 } from "../../../src/application/work/checks/project-checks.ts";
 import type { Draft } from "../../../src/application/work/draft.ts";
@@ -76,7 +76,7 @@ async function draftOf(...edits: readonly object[]): Promise<Draft> {
 }
 
 /** Judges one draft from its beginning to its end. */
-async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promise<Judged> {
+async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promise<JudgedAttempt> {
   const draft = await draftOf(...edits);
   try {
     checks.begin(draft);
@@ -86,7 +86,7 @@ async function judged(checks: ProjectChecks, ...edits: readonly object[]): Promi
   }
 }
 
-const line = ({ facts }: Judged) => checksMessagesFor("en").line(facts);
+const line = ({ facts }: JudgedAttempt) => checksMessagesFor("en").line(facts);
 
 describe.if(confines)("a draft over a green project", () => {
   test("that stays green is green, and the reply has a line for it", async () => {

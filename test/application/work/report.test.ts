@@ -5,7 +5,7 @@ import {
   type JobFacts,
   storedFacts,
 } from "../../../src/application/work/report/job-facts.ts";
-import { say, wordReply, wordSaid } from "../../../src/application/work/report/said.ts";
+import { say, wordPieces, wordReply } from "../../../src/application/work/report/said.ts";
 import { wordAction } from "../../../src/application/work/report/word-action.ts";
 import { wordCard } from "../../../src/application/work/report/word-card.ts";
 import { wordChatJob, wordJob } from "../../../src/application/work/report/word-job.ts";
@@ -134,7 +134,7 @@ describe("a reply that was kept", () => {
   test("is worded for whoever reads it, from JSON", async () => {
     const facts = await factsOf([edit("create", "a", "1"), shell("true")]);
     const said = [{ kind: "job", facts, plan: "Write a" } as const, say("cloudAnswered", "claude/m")];
-    const row = JSON.parse(JSON.stringify({ text: wordSaid("en", said), said }));
+    const row = JSON.parse(JSON.stringify({ text: wordPieces("en", said), said }));
     expect(wordReply("en", row)).toBe(row.text);
     const japanese = wordReply("ja", row);
     expect(firstLine(japanese)).toBe("実行完了 (2/2 コマンド成功)");
@@ -152,8 +152,8 @@ describe("a reply that was kept", () => {
 
 test("a command that has no near one is told without one, also from a reply that was kept", () => {
   const kept = JSON.parse(JSON.stringify([say("unknownCommand", "zzz", null)]));
-  expect(wordSaid("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
-  expect(wordSaid("ja", kept)).toBe("知らないコマンドだよ: /zzz\n一覧: /help");
+  expect(wordPieces("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
+  expect(wordPieces("ja", kept)).toBe("知らないコマンドだよ: /zzz\n一覧: /help");
 });
 
 test("a card counts the attempts at its head, so its way names only what was tried", async () => {

@@ -1,6 +1,6 @@
 /** Several coders at one message: who waits, who is chosen, who is told. */
 import { expect, test } from "bun:test";
-import { runHeads } from "../../../src/application/work/coder/run-heads.ts";
+import { runCoderCandidates } from "../../../src/application/work/coder/run-heads.ts";
 
 type Chosen = (ending: string) => Promise<boolean>;
 const drafting = (ending: string) => async (chosen: Chosen) =>
@@ -11,7 +11,7 @@ function run(
   more: { atOnce: boolean },
 ) {
   const asked: string[][] = [];
-  const ends = runHeads<string, string, string>({
+  const ends = runCoderCandidates<string, string, string>({
     heads: Object.keys(heads),
     atOnce: more.atOnce,
     goesOn: (came) => came.kind === "waits" && came.ending === "red",

@@ -1,6 +1,6 @@
 /** Checks of several drafts: never more at once than allowed, and one baseline for all. */
 import { expect, test } from "bun:test";
-import type { BaselineParts } from "../../../src/application/work/checks/baseline.ts";
+import type { BaselineDeps } from "../../../src/application/work/checks/baseline.ts";
 import { shareChecks } from "../../../src/application/work/checks/share-checks.ts";
 import type { CheckRequest, Draft } from "../../../src/application/work/draft.ts";
 
@@ -34,7 +34,7 @@ for (const atOnce of [1, 2])
     expect(seen).toEqual({ now: 0, most: atOnce, ran: 6 });
   });
 
-const parts: BaselineParts = {
+const parts: BaselineDeps = {
   checks: [],
   settings: { command: null, timeout: 10, auto_limit: 10, network: false, enabled: "always" },
   memory: { fingerprint: () => "same", recall: () => null, keep: () => {} },

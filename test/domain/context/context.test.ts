@@ -5,12 +5,12 @@ import { chooseExcerpts } from "../../../src/domain/context/excerpts.ts";
 import { type FileKind, fileKind } from "../../../src/domain/context/file-kind.ts";
 import { definitionsOf, endOf } from "../../../src/domain/context/outline.ts";
 import { projectFacts } from "../../../src/domain/context/project-facts.ts";
-import { termsOf } from "../../../src/domain/context/request-terms.ts";
+import { requestTerms } from "../../../src/domain/context/request-terms.ts";
 import { showFile, showLines } from "../../../src/domain/context/show-file.ts";
 import { splitBudget } from "../../../src/domain/context/split-budget.ts";
 
 describe("what of a request is looked for", () => {
-  const firsts = (request: string) => termsOf(request).map(({ spellings }) => spellings[0]);
+  const firsts = (request: string) => requestTerms(request).map(({ spellings }) => spellings[0]);
 
   test.each<[string, string[]]>([
     ["copySync fails for links", ["copySync", "link", "copy", "sync"]],
@@ -26,7 +26,7 @@ describe("what of a request is looked for", () => {
   });
 
   test("a name has the spellings of files and columns", () => {
-    expect(termsOf("copySync")[0]?.spellings).toEqual(["copySync", "copy-sync", "copy_sync"]);
+    expect(requestTerms("copySync")[0]?.spellings).toEqual(["copySync", "copy-sync", "copy_sync"]);
   });
 });
 
@@ -92,7 +92,7 @@ test("lines that were asked for are cut at the limit, with the range that comes 
 
 test("a long file says where the definitions stand that are not shown", () => {
   const text = `function first() {\n  one();\n}\n${"x = 1;\n".repeat(300)}function last() {\n  needle();\n}\n`;
-  const shown = showFile("a.js", text, { terms: termsOf("needle"), limit: 300 });
+  const shown = showFile("a.js", text, { terms: requestTerms("needle"), limit: 300 });
   expect(shown).toContain("function last() {\n  needle();\n}");
   expect(shown).toEndWith("(not shown, by line: first 1)");
 });
@@ -109,7 +109,7 @@ test("excerpts keep their budget, their order and the bounds of the file", () =>
   );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 120 }), fc.integer({ min: 0, max: 2_000 }), (lines, limit) => {
-      const ranges = chooseExcerpts(lines, { terms: termsOf("needle"), limit, ends: true });
+      const ranges = chooseExcerpts(lines, { terms: requestTerms("needle"), limit, ends: true });
       let last = 0;
       for (const { from, to } of ranges) {
         expect(from).toBeGreaterThan(last);

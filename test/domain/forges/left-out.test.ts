@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { leftOut } from "../../../src/domain/forges/left-out.ts";
+import { findLeftOut } from "../../../src/domain/forges/left-out.ts";
 import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
 import { refusedEdit } from "../../../src/domain/forges/refused-edit.ts";
 
 const pathsOf = (changed: readonly string[], base: readonly string[] = [], allowCi = false) =>
-  leftOut({ changed, base, allowCi }).map(({ path }) => path);
+  findLeftOut({ changed, base, allowCi }).map(({ path }) => path);
 
 test("what tools made stays out, unless the project tracks that folder", () => {
   const made = [

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { type ForgeEvent, mentions, orderIn, wantedBy } from "../../../src/domain/forges/trigger.ts";
+import {
+  type ForgeEvent,
+  mentions,
+  readOrder,
+  readWantedAction,
+} from "../../../src/domain/forges/trigger.ts";
 
 const bot = "picoclaw-bot";
 const wants = (event: Omit<ForgeEvent, "actor"> & { actor?: string }) =>
-  wantedBy({ actor: "alice", ...event }, { bot: { id: 1, login: bot }, label: "picoclaw" }).do;
+  readWantedAction({ actor: "alice", ...event }, { bot: { id: 1, login: bot }, label: "picoclaw" }).do;
 
 describe("what an event asks for", () => {
   const cases: readonly [ForgeEvent["kind"], Partial<ForgeEvent>, ReturnType<typeof wants>][] = [
@@ -46,9 +51,9 @@ test("a mention is a word of its own in prose", () => {
 });
 
 test("an order is the whole comment", () => {
-  expect(orderIn("  Stop!  ", bot)).toBe("stop");
-  expect(orderIn("/pause", bot)).toBe("pause");
-  expect(orderIn("@picoclaw-bot、停止。", bot)).toBe("stop");
-  expect(orderIn("stop it", bot)).toBeNull();
-  expect(orderIn("constructor", bot)).toBeNull();
+  expect(readOrder("  Stop!  ", bot)).toBe("stop");
+  expect(readOrder("/pause", bot)).toBe("pause");
+  expect(readOrder("@picoclaw-bot、停止。", bot)).toBe("stop");
+  expect(readOrder("stop it", bot)).toBeNull();
+  expect(readOrder("constructor", bot)).toBeNull();
 });

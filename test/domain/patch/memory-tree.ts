@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
-import type { FileSource, FileWrite, Found } from "../../../src/domain/patch/edit.ts";
+import type { FileEntry, FileSource, FileWrite } from "../../../src/domain/patch/edit.ts";
 import type { PlanOptions } from "../../../src/domain/patch/plan-edit.ts";
 
 export type Entry =
@@ -17,7 +17,7 @@ export const planOptions: PlanOptions = {
 export class MemoryTree implements FileSource {
   readonly entries = new Map<string, Entry>();
 
-  look(path: string): Found {
+  look(path: string): FileEntry {
     return this.entries.get(path) ?? { kind: "missing" };
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isHarmlessSetting, takeBackSettings } from "../../../src/domain/policy/git-settings.ts";
+import { isHarmlessSetting, revertSettings } from "../../../src/domain/policy/git-settings.ts";
 
 const SETTINGS: readonly (readonly [setting: string, mayBeSet: boolean])[] = [
   ["core.hookspath=x", false],
@@ -114,6 +114,6 @@ describe("what may not be set is taken back", () => {
     ["the whole of what git reads in its own way", "", "[user]\nname = x\n?\n", { names: ["?"], text: null }],
     ["not what stood there already", "[alias]\n\tx = !mine\n", "[alias]\n\tx = !mine\n\ty = log\n", null],
   ] as const)("%s", (_, before, after, expected) => {
-    expect(takeBackSettings(before, after)).toEqual(expected);
+    expect(revertSettings(before, after)).toEqual(expected);
   });
 });

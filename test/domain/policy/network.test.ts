@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { classOf, parseAddress } from "../../../src/domain/policy/address.ts";
+import { classifyAddress, parseAddress } from "../../../src/domain/policy/address.ts";
 import {
   canonicalHost,
   createNetworkPolicy,
@@ -57,7 +57,7 @@ describe("an address", () => {
     ["::127.0.0.1", "reserved"],
     ["::7f00:1", "reserved"],
   ] as const)("%s is %s", (address, kind) => {
-    expect(classOf(address)).toBe(kind);
+    expect(classifyAddress(address)).toBe(kind);
   });
 
   test.each([
@@ -77,7 +77,7 @@ describe("an address", () => {
     "[::1]",
     "example.org",
   ])("is not %p", (text) => {
-    expect(classOf(text)).toBeUndefined();
+    expect(classifyAddress(text)).toBeUndefined();
   });
 
   const byte = fc.integer({ min: 0, max: 255 });
@@ -87,10 +87,10 @@ describe("an address", () => {
   test("is the same place in every form that holds an IPv4 address", () => {
     fc.assert(
       fc.property(v4, ([a, b, c, d]) => {
-        const plain = classOf(`${a}.${b}.${c}.${d}`);
+        const plain = classifyAddress(`${a}.${b}.${c}.${d}`);
         for (const prefix of ["::ffff:", "0:0:0:0:0:ffff:", "64:ff9b::", "0064:FF9B::"]) {
-          expect(classOf(`${prefix}${a}.${b}.${c}.${d}`)).toBe(plain);
-          expect(classOf(`${prefix}${hex(a, b)}:${hex(c, d)}`)).toBe(plain);
+          expect(classifyAddress(`${prefix}${a}.${b}.${c}.${d}`)).toBe(plain);
+          expect(classifyAddress(`${prefix}${hex(a, b)}:${hex(c, d)}`)).toBe(plain);
         }
       }),
     );
@@ -115,7 +115,7 @@ describe("an address", () => {
       fc.property(byte, byte, byte, fc.constantFrom(...inside), (x, y, z, make) => {
         const address = make(x, y, z);
         expect(parseAddress(address)).toBeDefined();
-        expect(classOf(address)).not.toBe("public");
+        expect(classifyAddress(address)).not.toBe("public");
         expect(mayDial(address, "public")).toBe(false);
       }),
     );

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Found } from "../../../src/domain/patch/edit.ts";
+import type { FileEntry } from "../../../src/domain/patch/edit.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { checkEdits } from "../../../src/domain/proposal/check-edits.ts";
 
@@ -11,7 +11,7 @@ function check(files: Readonly<Record<string, string>>, patch: string, hidden: r
   const looked: string[] = [];
   const source = {
     judges: (path: string) => !hidden.includes(path),
-    look(path: string): Found {
+    look(path: string): FileEntry {
       looked.push(path);
       const text = files[path];
       return text === undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Found } from "../../../src/domain/patch/edit.ts";
+import type { FileEntry } from "../../../src/domain/patch/edit.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { doubtfulEdits } from "../../../src/domain/proposal/doubtful-edits.ts";
 
@@ -16,7 +16,7 @@ function doubtsOf(
     parsed.commands,
     {
       judges: (path) => path !== ".env",
-      look: (path): Found => {
+      look: (path): FileEntry => {
         const text = files[path];
         return text === undefined
           ? { kind: "missing" }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readAssessment, readDecision, readPlan } from "../../../src/domain/tasks/meta-protocol.ts";
+import { readAssessment, readCriteriaPlan, readDecision } from "../../../src/domain/tasks/meta-protocol.ts";
 
 const criteria = [
   { id: "AC-1", description: "a" },
@@ -11,7 +11,7 @@ describe("a plan", () => {
   test("is read from plain JSON, a fence, or between words", () => {
     const json = '{"acceptance_criteria":[{"id":"AC-1","description":" tests pass "},"second"]}';
     for (const text of [json, `Here:\n\`\`\`json\n${json}\n\`\`\`\nDone.`, `Sure! ${json} ok`])
-      expect(readPlan(text)).toEqual({
+      expect(readCriteriaPlan(text)).toEqual({
         ok: true,
         value: [
           { id: "AC-1", description: "tests pass" },
@@ -34,7 +34,7 @@ describe("a plan", () => {
       "acceptance_criteria must have at most 30 entries",
     ],
   ])("%s is refused with what is wrong", (text, problem) => {
-    expect(readPlan(text)).toEqual({ ok: false, problem });
+    expect(readCriteriaPlan(text)).toEqual({ ok: false, problem });
   });
 });
 
@@ -92,7 +92,7 @@ test("whatever a model writes, there is an answer", () => {
           .map((value) => JSON.stringify({ criteria: value, decision: value, acceptance_criteria: value })),
       ),
       (text) => {
-        for (const answer of [readPlan(text), readDecision(text), readAssessment(text, criteria)])
+        for (const answer of [readCriteriaPlan(text), readDecision(text), readAssessment(text, criteria)])
           expect(typeof answer.ok).toBe("boolean");
       },
     ),

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { judgeLogin, type LoginVerdict } from "../../../src/domain/tasks/refreshed-login.ts";
+import { type LoginVerdict, validateLogin } from "../../../src/domain/tasks/refreshed-login.ts";
 
 const jwt = (sub: string) => `e30.${btoa(JSON.stringify({ sub })).replace(/=+$/, "")}.s`;
 const login = (access: string, more: object = {}) =>
@@ -25,5 +25,5 @@ const CASES: readonly (readonly [string, string, string | null, LoginVerdict])[]
 ];
 
 test.each(CASES)("a login %s", (_, inside, host, verdict) => {
-  expect(judgeLogin({ placed, inside, host })).toBe(verdict);
+  expect(validateLogin({ placed, inside, host })).toBe(verdict);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { soFarOf } from "../../../src/domain/tasks/solve/so-far.ts";
+import { toPriorProgress } from "../../../src/domain/tasks/solve/so-far.ts";
 import type { StepFacts, TaskStep } from "../../../src/domain/tasks/step.ts";
 
 const steps = (...facts: (StepFacts & { candidate?: number })[]): TaskStep[] =>
@@ -16,20 +16,20 @@ const ran = (command: string): StepFacts => ({
 const ended = (state: string): StepFacts => ({ kind: "ended", state, code: null, message: state });
 const checked: StepFacts = { kind: "checked", command: "npm test", exitCode: 1, durationMs: 1, counts: null };
 
-test("a task without steps has nothing to tell", () => expect(soFarOf([])).toBeNull());
+test("a task without steps has nothing to tell", () => expect(toPriorProgress([])).toBeNull());
 
 test("what was answered before a final end does not count against the limit, before a pause it does", () => {
-  expect(soFarOf(steps(up, said, said, ended("failed"), up, said))).toMatchObject({
+  expect(toPriorProgress(steps(up, said, said, ended("failed"), up, said))).toMatchObject({
     answers: 3,
     answersBefore: 2,
     ended: null,
   });
-  expect(soFarOf(steps(up, said, said, ended("paused"), up, said))).toMatchObject({
+  expect(toPriorProgress(steps(up, said, said, ended("paused"), up, said))).toMatchObject({
     answers: 3,
     answersBefore: 0,
   });
-  expect(soFarOf(steps(up, said, ended("failed")))?.ended).toMatchObject({ state: "failed" });
-  expect(soFarOf(steps(up, said, ended("paused")))?.ended).toBeNull();
+  expect(toPriorProgress(steps(up, said, ended("failed")))?.ended).toMatchObject({ state: "failed" });
+  expect(toPriorProgress(steps(up, said, ended("paused")))?.ended).toBeNull();
 });
 
 test("of candidates only what the kept one did is the task's own", () => {
@@ -37,16 +37,23 @@ test("of candidates only what the kept one did is the task's own", () => {
   const tried = steps(up, first, { ...said, candidate: 2 }, { ...ran("a"), candidate: 1 });
   const chosen: StepFacts = { kind: "chosen", candidate: 2, discarded: [1] };
   const kept = steps({ ...ran("b"), candidate: 2 }, chosen, ran("c"));
-  const { answers, answersBefore, commands } = soFarOf([...tried, ...kept]) ?? {};
+  const { answers, answersBefore, commands } = toPriorProgress([...tried, ...kept]) ?? {};
   expect({ answers, answersBefore }).toEqual({ answers: 2, answersBefore: 1 });
   expect(commands?.map(({ command }) => command)).toEqual(["b", "c"]);
   // None was kept before the process died: they begin anew.
-  expect(soFarOf([...tried, ...steps(up)])).toMatchObject({ answers: 2, answersBefore: 2, commands: [] });
+  expect(toPriorProgress([...tried, ...steps(up)])).toMatchObject({
+    answers: 2,
+    answersBefore: 2,
+    commands: [],
+  });
 });
 
 test("checks count until something is done after them; a file is named once, and only where its edit went well", () => {
   const edit = (path: string, ok = true): StepFacts => ({ kind: "edited", path, ok });
   const record = steps(up, edit("a"), edit("a"), edit("b", false), checked);
-  expect(soFarOf(record)).toMatchObject({ edited: ["a"], checks: [{ command: "npm test", exitCode: 1 }] });
-  expect(soFarOf([...record, ...steps(said)])?.checks).toEqual([]);
+  expect(toPriorProgress(record)).toMatchObject({
+    edited: ["a"],
+    checks: [{ command: "npm test", exitCode: 1 }],
+  });
+  expect(toPriorProgress([...record, ...steps(said)])?.checks).toEqual([]);
 });

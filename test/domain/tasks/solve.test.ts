@@ -3,7 +3,7 @@ import { jsonInAnswer } from "../../../src/domain/agents/json-in-answer.ts";
 import { branchName } from "../../../src/domain/forges/branch-name.ts";
 import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
 import { PHASES, phaseAfter, phaseToResume } from "../../../src/domain/tasks/solve/phase.ts";
-import { readDone, readPlan } from "../../../src/domain/tasks/solve/plan.ts";
+import { readDoneAnswer, readSolvePlan } from "../../../src/domain/tasks/solve/plan.ts";
 import { afterCommand, afterThought, mustReflectBefore } from "../../../src/domain/tasks/solve/reflection.ts";
 
 test("the branch of an issue holds nothing that a forge, a file system or a shell could mind", () => {
@@ -43,11 +43,11 @@ describe("a model's plan", () => {
     const expected = { steps: ["read {x}", "fix"], risk: "low" as const, environment: "node" };
     const json = JSON.stringify(plan);
     for (const answer of [json, `\`\`\`json\n${json}\n\`\`\``, `I {think} so: ${json} — fine?`])
-      expect(readPlan(answer, environments)).toEqual({ ok: true, value: expected });
+      expect(readSolvePlan(answer, environments)).toEqual({ ok: true, value: expected });
   });
   test("says what is wrong with it", () => {
     const problemOf = (answer: string) => {
-      const reading = readPlan(answer, environments);
+      const reading = readSolvePlan(answer, environments);
       return reading.ok ? "" : reading.problem;
     };
     expect(problemOf("I would rather not")).toContain("no JSON");
@@ -55,23 +55,25 @@ describe("a model's plan", () => {
     expect(problemOf('{"steps": [" "]}')).toContain("empty");
   });
   test("an environment that does not exist leaves the choice to the project's files", () => {
-    expect(readPlan('{"steps": ["x"], "environment": "cobol"}', environments)).toEqual({
+    expect(readSolvePlan('{"steps": ["x"], "environment": "cobol"}', environments)).toEqual({
       ok: true,
       value: { steps: ["x"], risk: "medium", environment: null },
     });
   });
   test("done is only what says done", () => {
-    expect(readDone('All good. {"done": true, "summary": " fixed "}')).toEqual({
+    expect(readDoneAnswer('All good. {"done": true, "summary": " fixed "}')).toEqual({
       done: true,
       summary: "fixed",
       answers: {},
     });
-    expect(readDone('{"done": false}')).toEqual({ done: false, summary: "", answers: {} });
-    expect(readDone('{"done": true, "answers": {"5": " renamed ", "6": 7, "8": ""}}')?.answers).toEqual({
-      "5": "renamed",
-    });
-    expect(readDone('{"done": "yes"}')).toBeNull();
-    expect(readDone("done: true")).toBeNull();
+    expect(readDoneAnswer('{"done": false}')).toEqual({ done: false, summary: "", answers: {} });
+    expect(readDoneAnswer('{"done": true, "answers": {"5": " renamed ", "6": 7, "8": ""}}')?.answers).toEqual(
+      {
+        "5": "renamed",
+      },
+    );
+    expect(readDoneAnswer('{"done": "yes"}')).toBeNull();
+    expect(readDoneAnswer("done: true")).toBeNull();
   });
   test("a text of nothing but braces is given up in time", () => {
     expect(jsonInAnswer("{".repeat(200_000))).toBeUndefined();

@@ -7,7 +7,12 @@ import {
 } from "../../../src/domain/tasks/events.ts";
 import { nextState, type TaskState } from "../../../src/domain/tasks/state.ts";
 import { renderNote, taskJson } from "../../../src/domain/tasks/task-note.ts";
-import { judged, recordOf, testOfNow, withEvent } from "../../../src/domain/tasks/task-record.ts";
+import {
+  criteriaWithVerdicts,
+  recordOf,
+  testOfNow,
+  withEvent,
+} from "../../../src/domain/tasks/task-record.ts";
 import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const at = "2026-11-15T00:00:00.000Z";
@@ -110,7 +115,7 @@ test("costs add up, verdicts stand by their criteria, and tests have a say", () 
   const record = recordOf(STORY);
   if (record === null) throw new Error("no record");
   expect(record.usage).toEqual({ inputTokens: 6, outputTokens: 2, costUsd: 0.25 });
-  expect(judged(record)).toEqual([
+  expect(criteriaWithVerdicts(record)).toEqual([
     { id: "AC-1", description: "greets", verdict: { id: "AC-1", passed: true, reason: "seen" } },
   ]);
   expect(testOfNow(record)).toMatchObject({ exitCode: 0 });

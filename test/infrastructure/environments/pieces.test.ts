@@ -6,7 +6,7 @@ import type { ContainerSpec, StartedContainer } from "../../../src/application/p
 import { isStale } from "../../../src/infrastructure/environments/engine/clean-up-stale.ts";
 import type { ListedContainer } from "../../../src/infrastructure/environments/engine/containers.ts";
 import { readEnding } from "../../../src/infrastructure/environments/engine/ended-command.ts";
-import { fromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
+import { failureFromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
 import {
   createFrameReader,
   createStreamReader,
@@ -79,7 +79,7 @@ describe("what the engine says", () => {
     [500, "fork: Resource temporarily unavailable", "/containers/x/start", "no-resources"],
     [500, "something else", "/containers/x/start", "engine-error"],
   ])("%i %s", (status, message, path, code) => {
-    expect(fromStatus(status, message, path).code as string).toBe(code);
+    expect(failureFromStatus(status, message, path).code as string).toBe(code);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startCleanUp } from "../../../src/application/environments/clean-up-rounds.ts";
-import { cleanUpStale } from "../../../src/application/environments/environments-now.ts";
+import { scheduleCleanUp } from "../../../src/application/environments/clean-up-rounds.ts";
+import { cleanUpStaleContainers } from "../../../src/application/environments/environments-now.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { openEnvironments } from "../../../src/wiring/environments.ts";
 import { requirePart } from "../../require.ts";
@@ -26,9 +26,9 @@ describe.if(requirePart("docker"))("serve", () => {
     const isThere = () => docker("ps", "-aq", "--filter", `id=${id}`) !== "";
     const troubles: unknown[] = [];
     const start = (enabled: boolean) =>
-      startCleanUp({
+      scheduleCleanUp({
         cleanUp: () =>
-          cleanUpStale(() =>
+          cleanUpStaleContainers(() =>
             openEnvironments(
               { PICOCLAW_HOME: engine.home, DOCKER_HOST, HOME: engine.home },
               { cwd: engine.home },

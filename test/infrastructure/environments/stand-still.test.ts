@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { EngineRequest } from "../../../src/infrastructure/environments/engine/engine.ts";
-import { failed, fromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
+import {
+  failureFromStatus,
+  sandboxFailure,
+} from "../../../src/infrastructure/environments/engine/failures.ts";
 import {
   freezeContainer,
   thawContainer,
@@ -22,7 +25,7 @@ function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {
         const wants = path.endsWith("/pause");
         asked.push(wants ? "pause" : "unpause");
         if (at.counts === wants)
-          return fromStatus(409, `Container c is ${wants ? "already" : "not"} paused`, path);
+          return failureFromStatus(409, `Container c is ${wants ? "already" : "not"} paused`, path);
         at.counts = wants;
         at.stands = wants;
         return { ok: true, status: 204, value: null as never, headers: new Headers() } as const;
@@ -57,7 +60,7 @@ describe("a container whose engine hears of its pauses late", () => {
       let asked = 0;
       const call = async () => {
         asked++;
-        return failed(code, "");
+        return sandboxFailure(code, "");
       };
       const parts = { engine: { call }, pause: async () => {} };
       expect(await freezeContainer(parts, "c")).toBe(false);

@@ -4,10 +4,10 @@ import { type Kysely, sql } from "kysely";
 import { createAwayReplies } from "../../../src/application/fleet/away-replies.ts";
 import { createOrderGiver } from "../../../src/application/fleet/give-orders.ts";
 import { serveOrders } from "../../../src/application/fleet/serve-orders.ts";
-import { toldWorks } from "../../../src/application/fleet/told-works.ts";
+import { reportedWorks } from "../../../src/application/fleet/told-works.ts";
 import { createBus } from "../../../src/application/inbox/bus.ts";
 import { createWorkKeeper } from "../../../src/application/inbox/keep-work.ts";
-import { createSending } from "../../../src/application/inbox/send-replies.ts";
+import { createReplySender } from "../../../src/application/inbox/send-replies.ts";
 import type { Viewer } from "../../../src/application/inbox/viewer.ts";
 import type { OwnJobs } from "../../../src/application/inbox/viewer-jobs.ts";
 import type { ControlOrder } from "../../../src/application/ports/control-orders.ts";
@@ -213,7 +213,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     const finished = (index: number) => ({ at, event: { type: "command_finished", index } as never });
     const job = storedJob(1, { state: "running" });
     await elsewhere.store.noteJob({ ...owner, jobId: job.jobId });
-    const look = async () => (await toldWorks(here.jobs, ["msg_1", "msg_2"])).get("msg_1");
+    const look = async () => (await reportedWorks(here.jobs, ["msg_1", "msg_2"])).get("msg_1");
     expect(await look()).toBeUndefined();
     await elsewhere.jobs.write({ job, alive: true, events: [started], tail: "one\ntwo\n" });
     expect(await look()).toMatchObject({
@@ -260,7 +260,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       timers,
       onTrouble,
     });
-    const sending = createSending({
+    const sending = createReplySender({
       store: near.store,
       channel: (name) => (name === "test" ? channel : undefined),
       present: (reply) => reply,

@@ -5,12 +5,12 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { enterFleet } from "../../../src/application/fleet/keep-machine.ts";
-import { createTeller } from "../../../src/application/fleet/tell-waiting.ts";
+import { createWaitingNotifier } from "../../../src/application/fleet/tell-waiting.ts";
 import type { Timers } from "../../../src/application/ports/timers.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { adoptRoot } from "../../../src/infrastructure/fleet/adopt-root.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
-import { machineIdOf } from "../../../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../../../src/infrastructure/fleet/machine-id.ts";
 import { workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -36,7 +36,7 @@ describe("the machine's id", () => {
   test("is made once, however many ask, and stays", () => {
     const home = mkdtempSync(join(tmpdir(), "picoclaw-home-"));
     try {
-      const ids = new Set(Array.from({ length: 5 }, () => machineIdOf(home)));
+      const ids = new Set(Array.from({ length: 5 }, () => readMachineId(home)));
       expect([...ids]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
     } finally {
       rmSync(home, { recursive: true });
@@ -71,7 +71,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
         version: "1",
       },
     });
-    const teller = createTeller({
+    const teller = createWaitingNotifier({
       fleet,
       store: messages.store,
       reaches: (channel) => channel === "test",

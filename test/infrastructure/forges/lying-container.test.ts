@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { createHostGit } from "../../../src/infrastructure/forges/host-git.ts";
-import { patchTrouble } from "../../../src/infrastructure/forges/patch-size.ts";
+import { findPatchTrouble } from "../../../src/infrastructure/forges/patch-size.ts";
 import {
   makePublishFolder,
   sweepPublishFolders,
@@ -119,7 +119,7 @@ describe("a patch of a container that lies", () => {
 
   test("is measured by all it declares, and by what its deltas make of their base", () => {
     const limits = { files: 3, segments: 30, unpackedBytes: 1000 };
-    const trouble = (text: string) => patchTrouble(Buffer.from(text), limits);
+    const trouble = (text: string) => findPatchTrouble(Buffer.from(text), limits);
     const file = (path: string) => `diff --git a/${path} b/${path}\n`;
     const size = (value: number): number[] =>
       value < 128 ? [value] : [(value % 128) + 128, ...size(Math.floor(value / 128))];

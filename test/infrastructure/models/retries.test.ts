@@ -3,19 +3,19 @@ import type { ModelEvent, ModelFailure } from "../../../src/application/ports/mo
 import { createOllamaWire } from "../../../src/infrastructure/models/ollama.ts";
 import { generateWithRetries } from "../../../src/infrastructure/models/retries.ts";
 import type { Fetch, ModelSettings } from "../../../src/infrastructure/models/settings.ts";
-import type { Tried } from "../../../src/infrastructure/models/try-once.ts";
+import type { TryOutcome } from "../../../src/infrastructure/models/try-once.ts";
 import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
 import { answerOf, ask, eventsOf, testParts } from "../../contracts/model-kit.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 
 async function waitsFor(failure: Partial<ModelFailure>, local: boolean, retries = 5): Promise<number[]> {
   const waits: number[] = [];
-  const failed: Tried = {
+  const failed: TryOutcome = {
     kind: "failed",
     failure: { code: "server-error", message: "", retryable: true, ...failure },
     again: true,
   };
-  async function* attempt(): AsyncGenerator<ModelEvent, Tried> {
+  async function* attempt(): AsyncGenerator<ModelEvent, TryOutcome> {
     yield* [];
     return failed;
   }

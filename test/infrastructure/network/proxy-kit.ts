@@ -1,6 +1,6 @@
 /** A proxy with a resolver of its own before real servers on this machine. */
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { type ProxyParts, startProxy } from "../../../src/infrastructure/network/proxy.ts";
+import { type ProxyDeps, startProxy } from "../../../src/infrastructure/network/proxy.ts";
 import type { Refusal } from "../../../src/infrastructure/network/refusals.ts";
 
 export interface Host {
@@ -46,7 +46,7 @@ export const GREETING = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: kee
 
 /** `names`: what the resolver answers. `dialled`: the addresses that were really dialled, all led to `to`. */
 export async function startTestProxy(
-  options: Partial<ProxyParts> & {
+  options: Partial<ProxyDeps> & {
     readonly allowed?: readonly string[];
     readonly denied?: readonly string[];
     readonly names?: Readonly<Record<string, readonly string[]>>;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import { createChatLeases } from "../../../src/infrastructure/store/chat-leases.ts";
 import { createJobIndex } from "../../../src/infrastructure/store/job-index.ts";
-import { migrate, status } from "../../../src/infrastructure/store/migrate.ts";
+import { migrate, migrationStatus } from "../../../src/infrastructure/store/migrate.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import { createRoutingStore } from "../../../src/infrastructure/store/routing-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -118,7 +118,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     const all = Array.from({ length: 4 }, () => openPostgres(url));
     const done = await Promise.all(all.map((one) => migrate(one, now)));
     expect(done.filter((names) => names.length > 0)).toHaveLength(1);
-    expect((await status(all[0]!)).pending).toEqual([]);
+    expect((await migrationStatus(all[0]!)).pending).toEqual([]);
     await Promise.all(all.map((one) => one.destroy()));
   });
 

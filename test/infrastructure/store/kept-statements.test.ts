@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { createKept } from "../../../src/infrastructure/store/kept-statements.ts";
+import { createStatementCache } from "../../../src/infrastructure/store/kept-statements.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 
 test("the last used stay, whatever was used longest ago is made anew", () => {
   const made: string[] = [];
-  const kept = createKept(2, (text) => {
+  const kept = createStatementCache(2, (text) => {
     made.push(text);
     return { text };
   });

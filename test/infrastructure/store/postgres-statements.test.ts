@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Kysely, PostgresDialect, sql } from "kysely";
 import { Pool } from "pg";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
-import { preparing } from "../../../src/infrastructure/store/postgres-statements.ts";
+import { withPreparedStatements } from "../../../src/infrastructure/store/postgres-statements.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { startPooler } from "../../fakes/pooler.ts";
 import { requirePart } from "../../require.ts";
@@ -68,7 +68,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
     const time = { now: 0 };
     const pool = new Pool({ connectionString: server.newDatabase(), max: 1, pipeline: true });
     const few = new Kysely<Database>({
-      dialect: new PostgresDialect({ pool: preparing(pool, () => time.now) }),
+      dialect: new PostgresDialect({ pool: withPreparedStatements(pool, () => time.now) }),
     });
     try {
       await sql`create table t (a integer primary key, b integer)`.execute(few);

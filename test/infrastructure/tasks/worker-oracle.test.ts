@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { walk } from "../../../src/infrastructure/work/folder/walk.ts";
+import { walkFolder } from "../../../src/infrastructure/work/folder/walk.ts";
 import { requirePart, runs } from "../../require.ts";
 import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
 
@@ -31,7 +31,7 @@ const MADE_AGAIN = ["rm -rf d/e; mkdir -p d/e; echo new > d/e/x", "rm -rf d; mkd
 
 function look(folder: string): Readonly<Record<string, string>> {
   const enter = (at: string) => !/^\.(git|picoclaw)(\/|$)/.test(at);
-  const entries = [...walk(folder, { enter })].map(({ path: at }) => {
+  const entries = [...walkFolder(folder, { enter })].map(({ path: at }) => {
     const stats = lstatSync(join(folder, at));
     const mode = (stats.mode & 0o777).toString(8);
     if (stats.isSymbolicLink()) return [at, `-> ${readlinkSync(join(folder, at))}`];

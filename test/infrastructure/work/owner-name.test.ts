@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createOwnerNames } from "../../../src/infrastructure/work/process/owner-name.ts";
-import { birthOf, mayLive } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { mayLive, processBirth } from "../../../src/infrastructure/work/process/process-birth.ts";
 
 const NOBODY = 2 ** 22 + 1;
 
@@ -17,7 +17,7 @@ test("an owner is gone when its number is nobody's, or another process's by now;
 });
 
 test("what an earlier boot began in a home is over; another container may still be at it", () => {
-  const birth = birthOf(process.pid);
+  const birth = processBirth(process.pid);
   const [boot] = birth.split("/");
   expect(mayLive(process.pid, birth)).toBe(true);
   expect(mayLive(process.pid, undefined)).toBe(true);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { birthOf } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { processBirth } from "../../../src/infrastructure/work/process/process-birth.ts";
 import {
   createHolderRecords,
   type HolderRecord,
@@ -82,7 +82,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
   function forge(pid: number, changed: Partial<HolderRecord> = {}): string {
     const file = join(home, "holders", "forged.json");
     mkdirSync(join(home, "holders"), { recursive: true, mode: 0o700 });
-    writeFileSync(file, JSON.stringify({ pid, birth: birthOf(pid), ...inode(folder), ...changed }), {
+    writeFileSync(file, JSON.stringify({ pid, birth: processBirth(pid), ...inode(folder), ...changed }), {
       mode: 0o600,
     });
     return file;
@@ -139,13 +139,13 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
     children.push(other);
     await stop(other);
     const pid = stranger.said;
-    const [place = "", started] = birthOf(pid).split(" ");
+    const [place = "", started] = processBirth(pid).split(" ");
     const notes: Partial<HolderRecord>[] = [
       { birth: `${place} ${Number(started) - 1}` },
       { birth: `${place}0 ${started}` },
       { device: `${inode(folder).device}0` },
       { inode: inode(home).inode },
-      { pid: other.pid as number, birth: birthOf(other.pid as number) },
+      { pid: other.pid as number, birth: processBirth(other.pid as number) },
     ];
     forge(pid);
     expect(found()?.pid).toBe(pid);

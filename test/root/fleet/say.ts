@@ -1,6 +1,6 @@
 /** What is said to a fleet in tests, and the model that answers it. */
 import type { Kysely } from "kysely";
-import { machineIdOf } from "../../../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../../../src/infrastructure/fleet/machine-id.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";
 import type { Close, Machine } from "./machines.ts";
@@ -37,7 +37,7 @@ export async function say(closing: Close[], saying: Saying): Promise<void> {
     db,
     databaseUrl: url,
     now: () => new Date(),
-    workspace: `${machineIdOf(machine.cli.home)}:${machine.cli.workspace}`,
+    workspace: `${readMachineId(machine.cli.home)}:${machine.cli.workspace}`,
     owner: `test ${name}`,
   });
   closing.push(() => queue.close().catch(() => {}));

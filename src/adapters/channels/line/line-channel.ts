@@ -1,11 +1,11 @@
-import type { Channel, Delivered, Delivery } from "../../../application/ports/channel.ts";
+import type { Channel, Delivery, DeliveryResult } from "../../../application/ports/channel.ts";
 import type { PushCounter } from "../../../application/ports/push-counter.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import { callLine, type LineClient, type LineOutcome } from "./line-client.ts";
 import { interimMessage, type LineWording, toLineMessages } from "./line-messages.ts";
 import { createReplyTokens, TOKEN_MS } from "./reply-tokens.ts";
 
-export interface LineChannelParts {
+export interface LineChannelDeps {
   readonly client: LineClient;
   readonly counter: PushCounter;
   /** Pushes in a month. */
@@ -35,7 +35,7 @@ const NO_WAY_MS = 15 * 60_000;
  * LINE: replies are free but need a token that lives a minute; pushes are counted. So a token is spent on the answer
  * when that comes in time, else on a message with a button that brings a fresh one; a push is the last resort.
  */
-export function createLineChannel(parts: LineChannelParts): LineChannel {
+export function createLineChannel(parts: LineChannelDeps): LineChannel {
   const { client, counter, timers } = parts;
   const tokens = createReplyTokens(timers);
   /** Tokens that were given to LINE by this process. */
@@ -54,7 +54,7 @@ export function createLineChannel(parts: LineChannelParts): LineChannel {
   };
   const month = () => timers.now().toISOString().slice(0, 7);
 
-  async function push(delivery: Delivery, signal: AbortSignal): Promise<Delivered> {
+  async function push(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult> {
     const used = await counter.used("line", month());
     const { texts } = parts.wording();
     if (used >= parts.quota())
@@ -130,7 +130,7 @@ function storedToken(delivery: Delivery, timers: Timers, spent: ReadonlySet<stri
   return typeof token === "string" && age < TOKEN_MS && !spent.has(token) ? token : null;
 }
 
-function toDelivered(outcome: LineOutcome): Delivered {
+function toDelivered(outcome: LineOutcome): DeliveryResult {
   if (outcome.ok || outcome.kind === "known") return { status: "sent" };
   const { kind, reason, afterMs } = outcome;
   if (kind === "refused") return { status: "impossible", reason };

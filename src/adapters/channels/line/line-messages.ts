@@ -23,7 +23,7 @@ export function toLineMessages(content: Outgoing, wording: LineWording): messagi
   const text = content.kind === "notice" ? content.text : content.reply.text;
   const job = content.kind === "reply" ? content.reply.jobs.at(-1) : undefined;
   const link = job === undefined ? null : wording.jobUrl(job.job_id);
-  const pieces = splitText(plain(text) || "…", TEXT_UNITS);
+  const pieces = splitText(toPlainText(text) || "…", TEXT_UNITS);
   const kept = pieces.slice(0, MESSAGES_AT_ONCE);
   if (pieces.length > MESSAGES_AT_ONCE) {
     const last = kept.pop() ?? "";
@@ -31,7 +31,7 @@ export function toLineMessages(content: Outgoing, wording: LineWording): messagi
       link === null ? wording.texts.cutHere : `${wording.texts.cutHere}\n${wording.texts.seeConsole(link)}`;
     kept.push(`${last.slice(0, TEXT_UNITS - more.length - 1).toWellFormed()}\n${more}`);
   }
-  const buttons = content.kind === "reply" ? content.reply.actions.map(button) : [];
+  const buttons = content.kind === "reply" ? content.reply.actions.map(toQuickReply) : [];
   return kept.map((piece, i) => ({
     type: "text",
     text: piece,
@@ -45,11 +45,11 @@ export function interimMessage(texts: LineMessages): messagingApi.TextMessage {
   return {
     type: "text",
     text: texts.stillWorking,
-    quickReply: { items: [button({ label: texts.collect, message: COLLECT })] },
+    quickReply: { items: [toQuickReply({ label: texts.collect, message: COLLECT })] },
   };
 }
 
-function button({
+function toQuickReply({
   label,
   message,
 }: {
@@ -70,7 +70,7 @@ function button({
 const DIFF_LINES = 12;
 
 /** LINE shows no Markdown: marks go, code stays, a long difference keeps its beginning. */
-function plain(text: string): string {
+function toPlainText(text: string): string {
   return text
     .replace(/^(`{3,}|~{3,})(\w*)\n([\s\S]*?)^\1 *$/gm, (_, _fence, language: string, body: string) => {
       const lines = body.trimEnd().split("\n");

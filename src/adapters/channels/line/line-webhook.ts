@@ -4,7 +4,7 @@ import type { Route } from "../../../application/ports/conversation.ts";
 import type { LineChannel } from "./line-channel.ts";
 import { COLLECT } from "./line-messages.ts";
 
-export interface LineWebhookParts {
+export interface LineWebhookDeps {
   readonly secret: string;
   readonly channel: LineChannel;
   readonly receive: Receive;
@@ -21,7 +21,7 @@ export const LIMIT_BYTES = 1024 ** 2;
  * The webhook of LINE. The signature is over the bytes as they came; every event of a genuine request is stored before
  * the 200, and what cannot be stored is answered 500, so that LINE sends it again.
  */
-export function createLineWebhook(parts: LineWebhookParts): (request: Request) => Promise<Response> {
+export function createLineWebhook(parts: LineWebhookDeps): (request: Request) => Promise<Response> {
   return async (request) => {
     const bytes = Buffer.from(await request.arrayBuffer());
     const signature = request.headers.get("x-line-signature") ?? "";
@@ -40,8 +40,8 @@ export function createLineWebhook(parts: LineWebhookParts): (request: Request) =
   };
 }
 
-async function takeEvent(parts: LineWebhookParts, event: webhook.Event): Promise<void> {
-  const place = placeOf(event);
+async function takeEvent(parts: LineWebhookDeps, event: webhook.Event): Promise<void> {
+  const place = readLineSource(event);
   if (place === null) return;
   const { chatId, userId, single, replyToken } = place;
   if (event.type === "postback" && event.postback.data === COLLECT) {
@@ -50,7 +50,7 @@ async function takeEvent(parts: LineWebhookParts, event: webhook.Event): Promise
     parts.sendWaiting(chatId);
     return;
   }
-  const content = contentOf(event, single);
+  const content = readContent(event, single);
   if (content === null) return;
   const forcedRoute = parts.forcedRoute();
   const received = await parts.receive({
@@ -67,7 +67,7 @@ async function takeEvent(parts: LineWebhookParts, event: webhook.Event): Promise
   } else parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
 }
 
-interface Place {
+interface LineSource {
   readonly chatId: string;
   readonly userId: string;
   readonly single: boolean;
@@ -75,7 +75,7 @@ interface Place {
 }
 
 /** Where an event belongs; null for those that nobody waits an answer for. */
-function placeOf(event: webhook.Event): Place | null {
+function readLineSource(event: webhook.Event): LineSource | null {
   if ((event.type !== "message" && event.type !== "postback") || event.mode !== "active") return null;
   const { source, replyToken } = event;
   const userId = source !== undefined && "userId" in source ? source.userId : undefined;
@@ -93,7 +93,7 @@ function placeOf(event: webhook.Event): Place | null {
 }
 
 /** What was content to us: everything in a chat for two, among several only what names us or is a command. */
-function contentOf(
+function readContent(
   event: webhook.Event,
   single: boolean,
 ): Pick<InboundMessage, "text" | "attachments"> | null {

@@ -1,8 +1,8 @@
 import type { Outgoing } from "../../../application/ports/channel.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
 import type { SlackMessages } from "../../../domain/texts/texts.ts";
-import { type Action, namedIn } from "../../../domain/work/job-actions.ts";
-import { escaped, toMrkdwn } from "./slack-text.ts";
+import { type JobAction, jobNamedInButton } from "../../../domain/work/job-actions.ts";
+import { escapeSlack, toMrkdwn } from "./slack-text.ts";
 
 const SECTION_CHARS = 2900;
 const SECTIONS = 5;
@@ -29,7 +29,7 @@ export type Block =
       }[];
     };
 
-export interface Rendered {
+export interface SlackRendering {
   /** For notifications and screen readers. */
   readonly text: string;
   readonly blocks: readonly Block[];
@@ -38,14 +38,14 @@ export interface Rendered {
 }
 
 /** A reply in Block Kit: the text in sections, who answered, and buttons. Past five sections the whole is a file. */
-export function toBlocks(content: Outgoing, texts: SlackMessages): Rendered {
+export function toBlocks(content: Outgoing, texts: SlackMessages): SlackRendering {
   const text = content.kind === "notice" ? content.text : content.reply.text;
   const pieces = splitText(toMrkdwn(text) || "…", SECTION_CHARS);
   const long = pieces.length > SECTIONS;
   const sections = (long ? [...pieces.slice(0, 1), texts.wholeText] : pieces).map(section);
   return {
-    text: escaped(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
-    blocks: [...sections, ...footer(content), ...actionBlocks(actionsOf(content))],
+    text: escapeSlack(text.slice(0, FALLBACK_CHARS).toWellFormed()) || "…",
+    blocks: [...sections, ...footer(content), ...actionBlocks(toActionButtons(content))],
     file: long ? text : null,
   };
 }
@@ -68,7 +68,7 @@ function footer(content: Outgoing): Block[] {
     : [{ type: "context", elements: [{ type: "mrkdwn", text: facts.join(" · ") }] }];
 }
 
-function actionsOf(content: Outgoing): readonly Action[] {
+function toActionButtons(content: Outgoing): readonly JobAction[] {
   return content.kind === "reply" ? content.reply.actions : [];
 }
 
@@ -77,17 +77,17 @@ function actionsOf(content: Outgoing): readonly Action[] {
  * the answer has none, so that they stay as they are.
  */
 export function redrawActions(blocks: readonly Block[], content: Outgoing): Block[] | null {
-  const actions = actionsOf(content);
-  const name = namedIn(actions[0]?.message ?? "");
+  const actions = toActionButtons(content);
+  const name = jobNamedInButton(actions[0]?.message ?? "");
   if (name === null) return null;
   const others = blocks
     .flatMap((block) => (block.type === "actions" ? block.elements : []))
-    .filter(({ value }) => namedIn(value) !== name)
+    .filter(({ value }) => jobNamedInButton(value) !== name)
     .map(({ text, value }) => ({ label: text.text, message: value }));
   return [...blocks.filter(({ type }) => type !== "actions"), ...actionBlocks([...actions, ...others])];
 }
 
-function actionBlocks(all: readonly Action[]): Block[] {
+function actionBlocks(all: readonly JobAction[]): Block[] {
   const actions = all.slice(0, BUTTONS);
   if (actions.length === 0) return [];
   return [

@@ -6,7 +6,7 @@ import type { SlackMessages } from "../../../domain/texts/texts.ts";
 import { ACTION } from "./blocks.ts";
 import { fromSlackText } from "./slack-text.ts";
 
-export interface SlackAppParts {
+export interface SlackAppDeps {
   readonly botToken: string;
   /** With it events come over a socket; without, over HTTP. */
   readonly appToken: string | null;
@@ -29,13 +29,13 @@ export interface SlackApp {
 export const LIMIT_BYTES = 1024 ** 2;
 const MOST_AHEAD_MS = 5 * 60_000;
 /** What a person said all the same: with a file, and in a thread with a copy to the channel. */
-const SPOKEN = new Set<string>(["file_share", "thread_broadcast"]);
+const SPOKEN_SUBTYPES = new Set<string>(["file_share", "thread_broadcast"]);
 
 /**
  * Mentions, direct messages, buttons and the slash command. Whichever way an event comes, it is acknowledged only
  * after it was stored: Slack sends it again otherwise, and the same event twice is one message.
  */
-export function createSlackApp(parts: SlackAppParts): SlackApp {
+export function createSlackApp(parts: SlackAppDeps): SlackApp {
   const quiet = {
     debug() {},
     info() {},
@@ -74,7 +74,7 @@ export function createSlackApp(parts: SlackAppParts): SlackApp {
   app.error(async (error) => {
     throw error;
   });
-  listen(app, parts);
+  listenToSlack(app, parts);
 
   /** Hands an event in; what Slack is answered, once everything about it is stored. */
   const process = async (
@@ -109,7 +109,7 @@ export function createSlackApp(parts: SlackAppParts): SlackApp {
   };
 }
 
-function listen(app: App, { receive, texts }: SlackAppParts): void {
+function listenToSlack(app: App, { receive, texts }: SlackAppDeps): void {
   const receiveOrRefuse = async (
     message: Omit<InboundMessage, "channel">,
     refused: (text: string) => Promise<unknown>,
@@ -133,7 +133,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         chatId: `${event.channel}:${thread}`,
         userId: user,
         text: fromSlackText(withoutOwnName(event.text, ownId(body))),
-        ...filesOf(event),
+        ...attachedFiles(event),
         replyTo: { channel: event.channel, thread },
       },
       tellPrivately(client, event.channel, user, thread),
@@ -141,7 +141,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
   });
   app.message(async ({ message, body, client }) => {
     if (message.channel_type !== "im" || "bot_id" in message) return;
-    if (message.subtype !== undefined && !SPOKEN.has(message.subtype)) return;
+    if (message.subtype !== undefined && !SPOKEN_SUBTYPES.has(message.subtype)) return;
     const {
       channel,
       user,
@@ -159,7 +159,7 @@ function listen(app: App, { receive, texts }: SlackAppParts): void {
         chatId: thread === undefined ? channel : `${channel}:${thread}`,
         userId: user,
         text: fromSlackText(text),
-        ...filesOf(message),
+        ...attachedFiles(message),
         replyTo: { channel, ...(thread !== undefined && { thread }) },
       },
       (refusal) => client.chat.postMessage({ channel, text: refusal }).catch(() => {}),
@@ -221,7 +221,7 @@ function withoutOwnName(text: string, own: string | null): string {
 }
 
 /** Name and size of what came along; reading it would need one more right of the app. */
-function filesOf(message: object): Pick<InboundMessage, "attachments"> {
+function attachedFiles(message: object): Pick<InboundMessage, "attachments"> {
   const { files } = message as { files?: readonly { name?: string; mimetype?: string; size?: number }[] };
   if (!Array.isArray(files) || files.length === 0) return {};
   return {

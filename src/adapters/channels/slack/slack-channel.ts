@@ -1,13 +1,13 @@
-import type { Channel, Delivered, Delivery, StoredMessage } from "../../../application/ports/channel.ts";
+import type { Channel, Delivery, DeliveryResult, StoredMessage } from "../../../application/ports/channel.ts";
 import type { ChatEvent } from "../../../application/ports/conversation.ts";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type { SlackMessages } from "../../../domain/texts/texts.ts";
 import { createStreamedMessage, type Progress, type StreamedMessage } from "../streamed-message.ts";
-import { type Block, type Rendered, redrawActions, section, toBlocks } from "./blocks.ts";
+import { type Block, redrawActions, type SlackRendering, section, toBlocks } from "./blocks.ts";
 import { callSlack, type SlackClient } from "./slack-client.ts";
-import { escaped, toMrkdwn } from "./slack-text.ts";
+import { escapeSlack, toMrkdwn } from "./slack-text.ts";
 
-export interface SlackChannelParts {
+export interface SlackChannelDeps {
   readonly client: SlackClient;
   readonly texts: () => SlackMessages;
   readonly timers: Timers;
@@ -24,7 +24,7 @@ export interface SlackPlace {
 }
 
 /** The message whose button was pressed, as Slack gave it. */
-interface Pressed {
+interface PressedMessage {
   readonly ts: string;
   readonly text: string;
   readonly blocks: readonly Block[];
@@ -40,7 +40,7 @@ const REMEMBERED = 1_000;
  * Slack: one message per reply, begun as "working…", streamed into at a polite rate, and replaced by the result. Each
  * carries its key as metadata, so that after a crash it is found again instead of sent twice.
  */
-export function createSlackChannel(parts: SlackChannelParts): Channel {
+export function createSlackChannel(parts: SlackChannelDeps): Channel {
   const { client, timers } = parts;
   /** By the message that is being answered. */
   const drafts = new Map<string, StreamedMessage>();
@@ -50,7 +50,12 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
 
   const startedAt = timers.now().toISOString();
 
-  const post = async (place: SlackPlace, rendered: Rendered, mark: Mark, signal: AbortSignal) => {
+  const post = async (
+    place: SlackPlace,
+    rendered: SlackRendering,
+    mark: MessageMark,
+    signal: AbortSignal,
+  ) => {
     const metadata = { metadata: { event_type: EVENT_TYPE, event_payload: { ...mark } } };
     return callSlack(
       () =>
@@ -68,7 +73,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   const update = (
     place: SlackPlace,
     ts: string,
-    rendered: Rendered,
+    rendered: SlackRendering,
     key: string | null,
     signal: AbortSignal,
   ) => {
@@ -88,7 +93,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
 
   /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
   const redrawPressed = async (place: SlackPlace, { replyTo, content }: Delivery, signal: AbortSignal) => {
-    const { ts, text, blocks } = (replyTo?.pressed ?? {}) as Partial<Pressed>;
+    const { ts, text, blocks } = (replyTo?.pressed ?? {}) as Partial<PressedMessage>;
     if (ts === undefined || blocks === undefined) return;
     const redrawn = redrawActions(blocks, content);
     if (redrawn !== null)
@@ -97,7 +102,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
 
   /** What a process that died left standing as "working…" for this message. */
   const leftDraft = async (place: SlackPlace, messageId: string, signal: AbortSignal) =>
-    (await latest(client, place, signal))?.find(({ mark }) => mark.draft === messageId)?.ts ?? null;
+    (await latestMessages(client, place, signal))?.find(({ mark }) => mark.draft === messageId)?.ts ?? null;
 
   const draftOf = (
     place: SlackPlace,
@@ -127,7 +132,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
   return {
     name: "slack",
     progress(message, event) {
-      const place = placeOf(message.replyTo);
+      const place = replyPlace(message.replyTo);
       if (place === null || answered.has(message.id)) return;
       const draft = drafts.get(message.id) ?? draftOf(place, message);
       drafts.set(message.id, draft);
@@ -138,7 +143,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       );
     },
     async deliver(delivery, signal) {
-      const place = placeOf(delivery.replyTo) ?? placeIn(delivery.chatId);
+      const place = replyPlace(delivery.replyTo) ?? chatPlace(delivery.chatId);
       const rendered = toBlocks(delivery.content, parts.texts());
       const { key, messageId = "" } = delivery;
       const draft = drafts.get(messageId);
@@ -160,7 +165,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       answered.add(messageId);
       if (answered.size > REMEMBERED) answered.delete(answered.values().next().value as string);
       if (!sent.ok) return sent.delivered;
-      if (rendered.file !== null) await upload(client, place, rendered.file, limit(signal));
+      if (rendered.file !== null) await uploadReply(client, place, rendered.file, limit(signal));
       await redrawPressed(place, delivery, limit(signal));
       return { status: "sent" };
     },
@@ -169,7 +174,7 @@ export function createSlackChannel(parts: SlackChannelParts): Channel {
       const tested = await callSlack(() => client.auth.test(), limit(signal));
       if (tested.ok)
         return { ok: true, detail: `${tested.value.team ?? ""} ${tested.value.user ?? ""}`.trim() };
-      return { ok: false, detail: reasonOf(tested.delivered), remedy: "SLACK_BOT_TOKEN" };
+      return { ok: false, detail: failureReason(tested.delivered), remedy: "SLACK_BOT_TOKEN" };
     },
     close: () => parts.onClose(),
   };
@@ -181,22 +186,26 @@ async function wasPosted(
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {
-  const found = await latest(client, placeOf(delivery.replyTo) ?? placeIn(delivery.chatId), signal);
+  const found = await latestMessages(
+    client,
+    replyPlace(delivery.replyTo) ?? chatPlace(delivery.chatId),
+    signal,
+  );
   return found === null ? "unknown" : found.some(({ mark }) => mark.key === delivery.key);
 }
 
 /** What our messages carry: the key of a reply, or the message that is being worked on. */
-interface Mark {
+interface MessageMark {
   readonly key?: string;
   readonly draft?: string;
 }
 
 /** The latest messages of a place; null when Slack does not say. */
-async function latest(
+async function latestMessages(
   client: SlackClient,
   { channel, thread }: SlackPlace,
   signal: AbortSignal,
-): Promise<readonly { readonly ts: string | null; readonly mark: Mark }[] | null> {
+): Promise<readonly { readonly ts: string | null; readonly mark: MessageMark }[] | null> {
   const asked = { channel, limit: 50, include_all_metadata: true };
   const found = await callSlack(
     () =>
@@ -208,11 +217,11 @@ async function latest(
   if (!found.ok) return null;
   return (found.value.messages ?? []).map(({ ts, metadata }) => ({
     ts: ts ?? null,
-    mark: (metadata?.event_payload ?? {}) as Mark,
+    mark: (metadata?.event_payload ?? {}) as MessageMark,
   }));
 }
 
-async function upload(
+async function uploadReply(
   client: SlackClient,
   place: SlackPlace,
   text: string,
@@ -227,24 +236,24 @@ async function upload(
   );
 }
 
-function placeOf(replyTo: Readonly<Record<string, unknown>> | undefined): SlackPlace | null {
+function replyPlace(replyTo: Readonly<Record<string, unknown>> | undefined): SlackPlace | null {
   const { channel, thread } = replyTo ?? {};
   if (typeof channel !== "string") return null;
   return { channel, ...(typeof thread === "string" && { thread }) };
 }
 
 /** `C1:1700000000.1` is a thread, `D1` a direct message. */
-function placeIn(chatId: string): SlackPlace {
+function chatPlace(chatId: string): SlackPlace {
   const [channel = "", thread] = chatId.split(":");
   return { channel, ...(thread !== undefined && { thread }) };
 }
 
-function renderProgress({ text, note }: Progress): Rendered {
+function renderProgress({ text, note }: Progress): SlackRendering {
   const streamed = toMrkdwn(text.slice(-STREAMED_CHARS));
-  const blocks = [streamed, `_${escaped(note)}_`].filter((part) => part !== "").map(section);
-  return { text: escaped(note), blocks, file: null };
+  const blocks = [streamed, `_${escapeSlack(note)}_`].filter((part) => part !== "").map(section);
+  return { text: escapeSlack(note), blocks, file: null };
 }
 
-function reasonOf(delivered: Delivered): string {
+function failureReason(delivered: DeliveryResult): string {
   return delivered.status === "sent" ? "" : delivered.reason;
 }

@@ -1,5 +1,5 @@
 import { webApi } from "@slack/bolt";
-import type { Delivered } from "../../../application/ports/channel.ts";
+import type { DeliveryResult } from "../../../application/ports/channel.ts";
 import { inTime } from "../../in-time.ts";
 
 export type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
@@ -8,7 +8,7 @@ export type SlackCall<T> =
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false;
-      readonly delivered: Delivered;
+      readonly delivered: DeliveryResult;
       /** Slack answered that it will not do this; otherwise it was too busy, or nobody knows. */
       readonly refused: boolean;
     };
@@ -19,14 +19,14 @@ export async function callSlack<T>(call: () => Promise<T>, signal: AbortSignal):
     return { ok: true, value: await inTime(call(), signal, "no answer in time") };
   } catch (error) {
     const { code } = error as { code?: string };
-    return { ok: false, delivered: deliveredOf(error), refused: code === webApi.ErrorCode.PlatformError };
+    return { ok: false, delivered: toDelivered(error), refused: code === webApi.ErrorCode.PlatformError };
   }
 }
 
 const NEVER =
   /^(?:channel_not_found|is_archived|not_in_channel|account_inactive|restricted_action|user_not_found|cannot_dm_bot|messages_tab_disabled)$/;
 
-function deliveredOf(error: unknown): Delivered {
+function toDelivered(error: unknown): DeliveryResult {
   const { code, retryAfter, data } = error as {
     code?: string;
     retryAfter?: number;

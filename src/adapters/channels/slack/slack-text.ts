@@ -18,14 +18,14 @@ export function fromSlackText(text: string): string {
 /** Markdown as replies are written, in Slack's own dialect. Code is left as it is; names and links call nobody. */
 export function toMrkdwn(text: string): string {
   return mapMarkdown(text, {
-    prose,
-    span: escaped,
-    block: (code) => `\`\`\`\n${escaped(code).replaceAll("```", "`\u200b``")}\n\`\`\``,
+    prose: proseToMrkdwn,
+    span: escapeSlack,
+    block: (code) => `\`\`\`\n${escapeSlack(code).replaceAll("```", "`\u200b``")}\n\`\`\``,
   });
 }
 
-function prose(text: string): string {
-  return escaped(text)
+function proseToMrkdwn(text: string): string {
+  return escapeSlack(text)
     .replace(/^#{1,6} +(.+)$/gm, "*$1*")
     .replace(/\*\*([^*\n]+)\*\*/g, "*$1*")
     .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)|]+)\)/g, "<$2|$1>")
@@ -33,6 +33,6 @@ function prose(text: string): string {
 }
 
 /** `<!channel>` and `<@U1>` in a text call nobody. */
-export function escaped(text: string): string {
+export function escapeSlack(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,13 +1,13 @@
 import { InputFile } from "grammy/web";
-import type { Channel, Delivered, Delivery } from "../../../application/ports/channel.ts";
+import type { Channel, Delivery, DeliveryResult } from "../../../application/ports/channel.ts";
 import type { TelegramMessages } from "../../../domain/texts/texts.ts";
 import { callTelegram, type TelegramCall, type TelegramClient } from "./telegram-client.ts";
 import { toTelegramHtml } from "./telegram-html.ts";
-import { keyboardOf, type Rendered, toTelegramMessages } from "./telegram-messages.ts";
-import { placeIn, type TelegramPlace, threadOf } from "./telegram-place.ts";
+import { keyboardOf, type TelegramMessage, toTelegramMessages } from "./telegram-messages.ts";
+import { type TelegramPlace, telegramPlaceIn, threadOf } from "./telegram-place.ts";
 import type { TelegramStatus } from "./telegram-status.ts";
 
-export interface TelegramChannelParts {
+export interface TelegramChannelDeps {
   readonly client: TelegramClient;
   readonly texts: () => TelegramMessages;
   readonly status: TelegramStatus;
@@ -21,7 +21,7 @@ const REMEMBERED = 1_000;
  * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
  * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
  */
-export function createTelegramChannel({ client, texts, status, onClose }: TelegramChannelParts): Channel {
+export function createTelegramChannel({ client, texts, status, onClose }: TelegramChannelDeps): Channel {
   /** By the key of a reply: how many of its parts arrived. */
   const arrived = new Map<string, number>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
@@ -29,7 +29,7 @@ export function createTelegramChannel({ client, texts, status, onClose }: Telegr
   async function sendPiece(
     place: TelegramPlace,
     piece: string,
-    keyboard: Rendered["keyboard"],
+    keyboard: TelegramMessage["keyboard"],
     signal: AbortSignal,
   ) {
     const options = {
@@ -58,8 +58,8 @@ export function createTelegramChannel({ client, texts, status, onClose }: Telegr
   return {
     name: "telegram",
     progress: status.show,
-    async deliver(delivery, signal): Promise<Delivered> {
-      const place = placeIn(delivery.chatId, delivery.replyTo);
+    async deliver(delivery, signal): Promise<DeliveryResult> {
+      const place = telegramPlaceIn(delivery.chatId, delivery.replyTo);
       const { pieces, keyboard, file } = toTelegramMessages(delivery.content, texts());
       const parts: ((ends: AbortSignal) => Promise<TelegramCall>)[] = pieces.map(
         (piece, i) => (ends) => sendPiece(place, piece, i === pieces.length - 1 ? keyboard : null, ends),

@@ -1,5 +1,5 @@
 import { Api, GrammyError } from "grammy/web";
-import type { Delivered } from "../../../application/ports/channel.ts";
+import type { DeliveryResult } from "../../../application/ports/channel.ts";
 import { inTime } from "../../in-time.ts";
 
 /** The calls that the channel makes, of grammY's client. */
@@ -42,7 +42,7 @@ export type TelegramCall<T = unknown> =
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false;
-      readonly delivered: Exclude<Delivered, { status: "sent" }>;
+      readonly delivered: Exclude<DeliveryResult, { status: "sent" }>;
       /** Telegram could not read the marks of the text. */
       readonly unreadable: boolean;
     };
@@ -56,14 +56,14 @@ export async function callTelegram<T>(
     return { ok: true, value: await inTime(call(grammySignal(signal)), signal, "no answer in time") };
   } catch (error) {
     const unreadable = error instanceof GrammyError && /can't parse entities/i.test(error.description);
-    return { ok: false, delivered: deliveredOf(error), unreadable };
+    return { ok: false, delivered: toDelivered(error), unreadable };
   }
 }
 
 const NEVER =
   /chat not found|user not found|group chat was (?:upgraded|deactivated)|not enough rights|message thread not found/i;
 
-function deliveredOf(error: unknown): Exclude<Delivered, { status: "sent" }> {
+function toDelivered(error: unknown): Exclude<DeliveryResult, { status: "sent" }> {
   if (!(error instanceof GrammyError)) {
     const reason = `Telegram: ${error instanceof Error ? error.message : String(error)}`;
     return { status: "later", reason };

@@ -3,21 +3,21 @@ import { mapMarkdown } from "../map-markdown.ts";
 /** Markdown as replies are written, in the few marks of HTML that Telegram reads. */
 export function toTelegramHtml(text: string): string {
   return mapMarkdown(text, {
-    prose,
-    span: (code) => `<code>${escaped(code.slice(1, -1))}</code>`,
-    block: (code) => `<pre>${escaped(code)}</pre>`,
+    prose: proseToHtml,
+    span: (code) => `<code>${escapeHtml(code.slice(1, -1))}</code>`,
+    block: (code) => `<pre>${escapeHtml(code)}</pre>`,
   });
 }
 
-function prose(text: string): string {
-  return escaped(text)
+function proseToHtml(text: string): string {
+  return escapeHtml(text)
     .replace(/^#{1,6} +(.+)$/gm, "<b>$1</b>")
     .replace(/\*\*([^*\n]+)\*\*/g, "<b>$1</b>")
     .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)"]+)\)/g, '<a href="$2">$1</a>')
     .replace(/^(\s*)[-*] /gm, "$1• ");
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

@@ -1,6 +1,6 @@
 import type { Timers } from "../../../application/ports/timers.ts";
 import { grammySignal, type TelegramClient } from "./telegram-client.ts";
-import { HEARD, type TakeUpdate } from "./telegram-updates.ts";
+import { HEARD_UPDATES, type TakeUpdate } from "./telegram-updates.ts";
 
 /** The header in which Telegram shows the webhook's secret. */
 export const SIGNED_BY = "x-telegram-bot-api-secret-token";
@@ -10,10 +10,10 @@ const REST_MS = 5_000;
 
 /** Has Telegram call us from now on. */
 export async function setTelegramWebhook(client: TelegramClient, url: string, secret: string): Promise<void> {
-  await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD] });
+  await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD_UPDATES] });
 }
 
-export interface PollParts {
+export interface PollDeps {
   readonly client: TelegramClient;
   readonly take: TakeUpdate;
   readonly timers: Timers;
@@ -25,7 +25,7 @@ export interface PollParts {
  * done only once it is stored; one that could not be stored is asked for again. Never rejects.
  */
 export async function pollTelegram(
-  { client, take, timers, onTrouble }: PollParts,
+  { client, take, timers, onTrouble }: PollDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let next = 0;
@@ -35,7 +35,7 @@ export async function pollTelegram(
       // A webhook that was set before would keep everything from us.
       if (!webhookGone) await client.deleteWebhook({}, grammySignal(signal));
       webhookGone = true;
-      const options = { offset: next, timeout: POLL_SECONDS, allowed_updates: [...HEARD] };
+      const options = { offset: next, timeout: POLL_SECONDS, allowed_updates: [...HEARD_UPDATES] };
       for (const update of await client.getUpdates(options, grammySignal(signal))) {
         await take(update);
         next = update.update_id + 1;
@@ -43,11 +43,11 @@ export async function pollTelegram(
     } catch (error) {
       if (signal.aborted) return;
       onTrouble(error);
-      await rest(timers, signal);
+      await restMs(timers, signal);
     }
 }
 
-function rest(timers: Timers, signal: AbortSignal): Promise<void> {
+function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = timers.after(REST_MS, over.resolve);
   signal.addEventListener("abort", () => over.resolve(), { once: true });

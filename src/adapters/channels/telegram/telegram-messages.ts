@@ -2,7 +2,7 @@ import type { InlineKeyboardButton, InlineKeyboardMarkup } from "grammy/types";
 import type { Outgoing } from "../../../application/ports/channel.ts";
 import { splitText } from "../../../domain/texts/split-text.ts";
 import type { TelegramMessages } from "../../../domain/texts/texts.ts";
-import type { Action } from "../../../domain/work/job-actions.ts";
+import type { JobAction } from "../../../domain/work/job-actions.ts";
 
 /** Telegram's limits: 4,096 characters of a message without its marks, 64 bytes behind a button, 256 to copy. */
 const TEXT_UNITS = 4000;
@@ -12,7 +12,7 @@ const LABEL_UNITS = 40;
 const BUTTONS_IN_A_ROW = 2;
 const PIECES = 4;
 
-export interface Rendered {
+export interface TelegramMessage {
   /** Markdown, in the order in which it is sent. */
   readonly pieces: readonly string[];
   /** Under the last piece. */
@@ -21,7 +21,7 @@ export interface Rendered {
   readonly file: string | null;
 }
 
-export function toTelegramMessages(content: Outgoing, texts: TelegramMessages): Rendered {
+export function toTelegramMessages(content: Outgoing, texts: TelegramMessages): TelegramMessage {
   const text = (content.kind === "notice" ? content.text : content.reply.text).trim() || "…";
   const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
   const pieces = splitText(text, TEXT_UNITS);
@@ -30,8 +30,8 @@ export function toTelegramMessages(content: Outgoing, texts: TelegramMessages): 
 }
 
 /** What can be done now; null where nothing can. */
-export function keyboardOf(actions: readonly Action[]): InlineKeyboardMarkup | null {
-  const buttons = actions.map(button).filter((one) => one !== null);
+export function keyboardOf(actions: readonly JobAction[]): InlineKeyboardMarkup | null {
+  const buttons = actions.map(toKeyboardButton).filter((one) => one !== null);
   if (buttons.length === 0) return null;
   const rows: InlineKeyboardButton[][] = [];
   for (let at = 0; at < buttons.length; at += BUTTONS_IN_A_ROW)
@@ -40,7 +40,7 @@ export function keyboardOf(actions: readonly Action[]): InlineKeyboardMarkup | n
 }
 
 /** A message that does not fit behind a button is copied by it; one that is longer still has none. */
-function button({ label, message }: Action): InlineKeyboardButton | null {
+function toKeyboardButton({ label, message }: JobAction): InlineKeyboardButton | null {
   const text = label.slice(0, LABEL_UNITS).toWellFormed();
   if (Buffer.byteLength(message) <= DATA_BYTES) return { text, callback_data: message };
   return message.length <= COPIED_UNITS ? { text, copy_text: { text: message } } : null;

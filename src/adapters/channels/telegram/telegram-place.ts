@@ -8,7 +8,10 @@ export interface TelegramPlace {
 }
 
 /** `-100123:7` is a topic of a group, `4711` a person or a whole group. */
-export function placeIn(chatId: string, replyTo: Readonly<Record<string, unknown>> = {}): TelegramPlace {
+export function telegramPlaceIn(
+  chatId: string,
+  replyTo: Readonly<Record<string, unknown>> = {},
+): TelegramPlace {
   const [chat = "", thread] = chatId.split(":");
   const { pressed } = replyTo;
   return {

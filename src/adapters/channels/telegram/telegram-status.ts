@@ -4,9 +4,9 @@ import type { Timers } from "../../../application/ports/timers.ts";
 import type { TelegramMessages } from "../../../domain/texts/texts.ts";
 import { createStreamedMessage, type Progress, type StreamedMessage } from "../streamed-message.ts";
 import { callTelegram, type TelegramClient } from "./telegram-client.ts";
-import { placeIn, type TelegramPlace, threadOf } from "./telegram-place.ts";
+import { type TelegramPlace, telegramPlaceIn, threadOf } from "./telegram-place.ts";
 
-export interface TelegramStatusParts {
+export interface TelegramStatusDeps {
   readonly client: TelegramClient;
   readonly texts: () => TelegramMessages;
   readonly timers: Timers;
@@ -30,7 +30,7 @@ const PAUSE_MS = 4_000;
 const STREAMED_CHARS = 1_500;
 const REMEMBERED = 1_000;
 
-interface Shown {
+interface ShownStatus {
   readonly place: TelegramPlace;
   readonly since: number;
   typingUntil: number;
@@ -46,8 +46,8 @@ export function createTelegramStatus({
   texts,
   timers,
   describe,
-}: TelegramStatusParts): TelegramStatus {
-  const shown = new Map<string, Shown>();
+}: TelegramStatusDeps): TelegramStatus {
+  const shown = new Map<string, ShownStatus>();
   /** An event that comes after the answer must not begin another one. */
   const answered = new Set<string>();
   const within = () => AbortSignal.timeout(CALL_MS);
@@ -78,7 +78,7 @@ export function createTelegramStatus({
     show({ id, chatId }, event) {
       if (answered.has(id)) return;
       const now = timers.now().getTime();
-      const place = placeIn(chatId);
+      const place = telegramPlaceIn(chatId);
       const status = shown.get(id) ?? { place, since: now, typingUntil: 0, message: null };
       shown.set(id, status);
       if (status.typingUntil <= now) {

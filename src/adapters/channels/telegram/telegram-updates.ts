@@ -1,10 +1,10 @@
 import type { Message, Update } from "grammy/types";
 import type { Attachment, InboundMessage, Receive } from "../../../application/ports/channel.ts";
 import { callTelegram, type TelegramClient } from "./telegram-client.ts";
-import { chatIdOf, placeIn, threadOf } from "./telegram-place.ts";
+import { chatIdOf, telegramPlaceIn, threadOf } from "./telegram-place.ts";
 
 /** What Telegram is asked for; everything else never comes. */
-export const HEARD = ["message", "callback_query"] as const;
+export const HEARD_UPDATES = ["message", "callback_query"] as const;
 
 const ANSWER_MS = 10_000;
 
@@ -29,7 +29,7 @@ export function createTelegramUpdates(parts: {
   async function store(message: Omit<InboundMessage, "channel">): Promise<void> {
     const received = await receive({ channel: "telegram", ...message });
     if (received.status !== "refused" || received.text === "") return;
-    const place = placeIn(message.chatId);
+    const place = telegramPlaceIn(message.chatId);
     await callTelegram(
       (ends) => client.sendMessage(place.chat, received.text, threadOf(place), ends),
       AbortSignal.timeout(ANSWER_MS),
@@ -55,10 +55,10 @@ export function createTelegramUpdates(parts: {
       return;
     }
     if (message?.from === undefined || message.from.is_bot) return;
-    const attachments = filesOf(message);
+    const attachments = attachedFiles(message);
     const said = message.text ?? message.caption ?? "";
     if (said === "" && attachments.length === 0) return;
-    const text = message.chat.type === "private" ? said : meant(message, said, await ownName());
+    const text = message.chat.type === "private" ? said : textForBot(message, said, await ownName());
     if (text === null) return;
     await store({
       eventId,
@@ -71,7 +71,7 @@ export function createTelegramUpdates(parts: {
 }
 
 /** What was said to the bot, without its name; null when it was said to others. */
-function meant(
+function textForBot(
   { reply_to_message: answered }: Message,
   text: string,
   own: { readonly id: number; readonly username: string },
@@ -94,7 +94,7 @@ function topicOf({ is_topic_message: topic, message_thread_id: thread }: Message
 }
 
 /** Name and size of what came along. */
-function filesOf({ document, photo }: Message): Attachment[] {
+function attachedFiles({ document, photo }: Message): Attachment[] {
   const files: Attachment[] = [];
   if (document !== undefined)
     files.push({

@@ -12,10 +12,11 @@ export function createTelegramWebhook(parts: {
   readonly onTrouble: (error: unknown) => void;
 }): (request: Request) => Promise<Response> {
   return async (request) => {
-    if (!same(request.headers.get(SIGNED_BY) ?? "", parts.secret)) return new Response(null, { status: 401 });
+    if (!isSameSecret(request.headers.get(SIGNED_BY) ?? "", parts.secret))
+      return new Response(null, { status: 401 });
     const body = await request.text();
     if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
-    const update = read(body);
+    const update = readUpdate(body);
     if (update === null) return new Response(null, { status: 400 });
     try {
       await parts.take(update);
@@ -27,12 +28,12 @@ export function createTelegramWebhook(parts: {
   };
 }
 
-function same(given: string, secret: string): boolean {
+function isSameSecret(given: string, secret: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(secret)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function read(body: string): Update | null {
+function readUpdate(body: string): Update | null {
   try {
     const update = JSON.parse(body) as Partial<Update> | null;
     return typeof update?.update_id === "number" ? (update as Update) : null;

@@ -17,24 +17,24 @@ export interface EditorWorld {
   readonly commands: readonly string[];
 }
 
-export type Edited =
+export type EditResult =
   | { readonly state: EditorState; readonly done: "no" | "submit" | "interrupt" | "eof" | "clear" }
   /** Several commands begin like this. */
   | { readonly state: EditorState; readonly done: "choices"; readonly choices: readonly string[] };
 
-export const EMPTY: EditorState = { before: [], after: [], recalled: -1, draft: "" };
+export const EMPTY_EDITOR: EditorState = { before: [], after: [], recalled: -1, draft: "" };
 
-export function textOf({ before, after }: Pick<EditorState, "before" | "after">): string {
+export function editorText({ before, after }: Pick<EditorState, "before" | "after">): string {
   return before.join("") + after.join("");
 }
 
-export function edit(state: EditorState, key: Key, world: EditorWorld): Edited {
+export function applyKey(state: EditorState, key: Key, world: EditorWorld): EditResult {
   const { before, after } = state;
-  const moved = (next: Partial<EditorState>): Edited => ({ state: { ...state, ...next }, done: "no" });
+  const moved = (next: Partial<EditorState>): EditResult => ({ state: { ...state, ...next }, done: "no" });
   switch (key.kind) {
     case "text":
     case "paste":
-      return moved({ before: graphemesOf(before.join("") + clean(key.text)) });
+      return moved({ before: graphemesOf(before.join("") + withoutControls(key.text)) });
     case "newline":
       return moved({ before: [...before, "\n"] });
     case "enter":
@@ -49,17 +49,17 @@ export function edit(state: EditorState, key: Key, world: EditorWorld): Edited {
     case "delete":
       return moved({ after: after.slice(1) });
     case "left":
-      return moved(split(state, before.length - 1));
+      return moved(cursorAt(state, before.length - 1));
     case "right":
-      return moved(split(state, before.length + 1));
+      return moved(cursorAt(state, before.length + 1));
     case "home":
-      return moved(split(state, lineStart(before)));
+      return moved(cursorAt(state, lineStart(before)));
     case "end":
-      return moved(split(state, before.length + lineRest(after)));
+      return moved(cursorAt(state, before.length + lineRest(after)));
     case "word-left":
-      return moved(split(state, wordStart(before)));
+      return moved(cursorAt(state, wordStart(before)));
     case "word-right":
-      return moved(split(state, before.length + wordEnd(after)));
+      return moved(cursorAt(state, before.length + wordEnd(after)));
     case "kill-end":
       return moved({ after: after.slice(lineRest(after)) });
     case "kill-start":
@@ -75,18 +75,18 @@ export function edit(state: EditorState, key: Key, world: EditorWorld): Edited {
     case "clear":
       return { state, done: "clear" };
     case "interrupt":
-      return { state: EMPTY, done: "interrupt" };
+      return { state: EMPTY_EDITOR, done: "interrupt" };
     case "eof":
       return before.length + after.length === 0 ? { state, done: "eof" } : moved({ after: after.slice(1) });
   }
 }
 
 /** Tabs become spaces; other controls are not for a message. */
-function clean(text: string): string {
+function withoutControls(text: string): string {
   return text.replace(/\t/g, "  ").replace(/[\x00-\x09\x0b-\x1f\x7f]/g, "");
 }
 
-function split({ before, after }: EditorState, at: number): Pick<EditorState, "before" | "after"> {
+function cursorAt({ before, after }: EditorState, at: number): Pick<EditorState, "before" | "after"> {
   const all = [...before, ...after];
   const place = Math.max(0, Math.min(all.length, at));
   return { before: all.slice(0, place), after: all.slice(place) };
@@ -122,23 +122,23 @@ function vertical(state: EditorState, by: 1 | -1): Pick<EditorState, "before" | 
   const column = before.length - start;
   if (by < 0) {
     const above = before.slice(0, start - 1);
-    return split(state, Math.min(lineStart(above) + column, start - 1));
+    return cursorAt(state, Math.min(lineStart(above) + column, start - 1));
   }
   const next = before.length + lineRest(after) + 1;
   const below = after.slice(lineRest(after) + 1);
-  return split(state, next + Math.min(column, lineRest(below)));
+  return cursorAt(state, next + Math.min(column, lineRest(below)));
 }
 
-function recall(state: EditorState, { history }: EditorWorld, by: 1 | -1): Edited {
+function recall(state: EditorState, { history }: EditorWorld, by: 1 | -1): EditResult {
   const recalled = state.recalled + by;
   if (recalled < -1 || recalled >= history.length) return { state, done: "no" };
-  const draft = state.recalled === -1 ? textOf(state) : state.draft;
+  const draft = state.recalled === -1 ? editorText(state) : state.draft;
   const text = recalled === -1 ? draft : (history[history.length - 1 - recalled] as string);
   return { state: { before: graphemesOf(text), after: [], recalled, draft }, done: "no" };
 }
 
 /** Completes the command that the line begins with, as far as it is clear. */
-function complete(state: EditorState, { commands }: EditorWorld): Edited {
+function complete(state: EditorState, { commands }: EditorWorld): EditResult {
   const typed = state.before.join("");
   const word = /^\/(\S*)$/.exec(typed)?.[1];
   if (word === undefined) return { state, done: "no" };

@@ -9,13 +9,13 @@ export interface PromptView {
   erase(): void;
 }
 
-interface Screen {
+interface PromptScreen {
   write(text: string): void;
   columns(): number;
 }
 
 /** Lines that wrap, lines that were pasted, and characters of two columns: the cursor stands where it should. */
-export function createPromptView(screen: Screen, prompt: string): PromptView {
+export function createPromptView(screen: PromptScreen, prompt: string): PromptView {
   const indent = " ".repeat(textWidth(prompt));
   let cursorRow = 0;
   let rows = 1;
@@ -57,7 +57,7 @@ export function createPromptView(screen: Screen, prompt: string): PromptView {
   };
 }
 
-interface Place {
+interface CursorPosition {
   readonly row: number;
   readonly column: number;
 }
@@ -66,7 +66,7 @@ function layOut(
   graphemes: readonly string[],
   columns: number,
   indentWidth: number,
-  from: Place,
+  from: CursorPosition,
   indent: string,
 ) {
   let { row, column } = from;

@@ -18,7 +18,7 @@ export function createSpinner(screen: { write(text: string): void; columns(): nu
   const draw = () => {
     if (text === "") return;
     frame = (frame + 1) % FRAMES.length;
-    screen.write(`\r\x1b[2m${FRAMES[frame]} ${fit(text, screen.columns() - 3)}\x1b[0m\x1b[K`);
+    screen.write(`\r\x1b[2m${FRAMES[frame]} ${cutToWidth(text, screen.columns() - 3)}\x1b[0m\x1b[K`);
     drawn = true;
   };
   const wipe = () => {
@@ -43,7 +43,7 @@ export function createSpinner(screen: { write(text: string): void; columns(): nu
 }
 
 /** As much of a text as fits into so many columns. */
-function fit(text: string, columns: number): string {
+function cutToWidth(text: string, columns: number): string {
   let width = 0;
   let shown = "";
   for (const grapheme of graphemesOf(text)) {

@@ -6,12 +6,12 @@ export function textWidth(text: string): number {
   return columns;
 }
 
-const made: { segmenter?: Intl.Segmenter } = {};
+const cache: { segmenter?: Intl.Segmenter } = {};
 
 /** Made when a text needs it: that takes 2 ms. */
 function segmenter(): Intl.Segmenter {
-  made.segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
-  return made.segmenter;
+  cache.segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return cache.segmenter;
 }
 
 const WIDE =

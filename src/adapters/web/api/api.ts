@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { missingPiece } from "../../../domain/work/missing-piece.ts";
 import { viewerOfToken } from "../session.ts";
 import type { Web } from "../web.ts";
-import { type Api, type ApiEnv, failure, replaced, storeAway } from "./answers.ts";
+import { type Api, type ApiEnv, answerReplaced, answerStoreAway, apiFailure } from "./answers.ts";
 import { jobApi } from "./jobs.ts";
 import { messageApi } from "./messages.ts";
 import { openApi } from "./openapi.ts";
@@ -13,18 +13,22 @@ export function createApi(web: Web): Api {
   const app = new Hono<ApiEnv>().basePath("/api/v1");
   app.onError((error, c) => {
     web.host.onTrouble(error, c.req.path);
-    if (web.host.isStoreAway(error)) return storeAway();
-    if (missingPiece(error) !== null) return replaced();
+    if (web.host.isStoreAway(error)) return answerStoreAway();
+    if (missingPiece(error) !== null) return answerReplaced();
     if (/disk is full|no space left/i.test(error.message))
-      return failure(503, "no-space", "the disk of the store is full: nothing was taken in, try again later");
-    return failure(500, "internal", "internal error");
+      return apiFailure(
+        503,
+        "no-space",
+        "the disk of the store is full: nothing was taken in, try again later",
+      );
+    return apiFailure(500, "internal", "internal error");
   });
-  app.notFound(() => failure(404, "not-found", "no such address"));
+  app.notFound(() => apiFailure(404, "not-found", "no such address"));
   app.get("/openapi.json", (c) => c.json(openApi(web.host.version)));
   app.use("*", async (c, next) => {
     const viewer = await viewerOfToken(web, c.req.raw);
     if (viewer === null) {
-      const refused = failure(401, "unauthorized", "send a token: Authorization: Bearer pico_…");
+      const refused = apiFailure(401, "unauthorized", "send a token: Authorization: Bearer pico_…");
       refused.headers.set("www-authenticate", "Bearer");
       return refused;
     }

@@ -9,7 +9,7 @@ import { chatMessagesFor } from "../../../domain/texts/texts.ts";
 import { replyJson } from "../../reply-json.ts";
 import type { WebHost } from "../host.ts";
 import type { Web } from "../web.ts";
-import { type Api, bodyOf, failure, lacks } from "./answers.ts";
+import { type Api, apiFailure, readJsonBody, refuseWithoutScope } from "./answers.ts";
 
 const LONGEST_WAIT_SECONDS = 25;
 const MOST_CHARACTERS = 100_000;
@@ -19,21 +19,21 @@ export function messageApi(app: Api, web: Web): void {
   const { host } = web;
   app.post("/messages", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "chat");
+    const refused = refuseWithoutScope(viewer, "chat");
     if (refused !== null) return refused;
-    const body = await bodyOf(c.req.raw);
+    const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
     const { text, chat, route, event_id: eventId, wait = 0 } = body;
     if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
-      return failure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
+      return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
     if (chat !== undefined && (typeof chat !== "string" || !/^[a-z0-9]{1,20}$/.test(chat)))
-      return failure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
+      return apiFailure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
     if (route !== undefined && !ROUTES.includes(route as Route))
-      return failure(400, "bad-route", `route: one of ${ROUTES.join(", ")}`);
+      return apiFailure(400, "bad-route", `route: one of ${ROUTES.join(", ")}`);
     if (eventId !== undefined && (typeof eventId !== "string" || eventId.length > 100))
-      return failure(400, "bad-event-id", "event_id: at most 100 characters");
+      return apiFailure(400, "bad-event-id", "event_id: at most 100 characters");
     if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
-      return failure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
+      return apiFailure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
     const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
@@ -47,7 +47,7 @@ export function messageApi(app: Api, web: Web): void {
     const received = await host.receive(message);
     if (received.status === "refused") {
       const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
-      return failure(status, received.reason, received.text);
+      return apiFailure(status, received.reason, received.text);
     }
     if (wait === 0 && received.status === "accepted") {
       // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
@@ -60,31 +60,31 @@ export function messageApi(app: Api, web: Web): void {
         state: "received",
         attempts: 0,
       } as const;
-      return c.json(toJson(host, { message: stored, replies: [] }), 202);
+      return c.json(exchangeJson(host, { message: stored, replies: [] }), 202);
     }
     if (wait > 0) await host.waitForAnswer(received.messageId, wait * 1_000);
     const found = await find(received.messageId);
-    if (found === null) return failure(404, "unknown-message", "no such message");
-    return c.json(toJson(host, found), found.message.state === "done" ? 200 : 202);
+    if (found === null) return apiFailure(404, "unknown-message", "no such message");
+    return c.json(exchangeJson(host, found), found.message.state === "done" ? 200 : 202);
   });
   app.get("/messages/:id", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "read");
+    const refused = refuseWithoutScope(viewer, "read");
     if (refused !== null) return refused;
     const found = await find(c.req.param("id"));
-    if (found === null || !isFor(viewer, found.message))
-      return failure(404, "unknown-message", "no such message");
-    return c.json(toJson(host, found));
+    if (found === null || !maySeeMessage(viewer, found.message))
+      return apiFailure(404, "unknown-message", "no such message");
+    return c.json(exchangeJson(host, found));
   });
   app.post("/messages/:id/stop", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "chat");
+    const refused = refuseWithoutScope(viewer, "chat");
     if (refused !== null) return refused;
     const message = await host.messages.message(c.req.param("id"));
-    if (message === null || !isFor(viewer, message))
-      return failure(404, "unknown-message", "no such message");
+    if (message === null || !maySeeMessage(viewer, message))
+      return apiFailure(404, "unknown-message", "no such message");
     if (!(await host.stopMessage(message)))
-      return failure(409, "not-running", "nobody is answering this message");
+      return apiFailure(409, "not-running", "nobody is answering this message");
     return c.json({ message_id: message.id, stopping: true });
   });
 
@@ -94,11 +94,11 @@ export function messageApi(app: Api, web: Web): void {
   }
 }
 
-function isFor({ channel, userId, role }: Viewer, message: StoredMessage): boolean {
+function maySeeMessage({ channel, userId, role }: Viewer, message: StoredMessage): boolean {
   return role === "operator" || (message.channel === channel && message.userId === userId);
 }
 
-export function toJson(
+export function exchangeJson(
   { viewerJobs, locale }: Pick<WebHost, "viewerJobs" | "locale">,
   { message, replies }: Exchange,
 ): Record<string, unknown> {

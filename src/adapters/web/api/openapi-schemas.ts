@@ -5,7 +5,7 @@ const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const flag = { type: "boolean" } as const;
 const list = (items: object) => ({ type: "array", items });
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
 /** Every key is named; those in `optional` may be missing. */
 function object(properties: Readonly<Record<string, object>>, optional: readonly string[] = []) {
@@ -17,13 +17,13 @@ function object(properties: Readonly<Record<string, object>>, optional: readonly
   };
 }
 
-const status = { enum: [...JOB_STATUSES] };
+const statusSchema = { enum: [...JOB_STATUSES] };
 
-const change = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, [
+const changeSchema = object({ path: text, kind: { enum: ["added", "modified", "deleted"] }, ignored: text }, [
   "ignored",
 ]);
 
-const job = {
+const jobSchema = {
   job_id: text,
   group_id: text,
   workspace: text,
@@ -34,7 +34,7 @@ const job = {
   source: text,
   kind: text,
   state: { enum: ["running", "staged", "committed", "undone", "discarded", "evicted"] },
-  status,
+  status: statusSchema,
   outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "aborted"] },
   success: flag,
   total_cmds: count,
@@ -42,7 +42,7 @@ const job = {
   failed_cmds: count,
   git_commit: text,
   change_count: count,
-  changes: list(ref("Change")),
+  changes: list(schemaRef("Change")),
   bytes: count,
   interruptions: list(
     object({
@@ -69,7 +69,7 @@ export const SCHEMAS = {
       },
     },
   },
-  Change: change,
+  Change: changeSchema,
   NewMessage: object(
     {
       text: { type: "string", minLength: 1, maxLength: 100_000 },
@@ -92,7 +92,7 @@ export const SCHEMAS = {
     text,
     received_at: text,
     state: { enum: ["received", "working", "done"] },
-    reply: { anyOf: [ref("Reply"), { type: "null" }] },
+    reply: { anyOf: [schemaRef("Reply"), { type: "null" }] },
   }),
   Reply: object(
     {
@@ -106,7 +106,7 @@ export const SCHEMAS = {
         confidence: { type: "number" },
         reason: text,
       }),
-      jobs: list(ref("Result")),
+      jobs: list(schemaRef("Result")),
       usage: object({ input_tokens: count, output_tokens: count, cost_usd: { type: "number" } }),
       model: object({ provider: text, model: text, local: flag }),
       actions: list(object({ label: text, message: text })),
@@ -117,7 +117,7 @@ export const SCHEMAS = {
     {
       job_id: text,
       group_id: text,
-      status,
+      status: statusSchema,
       success: flag,
       executed_cmds: count,
       failed_cmds: count,
@@ -129,7 +129,7 @@ export const SCHEMAS = {
             output: text,
             error: text,
             duration: { type: "number" },
-            changes: list(ref("Change")),
+            changes: list(schemaRef("Change")),
             notes: list(text),
           },
           ["notes"],
@@ -137,7 +137,7 @@ export const SCHEMAS = {
       ),
       summary: text,
       git_commit: text,
-      changes: list(ref("Change")),
+      changes: list(schemaRef("Change")),
       undo: { enum: ["available", "unavailable", "none", "undone"] },
       dry_run: flag,
       notes: list(text),
@@ -153,18 +153,18 @@ export const SCHEMAS = {
   ),
   Ran: object({
     outcome: { enum: ["running", "committed", "staged", "conflict", "rolled-back", "aborted", "dry-run"] },
-    result: ref("Result"),
+    result: schemaRef("Result"),
   }),
   Force: object({ force: { type: "boolean", description: "Overwrite what was changed since." } }, ["force"]),
-  Job: object(job, ["request", "git_commit", "changes", "interruptions", "machine"]),
-  JobWithEvents: object({ ...job, events: list(object({ at: text, event: { type: "object" } })) }, [
+  Job: object(jobSchema, ["request", "git_commit", "changes", "interruptions", "machine"]),
+  JobWithEvents: object({ ...jobSchema, events: list(object({ at: text, event: { type: "object" } })) }, [
     "request",
     "interruptions",
     "git_commit",
     "changes",
     "machine",
   ]),
-  Changed: object({ message: text, job: ref("Job") }, ["job"]),
+  Changed: object({ message: text, job: schemaRef("Job") }, ["job"]),
   Diff: object({ job_id: text, diff: text }),
   Sessions: object({
     sessions: list(

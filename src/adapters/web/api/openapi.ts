@@ -3,10 +3,10 @@ import { SCHEMAS } from "./openapi-schemas.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-const ref = (name: keyof typeof SCHEMAS) => ({ $ref: `#/components/schemas/${name}` });
+const knownSchemaRef = (name: keyof typeof SCHEMAS) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: Json) => ({ "application/json": { schema } });
 const ok = (description: string, schema: Json) => ({ description, content: json(schema) });
-const failed = (description: string) => ok(description, ref("Error"));
+const failed = (description: string) => ok(description, knownSchemaRef("Error"));
 const parameter = (name: string, place: "path" | "query", schema: Json, description: string) => ({
   name,
   in: place,
@@ -38,11 +38,11 @@ function operation(summary: string, scope: string, more: Json): Json {
   };
 }
 
-const change = (summary: string, more: Json = {}) =>
+const changeOperation = (summary: string, more: Json = {}) =>
   operation(summary, "jobs", {
     parameters: [jobId],
     responses: {
-      "200": ok("Done.", ref("Changed")),
+      "200": ok("Done.", knownSchemaRef("Changed")),
       "404": failed("No such job."),
       "409": failed("It is in another state, or something stands in the way; nothing was changed."),
       "503": failed("The machine of the job is away, or has not said how it ended."),
@@ -64,10 +64,10 @@ export function openApi(version: string): Json {
     paths: {
       "/messages": {
         post: operation("Send a message", "chat", {
-          requestBody: { required: true, content: json(ref("NewMessage")) },
+          requestBody: { required: true, content: json(knownSchemaRef("NewMessage")) },
           responses: {
-            "200": ok("It was sent and answered within `wait`.", ref("Message")),
-            "202": ok("It is stored and will be answered.", ref("Message")),
+            "200": ok("It was sent and answered within `wait`.", knownSchemaRef("Message")),
+            "202": ok("It is stored and will be answered.", knownSchemaRef("Message")),
             "400": failed("Something in the body is not right."),
             "413": failed("Too long."),
             "429": failed("Too many messages."),
@@ -78,7 +78,10 @@ export function openApi(version: string): Json {
       "/messages/{id}": {
         get: operation("A message and its reply", "read", {
           parameters: [parameter("id", "path", { type: "string" }, "The message's id.")],
-          responses: { "200": ok("The message.", ref("Message")), "404": failed("No such message.") },
+          responses: {
+            "200": ok("The message.", knownSchemaRef("Message")),
+            "404": failed("No such message."),
+          },
         }),
       },
       "/messages/{id}/stop": {
@@ -138,7 +141,7 @@ export function openApi(version: string): Json {
               required: ["jobs"],
               additionalProperties: false,
               properties: {
-                jobs: { type: "array", items: ref("Job") },
+                jobs: { type: "array", items: knownSchemaRef("Job") },
                 total: { type: "integer" },
                 page: { type: "integer" },
                 pages: { type: "integer" },
@@ -148,9 +151,9 @@ export function openApi(version: string): Json {
           },
         }),
         post: operation("Carry out a patch as one job", "jobs, of an operator", {
-          requestBody: { required: true, content: json(ref("NewJob")) },
+          requestBody: { required: true, content: json(knownSchemaRef("NewJob")) },
           responses: {
-            "200": ok("It ran; `result` says with what success.", ref("Ran")),
+            "200": ok("It ran; `result` says with what success.", knownSchemaRef("Ran")),
             "400": failed("Something in the body is not right."),
             "409": failed("It was refused before anything ran."),
             "422": failed("This is no patch."),
@@ -160,30 +163,37 @@ export function openApi(version: string): Json {
       "/jobs/{job}": {
         get: operation("One job with its journal", "read", {
           parameters: [jobId],
-          responses: { "200": ok("The job.", ref("JobWithEvents")), "404": failed("No such job.") },
+          responses: {
+            "200": ok("The job.", knownSchemaRef("JobWithEvents")),
+            "404": failed("No such job."),
+          },
         }),
       },
       "/jobs/{job}/diff": {
         get: operation("What a job changed, as a unified diff", "read", {
           parameters: [jobId],
           responses: {
-            "200": ok("The difference.", ref("Diff")),
+            "200": ok("The difference.", knownSchemaRef("Diff")),
             "404": failed("No such job."),
             "503": failed("The machine of the job is away."),
           },
         }),
       },
       "/jobs/{job}/undo": {
-        post: change("Take a job back", { requestBody: { required: false, content: json(ref("Force")) } }),
+        post: changeOperation("Take a job back", {
+          requestBody: { required: false, content: json(knownSchemaRef("Force")) },
+        }),
       },
       "/jobs/{job}/redo": {
-        post: change("Bring it in again", { requestBody: { required: false, content: json(ref("Force")) } }),
+        post: changeOperation("Bring it in again", {
+          requestBody: { required: false, content: json(knownSchemaRef("Force")) },
+        }),
       },
-      "/jobs/{job}/apply": { post: change("Apply exactly what a preview showed") },
-      "/jobs/{job}/stop": { post: change("End a running job; nothing of it is applied") },
+      "/jobs/{job}/apply": { post: changeOperation("Apply exactly what a preview showed") },
+      "/jobs/{job}/stop": { post: changeOperation("End a running job; nothing of it is applied") },
       "/sessions": {
         get: operation("Chats, the last used first", "read", {
-          responses: { "200": ok("The chats.", ref("Sessions")) },
+          responses: { "200": ok("The chats.", knownSchemaRef("Sessions")) },
         }),
       },
       "/sessions/{channel}/{chat}": {
@@ -197,7 +207,7 @@ export function openApi(version: string): Json {
               type: "object",
               required: ["messages"],
               additionalProperties: false,
-              properties: { messages: { type: "array", items: ref("Message") } },
+              properties: { messages: { type: "array", items: knownSchemaRef("Message") } },
             }),
             "404": failed("No such chat."),
           },
@@ -213,15 +223,20 @@ export function openApi(version: string): Json {
               "How far back.",
             ),
           ],
-          responses: { "200": ok("The sums.", ref("Usage")), "400": failed("Not a number of days.") },
+          responses: {
+            "200": ok("The sums.", knownSchemaRef("Usage")),
+            "400": failed("Not a number of days."),
+          },
         }),
       },
       "/health": {
-        get: operation("Which parts work", "read", { responses: { "200": ok("The parts.", ref("Health")) } }),
+        get: operation("Which parts work", "read", {
+          responses: { "200": ok("The parts.", knownSchemaRef("Health")) },
+        }),
       },
       "/config": {
         get: operation("The effective configuration, secrets masked", "read, of an operator", {
-          responses: { "200": ok("The keys.", ref("Config")) },
+          responses: { "200": ok("The keys.", knownSchemaRef("Config")) },
         }),
       },
     },

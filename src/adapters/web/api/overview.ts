@@ -1,6 +1,6 @@
 import type { Web } from "../web.ts";
-import { type Api, failure, lacks } from "./answers.ts";
-import { toJson } from "./messages.ts";
+import { type Api, apiFailure, refuseWithoutScope } from "./answers.ts";
+import { exchangeJson } from "./messages.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -8,7 +8,7 @@ const DAY_MS = 24 * 3_600_000;
 export function overviewApi(app: Api, { host }: Web): void {
   app.get("/sessions", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "read");
+    const refused = refuseWithoutScope(viewer, "read");
     if (refused !== null) return refused;
     const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
     const chats = await host.messages.chats({ ...mine, limit: 100 });
@@ -25,10 +25,10 @@ export function overviewApi(app: Api, { host }: Web): void {
   });
   app.get("/sessions/:channel/:chat", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "read");
+    const refused = refuseWithoutScope(viewer, "read");
     if (refused !== null) return refused;
     const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
-    const unknown = () => failure(404, "unknown-session", "no such session");
+    const unknown = () => apiFailure(404, "unknown-session", "no such session");
     if (viewer.role !== "operator") {
       const own = await host.messages.chats({
         channel: viewer.channel,
@@ -40,14 +40,15 @@ export function overviewApi(app: Api, { host }: Web): void {
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
     return exchanges.length === 0
       ? unknown()
-      : c.json({ messages: exchanges.map((one) => toJson(host, one)) });
+      : c.json({ messages: exchanges.map((one) => exchangeJson(host, one)) });
   });
   app.get("/usage", async (c) => {
     const { viewer } = c.var;
-    const refused = lacks(viewer, "read");
+    const refused = refuseWithoutScope(viewer, "read");
     if (refused !== null) return refused;
     const days = Number(c.req.query("days") ?? 30);
-    if (!Number.isInteger(days) || days < 1 || days > 366) return failure(400, "bad-days", "days: 1 to 366");
+    if (!Number.isInteger(days) || days < 1 || days > 366)
+      return apiFailure(400, "bad-days", "days: 1 to 366");
     const fromDay = host.dayOf(new Date(host.now().getTime() - (days - 1) * DAY_MS));
     const rows = await host.messages.usage({
       fromDay,
@@ -68,7 +69,7 @@ export function overviewApi(app: Api, { host }: Web): void {
     });
   });
   app.get("/health", async (c) => {
-    const refused = lacks(c.var.viewer, "read");
+    const refused = refuseWithoutScope(c.var.viewer, "read");
     if (refused !== null) return refused;
     const { ready, checks } = await host.health();
     if (c.var.viewer.role === "operator") return c.json({ version: host.version, ready, checks });
@@ -77,7 +78,7 @@ export function overviewApi(app: Api, { host }: Web): void {
     return c.json({ version: host.version, ready, checks: withoutDetail });
   });
   app.get("/config", async (c) => {
-    const refused = lacks(c.var.viewer, "read", { operator: true });
+    const refused = refuseWithoutScope(c.var.viewer, "read", { operator: true });
     if (refused !== null) return refused;
     return c.json({ keys: await host.configuration() });
   });

@@ -2,13 +2,13 @@ import type { LiveWork } from "../../../application/inbox/live-work.ts";
 import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { type Composer, composer } from "../parts/composer.ts";
+import { type Composer, composerForm } from "../parts/composer.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
 import { empty, page } from "../parts/layout.ts";
 import { type LiveLine, liveLine } from "../parts/live-line.ts";
 import { markdown } from "../parts/markdown.ts";
-import { button, type ReplyView, replyOf } from "../parts/reply.ts";
+import { actionForm, type ReplyView, renderReply } from "../parts/reply.ts";
 import { duration, moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 
@@ -43,9 +43,9 @@ ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summa
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
 <div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
-${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeOf(context, view, exchange))}
+${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeView(context, view, exchange))}
 </div>
-${view.mayWrite && composer(context, view)}
+${view.mayWrite && composerForm(context, view)}
 </div>`,
   });
 }
@@ -56,37 +56,37 @@ function firstWords(context: PageContext, view: ChatView): Markup {
     t.chatEmptyTitle,
     t.chatEmpty,
     view.mayWrite &&
-      html`<ul class="examples">${(context.demo ? t.demoExamples : t.chatExamples).map((example) => html`<li>${button(context, view.chatId, { label: example, message: example })}</li>`)}</ul>`,
+      html`<ul class="examples">${(context.demo ? t.demoExamples : t.chatExamples).map((example) => html`<li>${actionForm(context, view.chatId, { label: example, message: example })}</li>`)}</ul>`,
   );
 }
 
 const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
 
-function exchangeOf(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
+function exchangeView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
   const { t } = context;
   return html`<article class="exchange" id="${message.id}">
 <div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map(({ name, sizeBytes }) => html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`)}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
   content.kind === "reply"
-    ? replyOf(context, { ...view, request: message.text }, content.reply)
+    ? renderReply(context, { ...view, request: message.text }, content.reply)
     : html`<div class="reply"><div class="text">${markdown(content.text)}</div></div>`,
   state === "failed" && html`<p class="note bad">${t.notDelivered}</p>`,
 ])}
-${message.state !== "done" && pending(context, view, message)}
+${message.state !== "done" && pendingView(context, view, message)}
 </article>`;
 }
 
 /** A message that waits or is being answered: who works at what, since when, what it printed last, and a way to stop it. */
-function pending(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
+function pendingView(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
   const { t } = context;
   const isAtWork = message.state === "working";
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
   const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
   return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
-${running(line)}<div class="text" data-stream></div>
+${runningView(line)}<div class="text" data-stream></div>
 ${isAtWork && message.channel === "web" && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
 }
 
-function running({ command, lines }: LiveLine): Markup {
+function runningView({ command, lines }: LiveLine): Markup {
   return html`<div class="at-work" data-work ${command === "" && lines === "" && html`hidden`}><code data-command>${command}</code><pre class="output" data-lines>${lines}</pre></div>`;
 }

@@ -1,6 +1,6 @@
 import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
 import type { DeadWork } from "../../../application/ports/work-queue.ts";
-import { tellingName } from "../../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../../domain/fleet/telling-name.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
@@ -19,7 +19,7 @@ export function fleetPage(
   notice?: Notice,
 ): Markup {
   const t = fleetMessagesFor(context.t.locale);
-  const nameOf = new Map(machines.map((machine) => [machine.id, tellingName(machine, machines)]));
+  const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
   return page(context, {
     title: t.title,
     section: "fleet",

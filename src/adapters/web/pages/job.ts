@@ -1,16 +1,16 @@
-import { chatOf } from "../../../application/inbox/find-jobs.ts";
+import { chatOfJob } from "../../../application/inbox/find-jobs.ts";
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { storedFacts } from "../../../application/work/report/job-facts.ts";
-import { jobNotesOf } from "../../../application/work/report/word-job.ts";
+import { wordJobNotes } from "../../../application/work/report/word-job.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { type ConflictDiff, conflictView } from "../parts/conflict.ts";
 import type { FileDiff } from "../parts/diff-rows.ts";
-import { awayDiff, type DiffView, diffOf } from "../parts/diff-view.ts";
+import { awayDiff, type DiffView, fileDiffView } from "../parts/diff-view.ts";
 import { actionButton } from "../parts/form.ts";
 import { ICONS } from "../parts/icons.ts";
-import { changesText, machineName, statusMark, titleOf, undoOfViewed } from "../parts/job-state.ts";
+import { changesText, jobTitle, machineName, statusMark, viewedUndo } from "../parts/job-state.ts";
 import { page } from "../parts/layout.ts";
 import { timeline } from "../parts/timeline.ts";
 import { duration, moment } from "../parts/times.ts";
@@ -50,34 +50,34 @@ export function jobPage(
   const link = (one: DiffView, label: string) =>
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
   return page(context, {
-    title: titleOf(viewed) || t.untitled,
+    title: jobTitle(viewed) || t.untitled,
     section: "jobs",
     wide: true,
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
 <p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
-<div id="head" data-part class="job-head"><div><h1>${titleOf(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
-<div class="actions">${buttons(context, viewed)}</div></div>
+<div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
+<div class="actions">${jobButtons(context, viewed)}</div></div>
 ${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
 ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
-${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => diffOf(t, file, view))}
-${jobNotesOf(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
+${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => fileDiffView(t, file, view))}
+${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
 ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
 <dt>${t.facts.source}</dt><dd>${job.source}</dd>
-${chatLink(context, chatOf(job))}
-${attemptsOf(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsOf(journal)}</dd>`}
+${chatLink(context, chatOfJob(job))}
+${attemptsView(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsView(journal)}</dd>`}
 <dt>${t.facts.kind}</dt><dd>${job.kind}</dd>
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
-<dt>${t.facts.undo}</dt><dd>${t.undoStates[undoOfViewed(viewed)]}</dd>
+<dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
 </dl></section>
-${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${titleOf(one) || t.untitled}</a> <span class="meta">${changesText(t, one)}</span></li>`)}</ul></section>`}
+${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${jobTitle(one) || t.untitled}</a> <span class="meta">${changesText(t, one)}</span></li>`)}</ul></section>`}
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });
@@ -95,11 +95,11 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
   return html`<dt>${t.chatTitle}</dt><dd><a href="${address}">${visible(chat)}</a></dd>`;
 }
 
-function attemptsOf(journal: readonly JournalLine[]): number {
+function attemptsView(journal: readonly JournalLine[]): number {
   return Math.max(0, ...journal.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
 }
 
-function buttons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {
+function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {
   const { t } = context;
   const { job, alive } = viewed;
   const action = (verb: string) => `/jobs/${job.jobId}/${verb}`;
@@ -109,7 +109,7 @@ function buttons(context: PageContext, viewed: ViewedJob): readonly (Markup | fa
       actionButton(context, { action: action("apply"), label: t.applyPreview, style: "main" }),
     job.state === "staged" &&
       actionButton(context, { action: action("discard"), label: t.discard, style: "quiet" }),
-    undoOfViewed(viewed) === "available" &&
+    viewedUndo(viewed) === "available" &&
       actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
     job.state === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),
   ];

@@ -4,7 +4,7 @@ import { wordStatus } from "../../../application/work/report/word-job.ts";
 import type { JobStatus } from "../../../domain/work/job-status.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { changesText, machineName, statusMark, titleOf } from "../parts/job-state.ts";
+import { changesText, jobTitle, machineName, statusMark } from "../parts/job-state.ts";
 import { empty, page } from "../parts/layout.ts";
 import { moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
@@ -81,6 +81,6 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   const { t } = context;
   const { job, machine } = viewed;
   return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
-<span class="title">${titleOf(viewed) || t.untitled}</span>
+<span class="title">${jobTitle(viewed) || t.untitled}</span>
 <span class="meta">${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${job.source}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
 }

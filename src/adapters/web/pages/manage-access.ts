@@ -5,7 +5,7 @@ import type { ManageMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { actionButton, csrfField } from "../parts/form.ts";
-import { field, managePage, select } from "../parts/manage-frame.ts";
+import { formField, formSelect, managePage } from "../parts/manage-frame.ts";
 import { moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 import type { Notice } from "./job.ts";
@@ -34,12 +34,12 @@ ${now.people.length === 0 ? html`<p class="note">${words.nobody}</p>` : html`<ul
 <section aria-labelledby="browsers"><h2 id="browsers">${words.sessionsTitle}</h2><p class="note">${words.sessionsIntro}</p>
 <ul class="rows">${now.sessions.map((one) => sessionRow(context, words, one, own))}</ul>
 <h3>${words.linkTitle}</h3><p class="note">${words.linkIntro}</p>
-<form method="post" action="/manage/links" class="fields">${csrfField(context)}${field(words.user, html`<input name="user" required maxlength="40" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${field(words.role, select("role", words.roles, "user"))}<button type="submit">${words.makeLink}</button></form>
+<form method="post" action="/manage/links" class="fields">${csrfField(context)}${formField(words.user, html`<input name="user" required maxlength="40" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${formField(words.role, formSelect("role", words.roles, "user"))}<button type="submit">${words.makeLink}</button></form>
 </section>
 <section aria-labelledby="tokens"><h2 id="tokens">${words.tokensTitle}</h2>
 ${now.tokens.length === 0 ? html`<p class="note">${words.tokensEmpty}</p>` : html`<ul class="rows">${now.tokens.map((one) => tokenRow(context, words, one))}</ul>`}
 <h3>${words.makeToken}</h3>
-<form method="post" action="/manage/tokens" class="fields">${csrfField(context)}${field(words.name, html`<input name="name" required maxlength="60" autocomplete="off">`)}${field(words.user, html`<input name="user" required maxlength="40" value="operator" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${field(words.role, select("role", words.roles, "operator"))}
+<form method="post" action="/manage/tokens" class="fields">${csrfField(context)}${formField(words.name, html`<input name="name" required maxlength="60" autocomplete="off">`)}${formField(words.user, html`<input name="user" required maxlength="40" value="operator" pattern="[a-z0-9_\\-]+" autocomplete="off">`)}${formField(words.role, formSelect("role", words.roles, "operator"))}
 <fieldset><legend>${words.tokenScopes}</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope" value="${scope}" ${scope === "read" && html`checked`}> ${words.scopes[scope]}</label>`)}</fieldset><button type="submit">${words.makeToken}</button></form>
 </section>`,
   );
@@ -48,7 +48,7 @@ ${now.tokens.length === 0 ? html`<p class="note">${words.tokensEmpty}</p>` : htm
 function waitingRow(context: PageContext, words: ManageMessages, pairing: Pairing): Markup {
   const { code, channel, userId, expiresAt } = pairing;
   return html`<li><div class="row managed"><span class="state waiting">${channel}</span><span class="title">${visible(userId)} <code>${code}</code></span><span class="meta">${words.waitingUntil} ${moment(context, expiresAt)}</span>
-<form method="post" action="/manage/people" class="fields">${csrfField(context)}<input type="hidden" name="code" value="${code}">${field(words.name, html`<input name="name" maxlength="40" autocomplete="off">`, words.nameHint)}${field(words.role, select("role", words.roles, "user"))}<button type="submit" class="main">${words.letIn}</button></form></div></li>`;
+<form method="post" action="/manage/people" class="fields">${csrfField(context)}<input type="hidden" name="code" value="${code}">${formField(words.name, html`<input name="name" maxlength="40" autocomplete="off">`, words.nameHint)}${formField(words.role, formSelect("role", words.roles, "user"))}<button type="submit" class="main">${words.letIn}</button></form></div></li>`;
 }
 
 function personRow(context: PageContext, words: ManageMessages, person: Person): Markup {
@@ -56,7 +56,7 @@ function personRow(context: PageContext, words: ManageMessages, person: Person):
   const who = html`<input type="hidden" name="channel" value="${channel}"><input type="hidden" name="user" value="${userId}">`;
   return html`<li><div class="row managed"><span class="state plain">${channel}</span><span class="title">${visible(name === "" ? userId : `${name} (${userId})`)}</span><span class="meta">${words.roles[role]} · ${words.since} ${moment(context, addedAt)}</span>
 ${actionButton(context, { action: "/manage/people/remove", label: words.remove, style: "danger", fields: { channel, user: userId } })}
-<form method="post" action="/manage/people/change" class="fields">${csrfField(context)}${who}${field(words.name, html`<input name="name" maxlength="40" value="${name}" autocomplete="off">`)}${field(words.role, select("role", words.roles, role))}<button type="submit">${words.save}</button></form></div></li>`;
+<form method="post" action="/manage/people/change" class="fields">${csrfField(context)}${who}${formField(words.name, html`<input name="name" maxlength="40" value="${name}" autocomplete="off">`)}${formField(words.role, formSelect("role", words.roles, role))}<button type="submit">${words.save}</button></form></div></li>`;
 }
 
 function sessionRow(context: PageContext, words: ManageMessages, session: WebSession, own: string): Markup {

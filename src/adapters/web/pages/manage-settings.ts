@@ -1,5 +1,5 @@
 import type { HealthReport } from "../../../application/inbox/health.ts";
-import type { SettingsRead, TrustNow } from "../../../application/ports/settings.ts";
+import type { SettingsRead, TrustState } from "../../../application/ports/settings.ts";
 import { type AgentRole, agentOf } from "../../../domain/agents/roster.ts";
 import type { ManageMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
@@ -7,7 +7,7 @@ import { html, type Markup } from "../markup.ts";
 import { actionButton, csrfField } from "../parts/form.ts";
 import { healthTone } from "../parts/health-tone.ts";
 import { seal } from "../parts/icons.ts";
-import { field, managePage, select } from "../parts/manage-frame.ts";
+import { formField, formSelect, managePage } from "../parts/manage-frame.ts";
 import { moment } from "../parts/times.ts";
 import { visible } from "../parts/visible.ts";
 import type { Notice } from "./job.ts";
@@ -18,7 +18,7 @@ export interface SettingsView {
   readonly health: HealthReport;
   /** Of each schedule, in their order. */
   readonly nextTimes: readonly (Date | null)[];
-  readonly trust: TrustNow;
+  readonly trust: TrustState;
   readonly notice?: Notice | undefined;
 }
 
@@ -36,7 +36,7 @@ ${modelsSection(context, words, view)}${budgetSection(context, words, view.read)
 
 function modelsSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
   const { config } = view.read;
-  const providers = named(["ollama", ...Object.keys(config.providers)]);
+  const providers = withName(["ollama", ...Object.keys(config.providers)]);
   const coders = Object.fromEntries(ROLES.slice(2).map((role) => [role, agentOf(role)]));
   return html`<section aria-labelledby="models"><h2 id="models">${words.modelsTitle}</h2><p class="note">${words.modelsIntro}</p>
 <datalist id="model-names">${view.modelNames.map((name) => html`<option value="${name}"></option>`)}</datalist>
@@ -46,15 +46,15 @@ function modelsSection(context: PageContext, words: ManageMessages, view: Settin
     const by = view.read.lockedBy(`roles.${role}.model`) ?? view.read.lockedBy(`roles.${role}.provider`);
     return html`<li><div class="row managed">${seal(agentOf(role))}<span class="title">${agentOf(role)} <span class="meta">${role}</span></span>
 ${check !== undefined && html`<span class="state ${healthTone(check)}">${visible(check.detail.split("\n")[0] ?? "").slice(0, 160)}</span>`}
-<form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${field(words.provider, select("provider", providers, provider))}${field(words.model, html`<input name="model" list="model-names" value="${model}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form></div></li>`;
+<form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${formField(words.provider, formSelect("provider", providers, provider))}${formField(words.model, html`<input name="model" list="model-names" value="${model}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form></div></li>`;
   })}</ul>
-<form method="post" action="/manage/default-coder" class="fields">${csrfField(context)}${field(words.defaultCoder, select("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/default-coder" class="fields">${csrfField(context)}${formField(words.defaultCoder, formSelect("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form></section>`;
 }
 
 function budgetSection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
   const { daily, on_exceed: onExceed } = config.budget;
   return html`<section aria-labelledby="budget"><h2 id="budget">${words.budgetTitle}</h2><p class="note">${words.budgetIntro}</p>
-<form method="post" action="/manage/budget" class="fields">${csrfField(context)}${field(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${daily}">`, words.dailyHint)}${field(words.onExceed, select("on_exceed", words.onExceedChoices, onExceed))}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/budget" class="fields">${csrfField(context)}${formField(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${daily}">`, words.dailyHint)}${formField(words.onExceed, formSelect("on_exceed", words.onExceedChoices, onExceed))}<button type="submit">${words.save}</button></form></section>`;
 }
 
 function schedulesSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
@@ -71,15 +71,15 @@ ${
 ${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? words.turnOff : words.turnOn, fields: { name, enabled: enabled ? "0" : "1" } })}${actionButton(context, { action: "/manage/schedules/remove", label: words.remove, style: "danger", fields: { name } })}</div></li>`;
       })}</ul>`
 }
-<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${field(words.name, input("name", 60))}${field(words.cron, input("cron", 100), words.cronHint)}${field(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(session.timezone))}${field(words.chat, input("chat", 200), words.chatHint)}${field(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
+<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${formField(words.name, input("name", 60))}${formField(words.cron, input("cron", 100), words.cronHint)}${formField(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(session.timezone))}${formField(words.chat, input("chat", 200), words.chatHint)}${formField(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
 }
 
 function notifySection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
   return html`<section aria-labelledby="notify"><h2 id="notify">${words.notifyTitle}</h2><p class="note">${words.notifyIntro}</p>
-<form method="post" action="/manage/notify" class="fields">${csrfField(context)}${field(words.chat, html`<input name="chat" value="${config.notify.chat}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/notify" class="fields">${csrfField(context)}${formField(words.chat, html`<input name="chat" value="${config.notify.chat}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form></section>`;
 }
 
-function trustSection(context: PageContext, words: ManageMessages, trust: TrustNow): Markup {
+function trustSection(context: PageContext, words: ManageMessages, trust: TrustState): Markup {
   const { workspace, trusted, text, commands, seen, folders } = trust;
   return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>
 <p><span class="state ${trusted ? "good" : "waiting"}">${trusted ? words.trusted : words.notTrustedYet}</span> <code>${visible(workspace)}</code></p>
@@ -89,5 +89,5 @@ ${!trusted && actionButton(context, { action: "/manage/trust", label: words.trus
 ${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.since} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
 }
 
-const named = (names: readonly string[]) =>
+const withName = (names: readonly string[]) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, name]));

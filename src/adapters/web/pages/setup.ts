@@ -1,22 +1,22 @@
 import type { OpenedSetUp } from "../../../application/ports/set-up.ts";
 import { describeFound, describeTest } from "../../../application/setup/describe-found.ts";
-import { nameOf, type Trial } from "../../../application/setup/set-up-steps.ts";
-import { type Choice, type ChosenModel, offeredFor, usualChoice } from "../../../domain/setup/choice.ts";
+import { type ChoiceTrial, modelNameOf } from "../../../application/setup/set-up-steps.ts";
+import { type ChosenModel, type ModelChoice, offeredFor, usualChoice } from "../../../domain/setup/choice.ts";
 import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { actionButton, csrfField } from "../parts/form.ts";
 import { page } from "../parts/layout.ts";
-import { field, select } from "../parts/manage-frame.ts";
+import { formField, formSelect } from "../parts/manage-frame.ts";
 import { visible } from "../parts/visible.ts";
 
-type Open = Extract<OpenedSetUp, { ok: true }>;
+type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
 /** Seconds after which a page that waits for a model is read again. */
 const LOOK_S = 2;
 
 /** What was found, who talks and who codes, one test message, and the file. */
-export function setupPage(context: PageContext, opened: Open, trial: Trial): Markup {
+export function setupPage(context: PageContext, opened: OpenSetUp, trial: ChoiceTrial): Markup {
   const words = setupMessagesFor(context.t.locale);
   const trying = trial.kind === "trying";
   return page(context, {
@@ -25,19 +25,24 @@ export function setupPage(context: PageContext, opened: Open, trial: Trial): Mar
     ...(trying && { refreshSeconds: LOOK_S }),
     body: html`<h1>${words.page.title}</h1><p class="lead">${words.page.lead}</p>
 <div id="setup" data-part>
-${trial.kind === "written" ? written(context, words, trial) : [foundList(context, words, opened), choose(context, words, opened, trial)]}
+${trial.kind === "written" ? writtenView(context, words, trial) : [foundList(context, words, opened), chooseForm(context, words, opened, trial)]}
 </div>`,
   });
 }
 
-function foundList(context: PageContext, words: SetupMessages, opened: Open): Markup {
+function foundList(context: PageContext, words: SetupMessages, opened: OpenSetUp): Markup {
   const [title, ...lines] = describeFound(opened.found, words);
   return html`<section aria-labelledby="found"><h2 id="found">${title}</h2>
 <ul class="checks">${lines.map((line) => html`<li class="plain ${line.startsWith("✓") ? "good" : "off"}"><span>${visible(line.slice(2))}</span></li>`)}</ul>
 ${actionButton(context, { action: "/setup/look", label: words.page.lookAgain })}</section>`;
 }
 
-function choose(context: PageContext, words: SetupMessages, opened: Open, trial: Trial): Markup {
+function chooseForm(
+  context: PageContext,
+  words: SetupMessages,
+  opened: OpenSetUp,
+  trial: ChoiceTrial,
+): Markup {
   const [talkers, coders] = [offeredFor(opened.found, "talk"), offeredFor(opened.found, "code")];
   if (talkers.length + coders.length === 0)
     return html`<section><div class="notice bad">${words.nothing.map((line) => html`<p>${line.trim()}</p>`)}</div>${skip(context, words)}</section>`;
@@ -46,27 +51,30 @@ function choose(context: PageContext, words: SetupMessages, opened: Open, trial:
   const options = (offered: readonly ChosenModel[]) => ({
     "": words.page.nobody,
     ...Object.fromEntries(
-      offered.map((one) => [nameOf(one), `${nameOf(one)}${one.local ? "" : ` ${words.inTheCloud}`}`]),
+      offered.map((one) => [
+        modelNameOf(one),
+        `${modelNameOf(one)}${one.local ? "" : ` ${words.inTheCloud}`}`,
+      ]),
     ),
   });
-  const named = (one: ChosenModel | null) => (one === null ? "" : nameOf(one));
+  const named = (one: ChosenModel | null) => (one === null ? "" : modelNameOf(one));
   return html`<section aria-labelledby="choose"><h2 id="choose">${words.page.choose}</h2>
-${outcome(words, trial)}
+${trialOutcome(words, trial)}
 <form method="post" action="/setup" class="setup-form">${csrfField(context)}
-${field(words.whoTalks, select("chat", options(talkers), named(chosen.chat)))}
+${formField(words.whoTalks, formSelect("chat", options(talkers), named(chosen.chat)))}
 ${talkers.some(({ local }) => !local) && privacy(words, chosen)}
-${field(words.whoCodes, select("coder", options(coders), named(chosen.coder)))}
+${formField(words.whoCodes, formSelect("coder", options(coders), named(chosen.coder)))}
 <p class="actions"><button type="submit" class="main" ${trial.kind === "trying" && html`disabled`}>${words.page.tryAndSave}</button></p></form>
 ${skip(context, words)}</section>`;
 }
 
-function privacy(words: SetupMessages, { cloudMayTalk }: Choice): Markup {
+function privacy(words: SetupMessages, { cloudMayTalk }: ModelChoice): Markup {
   return html`<fieldset><legend>${words.page.askCloud}</legend>
 <label class="check"><input type="radio" name="cloud" value="0" ${!cloudMayTalk && html`checked`}> ${words.page.keep}</label>
 <label class="check"><input type="radio" name="cloud" value="1" ${cloudMayTalk && html`checked`}> ${words.page.allow}</label></fieldset>`;
 }
 
-function outcome(words: SetupMessages, trial: Trial): Markup {
+function trialOutcome(words: SetupMessages, trial: ChoiceTrial): Markup {
   switch (trial.kind) {
     case "trying":
       return html`<p class="notice" role="status" data-every="${LOOK_S}">${words.testing.trim()}</p>`;
@@ -79,10 +87,10 @@ function outcome(words: SetupMessages, trial: Trial): Markup {
   }
 }
 
-function written(
+function writtenView(
   context: PageContext,
   words: SetupMessages,
-  trial: Extract<Trial, { kind: "written" }>,
+  trial: Extract<ChoiceTrial, { kind: "written" }>,
 ): Markup {
   const { choice, tested, file } = trial;
   const first = choice.chat === null ? words.firstChange : words.hello;

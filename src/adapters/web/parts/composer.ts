@@ -16,7 +16,7 @@ export interface Composer {
 }
 
 /** Where a message is written. A `/` at its beginning offers the commands there are. */
-export function composer(
+export function composerForm(
   context: PageContext,
   { chatId, action = `/chat/${encodeURIComponent(chatId)}`, eventId, ownCommands, draft }: Composer,
 ): Markup {

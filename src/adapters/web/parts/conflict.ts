@@ -17,7 +17,7 @@ export interface ConflictDiff {
 }
 
 /** Of a preview that could not be applied the last time: the files that stood in its way. */
-export async function conflictsOf(
+export async function readConflicts(
   job: Pick<StoredJob, "state">,
   journal: readonly JournalLine[],
   differences: readonly FileDifference[],
@@ -45,11 +45,11 @@ export function conflictView(
   const { t, viewer } = context;
   const address = `/jobs/${encodeURIComponent(jobId)}`;
   return html`<section class="conflict" aria-labelledby="conflict-title"><h2 id="conflict-title">${t.conflictTitle}</h2><p class="note bad">${t.conflictIntro}</p>
-${conflicts.map((conflict) => oneFile(context, conflict))}
+${conflicts.map((conflict) => conflictFile(context, conflict))}
 <div class="actions">${request !== undefined && actionButton(context, { action: `/chat/${encodeURIComponent(viewer.userId)}`, label: t.runAgain, style: "main", fields: { text: `/code ${request}` } })}${actionButton(context, { action: `${address}/rest`, label: t.applyRest })}${actionButton(context, { action: `${address}/discard`, label: t.discard, style: "danger" })}</div></section>`;
 }
 
-function oneFile({ t }: PageContext, { path, meanwhile, draft }: ConflictDiff): Markup {
+function conflictFile({ t }: PageContext, { path, meanwhile, draft }: ConflictDiff): Markup {
   const side = (title: string, file: FileDiff | null) =>
     html`<div><p class="meta">${title}</p>${file === null ? html`<p class="note">${t.noLines}</p>` : diffLines(t, file, "inline")}</div>`;
   return html`<h3>${visible(path)}</h3><div class="three-way">${

@@ -43,7 +43,7 @@ export async function fileDiffs(differences: readonly FileDifference[]): Promise
     else if ((before?.length ?? 0) + (after?.length ?? 0) > MOST_BYTES) files.push(bare("too-large"));
     else if (isBinary(before) || isBinary(after)) files.push(bare("binary"));
     else {
-      const patch = structuredPatch(path, path, decode(before), decode(after), "", "", {
+      const patch = structuredPatch(path, path, decodeText(before), decodeText(after), "", "", {
         context: 3,
         timeout: COMPARE_MS,
       });
@@ -84,18 +84,23 @@ function rowsOf(hunks: readonly Hunk[]): Pick<FileDiff, "rows" | "added" | "remo
     }
   }
   const cut = rows.length > MOST_ROWS;
-  return { added, removed, rows: marked(cut ? rows.slice(0, MOST_ROWS) : rows), ...(cut && { note: "cut" }) };
+  return {
+    added,
+    removed,
+    rows: markChanges(cut ? rows.slice(0, MOST_ROWS) : rows),
+    ...(cut && { note: "cut" }),
+  };
 }
 
 /** A block of removed lines directly before one of added lines: the n-th of both are the same line, changed. */
-function marked(rows: readonly DiffRow[]): DiffRow[] {
+function markChanges(rows: readonly DiffRow[]): DiffRow[] {
   const result = [...rows];
   for (let at = 0; at < result.length; ) {
-    const removed = run(result, at, "removed");
-    const added = run(result, at + removed, "added");
+    const removed = runLength(result, at, "removed");
+    const added = runLength(result, at + removed, "added");
     for (let n = 0; n < Math.min(removed, added); n += 1) {
       const [old, now] = [result[at + n] as DiffRow, result[at + removed + n] as DiffRow];
-      const marks = between(old.text, now.text);
+      const marks = differingMiddle(old.text, now.text);
       if (marks === null) continue;
       result[at + n] = { ...old, mark: marks[0] };
       result[at + removed + n] = { ...now, mark: marks[1] };
@@ -105,14 +110,14 @@ function marked(rows: readonly DiffRow[]): DiffRow[] {
   return result;
 }
 
-function run(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]): number {
+function runLength(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]): number {
   let end = from;
   while (rows[end]?.kind === kind) end += 1;
   return end - from;
 }
 
 /** What lies between the common start and end; null when too little is common to be worth a mark. */
-function between(old: string, now: string): [[number, number], [number, number]] | null {
+function differingMiddle(old: string, now: string): [[number, number], [number, number]] | null {
   const shorter = Math.min(old.length, now.length);
   let start = 0;
   while (start < shorter && old[start] === now[start]) start += 1;
@@ -129,6 +134,6 @@ function isBinary(bytes: Uint8Array | null): boolean {
   return bytes?.subarray(0, 8_000).includes(0) === true;
 }
 
-function decode(bytes: Uint8Array | null): string {
+function decodeText(bytes: Uint8Array | null): string {
   return bytes === null ? "" : new TextDecoder().decode(bytes);
 }

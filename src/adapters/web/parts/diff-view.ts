@@ -6,7 +6,7 @@ import { visible } from "./visible.ts";
 export type DiffView = "inline" | "split";
 
 /** One file of a job's changes, folded open unless it is long. */
-export function diffOf(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
+export function fileDiffView(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
   return html`<details class="diff" ${file.rows.length <= 400 ? html`open` : null}>
 <summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
 <span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span></summary>
@@ -16,7 +16,7 @@ ${diffLines(t, file, view)}</details>`;
 /** What stands below the name of a file. */
 export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
   const note = file.note === undefined ? null : html`<p class="note">${t.diffNotes[file.note]}</p>`;
-  return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? split(t, file.rows) : inline(t, file.rows)}</div>`}
+  return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows) : inlineTable(t, file.rows)}</div>`}
 ${note}`;
 }
 
@@ -30,18 +30,18 @@ export function noDiff(t: ConsoleMessages): Markup {
   return html`<p class="note">${t.noLines}</p>`;
 }
 
-function inline(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
+function inlineTable(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
   return html`<table class="lines inline"><caption class="unseen">${t.diffCaption}</caption><tbody>${rows.map(
     (row) =>
       row.kind === "gap"
         ? html`<tr class="gap"><td colspan="4">⋯</td></tr>`
-        : html`<tr class="${row.kind}"><td class="n">${row.before}</td><td class="n">${row.after}</td><td class="s">${SIGNS[row.kind]}</td><td class="t">${textOf(row)}</td></tr>`,
+        : html`<tr class="${row.kind}"><td class="n">${row.before}</td><td class="n">${row.after}</td><td class="s">${SIGNS[row.kind]}</td><td class="t">${rowText(row)}</td></tr>`,
   )}</tbody></table>`;
 }
 
 const SIGNS = { same: "", added: "+", removed: "−" } as const;
 
-function split(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
+function splitTable(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
   return html`<table class="lines split"><caption class="unseen">${t.diffCaption}</caption><colgroup><col class="n"><col><col class="n"><col></colgroup><tbody>${pairs(
     rows,
   ).map(([left, right]) =>
@@ -53,7 +53,7 @@ function split(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {
 
 function side(row: DiffRow | null, which: "before" | "after"): Markup {
   if (row === null) return html`<td class="n none"></td><td class="t none"></td>`;
-  return html`<td class="n ${row.kind}">${row[which]}</td><td class="t ${row.kind}">${textOf(row)}</td>`;
+  return html`<td class="n ${row.kind}">${row[which]}</td><td class="t ${row.kind}">${rowText(row)}</td>`;
 }
 
 /** Removed lines beside the added ones that follow them. */
@@ -66,8 +66,8 @@ function pairs(rows: readonly DiffRow[]): [DiffRow | null, DiffRow | null][] {
       at += 1;
       continue;
     }
-    const removed = rows.slice(at, endOf(rows, at, "removed"));
-    const added = rows.slice(at + removed.length, endOf(rows, at + removed.length, "added"));
+    const removed = rows.slice(at, endOfRun(rows, at, "removed"));
+    const added = rows.slice(at + removed.length, endOfRun(rows, at + removed.length, "added"));
     for (let n = 0; n < Math.max(removed.length, added.length); n += 1)
       result.push([removed[n] ?? null, added[n] ?? null]);
     at += removed.length + added.length;
@@ -75,13 +75,13 @@ function pairs(rows: readonly DiffRow[]): [DiffRow | null, DiffRow | null][] {
   return result;
 }
 
-function endOf(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]): number {
+function endOfRun(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]): number {
   let end = from;
   while (rows[end]?.kind === kind) end += 1;
   return end;
 }
 
-function textOf({ text, mark }: DiffRow): Piece {
+function rowText({ text, mark }: DiffRow): Piece {
   if (mark === undefined || mark[0] >= mark[1]) return text;
   const [from, to] = mark;
   return [text.slice(0, from), html`<mark>${text.slice(from, to)}</mark>`, text.slice(to)];

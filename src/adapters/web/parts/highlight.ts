@@ -46,7 +46,7 @@ export function highlight(code: string, language: string): Piece {
       .trim()
       .toLowerCase()
       .split(/[\s:{]/)[0] ?? "";
-  if (name === "diff" || name === "patch") return diffLines(code);
+  if (name === "diff" || name === "patch") return highlightDiff(code);
   if (PLAIN.has(name) || code.length > MOST_CHARACTERS) return code;
   const pieces: Piece[] = [];
   let at = 0;
@@ -69,7 +69,7 @@ export function highlight(code: string, language: string): Piece {
   return [...pieces, code.slice(at)];
 }
 
-function diffLines(code: string): Piece {
+function highlightDiff(code: string): Piece {
   return code.split("\n").map((line, n) => {
     const kind = /^(?:\+\+\+|---|@@|diff |index )/.test(line) ? "c" : line.startsWith("+") ? "plus" : "minus";
     const piece =

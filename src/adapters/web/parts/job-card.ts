@@ -7,7 +7,7 @@ import type { JobStatus } from "../../../domain/work/job-status.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { ICONS } from "./icons.ts";
-import { statusOfViewed } from "./job-state.ts";
+import { viewedStatus } from "./job-state.ts";
 import { markdown } from "./markdown.ts";
 import { visible } from "./visible.ts";
 
@@ -33,15 +33,15 @@ export function jobCard(context: PageContext, card: JobCard): Markup {
   const attempts = card.pieces?.coder?.attempts ?? 1;
   const title = card.viewed?.job.title || firstLine(card.request) || t.untitled;
   const failedCmds = card.viewed?.job.failedCmds ?? card.result.failed_cmds;
-  return html`<section class="job-card ${toneOf(status)}" aria-label="${visible(title)}">
+  return html`<section class="job-card ${statusTone(status)}" aria-label="${visible(title)}">
 <header><span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span><a class="title" href="/jobs/${encodeURIComponent(card.jobId)}">${visible(title)}</a>${said !== null && said.caveats.length > 0 && caveats(context, said.caveats)}</header>
 ${(attempts > 1 || (said !== null && said.checks !== "")) && html`<p class="meta">${[attempts > 1 && t.attempts(attempts), said?.checks].filter(Boolean).join(" · ")}</p>`}
 ${card.plan !== "" && html`<div class="text plan">${markdown(card.plan)}</div>`}
-${said?.trouble.map((line) => html`<p class="note bad">${lines(line)}</p>`)}
-${said?.failed.map((one) => failure(one))}
-${said !== null && said.way.length > 0 && html`<p class="note">${lines(said.way.join("\n"))}</p>`}
-${card.result.changes.length > 0 && html`<div class="card-files">${card.result.changes.slice(0, SHOWN_FILES).map((change) => file(context, card, change))}${card.result.changes.length > SHOWN_FILES && html`<p class="note">${t.moreFiles(card.result.changes.length - SHOWN_FILES)}</p>`}</div>`}
-${said?.printed.map((one) => printed(context, one))}
+${said?.trouble.map((line) => html`<p class="note bad">${outputLines(line)}</p>`)}
+${said?.failed.map((one) => failedCommand(one))}
+${said !== null && said.way.length > 0 && html`<p class="note">${outputLines(said.way.join("\n"))}</p>`}
+${card.result.changes.length > 0 && html`<div class="card-files">${card.result.changes.slice(0, SHOWN_FILES).map((change) => changedFile(context, card, change))}${card.result.changes.length > SHOWN_FILES && html`<p class="note">${t.moreFiles(card.result.changes.length - SHOWN_FILES)}</p>`}</div>`}
+${said?.printed.map((one) => printedOutput(context, one))}
 <footer class="actions">${card.buttons}<a class="open" href="/jobs/${encodeURIComponent(card.jobId)}">${t.openJob}</a></footer></section>`;
 }
 
@@ -49,12 +49,10 @@ const SHOWN_FILES = 30;
 
 function statusOfCard({ viewed, result }: JobCard): JobStatus {
   // A reply of an older version does not know what became of its job.
-  return viewed === null
-    ? (result.status ?? (result.success ? "applied" : "partly"))
-    : statusOfViewed(viewed);
+  return viewed === null ? (result.status ?? (result.success ? "applied" : "partly")) : viewedStatus(viewed);
 }
 
-function toneOf(status: JobStatus): string {
+function statusTone(status: JobStatus): string {
   if (status === "applied") return "good";
   if (status === "partly" || status === "worse" || status === "refused" || status === "interrupted")
     return "bad";
@@ -66,25 +64,25 @@ function firstLine(text: string): string {
 }
 
 function caveats({ t }: PageContext, notes: readonly string[]): Markup {
-  return html`<details class="info"><summary aria-label="${t.caveats}" title="${t.caveats}">${ICONS.info}</summary><ul>${notes.map((note) => html`<li>${lines(note)}</li>`)}</ul></details>`;
+  return html`<details class="info"><summary aria-label="${t.caveats}" title="${t.caveats}">${ICONS.info}</summary><ul>${notes.map((note) => html`<li>${outputLines(note)}</li>`)}</ul></details>`;
 }
 
 /** Folded; its difference is fetched when it is opened, and without a script it is a link to the job. */
-function file({ t }: PageContext, { jobId, pieces }: JobCard, { path, kind }: Change): Markup {
+function changedFile({ t }: PageContext, { jobId, pieces }: JobCard, { path, kind }: Change): Markup {
   const counts = pieces?.facts.lineCounts?.[path];
   const address = `/jobs/${encodeURIComponent(jobId)}`;
   return html`<details class="diff" data-src="${address}/diff?path=${encodeURIComponent(path)}"><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span>${counts !== undefined && html`<span class="counts"><span class="plus">+${counts.added}</span> <span class="minus">−${counts.removed}</span></span>`}</summary><div data-slot><p class="note"><a href="${address}">${t.openJob}</a></p></div></details>`;
 }
 
-function failure({ command, error, output }: CommandWords): Markup {
+function failedCommand({ command, error, output }: CommandWords): Markup {
   return html`<div class="failure"><p><span aria-hidden="true">✗</span> <code>${visible(command)}</code></p>${error !== "" && html`<p class="error">${visible(error)}</p>`}${output.trim() !== "" && html`<pre class="output" tabindex="0">${visible(output)}</pre>`}</div>`;
 }
 
-function printed({ t }: PageContext, { command, output }: CommandWords): Markup {
+function printedOutput({ t }: PageContext, { command, output }: CommandWords): Markup {
   return html`<details class="printed"><summary>${t.timeline.output} <code>${visible(command)}</code></summary><pre class="output" tabindex="0">${visible(output)}</pre></details>`;
 }
 
-function lines(text: string): Piece {
+function outputLines(text: string): Piece {
   return visible(text)
     .split("\n")
     .map((line, n) => [n > 0 && html`<br>`, line]);

@@ -1,22 +1,22 @@
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
-import { listed } from "../../../application/work/report/job-json.ts";
+import { toListedJob } from "../../../application/work/report/job-json.ts";
 import { wordStatus } from "../../../application/work/report/word-job.ts";
-import { type JobStatus, statusOf, type UndoState, undoOf } from "../../../domain/work/job-status.ts";
+import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../../domain/work/job-status.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { visible } from "./visible.ts";
 
 /** The first line of the plan or the patch, without the marks of a heading. */
-export function titleOf({ job }: ViewedJob): string {
+export function jobTitle({ job }: ViewedJob): string {
   return visible(job.title.replace(/^#+\s+/, ""));
 }
 
-export function statusOfViewed({ job, alive }: ViewedJob): JobStatus {
-  return statusOf(listed(job), alive);
+export function viewedStatus({ job, alive }: ViewedJob): JobStatus {
+  return toJobStatus(toListedJob(job), alive);
 }
 
-export function undoOfViewed({ job }: ViewedJob): UndoState {
-  return undoOf(listed(job));
+export function viewedUndo({ job }: ViewedJob): UndoState {
+  return toUndoState(toListedJob(job));
 }
 
 /** How much a job changed; of another machine's job the first changes only may be known here. */
@@ -27,7 +27,7 @@ export function changesText(t: PageContext["t"], { job, changeCount }: ViewedJob
 
 /** What became of a job, as a coloured mark. */
 export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
-  const status = statusOfViewed(viewed);
+  const status = viewedStatus(viewed);
   const { failedCmds } = viewed.job;
   return html`<span class="state ${status}">${wordStatus(words, { status, failedCmds })}</span>`;
 }

@@ -11,22 +11,22 @@ export function markdown(source: string): Markup {
     const line = lines[at] as string;
     const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
     if (fence !== null) {
-      const end = closing(lines, at + 1, fence[1] as string);
+      const end = closingFence(lines, at + 1, fence[1] as string);
       const code = lines.slice(at + 1, end).join("\n");
       blocks.push(html`<pre class="code" tabindex="0"><code>${highlight(code, fence[2] ?? "")}</code></pre>`);
       at = end + 1;
     } else if (tableAt(lines, at) > 0) {
       const end = at + tableAt(lines, at);
-      blocks.push(tableOf(lines.slice(at, end), inline));
+      blocks.push(tableOf(lines.slice(at, end), inlineMarkup));
       at = end;
     } else if (/^\s*$/.test(line)) at += 1;
     else if (/^#{1,6} /.test(line)) {
-      blocks.push(html`<p class="heading">${inline(line.replace(/^#+ /, ""))}</p>`);
+      blocks.push(html`<p class="heading">${inlineMarkup(line.replace(/^#+ /, ""))}</p>`);
       at += 1;
     } else {
       const list = /^\s*(?:[-*]|\d+\.) /.test(line);
       const end = lines.findIndex(
-        (next, n) => n > at && (/^\s*$/.test(next) || breaks(next, list) || tableAt(lines, n) > 0),
+        (next, n) => n > at && (/^\s*$/.test(next) || breaksParagraph(next, list) || tableAt(lines, n) > 0),
       );
       const part = lines.slice(at, end === -1 ? lines.length : end);
       blocks.push(list ? listOf(part) : paragraph(part));
@@ -36,7 +36,7 @@ export function markdown(source: string): Markup {
   return html`${blocks}`;
 }
 
-function closing(lines: readonly string[], from: number, fence: string): number {
+function closingFence(lines: readonly string[], from: number, fence: string): number {
   const mark = fence[0] as string;
   const end = lines.findIndex((line, n) => {
     const text = line.trim();
@@ -45,12 +45,12 @@ function closing(lines: readonly string[], from: number, fence: string): number 
   return end === -1 ? lines.length : end;
 }
 
-function breaks(line: string, inList: boolean): boolean {
+function breaksParagraph(line: string, inList: boolean): boolean {
   return /^ {0,3}(`{3,}|~{3,})|^#{1,6} /.test(line) || (!inList && /^\s*(?:[-*]|\d+\.) /.test(line));
 }
 
 function paragraph(lines: readonly string[]): Markup {
-  return html`<p>${lines.map((line, n) => [n > 0 && html`<br>`, inline(line)])}</p>`;
+  return html`<p>${lines.map((line, n) => [n > 0 && html`<br>`, inlineMarkup(line)])}</p>`;
 }
 
 function listOf(lines: readonly string[]): Markup {
@@ -61,11 +61,11 @@ function listOf(lines: readonly string[]): Markup {
     if (item !== null) items.push(item[1] as string);
     else items.push(`${items.pop() ?? ""} ${line.trim()}`);
   }
-  const inner = items.map((item) => html`<li>${inline(item)}</li>`);
+  const inner = items.map((item) => html`<li>${inlineMarkup(item)}</li>`);
   return first === undefined ? html`<ul>${inner}</ul>` : html`<ol start="${first.slice(0, 6)}">${inner}</ol>`;
 }
 
-function inline(text: string): Piece {
+function inlineMarkup(text: string): Piece {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part): Piece => {
     if (part.length > 2 && part.startsWith("`") && part.endsWith("`"))
       return html`<code>${part.slice(1, -1)}</code>`;

@@ -1,6 +1,6 @@
 import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
 import type { Reply } from "../../../application/ports/conversation.ts";
-import { piecesOf, type Said, wordSaid } from "../../../application/work/report/said.ts";
+import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/work/report/said.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup, type Piece } from "../markup.ts";
 import { csrfField } from "./form.ts";
@@ -19,7 +19,7 @@ export interface ReplyView {
 }
 
 /** An answer: words as Markdown, each job as a card, and who gave it. */
-export function replyOf(context: PageContext, view: ReplyView, reply: Reply): Markup {
+export function renderReply(context: PageContext, view: ReplyView, reply: Reply): Markup {
   const { t } = context;
   const agent = agentOf(reply.decision?.route);
   // A card unfolds its differences itself.
@@ -27,16 +27,16 @@ export function replyOf(context: PageContext, view: ReplyView, reply: Reply): Ma
     .actionsOf(reply)
     .filter(({ message }) => !/^\/diff\b/.test(message) || reply.jobs.length === 0);
   const isOne = reply.jobs.length === 1;
-  const buttons = actions.map((action) => button(context, view.chatId, action));
+  const buttons = actions.map((action) => actionForm(context, view.chatId, action));
   return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
 <p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
-${blocks(context, view, reply, isOne ? buttons : [])}
+${replyBlocks(context, view, reply, isOne ? buttons : [])}
 ${!isOne && buttons.length > 0 && html`<div class="actions">${buttons}</div>`}
 ${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
 </div></div>`;
 }
 
-export function button(
+export function actionForm(
   context: PageContext,
   chatId: string,
   { label, labels, message }: Reply["actions"][number],
@@ -45,14 +45,14 @@ export function button(
 }
 
 /** The pieces of a reply in their order; what is said of a job is its card. */
-function blocks(context: PageContext, view: ReplyView, reply: Reply, buttons: Piece): Piece {
+function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, buttons: Piece): Piece {
   const { locale } = context.t;
-  const said = piecesOf(locale, reply);
+  const said = replyPieces(locale, reply);
   const drawn = new Set<string>();
   const result: Piece[] = [];
-  let words: Said[] = [];
+  let words: ReplyPiece[] = [];
   const flush = () => {
-    const text = wordSaid(locale, words);
+    const text = wordPieces(locale, words);
     if (text !== "") result.push(html`<div class="text">${markdown(text)}</div>`);
     words = [];
   };

@@ -1,5 +1,5 @@
 import type { JobEvent, JournalLine } from "../../../application/ports/journal.ts";
-import { judgedJournal } from "../../../application/work/report/judged-journal.ts";
+import { validatedJournal } from "../../../application/work/report/judged-journal.ts";
 import { wordEviction } from "../../../application/work/report/word-job.ts";
 import { wordNote } from "../../../application/work/report/word-note.ts";
 import type { PatchCommand } from "../../../domain/patch/command.ts";
@@ -11,10 +11,10 @@ import { visible } from "./visible.ts";
 
 /** A job told from its journal, event by event. */
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
-  const lines = judgedJournal(journal);
+  const lines = validatedJournal(journal);
   let attempt = 0;
   return html`<ol class="timeline">${lines.map(({ at, event }) => {
-    const entry = entryOf(context, event);
+    const entry = toTimelineEntry(context, event);
     // Where a coder tried more than once, each try has a head.
     const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
     attempt = next || attempt;
@@ -27,12 +27,12 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
   })}</ol>`;
 }
 
-interface Entry {
+interface TimelineEntry {
   readonly tone: "plain" | "good" | "bad" | "command";
   readonly what: Piece;
 }
 
-function entryOf({ t, words: messages }: PageContext, event: JobEvent): Entry | null {
+function toTimelineEntry({ t, words: messages }: PageContext, event: JobEvent): TimelineEntry | null {
   const words = t.timeline;
   switch (event.type) {
     case "job_started":

@@ -4,12 +4,12 @@ import { IN_THE_CONSOLE } from "../../../application/inbox/way-back.ts";
 import type { InboundMessage } from "../../../application/ports/channel.ts";
 import type { ChatKey, Exchange } from "../../../application/ports/message-store.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
-import { attachmentsOf } from "../body.ts";
+import { readAttachments } from "../body.ts";
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
-const SHOWN = 40;
+const SHOWN_EXCHANGES = 40;
 const MOST_CHARACTERS = 20_000;
 const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
 
@@ -26,12 +26,12 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const { viewer } = c.var.person;
     const chatId = c.req.param("chat");
     if (!mayWrite(viewer, chatId))
-      return respond(trouble(c.var.page, c.var.page.t.notFoundTitle, c.var.page.t.notFound), 404);
+      return respond(troublePage(c.var.page, c.var.page.t.notFoundTitle, c.var.page.t.notFound), 404);
     const before = c.req.query("before");
     const exchanges = await host.messages.transcript({
       channel: "web",
       chatId,
-      limit: SHOWN + 1,
+      limit: SHOWN_EXCHANGES + 1,
       ...(before !== undefined && { before }),
     });
     const labels = chatMessagesFor(c.var.page.t.locale).actions;
@@ -40,11 +40,11 @@ export function chatRoutes(app: WebApp, web: Web): void {
       chatPage(c.var.page, {
         channel: "web",
         chatId,
-        exchanges: exchanges.slice(-SHOWN),
+        exchanges: exchanges.slice(-SHOWN_EXCHANGES),
         actionsOf: (reply) => host.viewerJobs.actions(reply, labels),
-        jobs: await jobsIn(host, viewer, exchanges),
+        jobs: await readJobsOfExchanges(host, viewer, exchanges),
         workOf: host.live.of,
-        older: exchanges.length > SHOWN,
+        older: exchanges.length > SHOWN_EXCHANGES,
         chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
         eventId: crypto.randomUUID(),
         ownCommands: host.ownCommands(),
@@ -61,14 +61,14 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const chatId = c.req.param("chat");
     const { viewer } = c.var.person;
     const place = mayWrite(viewer, chatId) ? { channel: "web", chatId, userId: viewer.userId } : null;
-    return say(host, c.var.page, place, c.var.form, c.var.files);
+    return receiveChatForm(host, c.var.page, place, c.var.form, c.var.files);
   });
   // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
   app.post("/sessions/:channel/:chat", async (c) => {
     const { channel, chat: chatId } = c.req.param();
     const speaker = await host.ownChats.speaker(c.var.person.viewer, { channel, chatId });
     const place = speaker && { ...speaker, chatId, replyTo: IN_THE_CONSOLE };
-    return say(host, c.var.page, place, c.var.form, c.var.files);
+    return receiveChatForm(host, c.var.page, place, c.var.form, c.var.files);
   });
   app.post("/chat/:chat/stop", async (c) => {
     const message = await host.messages.message(c.var.form.get("message") ?? "");
@@ -80,7 +80,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
 }
 
 /** Takes a message in; null: it is not the visitor's chat. */
-async function say(
+async function receiveChatForm(
   host: Pick<Web["host"], "receive">,
   page: PageContext,
   place: Pick<InboundMessage, "channel" | "chatId" | "userId" | "replyTo"> | null,
@@ -92,12 +92,12 @@ async function say(
   const event = form.get("event") ?? crypto.randomUUID();
   // The header is for the page's script, which keeps what was typed.
   const refuse = (status: number, why: string) =>
-    respond(trouble(page, t.notSent, why), status, {
+    respond(troublePage(page, t.notSent, why), status, {
       "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
     });
   if (place === null) return refuse(404, t.notFound);
   if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
-  const attachments = await attachmentsOf(files);
+  const attachments = await readAttachments(files);
   if (text !== "" || attachments.length > 0) {
     const received = await host.receive({
       ...place,
@@ -109,7 +109,7 @@ async function say(
     if (received.status === "refused")
       return refuse(received.reason === "too-many" ? 429 : 403, received.text);
   }
-  return new Response(null, { status: 303, headers: { location: addressOf(place) } });
+  return new Response(null, { status: 303, headers: { location: chatAddress(place) } });
 }
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {
@@ -117,13 +117,13 @@ function mayWrite({ userId }: Viewer, chatId: string): boolean {
 }
 
 /** Where a chat is read. */
-export function addressOf({ channel, chatId }: ChatKey): string {
+export function chatAddress({ channel, chatId }: ChatKey): string {
   if (channel === "web") return `/chat/${encodeURIComponent(chatId)}`;
   return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
 }
 
 /** The jobs of all replies on a page, as they are by now. */
-export async function jobsIn(
+export async function readJobsOfExchanges(
   { viewerJobs }: Pick<Web["host"], "viewerJobs">,
   viewer: Viewer,
   exchanges: readonly Exchange[],

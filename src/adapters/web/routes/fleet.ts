@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { fleetMessagesFor } from "../../../domain/texts/texts.ts";
 import { fleetPage } from "../pages/fleet.ts";
-import { respond, trouble, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp, type WebEnv } from "../web.ts";
 
 /** The fleet, for operators. */
 export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
@@ -9,7 +9,7 @@ export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
     const { page } = c.var;
     return page.viewer.role === "operator"
       ? null
-      : respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+      : respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
   };
   app.get("/fleet", async (c) => {
     const no = refused(c);
@@ -23,7 +23,7 @@ export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
     const verb = c.req.param("verb");
     const { page, form } = c.var;
     if (verb !== "retry" && verb !== "discard")
-      return respond(trouble(page, page.t.notFoundTitle, page.t.notFound), 404);
+      return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
     const t = fleetMessagesFor(page.t.locale);
     const id = form.get("id") ?? "";
     const ok = await host.fleet[verb](id);

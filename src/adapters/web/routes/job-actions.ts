@@ -1,9 +1,9 @@
-import { briefly, wordRefusal } from "../../../application/work/report/word-job.ts";
-import { type Outcome, outcomeOf } from "../action-outcome.ts";
+import { wordJobBriefly, wordRefusal } from "../../../application/work/report/word-job.ts";
+import { type ActionOutcome, toActionOutcome } from "../action-outcome.ts";
 import type { PageContext } from "../context.ts";
 import type { Notice } from "../pages/job.ts";
 import type { Web, WebApp } from "../web.ts";
-import { jobMissing } from "./jobs.ts";
+import { jobMissingPage } from "./jobs.ts";
 
 /** What can be done with a job. */
 export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
@@ -13,12 +13,12 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     const jobId = c.req.param("job");
     const done = await viewerJobs.applyRest(viewer, jobId);
     if (done.about === "action") {
-      const outcome = outcomeOf(words, done);
-      if (outcome.status === 404) return jobMissing(c.var.page);
-      return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(noticeOf(outcome))}`, 303);
+      const outcome = toActionOutcome(words, done);
+      if (outcome.status === 404) return jobMissingPage(c.var.page);
+      return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
     }
     const { facts, left } = done;
-    const text = facts.about === "refusal" ? wordRefusal(words, facts) : briefly(words, facts);
+    const text = facts.about === "refusal" ? wordRefusal(words, facts) : wordJobBriefly(words, facts);
     const isDone = facts.about === "job" && facts.success;
     const flash = flashes.keep({
       ok: isDone,
@@ -32,7 +32,7 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/jobs/:job/discard", async (c) => {
     const jobId = c.req.param("job");
     const status = await viewerJobs.discard(c.var.page.viewer, jobId);
-    if (status === "unknown") return jobMissing(c.var.page);
+    if (status === "unknown") return jobMissingPage(c.var.page);
     const { t, words } = c.var.page;
     const text =
       status === "done"
@@ -48,8 +48,8 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");
     const outcome = await act(c.var.page, jobId, c.req.param("verb"), c.var.form.get("force") === "1");
-    if (outcome === null || outcome.status === 404) return jobMissing(c.var.page);
-    return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(noticeOf(outcome))}`, 303);
+    if (outcome === null || outcome.status === 404) return jobMissingPage(c.var.page);
+    return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
   });
 
   async function act(
@@ -57,21 +57,21 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     jobId: string,
     verb: string,
     force: boolean,
-  ): Promise<Outcome | null> {
+  ): Promise<ActionOutcome | null> {
     switch (verb) {
       case "undo":
       case "redo":
-        return outcomeOf(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
+        return toActionOutcome(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
       case "apply":
-        return outcomeOf(words, await viewerJobs.applyPreview(viewer, jobId));
+        return toActionOutcome(words, await viewerJobs.applyPreview(viewer, jobId));
       case "stop":
-        return outcomeOf(words, await viewerJobs.stop(viewer, jobId));
+        return toActionOutcome(words, await viewerJobs.stop(viewer, jobId));
       default:
         return null;
     }
   }
 }
 
-function noticeOf({ ok, text, offerForce }: Outcome): Notice {
+function toNotice({ ok, text, offerForce }: ActionOutcome): Notice {
   return { ok, text, offerForce };
 }

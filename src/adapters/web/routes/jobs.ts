@@ -1,25 +1,25 @@
 import type { JobQuery } from "../../../application/inbox/find-jobs.ts";
-import { daysIn } from "../../../domain/session/day-in.ts";
+import { dayFormatter } from "../../../domain/session/day-in.ts";
 import type { PageContext } from "../context.ts";
 import { jobPage } from "../pages/job.ts";
 import { jobsPage } from "../pages/jobs.ts";
-import { conflictsOf } from "../parts/conflict.ts";
+import { readConflicts } from "../parts/conflict.ts";
 import { fileDiffs } from "../parts/diff-rows.ts";
 import { awayDiff, diffLines, noDiff } from "../parts/diff-view.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 /** Jobs to look at. */
 export function jobRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { viewerJobs } = host;
   app.get("/jobs", async (c) => {
-    const query = queryOf((name) => c.req.query(name) ?? "");
-    const dayOf = daysIn(c.var.page.timezone);
+    const query = readPageQuery((name) => c.req.query(name) ?? "");
+    const dayOf = dayFormatter(c.var.page.timezone);
     return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
   });
   app.get("/jobs/:job", async (c) => {
     const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
-    if (viewed === null) return jobMissing(c.var.page);
+    if (viewed === null) return jobMissingPage(c.var.page);
     const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
     const [differences, journal, output, beside] = await Promise.all([
@@ -32,7 +32,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
       jobPage(c.var.page, {
         viewed,
         journal,
-        conflicts: await conflictsOf(viewed.job, journal, differences ?? []),
+        conflicts: await readConflicts(viewed.job, journal, differences ?? []),
         output: host.mask(output),
         files: differences === null ? null : await fileDiffs(differences),
         beside,
@@ -45,7 +45,7 @@ export function jobRoutes(app: WebApp, web: Web): void {
   app.get("/jobs/:job/diff", async (c) => {
     const { viewer } = c.var.person;
     const viewed = await viewerJobs.read(viewer, c.req.param("job"));
-    if (viewed === null) return jobMissing(c.var.page);
+    if (viewed === null) return jobMissingPage(c.var.page);
     const found = await viewerJobs.differences(viewer, viewed.job.jobId, c.req.query("path") ?? "");
     if (found === null) return respond(awayDiff(c.var.page.t));
     const [file] = await fileDiffs(found);
@@ -53,11 +53,11 @@ export function jobRoutes(app: WebApp, web: Web): void {
   });
 }
 
-export function jobMissing(page: PageContext): Response {
-  return respond(trouble(page, page.t.notFoundTitle, page.t.notFound), 404);
+export function jobMissingPage(page: PageContext): Response {
+  return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
 }
 
-function queryOf(field: (name: string) => string): JobQuery {
+function readPageQuery(field: (name: string) => string): JobQuery {
   const page = Number(field("page"));
   return {
     text: field("q").slice(0, 200),

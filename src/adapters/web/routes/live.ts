@@ -1,5 +1,5 @@
 import type { PageContext } from "../context.ts";
-import type { Interest } from "../live-lines.ts";
+import type { PageInterest } from "../live-lines.ts";
 import type { Web, WebApp } from "../web.ts";
 import { maySee } from "./sessions.ts";
 
@@ -14,7 +14,7 @@ export function liveRoutes(app: WebApp, web: Web): void {
     return web.streams.open({ session, interest, t: page.t }) ?? c.text("too many streams\n", 429);
   });
 
-  async function interestOf(page: PageContext, query: URLSearchParams): Promise<Interest | null> {
+  async function interestOf(page: PageContext, query: URLSearchParams): Promise<PageInterest | null> {
     const [chat, jobId] = [query.get("chat"), query.get("job")];
     if (chat !== null) {
       const at = chat.indexOf(":");

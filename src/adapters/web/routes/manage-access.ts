@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { createManageAccess } from "../../../application/inbox/manage-access.ts";
-import { createPairing } from "../../../application/inbox/pairing.ts";
+import { createPairingCodes } from "../../../application/inbox/pairing.ts";
 import type { Role } from "../../../application/ports/access.ts";
 import { manageMessagesFor, serveMessagesFor } from "../../../domain/texts/texts.ts";
 import { type AccessView, accessPage } from "../pages/manage-access.ts";
@@ -9,7 +9,7 @@ import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 /** Who may come in: people of services, browsers, programs. For operators; `manageRoutes` asks for that. */
 export function accessRoutes(app: WebApp, web: Web): void {
   const { host, flashes, signIn } = web;
-  const pairing = createPairing({ ...host, messages: () => serveMessagesFor(host.locale()) });
+  const pairing = createPairingCodes({ ...host, messages: () => serveMessagesFor(host.locale()) });
   const manage = createManageAccess({ ...host, signIn, confirm: pairing.confirm });
 
   const show = async (c: Context<WebEnv>, more: Pick<AccessView, "made"> = {}) =>

@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import { createManageSettings, type Settled } from "../../../application/setup/manage-settings.ts";
+import { createManageSettings, type SettingRefusal } from "../../../application/setup/manage-settings.ts";
 import { type AgentRole, isCoderRole } from "../../../domain/agents/roster.ts";
 import { manageMessagesFor } from "../../../domain/texts/texts.ts";
 import { settingsPage } from "../pages/manage-settings.ts";
 import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 
-const ROLES: readonly string[] = ["chat", "worker", "coder1", "coder2", "coder3"] satisfies AgentRole[];
+const ROLE_NAMES: readonly string[] = ["chat", "worker", "coder1", "coder2", "coder3"] satisfies AgentRole[];
 
 /** Models, budget, schedules, trust. For operators; `manageRoutes` asks for that. */
 export function settingsRoutes(app: WebApp, web: Web): void {
@@ -14,7 +14,7 @@ export function settingsRoutes(app: WebApp, web: Web): void {
   const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
   const manageOf = (c: Context<WebEnv>) => createManageSettings(settings, wordsOf(c));
   const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
-  const back = (c: Context<WebEnv>, settled: Settled) => {
+  const back = (c: Context<WebEnv>, settled: SettingRefusal) => {
     const notice = { ok: settled === null, text: settled ?? wordsOf(c).saved };
     return c.redirect(`/manage/settings?${flashes.keep(notice)}`, 303);
   };
@@ -43,7 +43,7 @@ export function settingsRoutes(app: WebApp, web: Web): void {
   });
   app.post("/manage/roles/:role", async (c) => {
     const role = c.req.param("role");
-    if (!ROLES.includes(role)) return c.notFound();
+    if (!ROLE_NAMES.includes(role)) return c.notFound();
     const to = { provider: given(c, "provider"), model: given(c, "model") };
     return back(c, await manageOf(c).setRole(role as AgentRole, to));
   });

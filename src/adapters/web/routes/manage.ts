@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { respond, trouble, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp, type WebEnv } from "../web.ts";
 import { accessRoutes } from "./manage-access.ts";
 import { settingsRoutes } from "./manage-settings.ts";
 
@@ -8,7 +8,7 @@ export function manageRoutes(app: WebApp, web: Web): void {
   const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
     const { page } = c.var;
     if (page.viewer.role === "operator") return next();
-    return respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+    return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
   };
   app.use("/manage", operatorsOnly);
   app.use("/manage/*", operatorsOnly);

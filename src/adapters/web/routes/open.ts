@@ -2,7 +2,7 @@ import type { Hono } from "hono";
 import { consoleMessagesFor } from "../../../domain/texts/texts.ts";
 import { isLoopback, isOurOrigin } from "../guard.ts";
 import { html } from "../markup.ts";
-import { noEntry } from "../no-entry.ts";
+import { signInPage } from "../no-entry.ts";
 import { barePage } from "../parts/layout.ts";
 import { localeOf, sessionCookie, signedIn, themeOf, viewerOfToken } from "../session.ts";
 import { sourceOf } from "../source.ts";
@@ -10,14 +10,14 @@ import { createUnsigned } from "../unsigned.ts";
 import { type OpenEnv, respond, standalonePage, type Web } from "../web.ts";
 
 /** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
-const UNSIGNED = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
-const FOR_EVER = "public, max-age=31536000, immutable";
+const UNSIGNED_LIMITS = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
+const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
 export function openRoutes(app: Hono<OpenEnv>, web: Web): void {
   const { host, signIn, assets } = web;
   for (const asset of [assets.style, assets.script]) {
-    const headers = { "content-type": asset.type, "cache-control": FOR_EVER, vary: "accept-encoding" };
+    const headers = { "content-type": asset.type, "cache-control": CACHE_FOR_EVER, vary: "accept-encoding" };
     const packed: { bytes?: Uint8Array<ArrayBuffer> } = {};
     app.get(asset.path, async (c) => {
       if (!/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) return c.body(asset.body, 200, headers);
@@ -60,9 +60,9 @@ export function openRoutes(app: Hono<OpenEnv>, web: Web): void {
       });
     // The button may have been pressed twice in the same browser.
     if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
-    return respond(noEntry(web, request, t.loginUsed), 403);
+    return respond(signInPage(web, request, t.loginUsed), 403);
   });
-  const unsigned = createUnsigned(UNSIGNED);
+  const unsigned = createUnsigned(UNSIGNED_LIMITS);
   app.post("/webhooks/:name", (c) => {
     const webhook = host.webhooks().get(c.req.param("name"));
     return webhook === undefined

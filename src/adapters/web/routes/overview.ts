@@ -2,7 +2,7 @@ import type { PageContext } from "../context.ts";
 import { systemPage } from "../pages/system.ts";
 import { tasksPage } from "../pages/tasks.ts";
 import { usagePage } from "../pages/usage.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
@@ -11,7 +11,7 @@ const DAY_MS = 24 * 3_600_000;
 export function overviewRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   const forbidden = (page: PageContext) =>
-    respond(trouble(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+    respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
 
   app.get("/tasks", async (c) => {
     if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);

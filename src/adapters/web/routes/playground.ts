@@ -1,8 +1,8 @@
-import { briefly, wordRefusal } from "../../../application/work/report/word-job.ts";
+import { wordJobBriefly, wordRefusal } from "../../../application/work/report/word-job.ts";
 import { parsePatch } from "../../../domain/patch/parse-patch.ts";
 import { playgroundPage } from "../pages/playground.ts";
 import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 /** Patches to try out. */
 export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
@@ -10,7 +10,7 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   app.get("/playground", (c) => {
     const { page } = c.var;
     if (page.viewer.role !== "operator")
-      return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     const name = c.req.query("example") ?? "";
     const patch = Object.hasOwn(PATCH_EXAMPLES, name)
       ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
@@ -22,7 +22,7 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   app.post("/playground", async (c) => {
     const { page, form } = c.var;
     if (page.viewer.role !== "operator")
-      return respond(trouble(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     // Browsers send CRLF; the patch was typed with line feeds.
     const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
     const atomic = form.get("atomic") === "1";
@@ -36,7 +36,7 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
     if (parsed.commands.length === 0) return again(page.t.emptyPatch);
     const facts = await viewerJobs.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
     if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
-    const flash = flashes.keep({ ok: facts.success, text: briefly(page.words, facts) });
+    const flash = flashes.keep({ ok: facts.success, text: wordJobBriefly(page.words, facts) });
     return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);
   });
 }

@@ -1,12 +1,13 @@
 import type { PageContext } from "../context.ts";
 import { chatPage } from "../pages/chat.ts";
 import { sessionsPage } from "../pages/sessions.ts";
-import { respond, trouble, type Web, type WebApp } from "../web.ts";
-import { addressOf, jobsIn } from "./chat.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { chatAddress, readJobsOfExchanges } from "./chat.ts";
 
 /** The chats of every channel, and what was said in one. */
 export function sessionRoutes(app: WebApp, { host }: Web): void {
-  const missing = (page: PageContext) => respond(trouble(page, page.t.notFoundTitle, page.t.notFound), 404);
+  const missing = (page: PageContext) =>
+    respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
 
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;
@@ -43,9 +44,9 @@ export function sessionRoutes(app: WebApp, { host }: Web): void {
         eventId: crypto.randomUUID(),
         ownCommands: host.ownCommands(),
         mayWrite: mine,
-        action: addressOf({ channel, chatId }),
+        action: chatAddress({ channel, chatId }),
         actionsOf: () => [],
-        jobs: await jobsIn(host, page.viewer, exchanges),
+        jobs: await readJobsOfExchanges(host, page.viewer, exchanges),
         workOf: host.live.of,
       }),
     );

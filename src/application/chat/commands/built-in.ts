@@ -1,5 +1,5 @@
 import { readRoute } from "../../../domain/routing/route.ts";
-import type { ChatParts } from "../parts.ts";
+import type { ChatDeps } from "../parts.ts";
 
 /** The commands of `registry.ts`, apart from it: `/help` is one of them and names them. */
 export const BUILT_IN = [
@@ -15,11 +15,11 @@ export const BUILT_IN = [
 ] as const;
 
 /** Every command that a chat understands, without the routes. */
-export function commandNames(parts: Pick<ChatParts, "commands">): string[] {
+export function commandNames(parts: Pick<ChatDeps, "commands">): string[] {
   return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop"])].sort();
 }
 
 /** PicoClaw's own commands and routes cannot be replaced. */
-export function isBuiltIn(parts: Pick<ChatParts, "commands">, name: string): boolean {
+export function isBuiltIn(parts: Pick<ChatDeps, "commands">, name: string): boolean {
   return readRoute(name) !== undefined || commandNames(parts).includes(name);
 }

@@ -1,34 +1,39 @@
 import { localTime } from "../../../domain/texts/local-time.ts";
 import { type Messages, messagesFor } from "../../../domain/texts/messages.ts";
 import { chatMessagesFor } from "../../../domain/texts/texts.ts";
-import { statusOf } from "../../../domain/work/job-status.ts";
+import { toJobStatus } from "../../../domain/work/job-status.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 import type { OwnCommand } from "../../ports/own-commands.ts";
 import { diffText } from "../../work/report/diff-text.ts";
-import { listed } from "../../work/report/job-json.ts";
+import { toListedJob } from "../../work/report/job-json.ts";
 import { say } from "../../work/report/said.ts";
 import { wordStatus } from "../../work/report/word-job.ts";
-import { answering, wording } from "../answering.ts";
+import { answerInEveryLanguage, createAnswer } from "../answering.ts";
 import type { FarJob } from "../far-jobs.ts";
-import type { ChatParts, LookCommand } from "../parts.ts";
+import type { ChatDeps, LookCommand } from "../parts.ts";
 import type { Answer } from "../turn.ts";
 import { isBuiltIn } from "./built-in.ts";
-import { farJob, jobsInSight, jobsOfChat, namedJobs } from "./own-jobs.ts";
-import { fileOf } from "./own-request.ts";
+import { findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./own-jobs.ts";
+import { ownCommandFile } from "./own-request.ts";
 
-const LISTED = 10;
+const MOST_LISTED_JOBS = 10;
 const DIFF_LINES = 400;
 
 /** `/jobs`: the last jobs of this chat; of the whole workspace where whoever asks may have them. */
 export const jobs: LookCommand = async (parts, turn) => {
-  const list = jobsInSight(parts, turn).slice(-LISTED).reverse();
-  if (list.length === 0) return answering(parts, [say("noJobs")], true);
-  return wording(parts, (locale) => list.map((job) => line(parts, messagesFor(locale), job)).join("\n"));
+  const list = jobsVisibleTo(parts, turn).slice(-MOST_LISTED_JOBS).reverse();
+  if (list.length === 0) return createAnswer(parts, [say("noJobs")], true);
+  return answerInEveryLanguage(parts, (locale) =>
+    list.map((job) => jobLine(parts, messagesFor(locale), job)).join("\n"),
+  );
 };
 
-function line({ workspace }: ChatParts, messages: Messages, job: StoredJob): string {
+function jobLine({ workspace }: ChatDeps, messages: Messages, job: StoredJob): string {
   const alive = job.pid === undefined || workspace.isAlive(job);
-  const status = wordStatus(messages, { status: statusOf(listed(job), alive), failedCmds: job.failedCmds });
+  const status = wordStatus(messages, {
+    status: toJobStatus(toListedJob(job), alive),
+    failedCmds: job.failedCmds,
+  });
   const at = localTime(job.createdAt).slice(5, 16);
   return `${job.jobId}  ${at}  ${status}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
 }
@@ -44,9 +49,10 @@ export const diff: LookCommand = async (parts, turn, rest) => {
     chosen = own.filter(({ groupId }) => groupId === group);
   } else {
     const named = namedJobs(parts, turn, name);
-    const far = named === "unknown" ? await farJob(parts, turn, name) : null;
+    const far = named === "unknown" ? await findFarJob(parts, turn, name) : null;
     if (far !== null) return farDiff(parts, far);
-    if (named === "unknown") return wording(parts, (locale) => messagesFor(locale).unknownJob(name), false);
+    if (named === "unknown")
+      return answerInEveryLanguage(parts, (locale) => messagesFor(locale).unknownJob(name), false);
     chosen = named;
   }
   let text = "";
@@ -54,20 +60,25 @@ export const diff: LookCommand = async (parts, turn, rest) => {
   return shownDiff(parts, text);
 };
 
-async function farDiff(parts: ChatParts, { machine, differences }: FarJob): Promise<Answer> {
+async function farDiff(parts: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
   const found = await differences();
-  if (found === null) return wording(parts, (locale) => messagesFor(locale).machineAway(machine), false);
+  if (found === null)
+    return answerInEveryLanguage(parts, (locale) => messagesFor(locale).machineAway(machine), false);
   return shownDiff(parts, await diffText(found));
 }
 
-function shownDiff(parts: ChatParts, text: string): Answer {
-  if (text.trim() === "") return answering(parts, [say("noDiff")], true);
+function shownDiff(parts: ChatDeps, text: string): Answer {
+  if (text.trim() === "") return createAnswer(parts, [say("noDiff")], true);
   const lines = parts.workspace.mask(text).trimEnd().split("\n");
   const cut = lines.length - DIFF_LINES;
   const shown = cut > 0 ? lines.slice(0, DIFF_LINES) : lines;
   const fence = shown.some((one) => one.includes("```")) ? "~~~~" : "```";
   const block = `${fence}diff\n${shown.join("\n")}\n${fence}`;
-  return answering(parts, [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])], true);
+  return createAnswer(
+    parts,
+    [{ kind: "text", text: block }, ...(cut > 0 ? [say("diffCut", cut)] : [])],
+    true,
+  );
 }
 
 /** `/help`. */
@@ -76,7 +87,7 @@ export const help: LookCommand = async (parts) => {
   const [hidden, usable] = [true, false].map((wanted) =>
     own.filter(({ name }) => isBuiltIn(parts, name) === wanted),
   ) as [OwnCommand[], OwnCommand[]];
-  return wording(parts, (locale) => {
+  return answerInEveryLanguage(parts, (locale) => {
     const words = chatMessagesFor(locale);
     const rows = [
       ...words.help,
@@ -84,8 +95,10 @@ export const help: LookCommand = async (parts) => {
     ];
     return [
       ...rows.map(([command, what]) => (what === "" ? command : `${command} — ${what}`)),
-      ...usable.flatMap((one) => (one.trouble === null ? [] : [words.ownTrouble(fileOf(one), one.trouble)])),
-      ...hidden.map((one) => words.ownHidden(fileOf(one), one.name)),
+      ...usable.flatMap((one) =>
+        one.trouble === null ? [] : [words.ownTrouble(ownCommandFile(one), one.trouble)],
+      ),
+      ...hidden.map((one) => words.ownHidden(ownCommandFile(one), one.name)),
     ].join("\n");
   });
 };

@@ -1,7 +1,7 @@
 /** The known command that a mistyped one is likeliest to mean. */
 export function nearestCommand(name: string, known: readonly string[]): string | undefined {
   const scored = known
-    .map((command) => ({ command, distance: distance(name, command) }))
+    .map((command) => ({ command, distance: editDistance(name, command) }))
     .sort((a, b) => a.distance - b.distance);
   const [best] = scored;
   return best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3))
@@ -10,7 +10,7 @@ export function nearestCommand(name: string, known: readonly string[]): string |
 }
 
 /** Levenshtein's. */
-function distance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -1,18 +1,18 @@
 import { fillOwnCommand, withSkill } from "../../../domain/routing/own-command.ts";
 import { readSlashCommand } from "../../../domain/routing/slash-command.ts";
 import type { OwnCommand } from "../../ports/own-commands.ts";
-import { type Saying, say } from "../../work/report/said.ts";
-import type { ChatParts } from "../parts.ts";
+import { type NamedText, say } from "../../work/report/said.ts";
+import type { ChatDeps } from "../parts.ts";
 import { isBuiltIn } from "./built-in.ts";
 
 /**
  * A message that names a command of one's own, as the request it stands for. `text` is the message itself where it names
  * none: PicoClaw's own commands and routes go first.
  */
-export function ownRequest(
-  parts: Pick<ChatParts, "ownCommands" | "commands">,
+export function readOwnRequest(
+  parts: Pick<ChatDeps, "ownCommands" | "commands">,
   text: string,
-): { readonly text: string; readonly notes: readonly Saying[] } | { readonly untrusted: string } {
+): { readonly text: string; readonly notes: readonly NamedText[] } | { readonly untrusted: string } {
   const command = readSlashCommand(text);
   if (command === undefined || isBuiltIn(parts, command.name)) return { text, notes: [] };
   const own = parts.ownCommands.find(command.name);
@@ -24,10 +24,10 @@ export function ownRequest(
       : fillOwnCommand(own.body, command.rest);
   return {
     text: own.route === null ? filled : `/${own.route.toLowerCase()} ${filled}`,
-    notes: own.trouble === null ? [] : [say("ownTrouble", fileOf(own), own.trouble)],
+    notes: own.trouble === null ? [] : [say("ownTrouble", ownCommandFile(own), own.trouble)],
   };
 }
 
-export function fileOf({ name, kind }: Pick<OwnCommand, "name" | "kind">): string {
+export function ownCommandFile({ name, kind }: Pick<OwnCommand, "name" | "kind">): string {
   return kind === "skill" ? `skills/${name}/SKILL.md` : `commands/${name}.md`;
 }

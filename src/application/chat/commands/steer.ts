@@ -3,13 +3,13 @@ import { actionsFor } from "../../work/present-actions.ts";
 import { discardFacts, previewFacts } from "../../work/report/action-facts.ts";
 import { say } from "../../work/report/said.ts";
 import { waitingPreview } from "../../work/waiting-preview.ts";
-import { answering, wording } from "../answering.ts";
-import type { ChatCommand, ChatParts } from "../parts.ts";
+import { answerInEveryLanguage, createAnswer } from "../answering.ts";
+import type { ChatCommand, ChatDeps } from "../parts.ts";
 import type { ChatTurn } from "../turn.ts";
-import { actFar, farJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { actOnFarJob, findFarJob, jobsOfChat, namedJobs } from "./own-jobs.ts";
 
 /** A preview is a job; in a group it is the one that waits. */
-function named(parts: ChatParts, turn: ChatTurn, name: string) {
+function nameJobs(parts: ChatDeps, turn: ChatTurn, name: string) {
   const jobs = namedJobs(parts, turn, name);
   return typeof jobs === "string" ? jobs : (jobs.find(({ state }) => state === "staged") ?? jobs.at(-1));
 }
@@ -17,29 +17,29 @@ function named(parts: ChatParts, turn: ChatTurn, name: string) {
 /** `/dry on|off`: whether this chat's proposals are only shown. */
 export const dry: ChatCommand = async (parts, turn, rest) => {
   const word = rest.trim().toLowerCase();
-  if (word === "") return answering(parts, [say("dryState", turn.dry), say("dryUsage")], true);
-  if (word !== "on" && word !== "off") return answering(parts, [say("dryUsage")], false);
+  if (word === "") return createAnswer(parts, [say("dryState", turn.dry), say("dryUsage")], true);
+  if (word !== "on" && word !== "off") return createAnswer(parts, [say("dryUsage")], false);
   await parts.sessions.saveSettings(turn.message, { dry: word === "on" });
-  return answering(parts, [say("dryState", word === "on")], true);
+  return createAnswer(parts, [say("dryState", word === "on")], true);
 };
 
 /** `/apply [job]`: brings in exactly what the preview showed. */
 export const apply: ChatCommand = async (parts, turn, rest) => {
   const { chat, workspace } = parts;
   const wanted = rest.trim();
-  const far = await farJob(parts, turn, wanted);
-  if (far !== null) return actFar(parts, far, "apply");
+  const far = await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, "apply");
   const job =
     wanted === ""
       ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
-      : named(parts, turn, wanted);
-  if (job === undefined) return answering(parts, [say("noPreview")], false);
+      : nameJobs(parts, turn, wanted);
+  if (job === undefined) return createAnswer(parts, [say("noPreview")], false);
   const name = job === "unknown" ? wanted : job.jobId;
   const outcome = job === "unknown" ? ({ status: "unknown" } as const) : await workspace.commitPreview(name);
   const facts = previewFacts(workspace, name, outcome);
   const done = facts.code === "done";
   return {
-    ...answering(parts, [{ kind: "action", facts }], done),
+    ...createAnswer(parts, [{ kind: "action", facts }], done),
     actions: done ? actionsFor(workspace.archive, name, chat.actions) : [],
   };
 };
@@ -48,16 +48,16 @@ export const apply: ChatCommand = async (parts, turn, rest) => {
 export const discard: ChatCommand = async (parts, turn, rest) => {
   const { workspace } = parts;
   const wanted = rest.trim();
-  const far = await farJob(parts, turn, wanted);
-  if (far !== null) return actFar(parts, far, "discard");
-  const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : named(parts, turn, wanted);
+  const far = await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, "discard");
+  const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : nameJobs(parts, turn, wanted);
   if (job !== undefined && job !== "unknown" && "several" in job)
-    return wording(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);
+    return answerInEveryLanguage(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);
   const name = job === undefined || job === "unknown" ? wanted : job.jobId;
   const outcome =
     job === undefined || job === "unknown"
       ? ({ status: job ?? "nothing" } as const)
       : await workspace.discardPreview(name);
   const facts = discardFacts(workspace, name, outcome);
-  return answering(parts, [{ kind: "action", facts }], facts.code === "done");
+  return createAnswer(parts, [{ kind: "action", facts }], facts.code === "done");
 };

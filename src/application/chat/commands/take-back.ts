@@ -2,20 +2,20 @@ import type { StoredJob } from "../../ports/jobs.ts";
 import { actionsFor } from "../../work/present-actions.ts";
 import { takeBackFacts } from "../../work/report/action-facts.ts";
 import { say } from "../../work/report/said.ts";
-import { stuckOn } from "../../work/take-back.ts";
-import { answering } from "../answering.ts";
-import type { ChatCommand, ChatParts } from "../parts.ts";
+import { stuckTakeBack } from "../../work/take-back.ts";
+import { createAnswer } from "../answering.ts";
+import type { ChatCommand, ChatDeps } from "../parts.ts";
 import type { Answer, ChatTurn } from "../turn.ts";
-import { actFar, farJob, jobsInSight, jobsOfChat, namedJobs } from "./own-jobs.ts";
+import { actOnFarJob, findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./own-jobs.ts";
 
 /** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
-export const undo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "undo");
+export const undo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "undo");
 
 /** `/redo [job or group] [--force]`: brings in again what was taken back last. */
-export const redo: ChatCommand = (parts, turn, rest) => swap(parts, turn, rest, "redo");
+export const redo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "redo");
 
-async function swap(
-  parts: ChatParts,
+async function swapJobs(
+  parts: ChatDeps,
   turn: Parameters<ChatCommand>[1],
   rest: string,
   direction: "undo" | "redo",
@@ -24,16 +24,16 @@ async function swap(
   const words = rest.split(/\s+/).filter((word) => word !== "");
   const force = words.includes("--force");
   const wanted = words.find((word) => !word.startsWith("-"));
-  const far = wanted === undefined ? null : await farJob(parts, turn, wanted);
-  if (far !== null) return actFar(parts, far, direction, force);
+  const far = wanted === undefined ? null : await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, direction, force);
   // Which job was the last is known only when what was cut off is finished.
   const repaired = await workspace.repair();
-  if (wanted === undefined && direction === "undo" && (await waitedForNothing(parts, turn)))
-    return answering(parts, [say("waitedForNothing")], false);
+  if (wanted === undefined && direction === "undo" && (await nothingWaits(parts, turn)))
+    return createAnswer(parts, [say("waitedForNothing")], false);
   const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
   const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
   const outcome =
-    stuckOn(workspace.archive, repaired) ??
+    stuckTakeBack(workspace.archive, repaired) ??
     (name === undefined
       ? ({ status: "nothing" } as const)
       : !known
@@ -42,10 +42,10 @@ async function swap(
   const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
   const done = facts.code === "done";
   if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
-  const hasOthers = name === undefined && lastGroup(jobsInSight(parts, turn), direction) !== undefined;
+  const hasOthers = name === undefined && lastGroup(jobsVisibleTo(parts, turn), direction) !== undefined;
   const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
-    ...answering(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
+    ...createAnswer(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
     // What is in the way is for the person to clear first, and another chat's job is not for this one; everything else is answered by how the jobs are now.
     actions:
       outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
@@ -58,7 +58,7 @@ async function swap(
  * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
  * what stood before.
  */
-async function waitedForNothing(parts: ChatParts, turn: ChatTurn): Promise<boolean> {
+async function nothingWaits(parts: ChatDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;
   const { turns } = await parts.sessions.context(turn.session);

@@ -24,19 +24,19 @@ export interface RouteCorrection {
   readonly offered: string | null;
 }
 
-export interface TeacherParts {
+export interface RouteTeacherDeps {
   readonly store: RoutingStore;
   readonly configured: () => readonly CompiledRule[];
   readonly now: () => Date;
 }
 
-export function createRouteTeacher({ store, configured, now }: TeacherParts): RouteTeacher {
+export function createRouteTeacher({ store, configured, now }: RouteTeacherDeps): RouteTeacher {
   return {
     last: (chatKey) => store.last(chatKey),
     async correct(chatKey, route) {
       const decision = await store.last(chatKey);
       if (decision === null) return null;
-      const offered = offer(configured(), decision, route);
+      const offered = offerRule(configured(), decision, route);
       await store.correct(chatKey, decision.id, { route, offered });
       return { decision, route, offered };
     },
@@ -65,7 +65,11 @@ export function createRouteTeacher({ store, configured, now }: TeacherParts): Ro
   };
 }
 
-function offer(configured: readonly CompiledRule[], decision: StoredDecision, route: Route): string | null {
+function offerRule(
+  configured: readonly CompiledRule[],
+  decision: StoredDecision,
+  route: Route,
+): string | null {
   if (decision.source === "explicit" || decision.source === "forced") return null;
   const rule = deriveRule(decision.message, route);
   if (rule === null) return null;

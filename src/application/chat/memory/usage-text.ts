@@ -3,7 +3,7 @@ import type { UsageLine } from "../../../domain/session/usage-line.ts";
 import type { MemoryMessages } from "../../../domain/texts/texts.ts";
 import type { UsageFilter, UsageStore, UsageTotal } from "../../ports/usage.ts";
 
-export interface UsageParts {
+export interface UsageDeps {
   readonly usage: UsageStore;
   /** The day's budget in US dollars. */
   readonly daily: number | null;
@@ -21,13 +21,13 @@ const DAYS = 7;
 
 /** `/usage`: today by model, the last days, and the budget. Anybody but the owner sees their own share only. */
 export async function usageText(
-  { usage, daily, clock }: UsageParts,
+  { usage, daily, clock }: UsageDeps,
   now: Date,
   scope: UsageScope,
 ): Promise<(words: MemoryMessages) => string> {
   const today = clock.startOfDay(now);
   const all = scope.of === "all";
-  const only = filterOf(scope);
+  const only = toUsageOwner(scope);
   const byModel = await usage.totals({ by: "model", since: today, ...only });
   const days = await lastDays(usage, clock, now, only);
   const spent = daily !== null && all ? await usage.spent(today) : 0;
@@ -42,19 +42,19 @@ export async function usageText(
   };
 }
 
-function filterOf(scope: UsageScope): Only {
+function toUsageOwner(scope: UsageScope): UsageOwner {
   if (scope.of === "all") return {};
   return { chatKey: scope.chatKey, withChatsBelow: scope.of === "person" };
 }
 
-type Only = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
+type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
 
 /** One line a day that has any, newest first, each named by the date its session would bear. */
 async function lastDays(
-  usage: UsageParts["usage"],
+  usage: UsageDeps["usage"],
   clock: DayClock,
   now: Date,
-  only: Only,
+  only: UsageOwner,
 ): Promise<UsageLine[]> {
   const lines: UsageLine[] = [];
   let until: Date | undefined;

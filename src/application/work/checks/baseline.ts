@@ -1,5 +1,5 @@
 import type { WhyNotChecked } from "../../../domain/work/checks/checks-facts.ts";
-import { settle } from "../../../domain/work/checks/flaky.ts";
+import { settleFlaky } from "../../../domain/work/checks/flaky.ts";
 import type { CheckResult } from "../../../domain/work/checks/judge.ts";
 import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts";
 import type { CheckMemory } from "../../ports/check-memory.ts";
@@ -17,7 +17,7 @@ export type Baseline =
     }
   | { readonly ok: false; readonly why: WhyNotChecked };
 
-export interface BaselineParts {
+export interface BaselineDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
@@ -29,7 +29,7 @@ export interface BaselineParts {
  * The checks over the workspace as it stands: remembered where nothing changed since, else run. While nobody knows how long they
  * take, they are ended at `checks.auto_limit`.
  */
-export async function measureBaseline(parts: BaselineParts, draft: Pick<Draft, "check">): Promise<Baseline> {
+export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "check">): Promise<Baseline> {
   const { checks, memory, now } = parts;
   const fingerprint = memory.fingerprint();
   const lines = checks.map(({ line }) => line);
@@ -37,7 +37,7 @@ export async function measureBaseline(parts: BaselineParts, draft: Pick<Draft, "
   if (known?.results != null && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   const limit = limitSeconds(parts.settings, known !== null && !known.wasEnded);
-  const first = await run(parts, draft, { lines, limit });
+  const first = await runBaseline(parts, draft, { lines, limit });
   if (!first.ok) return first;
   const durationMs = first.runs.reduce((sum, one) => sum + one.durationMs, 0);
   const results = checkResults(checks, first.runs);
@@ -57,19 +57,19 @@ function limitSeconds({ timeout, auto_limit: autoLimit, enabled }: CheckSettings
   return enabled === "always" || isKnown ? timeout : Math.min(timeout, Math.max(autoLimit, 1));
 }
 
-type Ran =
+type BaselineRun =
   | { readonly ok: true; readonly runs: readonly CheckRun[] }
   | { readonly ok: false; readonly why: WhyNotChecked };
 
-async function run(
-  { settings, signal }: BaselineParts,
+async function runBaseline(
+  { settings, signal }: BaselineDeps,
   draft: Pick<Draft, "check">,
   {
     lines,
     limit,
     ...more
   }: { readonly lines: readonly string[]; readonly limit: number } & Partial<CheckRequest>,
-): Promise<Ran> {
+): Promise<BaselineRun> {
   const { network } = settings;
   return draft.check({
     commands: lines,
@@ -84,18 +84,18 @@ async function run(
 
 /** A baseline that is red by chance would make everything look mended. */
 async function repeatRed(
-  parts: BaselineParts,
+  parts: BaselineDeps,
   draft: Pick<Draft, "check">,
   { results, runs, limit }: { results: readonly CheckResult[]; runs: readonly CheckRun[]; limit: number },
 ): Promise<{ readonly results: readonly CheckResult[]; readonly isFlaky: boolean } | null> {
   const red = parts.checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
   if (red.length === 0) return { results, isFlaky: false };
-  const again = await run(parts, draft, { lines: red.map(({ line }) => line), limit });
+  const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit });
   if (!again.ok) return null;
   const second = checkResults(red, again.runs);
   const settled = results.map((result) => {
     const other = second.find(({ command }) => command === result.command);
-    return other === undefined ? { result, isFlaky: false } : settle(result, other);
+    return other === undefined ? { result, isFlaky: false } : settleFlaky(result, other);
   });
   return { results: settled.map(({ result }) => result), isFlaky: settled.some(({ isFlaky }) => isFlaky) };
 }

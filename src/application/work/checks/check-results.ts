@@ -1,7 +1,7 @@
 import type { CheckResult } from "../../../domain/work/checks/judge.ts";
 import type { ProjectCheck } from "../../../domain/work/checks/project-check.ts";
 import { readResults } from "../../../domain/work/checks/read-results.ts";
-import { stateOfRun } from "../../../domain/work/checks/run-state.ts";
+import { checkRunState } from "../../../domain/work/checks/run-state.ts";
 import type { CheckRun } from "../draft.ts";
 
 /** What the runs of checks say, in the order of the checks. */
@@ -12,14 +12,19 @@ export function checkResults(checks: readonly ProjectCheck[], runs: readonly Che
   });
 }
 
-type Ran = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
+type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
 
 /** What one run says, wherever it ran. */
-export function checkResult({ kind, command }: ProjectCheck, run: Ran): CheckResult {
-  return { kind, command, state: stateOf(run), results: kind === "test" ? readResults(run.whole) : null };
+export function checkResult({ kind, command }: ProjectCheck, run: RanCheck): CheckResult {
+  return {
+    kind,
+    command,
+    state: ranCheckState(run),
+    results: kind === "test" ? readResults(run.whole) : null,
+  };
 }
 
-function stateOf({ outcome, exitCode, whole }: Ran): CheckResult["state"] {
+function ranCheckState({ outcome, exitCode, whole }: RanCheck): CheckResult["state"] {
   if (outcome === "timed-out") return "timed-out";
-  return outcome === "not-started" ? "cannot-run" : stateOfRun(exitCode, whole);
+  return outcome === "not-started" ? "cannot-run" : checkRunState(exitCode, whole);
 }

@@ -4,7 +4,7 @@ import {
   type WhyNotChecked,
 } from "../../../domain/work/checks/checks-facts.ts";
 import { READ_FOR_CHECKS } from "../../../domain/work/checks/find-checks.ts";
-import { settle } from "../../../domain/work/checks/flaky.ts";
+import { settleFlaky } from "../../../domain/work/checks/flaky.ts";
 import type { CheckResult, Judgement } from "../../../domain/work/checks/judge.ts";
 import { judgeAll } from "../../../domain/work/checks/judge-all.ts";
 import { isDocumentation, isTestPath } from "../../../domain/work/checks/path-kinds.ts";
@@ -14,7 +14,7 @@ import type { Baseline } from "./baseline.ts";
 import { checkResults } from "./check-results.ts";
 import type { CheckSettings } from "./check-settings.ts";
 
-export interface JudgeParts {
+export interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly baseline: () => Promise<Baseline>;
@@ -33,7 +33,7 @@ export interface DraftJudgement {
  *   documentation alone runs nothing → the checks → a red one once more → changed tests in their old version → judgement
  */
 export async function judgeDraft(
-  parts: JudgeParts,
+  parts: JudgeDraftDeps,
   draft: Pick<Draft, "check" | "changes">,
   attempt: number,
 ): Promise<DraftJudgement> {
@@ -87,7 +87,10 @@ export async function judgeDraft(
       old: checkResults(tests, old.runs),
     });
   }
-  return { facts: factsOf(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout }), runs };
+  return {
+    facts: toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout }),
+    runs,
+  };
 }
 
 function definesChecks(path: string): boolean {
@@ -135,7 +138,7 @@ function settleAll(
     const place = given.doubtful.indexOf(check);
     const other = second[place];
     const run = given.again[place] ?? (given.runs[at] as CheckRun);
-    return { run, ...(other === undefined ? { result: first, isFlaky: false } : settle(first, other)) };
+    return { run, ...(other === undefined ? { result: first, isFlaky: false } : settleFlaky(first, other)) };
   });
   return {
     runs: settled.map(({ run }) => run),
@@ -144,7 +147,7 @@ function settleAll(
   };
 }
 
-function factsOf(
+function toChecksFacts(
   judgement: Judgement,
   about: {
     readonly commands: readonly string[];

@@ -6,7 +6,7 @@ import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
 import type { CheckSettings } from "./check-settings.ts";
 import { recallChecks } from "./recall-checks.ts";
 
-export interface FindParts {
+export interface OpenChecksDeps {
   readonly files: Pick<WorkspaceFiles, "look" | "list" | "read">;
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
@@ -23,7 +23,7 @@ const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
 const READ_BYTES = 1024 * 1024;
 
 /** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
-export function openChecks({ files, settings, memory, now }: FindParts): FoundChecks {
+export function openChecks({ files, settings, memory, now }: OpenChecksDeps): FoundChecks {
   if (settings.enabled === "never") return { ok: false, why: "never", commands: [] };
   const found = findChecks(readProject(files), settings.command);
   const commands = found.map(({ command }) => command);
@@ -38,7 +38,7 @@ export function openChecks({ files, settings, memory, now }: FindParts): FoundCh
 
 function isSlow(
   checks: readonly ProjectCheck[],
-  { settings, memory, now }: Omit<FindParts, "files">,
+  { settings, memory, now }: Omit<OpenChecksDeps, "files">,
 ): boolean {
   const record = recallChecks(memory, checks);
   if (record === null) return false;
@@ -48,7 +48,7 @@ function isSlow(
   return record.wasEnded ? record.durationMs >= limitMs : record.durationMs > limitMs;
 }
 
-function readProject(files: FindParts["files"]): ProjectFiles {
+function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
   const names = files.list("");
   const texts: Record<string, string> = {};
   for (const name of READ_FOR_CHECKS) {

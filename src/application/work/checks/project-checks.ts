@@ -10,7 +10,7 @@ import type { CheckSettings } from "./check-settings.ts";
 import { type DraftJudgement, judgeDraft } from "./judge-draft.ts";
 import { wordChecks } from "./word-checks.ts";
 
-export interface ProjectChecksParts {
+export interface ProjectChecksDeps {
   /** Of `openChecks`. */
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
@@ -23,7 +23,7 @@ export interface ProjectChecksParts {
   readonly measure?: typeof measureBaseline;
 }
 
-export interface Judged {
+export interface JudgedAttempt {
   /** `unknown`: nobody can say, which the facts explain. */
   readonly verdict: "green" | "red" | "unknown";
   /** For the coder; empty where nothing is red. */
@@ -39,19 +39,19 @@ export interface ProjectChecks {
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: Draft): void;
   /** What the draft has now. Where the workspace changed meanwhile, the baseline is measured anew. */
-  judge(draft: Draft, attempt: number): Promise<Judged>;
+  judge(draft: Draft, attempt: number): Promise<JudgedAttempt>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
-  confirm(draft: Draft, attempt: number): Promise<Judged>;
+  confirm(draft: Draft, attempt: number): Promise<JudgedAttempt>;
   /** Of the last judgement; null before the first. */
   facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
 }
 
-export function createProjectChecks(parts: ProjectChecksParts): ProjectChecks {
+export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   const { checks, settings, memory, texts } = parts;
   let measured: Promise<Baseline> | null = null;
-  let last: Judged | null = null;
+  let last: JudgedAttempt | null = null;
   let sentBack = false;
 
   function baselineOf(draft: Draft): Promise<Baseline> {
@@ -68,9 +68,9 @@ export function createProjectChecks(parts: ProjectChecksParts): ProjectChecks {
     measured = null;
     return baselineOf(draft);
   }
-  async function judge(draft: Draft, attempt: number): Promise<Judged> {
+  async function judge(draft: Draft, attempt: number): Promise<JudgedAttempt> {
     const judged = await judgeDraft({ ...parts, baseline: () => freshBaseline(draft) }, draft, attempt);
-    const verdict = shortOf(judged, sentBack);
+    const verdict = shortChecksLine(judged, sentBack);
     // New tests that fail are sent back once: to write a failing test may be just what was asked for.
     if (judged.facts.verdict === "new-failing") sentBack = true;
     last = {
@@ -95,8 +95,8 @@ export function createProjectChecks(parts: ProjectChecksParts): ProjectChecks {
   };
 }
 
-function shortOf({ facts }: DraftJudgement, sentBack: boolean): Judged["verdict"] {
-  const short: Readonly<Record<Verdict, Judged["verdict"]>> = {
+function shortChecksLine({ facts }: DraftJudgement, sentBack: boolean): JudgedAttempt["verdict"] {
+  const short: Readonly<Record<Verdict, JudgedAttempt["verdict"]>> = {
     same: "green",
     better: "green",
     "red-before": "green",

@@ -1,12 +1,12 @@
 import { judgeAll } from "../../../domain/work/checks/judge-all.ts";
 import { isTestPath } from "../../../domain/work/checks/path-kinds.ts";
 import type { Draft } from "../draft.ts";
-import type { Baseline, BaselineParts } from "./baseline.ts";
+import type { Baseline, BaselineDeps } from "./baseline.ts";
 import { checkResults } from "./check-results.ts";
 
 /** Whether a draft brings a test that fails on the old code: its tests run over the code as the workspace has it. */
 export async function provesFix(
-  { checks, settings, signal }: BaselineParts,
+  { checks, settings, signal }: BaselineDeps,
   draft: Pick<Draft, "check" | "changes">,
   baseline: Baseline,
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Workspace } from "../../ports/workspace.ts";
 import type { Draft } from "../draft.ts";
-import { type Baseline, type BaselineParts, measureBaseline } from "./baseline.ts";
+import { type Baseline, type BaselineDeps, measureBaseline } from "./baseline.ts";
 
 /** The checks of several drafts of one workspace: one baseline for all, and no more at once than the machine bears. */
 export interface SharedChecks {
@@ -9,11 +9,11 @@ export interface SharedChecks {
 }
 
 export function shareChecks(workspace: Pick<Workspace, "openDraft">, atOnce: number): SharedChecks {
-  const inTurn = createTurns(atOnce);
+  const inTurn = createRunInTurn(atOnce);
   const known = new Map<string, Promise<Baseline>>();
 
   /** One that ended with the draft it ran over says nothing; the next draft measures anew. */
-  async function measure(parts: BaselineParts, draft: Pick<Draft, "check">): Promise<Baseline> {
+  async function measure(parts: BaselineDeps, draft: Pick<Draft, "check">): Promise<Baseline> {
     const key = parts.memory.fingerprint();
     for (let other = known.get(key); other !== undefined; other = known.get(key)) {
       const measured = await other.catch(() => null);
@@ -31,14 +31,14 @@ export function shareChecks(workspace: Pick<Workspace, "openDraft">, atOnce: num
       const opened = await workspace.openDraft(request);
       if (!opened.ok) return opened;
       const { draft } = opened;
-      return { ok: true, draft: limited(draft, inTurn) };
+      return { ok: true, draft: limitDraft(draft, inTurn) };
     },
   };
 }
 
-type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
-function limited(draft: Draft, inTurn: Turns): Draft {
+function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
   return {
     id: draft.id,
     get files() {
@@ -55,7 +55,7 @@ function limited(draft: Draft, inTurn: Turns): Draft {
 }
 
 /** At most so many at once; the rest waits in the order it came. */
-function createTurns(atOnce: number): Turns {
+function createRunInTurn(atOnce: number): RunInTurn {
   const waiting: (() => void)[] = [];
   let free = atOnce;
   return async (work) => {

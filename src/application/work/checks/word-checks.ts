@@ -18,10 +18,10 @@ export function wordChecks(
         : "The project's own checks are worse than before your change.",
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
-    ...red.map((run) => wordRedCheck({ ...run, command: commandOf(run, checks) })),
+    ...red.map((run) => wordRedCheck({ ...run, command: checkCommandLine(run, checks) })),
   ].join("\n\n");
 }
 
-function commandOf({ command }: CheckRun, checks: readonly ProjectCheck[]): string {
+function checkCommandLine({ command }: CheckRun, checks: readonly ProjectCheck[]): string {
   return checks.find(({ line }) => line === command)?.command ?? command;
 }

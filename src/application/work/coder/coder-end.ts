@@ -1,7 +1,7 @@
 import type { CommandResult } from "../../../domain/patch/result.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import type { Worded } from "../../../domain/texts/worded.ts";
-import type { Red as WhyRed } from "../../../domain/work/job-status.ts";
+import type { RedReason as WhyRed } from "../../../domain/work/job-status.ts";
 import type { Execution } from "../execution.ts";
 
 /** How a coder's work on one message ended. */
@@ -28,7 +28,7 @@ export type CoderEnd =
 /** What a coder would end with. */
 export interface CoderEnding {
   readonly proposal: Proposal;
-  readonly red: Red | null;
+  readonly red: RedAttempt | null;
   readonly attempts: number;
 }
 
@@ -36,22 +36,22 @@ export interface CoderEnding {
 export interface CoderStory {
   readonly attempts: number;
   /** What is still wrong; null when it is green. */
-  readonly red: Red | null;
+  readonly red: RedAttempt | null;
   /** Why the coder did not go on; null when it is green. */
-  readonly stopped: Stopped | null;
+  readonly stopped: CoderStopReason | null;
   /** The plans of attempts that a later one replaced. */
   readonly tried: readonly string[];
   /** The coder's last words, where it had no patch any more. */
   readonly words: string;
 }
 
-export interface Red {
+export interface RedAttempt {
   readonly kind: WhyRed;
   readonly failed: readonly CommandResult[];
   readonly brief: string;
 }
 
-export type Stopped =
+export type CoderStopReason =
   | { readonly why: "attempts"; readonly limit: number }
   /** The same failure came twice. */
   | { readonly why: "same" }

@@ -1,18 +1,18 @@
 import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import type { Worded } from "../../../domain/texts/worded.ts";
-import type { Asked } from "../../context/show-asked.ts";
+import type { AskedContext } from "../../context/show-asked.ts";
 import type { ModelMessage } from "../../ports/model.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 import type { Bench } from "./bench.ts";
-import type { CoderEnding, Red } from "./coder-end.ts";
+import type { CoderEnding, RedAttempt } from "./coder-end.ts";
 
 export interface CoderLoop {
   /** Asks the coder, with what was said after the request. */
   readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
   readonly bench: Bench;
   /** What it asks to see before it writes. */
-  readonly show: (files: ProjectFiles, asked: Asked) => string;
+  readonly show: (files: ProjectFiles, asked: AskedContext) => string;
   readonly limits: {
     readonly attempts: number;
     /** Rounds in which it may ask for files. */
@@ -65,7 +65,7 @@ export interface LoopState {
   attempts: number;
   explored: number;
   proposal: Proposal | null;
-  red: Red | null;
+  red: RedAttempt | null;
   /** What went back last, so that the same is not sent twice. */
   mark: string;
   readonly tried: string[];

@@ -3,16 +3,16 @@ import { parsePatch } from "../../../domain/patch/parse-patch.ts";
 import { doubtfulEdits } from "../../../domain/proposal/doubtful-edits.ts";
 import type { Proposal } from "../../../domain/proposal/proposal.ts";
 import { looksLikePatch, readProposal } from "../../../domain/proposal/read-proposal.ts";
-import type { Asked } from "../../context/show-asked.ts";
+import type { AskedContext } from "../../context/show-asked.ts";
 import type { CoderEnd } from "./coder-end.ts";
 import type { CoderAnswer, CoderLoop, LoopState } from "./coder-loop-parts.ts";
-import { ended, giveUp, passedOver, stopped } from "./end-coder.ts";
-import { redOf } from "./red-of.ts";
+import { endGivenUp, endPassedOver, endStopped, endWorked } from "./end-coder.ts";
+import { findRedAttempt } from "./red-of.ts";
 import { showAgain } from "./show-again.ts";
-import { failureMark, placesOf, wordDoubts, wordFailures } from "./word-back.ts";
+import { failureMark, linesToShowAgain, wordDoubts, wordFailures } from "./word-back.ts";
 
 /** What an answer leads to: the end, or a reply to the coder. */
-type Step = { readonly end: CoderEnd } | { readonly back: string };
+type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
 
 /**
  * One coder at one message:
@@ -34,16 +34,16 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   };
   try {
     for (;;) {
-      if (loop.signal.aborted) return await stopped(loop, state);
+      if (loop.signal.aborted) return await endStopped(loop, state);
       loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
       const answer = await loop.ask(state.exchange);
-      if (loop.signal.aborted) return await stopped(loop, state);
-      if (!answer.ok) return await giveUp(loop, state, { why: "unanswered", text: answer.text });
-      const step = await take(loop, state, answer);
+      if (loop.signal.aborted) return await endStopped(loop, state);
+      if (!answer.ok) return await endGivenUp(loop, state, { why: "unanswered", text: answer.text });
+      const step = await takeAnswer(loop, state, answer);
       if ("end" in step) return step.end;
       state.exchange.push(
         { role: "assistant", text: answer.text },
-        { role: "user", text: [step.back, steered(loop)].filter((part) => part !== "").join("\n\n") },
+        { role: "user", text: [step.back, wordSteering(loop)].filter((part) => part !== "").join("\n\n") },
       );
     }
   } finally {
@@ -52,18 +52,18 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
 }
 
 /** What the user wrote meanwhile, as the coder is told; empty where nothing came. */
-function steered({ steering, tell, mask }: CoderLoop): string {
+function wordSteering({ steering, tell, mask }: CoderLoop): string {
   const said = steering();
   if (said.length === 0) return "";
   tell({ type: "steered", messages: said.length });
   return `Meanwhile the user wrote:\n${mask(said.join("\n"))}`;
 }
 
-async function take(
+async function takeAnswer(
   loop: CoderLoop,
   state: LoopState,
   answer: Extract<CoderAnswer, { ok: true }>,
-): Promise<Step> {
+): Promise<CoderStep> {
   const read = readProposal(answer.text);
   if (read.kind === "needs-files")
     return showMore(loop, state, { files: read.paths, searches: read.searches });
@@ -75,7 +75,7 @@ async function take(
     if (looksLikePatch(read.text))
       return sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] });
     if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
-    return { end: await giveUp(loop, state, { why: "gave-up" }, read.text.trim()) };
+    return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }
   const { proposal } = read;
   const parsed = parsePatch(proposal.patch);
@@ -85,13 +85,14 @@ async function take(
     return sendBack(loop, state, { report: `The patch could not be parsed: ${where}`, commands: [] });
   }
   if (parsed.commands.length === 0 && state.red !== null)
-    return { end: await giveUp(loop, state, { why: "gave-up" }, proposal.plan) };
-  if (parsed.commands.length === 0 && state.proposal !== null) return land(loop, state, state.attempts, []);
-  return attempt(loop, state, answer, proposal, parsed.commands);
+    return { end: await endGivenUp(loop, state, { why: "gave-up" }, proposal.plan) };
+  if (parsed.commands.length === 0 && state.proposal !== null)
+    return commitBench(loop, state, state.attempts, []);
+  return attemptProposal(loop, state, answer, proposal, parsed.commands);
 }
 
 /** What the coder asks to see; when the rounds are used up it is told so, once. */
-function showMore(loop: CoderLoop, state: LoopState, asked: Asked): Step {
+function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext): CoderStep {
   const { explore } = loop.limits;
   state.explored++;
   if (state.explored > explore + 1) return { end: { kind: "unusable", why: `coder.explore: ${explore}` } };
@@ -106,13 +107,13 @@ function showMore(loop: CoderLoop, state: LoopState, asked: Asked): Step {
   return { back: `${loop.mask(loop.show(loop.bench.files(), asked))}\n\n(${rounds} left)` };
 }
 
-async function attempt(
+async function attemptProposal(
   loop: CoderLoop,
   state: LoopState,
   { shown }: Extract<CoderAnswer, { ok: true }>,
   proposal: Proposal,
   commands: readonly PatchCommand[],
-): Promise<Step> {
+): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
   const doubts = doubtfulEdits(commands, bench.files().source, {
     shown,
@@ -133,62 +134,66 @@ async function attempt(
   tell({ type: "doing", attempt: number, doing: "running" });
   const carried = await bench.carryOut({ number, proposal, commands });
   if (carried.kind === "refused") return { end: { kind: "refused", execution: carried.execution } };
-  if (carried.kind === "aborted" || loop.signal.aborted) return { end: await stopped(loop, state) };
+  if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   const failed = carried.results.filter(({ success }) => !success);
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
-  if (loop.signal.aborted) return { end: await stopped(loop, state) };
-  state.red = redOf(failed, judged);
-  if (state.red === null) return land(loop, state, number, commands);
+  if (loop.signal.aborted) return { end: await endStopped(loop, state) };
+  state.red = findRedAttempt(failed, judged);
+  if (state.red === null) return commitBench(loop, state, number, commands);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`;
   return sendBack(loop, state, { head, report, commands });
 }
 
-interface Back {
+interface SentBack {
   readonly head?: string;
   readonly report: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
 }
 
-const MEND =
+const FIX_THE_REST =
   "What succeeded stays in the draft. Answer with a proposal that mends the rest: only what is still to be changed, against the files as they are now.";
 
-async function sendBack(loop: CoderLoop, state: LoopState, { head, report, commands }: Back): Promise<Step> {
+async function sendBack(
+  loop: CoderLoop,
+  state: LoopState,
+  { head, report, commands }: SentBack,
+): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
   const mark = failureMark(report);
   const isSame = mark === state.mark;
   state.mark = mark;
-  if (isSame) return { end: await giveUp(loop, state, { why: "same" }, "", report) };
+  if (isSame) return { end: await endGivenUp(loop, state, { why: "same" }, "", report) };
   if (state.attempts >= limits.attempts)
-    return { end: await giveUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
+    return { end: await endGivenUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
   tell({ type: "sent-back", attempt: state.attempts, of: limits.attempts, brief });
-  const places = placesOf(commands, report);
+  const places = linesToShowAgain(commands, report);
   const files = showAgain(bench.files(), places, limits.shownChars);
   const back = [
     head ?? "",
     mask(report),
     files === "" ? "" : `As they are now:\n${files}`,
-    head === undefined ? "Nothing of it was run. Send the whole proposal again, corrected." : MEND,
+    head === undefined ? "Nothing of it was run. Send the whole proposal again, corrected." : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };
 }
 
 /** Nothing is red. Where somebody changed the workspace meanwhile, it is judged once more before it lands. */
-async function land(
+async function commitBench(
   loop: CoderLoop,
   state: LoopState,
   number: number,
   commands: readonly PatchCommand[],
-): Promise<Step> {
+): Promise<CoderStep> {
   const { bench, preview } = loop;
-  const other = await passedOver(loop, state, number);
+  const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };
   const confirmed = await bench.confirm(number);
-  state.red = redOf([], confirmed);
+  state.red = findRedAttempt([], confirmed);
   if (confirmed !== null && state.red !== null)
     return sendBack(loop, state, {
       head: "The workspace changed meanwhile.",
@@ -196,7 +201,7 @@ async function land(
       commands,
     });
   state.attempts = number;
-  const said = number < loop.limits.attempts ? steered(loop) : "";
+  const said = number < loop.limits.attempts ? wordSteering(loop) : "";
   if (said !== "")
     return {
       back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,
@@ -206,5 +211,5 @@ async function land(
   if (preview && commands.length === 0 && words !== "" && bench.changes().length === 0)
     return { end: { kind: "said", text: words } };
   await bench.sendOut(number);
-  return { end: ended(state, await (preview ? bench.keep() : bench.land()), null, "") };
+  return { end: endWorked(state, await (preview ? bench.keep() : bench.land()), null, "") };
 }

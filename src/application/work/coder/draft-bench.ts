@@ -7,9 +7,9 @@ import type { WorkspaceFiles } from "../../ports/workspace-files.ts";
 import type { ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../draft.ts";
 import type { Execution } from "../execution.ts";
-import type { Attempt, Bench, Carried } from "./bench.ts";
+import type { Bench, BenchAttempt, CarryOutResult } from "./bench.ts";
 
-export interface DraftBenchParts {
+export interface DraftBenchDeps {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
   readonly request: Omit<DraftRequest, "checked">;
   /** What of a workspace's files a coder may be shown. */
@@ -31,7 +31,7 @@ export interface DraftBench extends Bench {
 const TRY_OUT_SECONDS = 120;
 
 /** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
-export function createDraftBench(parts: DraftBenchParts): DraftBench {
+export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   const { checks, request, workspace } = parts;
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
@@ -51,10 +51,10 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
     return draft;
   }
 
-  async function carryOut({ number, proposal, commands }: Attempt): Promise<Carried> {
+  async function carryOut({ number, proposal, commands }: BenchAttempt): Promise<CarryOutResult> {
     const opened = await open();
     if ("status" in opened) return { kind: "refused", execution: opened };
-    const { now, later, checked } = await sorted(parts, commands);
+    const { now, later, checked } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
     const isWhole = now.length === commands.length;
     const ran = await opened.run({
@@ -112,7 +112,7 @@ export function createDraftBench(parts: DraftBenchParts): DraftBench {
   };
 }
 
-interface Sorted {
+interface SortedCommands {
   readonly now: readonly PatchCommand[];
   /** Reach outward: they wait until the rest is green. */
   readonly later: readonly PatchCommand[];
@@ -120,10 +120,10 @@ interface Sorted {
   readonly checked: readonly PatchCommand[];
 }
 
-async function sorted(
-  { checks, reachesOutward }: DraftBenchParts,
+async function sortCommands(
+  { checks, reachesOutward }: DraftBenchDeps,
   commands: readonly PatchCommand[],
-): Promise<Sorted> {
+): Promise<SortedCommands> {
   const now: PatchCommand[] = [];
   const later: PatchCommand[] = [];
   const checked: PatchCommand[] = [];
@@ -138,7 +138,7 @@ async function sorted(
 }
 
 async function runChecksOf(
-  { checks, onOutput }: DraftBenchParts,
+  { checks, onOutput }: DraftBenchDeps,
   draft: Draft,
   attempt: number,
   commands: readonly PatchCommand[],

@@ -1,14 +1,14 @@
-import type { CoderEnd, Stopped } from "./coder-end.ts";
+import type { CoderEnd, CoderStopReason } from "./coder-end.ts";
 import type { CoderLoop, LoopState } from "./coder-loop-parts.ts";
 
 /** The user gave up: a draft that is ended then takes everything back, and its job says so. */
-export async function stopped({ bench }: CoderLoop, state: LoopState): Promise<CoderEnd> {
+export async function endStopped({ bench }: CoderLoop, state: LoopState): Promise<CoderEnd> {
   if (state.proposal === null) return { kind: "aborted" };
-  return ended({ ...state, red: null }, await bench.land(), null, "");
+  return endWorked({ ...state, red: null }, await bench.land(), null, "");
 }
 
 /** The end of a coder whose draft is not taken; null where it is, or where it works alone. */
-export async function passedOver(
+export async function endPassedOver(
   { chosen, signal, bench }: CoderLoop,
   state: LoopState,
   attempts: number,
@@ -16,14 +16,14 @@ export async function passedOver(
   const { proposal, red } = state;
   if (chosen === undefined || proposal === null) return null;
   if (!(await chosen({ proposal, red, attempts }))) return { kind: "passed-over" };
-  return signal.aborted ? ended({ ...state, red: null }, await bench.land(), null, "") : null;
+  return signal.aborted ? endWorked({ ...state, red: null }, await bench.land(), null, "") : null;
 }
 
 /** Green is out of reach: the draft becomes what `onRed` says, where there is one. */
-export async function giveUp(
+export async function endGivenUp(
   loop: CoderLoop,
   state: LoopState,
-  stopped: Stopped,
+  stopped: CoderStopReason,
   words = "",
   report = "",
 ): Promise<CoderEnd> {
@@ -33,30 +33,30 @@ export async function giveUp(
     if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
     return { kind: "unusable", why: report || words };
   }
-  const other = await passedOver(loop, state, state.attempts);
+  const other = await endPassedOver(loop, state, state.attempts);
   if (other !== null) return other;
   // There is nothing to keep; what its commands did is told.
   if (red.kind === "failing" && bench.changes().length === 0)
-    return ended(state, await bench.land(), stopped, words);
+    return endWorked(state, await bench.land(), stopped, words);
   // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
   if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {
     const judged = await bench.judge(state.attempts);
-    if (judged?.verdict === "green") return ended(state, await bench.land(), stopped, words);
+    if (judged?.verdict === "green") return endWorked(state, await bench.land(), stopped, words);
   }
   switch (limits.onRed) {
     case "apply":
-      return ended(state, await bench.land(), stopped, words);
+      return endWorked(state, await bench.land(), stopped, words);
     case "preview":
-      return ended(state, await bench.keep(red.kind), stopped, words);
+      return endWorked(state, await bench.keep(red.kind), stopped, words);
     case "discard":
-      return ended(state, null, stopped, words);
+      return endWorked(state, null, stopped, words);
   }
 }
 
-export function ended(
+export function endWorked(
   { proposal, attempts, red, tried }: LoopState,
   execution: Extract<CoderEnd, { kind: "worked" }>["execution"],
-  stopped: Stopped | null,
+  stopped: CoderStopReason | null,
   words: string,
 ): CoderEnd {
   if (proposal === null) throw new Error("a coder's work ended without a proposal");

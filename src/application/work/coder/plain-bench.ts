@@ -1,19 +1,19 @@
 import { checkEdits } from "../../../domain/proposal/check-edits.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 import type { Execution } from "../execution.ts";
-import type { Attempt, Bench } from "./bench.ts";
+import type { Bench, BenchAttempt } from "./bench.ts";
 
-export interface PlainBenchParts {
+export interface PlainBenchDeps {
   readonly files: ProjectFiles;
-  readonly execute: (attempt: Attempt) => Promise<Execution>;
+  readonly execute: (attempt: BenchAttempt) => Promise<Execution>;
 }
 
 /**
  * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the files as they
  * stand, and the last proposal is executed when it lands.
  */
-export function createPlainBench({ files, execute }: PlainBenchParts): Bench {
-  let last: Attempt | null = null;
+export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
+  let last: BenchAttempt | null = null;
   const executed = () => {
     if (last === null) throw new Error("nothing was proposed yet");
     return execute(last);

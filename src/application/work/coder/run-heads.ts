@@ -1,9 +1,9 @@
-export interface HeadsRun<Head, Ending, End> {
+export interface CandidatesRun<Head, Ending, End> {
   readonly heads: readonly Head[];
   /** All at once, or one after the other. */
   readonly atOnce: boolean;
   /** One after the other: whether the next one is to try as well. */
-  readonly goesOn: (came: Came<Ending, End>) => boolean;
+  readonly goesOn: (came: CandidateState<Ending, End>) => boolean;
   /** Whoever has a draft asks whether it is taken, and waits there; nobody else is asked for its end. */
   readonly run: (head: Head, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
   /** Which of the drafts that wait is taken. */
@@ -11,7 +11,7 @@ export interface HeadsRun<Head, Ending, End> {
 }
 
 /** Where a coder stands: its draft waits, or it has ended without one. */
-export type Came<Ending, End> =
+export type CandidateState<Ending, End> =
   | { readonly kind: "waits"; readonly ending: Ending }
   | { readonly kind: "ended"; readonly end: End };
 
@@ -19,16 +19,16 @@ export type Came<Ending, End> =
  * Several coders at one message. Each works until it has a draft that could land or until it has none; when all are
  * there, one draft is chosen, its coder goes on to land it, and the others end.
  */
-export async function runHeads<Head, Ending, End>(
-  parts: HeadsRun<Head, Ending, End>,
+export async function runCoderCandidates<Head, Ending, End>(
+  parts: CandidatesRun<Head, Ending, End>,
 ): Promise<ReadonlyMap<Head, End>> {
   const waiting = new Map<Head, { readonly ending: Ending; readonly decide: (taken: boolean) => void }>();
   const running = new Map<Head, Promise<End>>();
   let taken: Head | null = null;
 
   /** Ends when its draft waits, or when it has ended. */
-  function start(head: Head): Promise<Came<Ending, End>> {
-    const draft = Promise.withResolvers<Came<Ending, End>>();
+  function start(head: Head): Promise<CandidateState<Ending, End>> {
+    const draft = Promise.withResolvers<CandidateState<Ending, End>>();
     const end = parts.run(head, (ending) => {
       if (taken === head) return Promise.resolve(true);
       const { promise, resolve } = Promise.withResolvers<boolean>();

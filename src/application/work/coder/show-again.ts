@@ -3,7 +3,7 @@ import { splitBudget } from "../../../domain/context/split-budget.ts";
 import type { ProjectFiles } from "../../ports/project-files.ts";
 
 /** A file that a coder needs to see again, and the lines that matter in it. */
-export interface Place {
+export interface FileLines {
   readonly path: string;
   readonly lines: readonly number[];
 }
@@ -11,7 +11,7 @@ export interface Place {
 const LONGEST = 2_000_000;
 
 /** Files as they stand by now. Of what does not fit, the lines that matter. */
-export function showAgain(files: ProjectFiles, places: readonly Place[], limit: number): string {
+export function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: number): string {
   const found = places.flatMap(({ path, lines }) => {
     const file = files.read(path, LONGEST);
     return file === null ? [] : [{ path, lines, text: file.text }];

@@ -4,7 +4,7 @@ import { affectedFiles } from "../../../domain/proposal/affected-files.ts";
 import type { Doubt } from "../../../domain/proposal/doubtful-edits.ts";
 import { oneLine } from "../../../domain/texts/format-results.ts";
 import { failingOutput } from "../../../domain/work/checks/failing-output.ts";
-import type { Place } from "./show-again.ts";
+import type { FileLines } from "./show-again.ts";
 
 /** Characters of one command's output that go back. */
 const OUTPUT = 6_000;
@@ -25,7 +25,7 @@ function wordFailure({ command, error, output, process }: CommandResult): string
 }
 
 /** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
-export function placesOf(commands: readonly PatchCommand[], report: string): Place[] {
+export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
   const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
   const named = new Map<string, number[]>(paths.map((path) => [path, []]));
   for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {

@@ -2,12 +2,12 @@ import type { Change } from "../../../domain/patch/result.ts";
 import type { JobStatus } from "../../../domain/work/job-status.ts";
 import type { NoteFact } from "../../../domain/work/note.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
-import type { Conflict, LeftAlone } from "../../ports/transaction.ts";
+import type { Conflict, UntouchedPath } from "../../ports/transaction.ts";
 import type { Workspace } from "../../ports/workspace.ts";
 import type { PreviewCommit } from "../commit-preview.ts";
 import type { PreviewDiscard } from "../discard-preview.ts";
 import { repairNotes } from "../repair-notes.ts";
-import type { StopJob } from "../stop-job.ts";
+import type { StopJobResult } from "../stop-job.ts";
 import type { TakeBack } from "../take-back.ts";
 
 /** What came of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
@@ -54,7 +54,7 @@ export interface SwappedJob {
   readonly jobId: string;
   /** As the job itself made them, in either direction. */
   readonly changes: readonly Change[];
-  readonly left: readonly LeftAlone[];
+  readonly left: readonly UntouchedPath[];
 }
 
 export function takeBackFacts(
@@ -185,7 +185,7 @@ export function orderFacts(
 export function stopFacts(
   { root: workspace }: Pick<Workspace, "root">,
   name: string,
-  outcome: StopJob,
+  outcome: StopJobResult,
 ): ActionFacts {
   const base = {
     about: "action",

@@ -1,16 +1,16 @@
 import type { Locale } from "../../../domain/texts/locale.ts";
 import { type ChatMessages, chatMessagesFor, checksMessagesFor } from "../../../domain/texts/texts.ts";
 import type { ChecksFacts } from "../../../domain/work/checks/checks-facts.ts";
-import type { Red } from "../../../domain/work/job-status.ts";
-import type { Stopped } from "../coder/coder-end.ts";
+import type { RedReason } from "../../../domain/work/job-status.ts";
+import type { CoderStopReason } from "../coder/coder-end.ts";
 
 /** The way of a coder to its result: plain JSON, kept with the reply. */
 export interface CoderFacts {
   readonly attempts: number;
   /** What is still wrong; absent when nothing is. */
-  readonly red?: Red;
+  readonly red?: RedReason;
   readonly brief?: string;
-  readonly stopped?: Stopped;
+  readonly stopped?: CoderStopReason;
   /** First lines of the plans that a later one replaced. */
   readonly tried: readonly string[];
   /** The coder's last words, where it had no patch any more. */
@@ -49,7 +49,7 @@ function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted:
   return counted ? chat.attemptsTaken(attempts, tried) : chat.triedBefore(tried);
 }
 
-function wordStopped(chat: ChatMessages, locale: Locale, stopped: Stopped): string {
+function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReason): string {
   switch (stopped.why) {
     case "attempts":
       return chat.coderStopped.attempts(stopped.limit);

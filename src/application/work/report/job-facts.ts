@@ -1,15 +1,15 @@
 import type { PatchCommand } from "../../../domain/patch/command.ts";
 import type { ParseFailure } from "../../../domain/patch/parse-error.ts";
 import type { Change, FailureReason } from "../../../domain/patch/result.ts";
-import { type JobStatus, statusOf, type UndoState, undoOf } from "../../../domain/work/job-status.ts";
+import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../../domain/work/job-status.ts";
 import type { LineCounts } from "../../../domain/work/line-counts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { JobOutcome, StoredJob } from "../../ports/jobs.ts";
 import type { JournalLine } from "../../ports/journal.ts";
-import type { Conflict, Evicted } from "../../ports/transaction.ts";
+import type { Conflict, EvictedJob } from "../../ports/transaction.ts";
 import type { Execution } from "../execution.ts";
 import { notesOfInterruptions } from "../repair-notes.ts";
-import { judgedJournal } from "./judged-journal.ts";
+import { validatedJournal } from "./judged-journal.ts";
 
 /** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
 export interface JobFacts {
@@ -37,7 +37,7 @@ export interface JobFacts {
   readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
   /** What kept it from being brought in. */
   readonly conflicts: readonly Conflict[];
-  readonly evicted: readonly Evicted[];
+  readonly evicted: readonly EvictedJob[];
   readonly quotaBytes: number;
   /** Background processes that ended with it. */
   readonly ended: readonly string[];
@@ -71,15 +71,15 @@ export interface RefusalFacts {
 export function executionFacts(workspace: string, execution: Execution): JobFacts | RefusalFacts {
   switch (execution.status) {
     case "parse-error":
-      return refused(workspace, { kind: "not-a-patch", ...execution.failure });
+      return toRefusedFacts(workspace, { kind: "not-a-patch", ...execution.failure });
     case "refused":
-      return refused(workspace, { kind: "refused", refusal: execution.refusal });
+      return toRefusedFacts(workspace, { kind: "refused", refusal: execution.refusal });
     case "ran":
       return ranFacts(workspace, execution);
   }
 }
 
-function refused(workspace: string, why: RefusalFacts["why"]): RefusalFacts {
+function toRefusedFacts(workspace: string, why: RefusalFacts["why"]): RefusalFacts {
   return { about: "refusal", status: "refused", workspace, why };
 }
 
@@ -102,7 +102,7 @@ export function ranFacts(workspace: string, ran: Extract<Execution, { status: "r
   return {
     about: "job",
     // What may not be written is no preview to try again as it is.
-    status: denied ? "refused" : statusOf(standing, true),
+    status: denied ? "refused" : toJobStatus(standing, true),
     jobId,
     groupId,
     workspace,
@@ -137,7 +137,7 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
   const standing = { ...job, changeCount: job.changes.length };
   return {
     about: "job",
-    status: statusOf(standing, alive),
+    status: toJobStatus(standing, alive),
     jobId: job.jobId,
     groupId: job.groupId,
     workspace: job.workspace,
@@ -148,9 +148,9 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
     totalCmds: job.totalCmds,
     executedCmds: job.executedCmds,
     failedCmds: job.failedCmds,
-    commands: commandsOf(journal),
+    commands: toCommandFacts(journal),
     changes: job.changes,
-    undo: undoOf(standing),
+    undo: toUndoState(standing),
     ...(job.gitCommit !== undefined && { gitCommit: job.gitCommit }),
     notes: [...job.notes, ...notesOfInterruptions(job)],
     conflicts: [],
@@ -162,10 +162,10 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
   };
 }
 
-function commandsOf(journal: readonly JournalLine[]): CommandFacts[] {
+function toCommandFacts(journal: readonly JournalLine[]): CommandFacts[] {
   const started = new Map<number, PatchCommand>();
   const commands: CommandFacts[] = [];
-  for (const { event } of judgedJournal(journal)) {
+  for (const { event } of validatedJournal(journal)) {
     if (event.type === "command_started") started.set(event.index, event.command);
     if (event.type !== "command_finished") continue;
     const command = started.get(event.index);

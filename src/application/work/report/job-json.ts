@@ -1,11 +1,11 @@
-import { statusOf, undoOf } from "../../../domain/work/job-status.ts";
+import { toJobStatus, toUndoState } from "../../../domain/work/job-status.ts";
 import type { IndexedJob } from "../../ports/job-index.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
 
 /** A job as a list needs it; its changes are there only when it came from its own folder. */
 export type ListedJob = IndexedJob & Partial<Pick<StoredJob, "changes">>;
 
-export function listed(job: StoredJob): ListedJob {
+export function toListedJob(job: StoredJob): ListedJob {
   return { ...job, changeCount: job.changes.length };
 }
 
@@ -22,7 +22,7 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     source: job.source,
     kind: job.kind,
     state: job.state,
-    status: statusOf(job, alive),
+    status: toJobStatus(job, alive),
     outcome: job.outcome,
     success: job.success,
     total_cmds: job.totalCmds,
@@ -33,6 +33,6 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     ...(job.changes !== undefined && { changes: job.changes }),
     bytes: job.bytes,
     ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
-    undo: undoOf(job),
+    undo: toUndoState(job),
   };
 }

@@ -1,7 +1,7 @@
 import type { JobEvent, JournalLine } from "../../ports/journal.ts";
 
 /** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
-export function judgedJournal(lines: readonly JournalLine[]): JournalLine[] {
+export function validatedJournal(lines: readonly JournalLine[]): JournalLine[] {
   const judged: JournalLine[] = [];
   for (const line of lines) {
     const { event } = line;

@@ -14,13 +14,13 @@ import { paragraphs, wordChatJob, wordEviction, wordRefusal, wordStatus } from "
  * One piece of a reply: plain JSON, kept with the reply and worded for whoever reads it. `text` is what stays as it
  * is: a model's words.
  */
-export type Said =
+export type ReplyPiece =
   | { readonly kind: "text"; readonly text: string }
   /** What is neither facts nor a model's words: worded for everybody when it was said. */
   | { readonly kind: "worded"; readonly texts: Worded }
   /** Stands above the next piece, on a line of its own. */
   | { readonly kind: "heading"; readonly text: string }
-  | Saying
+  | NamedText
   | {
       readonly kind: "job";
       readonly facts: JobFacts;
@@ -36,7 +36,7 @@ export type Said =
   | LoopFacts;
 
 /** A text of the conversation by its name, with what it is filled with. */
-export interface Saying {
+export interface NamedText {
   readonly kind: "say";
   readonly name: keyof ChatMessages;
   readonly with: readonly unknown[];
@@ -63,7 +63,7 @@ export interface OutwardFacts {
 }
 
 /** What a text is filled with is kept as JSON, which makes null of undefined: a text that takes the one takes the other, or cannot be said. */
-type SaysText = {
+type NamedTextKey = {
   [Name in keyof ChatMessages]: ChatMessages[Name] extends string
     ? Name
     : ChatMessages[Name] extends (...args: infer Args) => string
@@ -75,14 +75,14 @@ type SaysText = {
       : never;
 }[keyof ChatMessages];
 
-export function say<Name extends SaysText>(
+export function say<Name extends NamedTextKey>(
   name: Name,
   ...filledWith: ChatMessages[Name] extends (...args: infer Args) => string ? Args : []
-): Saying {
+): NamedText {
   return { kind: "say", name, with: filledWith };
 }
 
-export function wordSaid(locale: Locale, said: readonly Said[]): string {
+export function wordPieces(locale: Locale, said: readonly ReplyPiece[]): string {
   let text = "";
   for (const [at, piece] of said.entries()) {
     const worded = wordPiece(locale, piece);
@@ -92,7 +92,7 @@ export function wordSaid(locale: Locale, said: readonly Said[]): string {
   return text;
 }
 
-function wordPiece(locale: Locale, piece: Said): string {
+function wordPiece(locale: Locale, piece: ReplyPiece): string {
   const messages = messagesFor(locale);
   const chat = chatMessagesFor(locale);
   switch (piece.kind) {
@@ -148,7 +148,7 @@ function wordOutward(chat: ChatMessages, { succeeded, total, error }: OutwardFac
 const KEPT_CHARACTERS = 2_000;
 
 /** The facts as they are kept with a reply: without what files hold, and with outputs as long as a chat shows them. */
-export function forReply(facts: JobFacts): JobFacts {
+export function toReplyFacts(facts: JobFacts): JobFacts {
   return {
     ...facts,
     commands: facts.commands.map((one) => ({
@@ -161,15 +161,15 @@ export function forReply(facts: JobFacts): JobFacts {
   };
 }
 
-type StoredReply = { readonly text: string; readonly said?: readonly Said[] };
+type StoredReply = { readonly text: string; readonly said?: readonly ReplyPiece[] };
 
 /** A reply as pieces that can be worded; one of an older version has its text alone, or names texts that are gone. */
-export function piecesOf(locale: Locale, { text, said }: StoredReply): readonly Said[] {
+export function replyPieces(locale: Locale, { text, said }: StoredReply): readonly ReplyPiece[] {
   const known = said?.every((piece) => piece.kind !== "say" || piece.name in chatMessagesFor(locale));
   return said === undefined || known !== true ? [{ kind: "text", text }] : said;
 }
 
 /** A reply in the reader's language. */
 export function wordReply(locale: Locale, reply: StoredReply): string {
-  return wordSaid(locale, piecesOf(locale, reply));
+  return wordPieces(locale, replyPieces(locale, reply));
 }

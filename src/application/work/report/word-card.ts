@@ -6,7 +6,7 @@ import { type CoderFacts, wordCoder } from "./coder-facts.ts";
 import { describeConflicts } from "./describe-conflict.ts";
 import { explainFailures } from "./explain-failures.ts";
 import type { CommandFacts, JobFacts } from "./job-facts.ts";
-import { notesOf, notRunOf, troubleOf, withoutOutput } from "./word-job.ts";
+import { countNotRun, withoutOutput, wordAllNotes, wordJobTrouble } from "./word-job.ts";
 
 /** What a card says of a job, piece by piece: status, files and buttons are drawn from the job as it is by now. */
 export interface CardWords {
@@ -42,9 +42,9 @@ export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): Ca
   const { commands, conflicts, jobId, gitCommit } = facts;
   const trouble = [
     risk === undefined ? "" : words.riskNote(risk),
-    troubleOf(messages, facts, "chat"),
+    wordJobTrouble(messages, facts, "chat"),
     ...explainFailures(messages, facts.workspace, commands),
-    notRunOf(facts) > 0 ? messages.notRun(notRunOf(facts)) : "",
+    countNotRun(facts) > 0 ? messages.notRun(countNotRun(facts)) : "",
     conflicts.length > 0 ? describeConflicts(messages, jobId, conflicts, "chat") : "",
   ];
   const checks = coder?.checks === undefined ? "" : checksMessagesFor(locale).line(coder.checks);
@@ -53,8 +53,8 @@ export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): Ca
     failed: commands.filter(({ success }) => !success).map(commandWords),
     printed: commands.filter(hasPrinted).map(commandWords),
     checks,
-    way: coder === undefined ? [] : wayOf(locale, coder, checks),
-    caveats: caveatsOf(messages, facts, gitCommit),
+    way: coder === undefined ? [] : cardReplyRoute(locale, coder, checks),
+    caveats: cardCaveats(messages, facts, gitCommit),
   };
 }
 
@@ -72,12 +72,15 @@ function commandWords(one: CommandFacts): CommandWords {
 }
 
 /** Everything that is said of the coder's way beside what its checks showed, which stands at the head of the card. */
-function wayOf(locale: Locale, coder: CoderFacts, checks: string): string[] {
+function cardReplyRoute(locale: Locale, coder: CoderFacts, checks: string): string[] {
   return wordCoder(locale, coder, { counted: false })
     .split("\n")
     .filter((line) => line !== "" && line !== checks);
 }
 
-function caveatsOf(messages: Messages, facts: JobFacts, gitCommit: string | undefined): string[] {
-  return [...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]), ...notesOf(messages, facts)];
+function cardCaveats(messages: Messages, facts: JobFacts, gitCommit: string | undefined): string[] {
+  return [
+    ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),
+    ...wordAllNotes(messages, facts),
+  ];
 }

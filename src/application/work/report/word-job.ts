@@ -21,7 +21,7 @@ type StatusFacts = Pick<JobFacts, "status" | "failedCmds">;
 
 /** The first line of a whole report. */
 export function wordHeadline(messages: Messages, facts: JobFacts): string {
-  return reportMessages(messages.locale).headline(facts.status, failedOf(facts));
+  return reportMessages(messages.locale).headline(facts.status, countFailed(facts));
 }
 
 /** Characters of one error on a terminal; the whole is in the journal. */
@@ -34,16 +34,16 @@ export function wordJob(messages: Messages, facts: JobFacts): string {
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
   const list = formatExecutionResults(commands, messages);
   const failures = explainFailures(messages, facts.workspace, commands);
-  if (notRunOf(facts) > 0) failures.push(messages.notRun(notRunOf(facts)));
+  if (countNotRun(facts) > 0) failures.push(messages.notRun(countNotRun(facts)));
   return paragraphs([
     first,
-    troubleOf(messages, facts, "terminal"),
-    summaryOf(messages, facts),
+    wordJobTrouble(messages, facts, "terminal"),
+    wordSummary(messages, facts),
     list === "" ? "" : `${messages.details}\n${list}`,
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
     failures.join("\n"),
     changeLines(messages, facts.changes),
-    [...notesOf(messages, facts), ...closing(messages, facts, "terminal")].join("\n"),
+    [...wordAllNotes(messages, facts), ...closing(messages, facts, "terminal")].join("\n"),
   ]);
 }
 
@@ -58,18 +58,18 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string): 
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, CHAT_ERROR) }));
   const results = [
-    summaryOf(messages, facts),
+    wordSummary(messages, facts),
     chatFailures(messages, facts, commands),
-    outputsOf(messages, commands),
+    wordOutputs(messages, commands),
   ];
   return paragraphs([
     first,
-    troubleOf(messages, facts, "chat"),
+    wordJobTrouble(messages, facts, "chat"),
     `${words.plan}\n${plan === "" ? "—" : plan}`,
     `${words.result}\n${results.filter((part) => part !== "").join("\n")}`,
     changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
-    notesOf(messages, facts).join("\n"),
+    wordAllNotes(messages, facts).join("\n"),
     closing(messages, facts, "chat").join("\n"),
   ]);
 }
@@ -77,14 +77,18 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string): 
 /** Where something was applied, how many of how many commands succeeded stands beside it. */
 function chatHeadline(messages: Messages, facts: JobFacts): string {
   const words = reportMessages(messages.locale);
-  const status = words.status(facts.status, failedOf(facts));
+  const status = words.status(facts.status, countFailed(facts));
   if (facts.status !== "applied" && facts.status !== "partly") return status;
   return `${status} ${words.counted(facts.executedCmds, facts.totalCmds)}`;
 }
 
 /** Status and counts, where the rest stands beside it. */
-export function briefly(messages: Messages, facts: JobFacts): string {
-  return [chatHeadline(messages, facts), troubleOf(messages, facts, "terminal"), summaryOf(messages, facts)]
+export function wordJobBriefly(messages: Messages, facts: JobFacts): string {
+  return [
+    chatHeadline(messages, facts),
+    wordJobTrouble(messages, facts, "terminal"),
+    wordSummary(messages, facts),
+  ]
     .filter((line) => line !== "")
     .join("\n");
 }
@@ -95,7 +99,7 @@ export function wordRefusal(messages: Messages, { workspace, why }: RefusalFacts
   return `${messages.parseError}\n${messages.parseErrorDetail(why.message, why.line ?? null)}`;
 }
 
-export function summaryOf(
+export function wordSummary(
   messages: Messages,
   { totalCmds, executedCmds, failedCmds }: Pick<JobFacts, "totalCmds" | "executedCmds" | "failedCmds">,
 ): string {
@@ -103,17 +107,17 @@ export function summaryOf(
 }
 
 /** What a person should know beside the result: of the commands, of the job, and what went with it. */
-export function notesOf(messages: Messages, facts: JobFacts): string[] {
+export function wordAllNotes(messages: Messages, facts: JobFacts): string[] {
   const commands = facts.commands.flatMap(({ notes }) => notes).map((note) => wordNote(messages, note));
   const skipped = facts.commands
     .filter(({ output }) => output === SKIPPED)
     .map(({ command }) => command.target);
   const said = skipped.length === 0 ? [] : [reportMessages(messages.locale).skipped(skipped)];
-  return [...said, ...commands, ...jobNotesOf(messages, facts)];
+  return [...said, ...commands, ...wordJobNotes(messages, facts)];
 }
 
 /** The same without those of its commands. */
-export function jobNotesOf(messages: Messages, facts: JobFacts): string[] {
+export function wordJobNotes(messages: Messages, facts: JobFacts): string[] {
   const lines = facts.notes.map((note) => wordNote(messages, note));
   if (facts.outside.length > 0) lines.push(messages.changedOutside(facts.outside));
   if (facts.ended.length > 0) lines.push(messages.endedWithJob(facts.ended));
@@ -134,11 +138,11 @@ export function wordEviction(
 
 /** What became of a job that was to leave nothing behind; empty for any other. */
 export function wordEnding(messages: Messages, facts: JobFacts): string {
-  return facts.ending === undefined ? "" : troubleOf(messages, facts, "terminal");
+  return facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "terminal");
 }
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
-export function troubleOf(messages: Messages, facts: JobFacts, at: Surface): string {
+export function wordJobTrouble(messages: Messages, facts: JobFacts, at: Surface): string {
   const first = facts.commands.find(({ success }) => !success)?.error ?? "";
   const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
   switch (facts.ending) {
@@ -150,17 +154,17 @@ export function troubleOf(messages: Messages, facts: JobFacts, at: Surface): str
       return messages.cannotRollBack(error === "" ? messages.aborted : error);
     default:
       if (facts.failedCmds === 0) return "";
-      if (at === "terminal") return notRunOf(facts) > 0 ? messages.commandFailed(error) : "";
+      if (at === "terminal") return countNotRun(facts) > 0 ? messages.commandFailed(error) : "";
       return facts.executedCmds === 0 ? messages.workerFailed(error) : "";
   }
 }
 
 /** A command that was stopped before it could fail has not succeeded either. */
-function failedOf({ status, failedCmds, totalCmds, executedCmds }: JobFacts): number {
+function countFailed({ status, failedCmds, totalCmds, executedCmds }: JobFacts): number {
   return status === "partly" && failedCmds === 0 ? totalCmds - executedCmds : failedCmds;
 }
 
-export function notRunOf({ totalCmds, commands, ending }: JobFacts): number {
+export function countNotRun({ totalCmds, commands, ending }: JobFacts): number {
   return ending === "aborted" ? 0 : Math.max(0, totalCmds - commands.length);
 }
 
@@ -195,7 +199,7 @@ function chatFailures(messages: Messages, facts: JobFacts, commands: readonly Co
       : [formatExecutionResults([withoutOutput(one)], messages).replace("[1]", `[${index + 1}]`)],
   );
   lines.push(...explainFailures(messages, facts.workspace, commands));
-  if (notRunOf(facts) > 0) lines.push(messages.notRun(notRunOf(facts)));
+  if (countNotRun(facts) > 0) lines.push(messages.notRun(countNotRun(facts)));
   return lines.join("\n");
 }
 
@@ -206,7 +210,7 @@ export function withoutOutput(facts: CommandFacts): CommandFacts {
 }
 
 /** What programs printed, cut; an edit's own report says nothing to a person. */
-function outputsOf(messages: Messages, commands: readonly CommandFacts[]): string {
+function wordOutputs(messages: Messages, commands: readonly CommandFacts[]): string {
   const { outputOf } = reportMessages(messages.locale);
   return commands
     .filter(({ command, output }) => command.type === "shell_command" && output.trim() !== "")

@@ -1,12 +1,12 @@
 import type { Messages } from "../../../domain/texts/messages.ts";
 import type { StoredJob } from "../../ports/jobs.ts";
-import type { Repaired } from "../../ports/transaction.ts";
+import type { RepairedJob } from "../../ports/transaction.ts";
 import { conflictsOfStuck, repairNotes } from "../repair-notes.ts";
 import { describeConflicts } from "./describe-conflict.ts";
 import { wordNote } from "./word-note.ts";
 
 /** What came of a swap that had been cut off. */
-export function wordRepair(messages: Messages, repaired: Repaired): string {
+export function wordRepair(messages: Messages, repaired: RepairedJob): string {
   return repaired.outcome === "stuck"
     ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
     : repairNotes(repaired)

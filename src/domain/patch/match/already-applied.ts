@@ -1,6 +1,6 @@
 import type { HunkLine } from "../edit.ts";
-import { keyOf } from "./line-index.ts";
-import type { Target } from "./target.ts";
+import { lineKey } from "./line-index.ts";
+import type { MatchTarget } from "./target.ts";
 
 /** Enough letters to say that a text stands there on purpose. */
 function isTelling(lines: readonly HunkLine[]): boolean {
@@ -10,11 +10,11 @@ function isTelling(lines: readonly HunkLine[]): boolean {
 }
 
 function newKeys(lines: readonly HunkLine[]): string[] {
-  return lines.filter((line) => line.tag !== "-").map((line) => keyOf("whitespace", line.text));
+  return lines.filter((line) => line.tag !== "-").map((line) => lineKey("whitespace", line.text));
 }
 
 /** The line at which the result of a hunk whose old text is gone already stands, or -1. */
-export function findApplied(target: Target, lines: readonly HunkLine[]): number {
+export function findApplied(target: MatchTarget, lines: readonly HunkLine[]): number {
   const added = lines.filter((line) => line.tag === "+");
   const first = lines[0]?.tag;
   const last = lines.at(-1)?.tag;
@@ -28,15 +28,15 @@ export function findApplied(target: Target, lines: readonly HunkLine[]): number 
  * A hunk that only inserts matches again after it was applied. True when what it inserts stands already where it
  * would go, so that the same edit is not made twice.
  */
-export function insertsTwice(target: Target, lines: readonly HunkLine[], line: number): boolean {
+export function insertsTwice(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
   const added = lines.filter((each) => each.tag === "+");
   if (added.length === 0 || !isTelling(added) || lines.some((each) => each.tag === "-")) return false;
   const keys = target.index.keys("whitespace");
   const pattern = newKeys(lines);
   const oldCount = lines.length - added.length;
-  return standsAt(keys, pattern, line) || standsAt(keys, pattern, line + oldCount - pattern.length);
+  return matchesAt(keys, pattern, line) || matchesAt(keys, pattern, line + oldCount - pattern.length);
 }
 
-function standsAt(keys: readonly string[], pattern: readonly string[], line: number): boolean {
+function matchesAt(keys: readonly string[], pattern: readonly string[], line: number): boolean {
   return line >= 0 && pattern.every((key, i) => keys[line + i] === key);
 }

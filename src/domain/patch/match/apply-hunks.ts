@@ -1,13 +1,13 @@
 import type { Hunk, HunkLine, HunkReport } from "../edit.ts";
 import { findApplied, insertsTwice } from "./already-applied.ts";
 import { BOM } from "./bytes.ts";
-import { compose, type InsertedLine, type Splice } from "./compose.ts";
-import { gitPlace, oldText, standsAsClaimed } from "./exact.ts";
-import { climb, type Placement } from "./ladder.ts";
-import { matchingPlaces, suggest } from "./suggest.ts";
-import { Target } from "./target.ts";
+import { composeText, type InsertedLine, type Splice } from "./compose.ts";
+import { gitPlace, matchesAsClaimed, oldText } from "./exact.ts";
+import { type Placement, searchHunk } from "./ladder.ts";
+import { matchingPlaces, suggestPlaces } from "./suggest.ts";
+import { MatchTarget } from "./target.ts";
 import { TextLines } from "./text-lines.ts";
-import { anchorLines, type Progress } from "./tie-break.ts";
+import { anchorLines, type MatchProgress } from "./tie-break.ts";
 import type { WorkBudget } from "./work-budget.ts";
 
 /** Whose habits hold: git's for diffs (bytes as written, claimed lines), ours for the formats of models. */
@@ -51,12 +51,12 @@ function applyToLines(
   rule: MatchRule,
   budget: WorkBudget,
 ): HunksApplied {
-  const target = new Target(file, budget);
+  const target = new MatchTarget(file, budget);
   const splices: Splice[] = [];
   const reports: HunkReport[] = [];
   let failed = 0;
   let grown = 0;
-  let progress: Progress = { after: 0, offset: 0 };
+  let progress: MatchProgress = { after: 0, offset: 0 };
   hunks.forEach((hunk, i) => {
     const placed = placeHunk(target, hunk, rule, progress, grown, failed < MAX_SUGGESTIONS);
     if (!("line" in placed)) {
@@ -78,7 +78,7 @@ function applyToLines(
     };
   });
   if (failed > 0) return { ok: false, text: file.text, reports };
-  const text = compose(file, splices);
+  const text = composeText(file, splices);
   return { ok: true, text: rule === "v4a" ? withLastLineEnded(text, file) : text, reports };
 }
 
@@ -87,16 +87,16 @@ function withLastLineEnded(text: string, file: TextLines): string {
   return text === "" || file.endsLine(text) ? text : text + (file.mainEol() || "\n");
 }
 
-type Unplaced = Omit<HunkReport, "path" | "hunk" | "strategy" | "line">;
+type UnplacedHunk = Omit<HunkReport, "path" | "hunk" | "strategy" | "line">;
 
 function placeHunk(
-  target: Target,
+  target: MatchTarget,
   hunk: Hunk,
   rule: MatchRule,
-  progress: Progress,
+  progress: MatchProgress,
   grown: number,
   mayShow: boolean,
-): Placement | Unplaced {
+): Placement | UnplacedHunk {
   if (target.budget.left <= 0)
     return { status: "refused", message: "the edit repeats too much text to be placed in reasonable time" };
   const { lines } = hunk;
@@ -106,10 +106,10 @@ function placeHunk(
     if (line >= 0) return { line, lines, strategy: "exact" };
   }
   if (oldCount === 0) return placeWithoutContext(target, hunk, rule, progress);
-  const sought = climb(target, hunk, progress);
+  const sought = searchHunk(target, hunk, progress);
   if (sought.found === "one") {
     const { placement } = sought;
-    if (insertsTwice(target, placement.lines, placement.line)) return alreadyThere(placement.line);
+    if (insertsTwice(target, placement.lines, placement.line)) return reportAlreadyApplied(placement.line);
     return placement;
   }
   if (sought.found === "many") {
@@ -122,8 +122,8 @@ function placeHunk(
     };
   }
   const applied = findApplied(target, lines);
-  if (applied >= 0) return alreadyThere(applied);
-  const candidates = mayShow ? suggest(target, lines) : [];
+  if (applied >= 0) return reportAlreadyApplied(applied);
+  const candidates = mayShow ? suggestPlaces(target, lines) : [];
   return {
     status: "not-found",
     message: "the expected lines are not in the file",
@@ -136,22 +136,22 @@ function placeHunk(
  * may hold an equal line by chance. Such a hunk stands at its claimed line or is sought like any other.
  */
 function placeByNumber(
-  target: Target,
+  target: MatchTarget,
   hunk: Hunk,
   oldStart: number,
   oldCount: number,
-  progress: Progress,
+  progress: MatchProgress,
   grown: number,
 ): number {
   const old = oldText(hunk.lines);
   if (oldCount > 0 && !hunk.lines.some((line) => line.tag === " ")) {
-    return standsAsClaimed(target, hunk, old, oldCount, progress);
+    return matchesAsClaimed(target, hunk, old, oldCount, progress);
   }
   const line = gitPlace(target, hunk, old, oldCount, (hunk.newStart ?? oldStart) - 1 - grown);
   return oldCount > 0 || line >= oldStart ? line : -1;
 }
 
-function alreadyThere(line: number): Unplaced {
+function reportAlreadyApplied(line: number): UnplacedHunk {
   return {
     status: "already-applied",
     message: `the result of this hunk stands already at line ${line + 1}; do not send it again`,
@@ -160,11 +160,11 @@ function alreadyThere(line: number): Unplaced {
 
 /** Only inserts, and says nothing of what stands around it. */
 function placeWithoutContext(
-  target: Target,
+  target: MatchTarget,
   hunk: Hunk,
   rule: MatchRule,
-  progress: Progress,
-): Placement | Unplaced {
+  progress: MatchProgress,
+): Placement | UnplacedHunk {
   const { file } = target;
   const at = (line: number, last: boolean): Placement => ({
     line,

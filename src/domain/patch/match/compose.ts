@@ -17,8 +17,8 @@ export interface InsertedLine {
 }
 
 /** Carries out splices that do not overlap. Every byte outside them stays. */
-export function compose(file: TextLines, splices: readonly Splice[]): string {
-  const ordered = inOrder(splices) ? splices : splices.toSorted(compare);
+export function composeText(file: TextLines, splices: readonly Splice[]): string {
+  const ordered = sortSplices(splices) ? splices : splices.toSorted(compareSplices);
   const parts: string[] = [];
   let kept = 0;
   for (const splice of ordered) {
@@ -33,12 +33,12 @@ export function compose(file: TextLines, splices: readonly Splice[]): string {
   return parts.join("");
 }
 
-function inOrder(splices: readonly Splice[]): boolean {
-  return splices.every((splice, i) => i === 0 || compare(splices[i - 1]!, splice) <= 0);
+function sortSplices(splices: readonly Splice[]): boolean {
+  return splices.every((splice, i) => i === 0 || compareSplices(splices[i - 1]!, splice) <= 0);
 }
 
 /** At one line, what is put before it comes first, then what replaces it. */
-function compare(a: Splice, b: Splice): number {
+function compareSplices(a: Splice, b: Splice): number {
   return (
     a.at - b.at || Math.sign(a.remove) - Math.sign(b.remove) || Number(a.last ?? 0) - Number(b.last ?? 0)
   );

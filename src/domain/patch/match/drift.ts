@@ -1,8 +1,8 @@
 import type { HunkLine } from "../edit.ts";
 import { findReindent, type Reindent } from "./indent.ts";
-import { keyOf } from "./line-index.ts";
-import type { Target } from "./target.ts";
-import { spend } from "./work-budget.ts";
+import { lineKey } from "./line-index.ts";
+import type { MatchTarget } from "./target.ts";
+import { spendBudget } from "./work-budget.ts";
 
 /**
  * The last rung: the context has changed since the edit was written. Every deleted line must still stand there, in
@@ -18,11 +18,11 @@ export interface DriftPlace {
 
 const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
 
-export function findDrifted(target: Target, lines: readonly HunkLine[]): DriftPlace[] {
-  const core = coreOf(lines);
+export function findDrifted(target: MatchTarget, lines: readonly HunkLine[]): DriftPlace[] {
+  const core = driftCore(lines);
   if (core === null) return [];
   const old = lines.filter((line) => line.tag !== "+");
-  const oldKeys = old.map((line) => keyOf("indent", line.text));
+  const oldKeys = old.map((line) => lineKey("indent", line.text));
   const must = mustMatch(core, old.length);
   if (!must.some((i) => SIGNIFICANT.test(oldKeys[i]!))) return [];
   const contextCount = old.filter((line, i) => line.tag === " " && oldKeys[i] !== "").length;
@@ -30,19 +30,19 @@ export function findDrifted(target: Target, lines: readonly HunkLine[]): DriftPl
   const keys = target.index.keys("indent");
   const found: DriftPlace[] = [];
   for (const start of startsOf(target, oldKeys, must)) {
-    if (!spend(target.budget, old.length)) break;
+    if (!spendBudget(target.budget, old.length)) break;
     if (!must.every((i) => keys[start + i] === oldKeys[i])) continue;
     const matched = old.filter(
-      (line, i) => line.tag === " " && oldKeys[i] !== "" && near(keys, start + i, oldKeys[i]!),
+      (line, i) => line.tag === " " && oldKeys[i] !== "" && isNear(keys, start + i, oldKeys[i]!),
     );
     if (matched.length * 2 < contextCount) continue;
-    const place = placeOf(target, core, old, oldKeys, start);
+    const place = toDriftPlace(target, core, old, oldKeys, start);
     if (place !== null) found.push(place);
   }
   return found;
 }
 
-interface Core {
+interface DriftCore {
   readonly lines: readonly HunkLine[];
   /** Index among the old lines of the first and one past the last old line of the core. */
   readonly first: number;
@@ -51,7 +51,7 @@ interface Core {
 }
 
 /** The hunk from its first changed line to its last. */
-function coreOf(lines: readonly HunkLine[]): Core | null {
+function driftCore(lines: readonly HunkLine[]): DriftCore | null {
   const from = lines.findIndex((line) => line.tag !== " ");
   const to = lines.findLastIndex((line) => line.tag !== " ");
   if (from < 0) return null;
@@ -61,7 +61,7 @@ function coreOf(lines: readonly HunkLine[]): Core | null {
 }
 
 /** Indexes of the old lines that may not drift. */
-function mustMatch(core: Core, oldCount: number): number[] {
+function mustMatch(core: DriftCore, oldCount: number): number[] {
   if (core.deletes) {
     const must: number[] = [];
     let old = core.first;
@@ -77,7 +77,7 @@ function mustMatch(core: Core, oldCount: number): number[] {
 }
 
 /** Places of the rarest line that must match, as starts of the whole hunk. */
-function startsOf(target: Target, oldKeys: readonly string[], must: readonly number[]): number[] {
+function startsOf(target: MatchTarget, oldKeys: readonly string[], must: readonly number[]): number[] {
   let best: readonly number[] | null = null;
   let at = 0;
   for (const i of must) {
@@ -91,14 +91,14 @@ function startsOf(target: Target, oldKeys: readonly string[], must: readonly num
 }
 
 /** Context counts where it stands up to three lines away. */
-function near(keys: readonly string[], line: number, key: string): boolean {
+function isNear(keys: readonly string[], line: number, key: string): boolean {
   for (let away = -3; away <= 3; away++) if (keys[line + away] === key) return true;
   return false;
 }
 
-function placeOf(
-  target: Target,
-  core: Core,
+function toDriftPlace(
+  target: MatchTarget,
+  core: DriftCore,
   old: readonly HunkLine[],
   oldKeys: readonly string[],
   start: number,

@@ -1,7 +1,7 @@
 import type { Hunk, HunkLine } from "../edit.ts";
-import type { Target } from "./target.ts";
-import type { Progress } from "./tie-break.ts";
-import { spend } from "./work-budget.ts";
+import type { MatchTarget } from "./target.ts";
+import type { MatchProgress } from "./tie-break.ts";
+import { spendBudget } from "./work-budget.ts";
 
 /** What the hunk expects to find, as one text. */
 export function oldText(lines: readonly HunkLine[]): string {
@@ -11,25 +11,25 @@ export function oldText(lines: readonly HunkLine[]): string {
 }
 
 /** Every line at which the old text stands byte for byte. */
-export function findExact(target: Target, old: string): number[] {
+export function findExact(target: MatchTarget, old: string): number[] {
   const { file, budget } = target;
   const found: number[] = [];
   for (let at = file.text.indexOf(old); at >= 0; at = file.text.indexOf(old, at + 1)) {
-    const line = standsAt(target, old, at);
+    const line = matchesAt(target, old, at);
     if (line >= 0) found.push(line);
-    if (!spend(budget, 1 + old.length / 100)) break;
+    if (!spendBudget(budget, 1 + old.length / 100)) break;
   }
-  spend(budget, 1 + file.text.length / 100);
+  spendBudget(budget, 1 + file.text.length / 100);
   return found;
 }
 
 /** The claimed line when the old text stands right there: no other place can be nearer. Else -1. */
-export function standsAsClaimed(
-  target: Target,
+export function matchesAsClaimed(
+  target: MatchTarget,
   hunk: Hunk,
   old: string,
   oldCount: number,
-  progress: Progress,
+  progress: MatchProgress,
 ): number {
   if (hunk.oldStart === undefined) return -1;
   const line = hunk.oldStart - 1 + progress.offset;
@@ -41,7 +41,7 @@ export function standsAsClaimed(
 }
 
 /** The line, when these are whole lines. */
-function standsAt({ file }: Target, old: string, offset: number): number {
+function matchesAt({ file }: MatchTarget, old: string, offset: number): number {
   const end = offset + old.length;
   if (!old.endsWith("\n") && end !== file.text.length) return -1;
   return file.lineAt(offset);
@@ -52,7 +52,7 @@ function standsAt({ file }: Target, old: string, offset: number): number {
  * backward. A hunk that claims line 1 must match at the beginning, one without trailing context at the end.
  */
 export function gitPlace(
-  target: Target,
+  target: MatchTarget,
   hunk: Hunk,
   old: string,
   oldCount: number,
@@ -73,14 +73,14 @@ export function gitPlace(
   if (toEnd) return fits(file.count - oldCount) ? file.count - oldCount : -1;
   const wanted = Math.min(Math.max(expected, 0), file.count);
   if (fits(wanted)) return wanted;
-  const after = seek(target, old, wanted, 1, fits);
-  const before = seek(target, old, wanted, -1, fits);
+  const after = seekText(target, old, wanted, 1, fits);
+  const before = seekText(target, old, wanted, -1, fits);
   if (after < 0 || before < 0) return Math.max(after, before);
   return after - wanted <= wanted - before ? after : before;
 }
 
-function seek(
-  target: Target,
+function seekText(
+  target: MatchTarget,
   old: string,
   from: number,
   step: 1 | -1,
@@ -88,13 +88,13 @@ function seek(
 ): number {
   const { file, budget } = target;
   let offset = file.starts[from]!;
-  while (spend(budget, 1 + old.length / 100)) {
+  while (spendBudget(budget, 1 + old.length / 100)) {
     const before = offset;
     if (step < 0 && offset === 0) return -1;
     offset = step > 0 ? file.text.indexOf(old, offset + 1) : file.text.lastIndexOf(old, offset - 1);
-    spend(budget, Math.abs((offset < 0 ? file.text.length : offset) - before) / 100);
+    spendBudget(budget, Math.abs((offset < 0 ? file.text.length : offset) - before) / 100);
     if (offset < 0) return -1;
-    const line = standsAt(target, old, offset);
+    const line = matchesAt(target, old, offset);
     if (line >= 0 && fits(line)) return line;
   }
   return -1;

@@ -8,7 +8,7 @@ interface IndentPair {
   readonly file: string;
 }
 
-const UNITS = ["\t", "    ", "  ", "        ", "   "] as const;
+const INDENT_UNITS = ["\t", "    ", "  ", "        ", "   "] as const;
 
 /** `pairs` are the lines that match each other but for their indentation. */
 export function findReindent(pairs: readonly (readonly [edit: string, file: string])[]): Reindent | null {
@@ -22,7 +22,7 @@ export function findReindent(pairs: readonly (readonly [edit: string, file: stri
     seen.set(editIndent, fileIndent);
   }
   const indents = [...seen].map(([edit, file]): IndentPair => ({ edit, file }));
-  return shiftOf(indents) ?? unitsOf(indents);
+  return shiftOf(indents) ?? indentUnits(indents);
 }
 
 /** The same string is put before, or taken from, every indentation. */
@@ -44,10 +44,10 @@ function shiftOf(indents: readonly IndentPair[]): Reindent | null {
 }
 
 /** Another unit (tabs for spaces, two for four), perhaps some levels deeper. */
-function unitsOf(indents: readonly IndentPair[]): Reindent | null {
+function indentUnits(indents: readonly IndentPair[]): Reindent | null {
   let best: { from: string; to: string; levels: number } | null = null;
-  for (const from of UNITS) {
-    for (const to of UNITS) {
+  for (const from of INDENT_UNITS) {
+    for (const to of INDENT_UNITS) {
       if (from === to) continue;
       const levels = levelsBetween(indents, from, to);
       if (levels !== null && (best === null || Math.abs(levels) < Math.abs(best.levels)))

@@ -1,11 +1,11 @@
 import type { Hunk, HunkLine, MatchStrategy } from "../edit.ts";
 import { isAscii } from "./bytes.ts";
 import { findDrifted } from "./drift.ts";
-import { findExact, oldText, standsAsClaimed } from "./exact.ts";
+import { findExact, matchesAsClaimed, oldText } from "./exact.ts";
 import { findReindent, type Reindent } from "./indent.ts";
-import { type KeyRung, keyOf } from "./line-index.ts";
-import type { Target } from "./target.ts";
-import { breakTie, type Progress } from "./tie-break.ts";
+import { type KeyRung, lineKey } from "./line-index.ts";
+import type { MatchTarget } from "./target.ts";
+import { breakTie, type MatchProgress } from "./tie-break.ts";
 import { trimBlank } from "./white-space.ts";
 
 /** Where a hunk goes, and how its lines are to be read there. */
@@ -18,60 +18,60 @@ export interface Placement {
   readonly last?: boolean;
 }
 
-export type Sought =
+export type HunkSearch =
   | { readonly found: "one"; readonly placement: Placement }
   | { readonly found: "many"; readonly lines: readonly number[] }
   | { readonly found: "none" };
 
-const NONE: Sought = { found: "none" };
+const NOT_FOUND: HunkSearch = { found: "none" };
 
 /**
  * Looks for a hunk rung by rung: exact, line ends and trailing white space, look-alike characters, indentation,
  * drifted context. The first rung with a match decides; if it has several, a tie-break must settle it.
  * Before the last rung the hunk is tried without blank lines at its edges and without copied line numbers.
  */
-export function climb(target: Target, hunk: Hunk, progress: Progress): Sought {
-  for (const lines of readingsOf(hunk.lines)) {
-    const sought = climbReading(target, { ...hunk, lines }, progress);
+export function searchHunk(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
+  for (const lines of hunkReadings(hunk.lines)) {
+    const sought = searchReading(target, { ...hunk, lines }, progress);
     if (sought.found !== "none") return sought;
   }
   const drifted = findDrifted(target, hunk.lines).filter((place) => target.free(place.line, place.lines));
   if (drifted.length > 1) return { found: "many", lines: drifted.map((place) => place.line) };
-  return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NONE;
+  return drifted[0] ? { found: "one", placement: { ...drifted[0], strategy: "drift" } } : NOT_FOUND;
 }
 
-function climbReading(target: Target, hunk: Hunk, progress: Progress): Sought {
+function searchReading(target: MatchTarget, hunk: Hunk, progress: MatchProgress): HunkSearch {
   const old = hunk.lines.filter((line) => line.tag !== "+");
-  if (old.length === 0) return NONE;
+  if (old.length === 0) return NOT_FOUND;
   const text = oldText(hunk.lines);
-  const claimed = standsAsClaimed(target, hunk, text, old.length, progress);
+  const claimed = matchesAsClaimed(target, hunk, text, old.length, progress);
   const places = claimed < 0 ? findExact(target, text) : [claimed];
-  const exact = settle(target, hunk, places, "exact", progress);
+  const exact = settleMatches(target, hunk, places, "exact", progress);
   if (exact.found !== "none") return exact;
   const ascii = target.isAscii() && old.every((line) => isAscii(line.text));
   for (const rung of ["whitespace", "look-alike", "indent"] as const) {
     if (rung === "look-alike" && ascii) continue;
-    const pattern = old.map((line) => keyOf(rung, line.text));
-    if (pattern.every((key) => trimBlank(key) === "")) return NONE;
+    const pattern = old.map((line) => lineKey(rung, line.text));
+    if (pattern.every((key) => trimBlank(key) === "")) return NOT_FOUND;
     const found = target.index.findAll(rung, pattern, target.budget);
-    const sought = settle(target, hunk, found, rung, progress);
+    const sought = settleMatches(target, hunk, found, rung, progress);
     if (sought.found !== "none") return sought;
   }
-  return NONE;
+  return NOT_FOUND;
 }
 
-function settle(
-  target: Target,
+function settleMatches(
+  target: MatchTarget,
   hunk: Hunk,
   places: readonly number[],
   strategy: "exact" | KeyRung,
-  progress: Progress,
-): Sought {
+  progress: MatchProgress,
+): HunkSearch {
   const old = hunk.lines.filter((line) => line.tag !== "+");
   const open = places.filter((line) => target.free(line, hunk.lines));
   const fitting =
     strategy === "indent" ? open.filter((line) => reindentAt(target, old, line) !== null) : open;
-  if (fitting.length === 0) return NONE;
+  if (fitting.length === 0) return NOT_FOUND;
   const line = breakTie(target, hunk, old.length, fitting, progress);
   if (line < 0) return { found: "many", lines: fitting };
   const reindent = strategy === "indent" ? reindentAt(target, old, line) : null;
@@ -81,13 +81,13 @@ function settle(
   };
 }
 
-function reindentAt(target: Target, old: readonly HunkLine[], line: number): Reindent | null {
+function reindentAt(target: MatchTarget, old: readonly HunkLine[], line: number): Reindent | null {
   const texts = target.file.lines();
   return findReindent(old.map((oldLine, i) => [oldLine.text, texts[line + i]!] as const));
 }
 
 /** The hunk as written, then as it may have been meant. */
-function* readingsOf(lines: readonly HunkLine[]): Generator<readonly HunkLine[]> {
+function* hunkReadings(lines: readonly HunkLine[]): Generator<readonly HunkLine[]> {
   yield lines;
   const trimmed = withoutBlankEdges(lines);
   if (trimmed.length < lines.length) yield trimmed;

@@ -1,11 +1,11 @@
 import { isAscii, readableText } from "./bytes.ts";
 import { trimBlank, trimEndBlank } from "./white-space.ts";
-import { spend, type WorkBudget } from "./work-budget.ts";
+import { spendBudget, type WorkBudget } from "./work-budget.ts";
 
 /** The rungs on which lines are compared by a key; `exact` compares bytes, and `drift` builds on `indent`. */
 export type KeyRung = "whitespace" | "look-alike" | "indent";
 
-export function keyOf(rung: KeyRung, text: string): string {
+export function lineKey(rung: KeyRung, text: string): string {
   switch (rung) {
     case "whitespace":
       return trimEndBlank(text);
@@ -46,7 +46,7 @@ export class LineIndex {
   keys(rung: KeyRung): readonly string[] {
     let keys = this.keysOf.get(rung);
     if (keys === undefined) {
-      keys = this.lines().map((line) => keyOf(rung, line));
+      keys = this.lines().map((line) => lineKey(rung, line));
       this.keysOf.set(rung, keys);
     }
     return keys;
@@ -86,7 +86,7 @@ export class LineIndex {
       if (start < 0 || start + pattern.length > keys.length) continue;
       let same = 0;
       while (same < pattern.length && keys[start + same] === pattern[same]) same++;
-      if (!spend(budget, same + 1)) return found;
+      if (!spendBudget(budget, same + 1)) return found;
       if (same === pattern.length) found.push(start);
     }
     return found;

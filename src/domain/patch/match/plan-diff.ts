@@ -1,4 +1,4 @@
-import type { DiffFile, EditPlan, FileSource, FileWrite, Found, HunkReport } from "../edit.ts";
+import type { DiffFile, EditPlan, FileEntry, FileSource, FileWrite, HunkReport } from "../edit.ts";
 import { readableText, toBytesText } from "./bytes.ts";
 import { diffContent, type PlanOptions } from "./diff-content.ts";
 import { createBudget } from "./work-budget.ts";
@@ -13,15 +13,15 @@ const REGULAR = 0o100000;
 const SYMLINK = 0o120000;
 
 /** A file after some parts of the diff. */
-interface Result {
+interface FileAfter {
   readonly bytes: Uint8Array;
   /** Type bits and permissions. */
   readonly mode: number;
   readonly setMode: boolean;
 }
-type Fate = Result | "deleted";
+type FileFate = FileAfter | "deleted";
 
-interface Work {
+interface DiffWork {
   readonly source: FileSource;
   readonly options: PlanOptions;
   readonly budget: { left: number };
@@ -29,11 +29,11 @@ interface Work {
   readonly errors: string[];
   /** Paths that some part deletes or renames away, done or still to come. */
   readonly leaving: ReadonlySet<string>;
-  readonly fates: Map<string, Fate>;
+  readonly fates: Map<string, FileFate>;
   /** What stands at the parent folders, looked at once. */
-  readonly parents: Map<string, Found["kind"]>;
+  readonly parents: Map<string, FileEntry["kind"]>;
   readonly removed: Set<string>;
-  readonly written: Map<string, Result>;
+  readonly written: Map<string, FileAfter>;
   /** The folders above what is written. */
   readonly folders: Set<string>;
 }
@@ -44,7 +44,7 @@ export function planDiff(files: readonly DiffFile[], source: FileSource, options
     if (file.oldPath !== null && (file.newPath === null || file.operation === "rename"))
       leaving.add(file.oldPath);
   }
-  const work: Work = {
+  const work: DiffWork = {
     source,
     options,
     budget: createBudget(),
@@ -63,7 +63,7 @@ export function planDiff(files: readonly DiffFile[], source: FileSource, options
   return { ok: true, writes: writesOf(work), reports: work.reports };
 }
 
-function planFile(work: Work, file: DiffFile): void {
+function planFile(work: DiffWork, file: DiffFile): void {
   const problem = checkFile(work, file);
   if (problem === null) return;
   work.errors.push(problem);
@@ -76,7 +76,7 @@ function planFile(work: Work, file: DiffFile): void {
 }
 
 /** Plans one part; the reason where it is refused as a whole. Hunks that fail report for themselves. */
-function checkFile(work: Work, file: DiffFile): string | null {
+function checkFile(work: DiffWork, file: DiffFile): string | null {
   const path = file.oldPath ?? file.newPath ?? "";
   if (file.oldPath !== null && !isSafePath(file.oldPath)) return `invalid path: ${file.oldPath}`;
   if (file.newPath !== null && file.newPath !== file.oldPath && !isSafePath(file.newPath))
@@ -87,7 +87,7 @@ function checkFile(work: Work, file: DiffFile): string | null {
   const to =
     file.newPath === null ? null : file.operation === "modify" && from !== null ? from : file.newPath;
   if (to !== null) {
-    const blocked = blockedAt(
+    const blocked = blockingParent(
       work,
       to,
       from === null || file.operation === "rename" || file.operation === "copy",
@@ -109,13 +109,19 @@ function checkFile(work: Work, file: DiffFile): string | null {
     return null;
   }
   if (to === null && content.bytes.length > 0) return `${path}: removal patch leaves file contents`;
-  settle(work, file, from, to, { bytes: content.bytes, ...mode });
+  settleFile(work, file, from, to, { bytes: content.bytes, ...mode });
   if (file.change === "text" && file.hunks.length === 0)
     work.reports.push({ path: to ?? path, hunk: 0, status: "applied" });
   return null;
 }
 
-function settle(work: Work, file: DiffFile, from: string | null, to: string | null, result: Result): void {
+function settleFile(
+  work: DiffWork,
+  file: DiffFile,
+  from: string | null,
+  to: string | null,
+  result: FileAfter,
+): void {
   if (to !== null) {
     work.fates.set(to, result);
     work.written.set(to, result);
@@ -130,9 +136,9 @@ function settle(work: Work, file: DiffFile, from: string | null, to: string | nu
 
 /** The file a part starts from; null when it creates one; a text when it cannot start. */
 function readOld(
-  work: Work,
+  work: DiffWork,
   file: DiffFile,
-): { readonly path: string; readonly result: Result } | null | string {
+): { readonly path: string; readonly result: FileAfter } | null | string {
   if (file.oldPath === null) return null;
   const independent = file.operation === "rename" || file.operation === "copy";
   const fate = independent ? undefined : work.fates.get(file.oldPath);
@@ -140,12 +146,12 @@ function readOld(
   if (fate !== undefined) return { path: file.oldPath, result: fate };
   const link = symlinkAbove(work, file.oldPath, false);
   if (link !== null) return `${file.oldPath}: is beyond a symbolic link`;
-  const found = resultOf(work.source.look(file.oldPath));
+  const found = toFileAfter(work.source.look(file.oldPath));
   if (typeof found !== "string") return { path: file.oldPath, result: found };
   if (found === "missing" && file.alternatePath !== undefined && isSafePath(file.alternatePath)) {
     const other =
       symlinkAbove(work, file.alternatePath, false) === null
-        ? resultOf(work.source.look(file.alternatePath))
+        ? toFileAfter(work.source.look(file.alternatePath))
         : "";
     if (typeof other !== "string") return { path: file.alternatePath, result: other };
   }
@@ -153,7 +159,7 @@ function readOld(
   return found === "missing" ? `${file.oldPath}: No such file` : `${file.oldPath}: ${found}`;
 }
 
-function resultOf(found: Found): Result | string {
+function toFileAfter(found: FileEntry): FileAfter | string {
   switch (found.kind) {
     case "file":
       return { bytes: found.bytes, mode: REGULAR | (found.mode & 0o7777), setMode: false };
@@ -169,14 +175,14 @@ function resultOf(found: Found): Result | string {
 }
 
 /** Why nothing can be put at a path, or null. */
-function blockedAt(work: Work, path: string, mustBeFree: boolean): string | null {
+function blockingParent(work: DiffWork, path: string, mustBeFree: boolean): string | null {
   if (symlinkAbove(work, path, true) !== null) return `affected file '${path}' is beyond a symbolic link`;
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
     const parent = path.slice(0, at);
     const fate = work.fates.get(parent);
     if (fate === "deleted" || work.leaving.has(parent)) continue;
     if (fate !== undefined) return `${path}: ${parent} is not a directory`;
-    const kind = kindOf(work, parent);
+    const kind = entryKind(work, parent);
     if (kind === "directory") break;
     if (kind !== "missing") return `${path}: ${parent} is not a directory`;
   }
@@ -191,7 +197,7 @@ function blockedAt(work: Work, path: string, mustBeFree: boolean): string | null
   return [...work.leaving].some((gone) => gone.startsWith(`${path}/`)) ? null : `${path}: is a directory`;
 }
 
-function kindOf(work: Work, parent: string): Found["kind"] {
+function entryKind(work: DiffWork, parent: string): FileEntry["kind"] {
   let kind = work.parents.get(parent);
   if (kind === undefined) {
     kind = work.source.look(parent).kind;
@@ -201,19 +207,19 @@ function kindOf(work: Work, parent: string): Found["kind"] {
 }
 
 /** The nearest parent that is, or will be, a symlink. */
-function symlinkAbove(work: Work, path: string, planned: boolean): string | null {
+function symlinkAbove(work: DiffWork, path: string, planned: boolean): string | null {
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) {
     const parent = path.slice(0, at);
     const fate = planned ? work.fates.get(parent) : undefined;
     if (fate !== undefined && fate !== "deleted" && (fate.mode & TYPE) === SYMLINK) return parent;
     if (planned && (fate === "deleted" || work.leaving.has(parent))) continue;
-    if (kindOf(work, parent) === "symlink") return parent;
+    if (entryKind(work, parent) === "symlink") return parent;
   }
   return null;
 }
 
 /** Type and permissions after a part: the file's own unless the diff names others. */
-function modeAfter(file: DiffFile, before: Result | null): Omit<Result, "bytes"> | string {
+function modeAfter(file: DiffFile, before: FileAfter | null): Omit<FileAfter, "bytes"> | string {
   const path = file.newPath ?? file.oldPath ?? "";
   const type = (file.newMode ?? 0) & TYPE;
   if (before === null) {
@@ -238,7 +244,7 @@ function modeAfter(file: DiffFile, before: Result | null): Omit<Result, "bytes">
   return { mode: file.newMode & 0o111 ? executable : before.mode & ~0o111, setMode: true };
 }
 
-function writesOf(work: Work): FileWrite[] {
+function writesOf(work: DiffWork): FileWrite[] {
   const writes: FileWrite[] = [];
   for (const path of work.removed)
     if (!work.written.has(path)) writes.push({ kind: "delete", path, pruneParents: true });

@@ -1,8 +1,8 @@
 import type { HunkLine, MatchCandidate } from "../edit.ts";
 import { readableText } from "./bytes.ts";
-import { keyOf } from "./line-index.ts";
-import type { Target } from "./target.ts";
-import { spend } from "./work-budget.ts";
+import { lineKey } from "./line-index.ts";
+import type { MatchTarget } from "./target.ts";
+import { spendBudget } from "./work-budget.ts";
 
 /**
  * Did you mean: the places that share most with a hunk that was not found. Lines in common vote for a place; where
@@ -16,15 +16,15 @@ const MAX_LINE = 200;
 const SHOWN_LINES = 12;
 const WORTH_SHOWING = 0.4;
 
-export function suggest(target: Target, lines: readonly HunkLine[]): MatchCandidate[] {
+export function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCandidate[] {
   const old = lines.filter((line) => line.tag !== "+").slice(0, 400);
-  const oldKeys = old.map((line) => keyOf("indent", line.text));
+  const oldKeys = old.map((line) => lineKey("indent", line.text));
   if (oldKeys.every((key) => key === "") || target.file.count === 0) return [];
-  const starts = voted(target, oldKeys);
+  const starts = votedPlaces(target, oldKeys);
   const candidates = (starts.length > 0 ? starts : resembling(target, oldKeys)).map((start) => {
     const line = Math.max(0, start);
     const similarity = similarityAt(target, oldKeys, start);
-    return { line: line + 1, text: show(target, line, old.length), similarity };
+    return { line: line + 1, text: showCandidate(target, line, old.length), similarity };
   });
   return candidates
     .filter((candidate) => candidate.similarity >= WORTH_SHOWING)
@@ -33,38 +33,46 @@ export function suggest(target: Target, lines: readonly HunkLine[]): MatchCandid
 }
 
 /** Where an ambiguous hunk matches. */
-export function matchingPlaces(target: Target, places: readonly number[], count: number): MatchCandidate[] {
+export function matchingPlaces(
+  target: MatchTarget,
+  places: readonly number[],
+  count: number,
+): MatchCandidate[] {
   return places
     .slice(0, 5)
-    .map((line) => ({ line: line + 1, text: show(target, line, Math.min(count, 3)), similarity: 1 }));
+    .map((line) => ({
+      line: line + 1,
+      text: showCandidate(target, line, Math.min(count, 3)),
+      similarity: 1,
+    }));
 }
 
-function show(target: Target, line: number, count: number): string {
+function showCandidate(target: MatchTarget, line: number, count: number): string {
   const text = readableText(target.file.excerpt(line, Math.min(count, SHOWN_LINES)));
   return text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text;
 }
 
-function voted(target: Target, oldKeys: readonly string[]): number[] {
+function votedPlaces(target: MatchTarget, oldKeys: readonly string[]): number[] {
   const votes = new Map<number, number>();
   oldKeys.forEach((key, i) => {
     const places = key.length > 1 ? target.index.places("indent", key) : [];
     if (places.length > MAX_VOTES_PER_LINE) return;
     for (const place of places) votes.set(place - i, (votes.get(place - i) ?? 0) + 1);
   });
-  spend(target.budget, votes.size);
+  spendBudget(target.budget, votes.size);
   return [...votes]
     .sort((a, b) => b[1] - a[1])
     .slice(0, MAX_CANDIDATES)
     .map(([start]) => start);
 }
 
-function resembling(target: Target, oldKeys: readonly string[]): number[] {
+function resembling(target: MatchTarget, oldKeys: readonly string[]): number[] {
   let longest = 0;
   oldKeys.forEach((key, i) => {
     if (key.length > oldKeys[longest]!.length) longest = i;
   });
   const keys = target.index.keys("indent").slice(0, MAX_COMPARED_LINES);
-  if (!spend(target.budget, keys.length * 20)) return [];
+  if (!spendBudget(target.budget, keys.length * 20)) return [];
   const wanted = pairsOf(oldKeys[longest]!);
   return keys
     .map((key, line) => ({ line, score: likeness(wanted, key) }))
@@ -74,13 +82,13 @@ function resembling(target: Target, oldKeys: readonly string[]): number[] {
     .map(({ line }) => line - longest);
 }
 
-function similarityAt(target: Target, oldKeys: readonly string[], start: number): number {
+function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: number): number {
   const keys = target.index.keys("indent");
   let sum = 0;
   for (let i = 0; i < oldKeys.length; i++) {
     const key = keys[start + i];
     if (key === oldKeys[i]) sum += 1;
-    else if (key !== undefined && spend(target.budget, 20)) sum += likeness(pairsOf(oldKeys[i]!), key);
+    else if (key !== undefined && spendBudget(target.budget, 20)) sum += likeness(pairsOf(oldKeys[i]!), key);
   }
   return Math.round((sum / oldKeys.length) * 100) / 100;
 }

@@ -9,7 +9,7 @@ const PLACED = 2;
 const INSERTED = 4;
 
 /** A file while its hunks are being placed: lines are those before the edit, with marks of what is taken. */
-export class Target {
+export class MatchTarget {
   readonly index: LineIndex;
   private readonly marks: Uint8Array;
   private ascii: boolean | null = null;
@@ -36,7 +36,7 @@ export class Target {
 
   /** Our rule: contexts may overlap, changes may not. */
   free(line: number, lines: readonly HunkLine[]): boolean {
-    for (const { at, remove, inserts, context } of runsOf(line, lines)) {
+    for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
       if (context && (this.marks[at]! & DELETED) !== 0) return false;
       for (let i = at; i < at + remove; i++) {
         if ((this.marks[i]! & DELETED) !== 0 || (i > at && (this.marks[i]! & INSERTED) !== 0)) return false;
@@ -47,7 +47,7 @@ export class Target {
   }
 
   take(line: number, lines: readonly HunkLine[]): void {
-    for (const { at, remove, inserts, context } of runsOf(line, lines)) {
+    for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
       if (context) this.marks[at]! |= PLACED;
       for (let i = at; i < at + remove; i++) this.marks[i]! |= DELETED | PLACED;
       if (inserts && remove === 0) this.marks[at]! |= INSERTED;
@@ -61,14 +61,14 @@ export class Target {
 }
 
 /** What a hunk does line by line of the file: a line of context, or a run of lines that go and come. */
-interface Run {
+interface LineRun {
   readonly at: number;
   readonly remove: number;
   readonly inserts: boolean;
   readonly context: boolean;
 }
 
-function* runsOf(line: number, lines: readonly HunkLine[]): Generator<Run> {
+function* lineRuns(line: number, lines: readonly HunkLine[]): Generator<LineRun> {
   let at = line;
   let remove = 0;
   let inserts = false;

@@ -1,10 +1,10 @@
 import type { Hunk } from "../edit.ts";
-import { keyOf } from "./line-index.ts";
-import type { Target } from "./target.ts";
+import { lineKey } from "./line-index.ts";
+import type { MatchTarget } from "./target.ts";
 import { trimBlank } from "./white-space.ts";
 
 /** Where in the file the hunks have come to. */
-export interface Progress {
+export interface MatchProgress {
   /** First line after the hunk placed last. */
   readonly after: number;
   /** How far the hunk placed last stood from where it claimed to. */
@@ -13,11 +13,11 @@ export interface Progress {
 
 /** Picks one of several places at which a hunk matches, or -1. Line numbers and anchors break ties; nothing guesses. */
 export function breakTie(
-  target: Target,
+  target: MatchTarget,
   hunk: Hunk,
   oldCount: number,
   places: readonly number[],
-  progress: Progress,
+  progress: MatchProgress,
 ): number {
   if (places.length === 1) return places[0]!;
   if (hunk.atEnd === true) {
@@ -32,7 +32,7 @@ export function breakTie(
   return progress.after > 0 && later.length === 1 ? later[0]! : -1;
 }
 
-function restIsBlank(target: Target, from: number): boolean {
+function restIsBlank(target: MatchTarget, from: number): boolean {
   const lines = target.file.lines();
   for (let i = from; i < lines.length; i++) if (trimBlank(lines[i]!) !== "") return false;
   return true;
@@ -49,7 +49,7 @@ function nearest(places: readonly number[], wanted: number): number {
 
 /** The first place after the innermost anchor, if all lines that could be that anchor lead to the same one. */
 function afterAnchors(
-  target: Target,
+  target: MatchTarget,
   anchors: readonly string[],
   from: number,
   places: readonly number[],
@@ -63,7 +63,7 @@ function afterAnchors(
 }
 
 /** The lines that can be the innermost anchor, each outer one having been passed. */
-export function anchorLines(target: Target, anchors: readonly string[], from: number): number[] {
+export function anchorLines(target: MatchTarget, anchors: readonly string[], from: number): number[] {
   let start = from;
   let lines: number[] = [];
   for (const anchor of anchors) {
@@ -75,8 +75,8 @@ export function anchorLines(target: Target, anchors: readonly string[], from: nu
 }
 
 /** Whole lines first, then lines that begin with the anchor, then lines that contain it. */
-function linesLike(target: Target, anchor: string): readonly number[] {
-  const key = keyOf("indent", anchor);
+function linesLike(target: MatchTarget, anchor: string): readonly number[] {
+  const key = lineKey("indent", anchor);
   if (key === "") return [];
   const whole = target.index.places("indent", key);
   if (whole.length > 0) return whole;

@@ -11,7 +11,7 @@ export function createBudget(steps = PLAN_STEPS): WorkBudget {
 }
 
 /** False once the budget is spent. */
-export function spend(budget: WorkBudget, steps: number): boolean {
+export function spendBudget(budget: WorkBudget, steps: number): boolean {
   budget.left -= steps;
   return budget.left > 0;
 }

@@ -5,7 +5,7 @@ import type { Call, Refusal } from "./rule.ts";
 import { RULES } from "./rules/all-rules.ts";
 import type { ParseShell, ShellCommand, ShellDialect, ShellScript, ShellWord } from "./shell-script.ts";
 import { fromSubcommand } from "./subcommand.ts";
-import { unwrap } from "./unwrap.ts";
+import { unwrapCommand } from "./unwrap.ts";
 
 export type CommandDecision =
   /** The programs it would run, in order. */
@@ -88,7 +88,7 @@ function decideWords(words: readonly ShellWord[], command: ShellCommand, scene: 
     const dialect = inner.dialect === "same" ? scene.dialect : inner.dialect;
     return decideScript(inner.text, { ...scene, dialect, depth: scene.depth + 1 });
   }
-  const inside = unwrap(name, args);
+  const inside = unwrapCommand(name, args);
   for (const each of inside ?? []) {
     const deeper = { ...scene, depth: scene.depth + 1 };
     const refusal =

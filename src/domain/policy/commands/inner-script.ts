@@ -16,7 +16,7 @@ export function innerScript(
   if (SHELLS.has(name)) return shellScript(name, args, command);
   switch (name) {
     case "eval":
-      return { text: args.some((word) => word.value === null) ? null : joined(args), dialect: "same" };
+      return { text: args.some((word) => word.value === null) ? null : joinedWords(args), dialect: "same" };
     case "trap":
       return trapScript(args);
     case "source":
@@ -65,6 +65,6 @@ function trapScript(args: readonly ShellWord[]): InnerScript | null {
   return { text: first.value, dialect: "same" };
 }
 
-function joined(words: readonly ShellWord[]): string {
+function joinedWords(words: readonly ShellWord[]): string {
   return words.map((word) => word.value).join(" ");
 }

@@ -3,7 +3,7 @@ import { innerScript } from "./inner-script.ts";
 import type { Call } from "./rule.ts";
 import { OUTWARD_RULES } from "./rules/outward.ts";
 import type { ParseShell, ShellCommand, ShellDialect, ShellScript, ShellWord } from "./shell-script.ts";
-import { unwrap } from "./unwrap.ts";
+import { unwrapCommand } from "./unwrap.ts";
 
 /** A script without one of these words reaches nobody; it need not be parsed. */
 const MAY_REACH =
@@ -53,7 +53,7 @@ function inWords(
     const dialect = inner.dialect === "same" ? scene.dialect : inner.dialect;
     return inScript(inner.text, { ...deeper, dialect });
   }
-  return (unwrap(name, args) ?? []).some((each) =>
+  return (unwrapCommand(name, args) ?? []).some((each) =>
     each.kind === "words"
       ? inWords(each.words, command, script, deeper)
       : each.text !== null && inScript(each.text, deeper),

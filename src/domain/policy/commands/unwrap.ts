@@ -1,7 +1,7 @@
 import type { ShellAssignment, ShellWord } from "./shell-script.ts";
 
 /** What a program runs in its turn, by its arguments. */
-export type Inside =
+export type WrappedCommand =
   /** Another program with its arguments. */
   | {
       readonly kind: "words";
@@ -33,7 +33,7 @@ const FIND_RUNS = new Set(["-exec", "-execdir", "-ok", "-okdir"]);
 const UNKNOWN: ShellWord = { text: "…", value: null };
 
 /** Null: it runs nothing but itself. An empty list: it was given nothing to run. */
-export function unwrap(name: string, args: readonly ShellWord[]): readonly Inside[] | null {
+export function unwrapCommand(name: string, args: readonly ShellWord[]): readonly WrappedCommand[] | null {
   if (name === "env") return unwrapEnv(args);
   if (name === "xargs") return unwrapXargs(args);
   if (name === "find") return unwrapFind(args);
@@ -55,7 +55,7 @@ function afterOptions(args: readonly ShellWord[], valued: readonly string[]): re
   return args.slice(at);
 }
 
-function unwrapEnv(args: readonly ShellWord[]): readonly Inside[] {
+function unwrapEnv(args: readonly ShellWord[]): readonly WrappedCommand[] {
   const split = args.findIndex((word) => /^(?:-[^-]*S|--split-string)/.test(word.value ?? ""));
   if (split >= 0) {
     const value = args[split]?.value ?? "";
@@ -76,7 +76,7 @@ function unwrapEnv(args: readonly ShellWord[]): readonly Inside[] {
   return [{ kind: "words", words: rest.slice(assignments.length), assignments }];
 }
 
-function unwrapXargs(args: readonly ShellWord[]): readonly Inside[] {
+function unwrapXargs(args: readonly ShellWord[]): readonly WrappedCommand[] {
   const inner = afterOptions(args, XARGS_VALUED.split(" "));
   if (inner.length === 0) return [];
   const options = args.slice(0, args.length - inner.length).map((word) => word.value ?? "");
@@ -85,11 +85,11 @@ function unwrapXargs(args: readonly ShellWord[]): readonly Inside[] {
   const option = options[at] ?? "";
   const mark =
     option === "-I" ? (options[at + 1] ?? "{}") : option.replace(/^-[Ii]|^--replace=?/, "") || "{}";
-  return [{ kind: "words", words: inner.map((word) => hide(word, mark)) }];
+  return [{ kind: "words", words: inner.map((word) => hideReplacement(word, mark)) }];
 }
 
-function unwrapFind(args: readonly ShellWord[]): readonly Inside[] | null {
-  const found: Inside[] = [];
+function unwrapFind(args: readonly ShellWord[]): readonly WrappedCommand[] | null {
+  const found: WrappedCommand[] = [];
   for (let at = 0; at < args.length; at++) {
     if (!FIND_RUNS.has(args[at]?.value ?? "")) continue;
     const words: ShellWord[] = [];
@@ -98,11 +98,11 @@ function unwrapFind(args: readonly ShellWord[]): readonly Inside[] | null {
       if (value === ";" || (value === "+" && words.at(-1)?.text === "{}")) break;
       words.push(args[at] ?? UNKNOWN);
     }
-    found.push({ kind: "words", words: words.map((word) => hide(word, "{}")) });
+    found.push({ kind: "words", words: words.map((word) => hideReplacement(word, "{}")) });
   }
   return found.length === 0 ? null : found;
 }
 
-function hide(word: ShellWord, mark: string): ShellWord {
+function hideReplacement(word: ShellWord, mark: string): ShellWord {
   return word.text.includes(mark) ? { text: word.text, value: null } : word;
 }

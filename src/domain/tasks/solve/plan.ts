@@ -17,20 +17,20 @@ export type PlanReading =
   | { readonly ok: false; readonly problem: string };
 
 /** Reads a plan out of a model's answer. */
-export function readPlan(answer: string, environments: readonly string[]): PlanReading {
+export function readSolvePlan(answer: string, environments: readonly string[]): PlanReading {
   const json = jsonInAnswer(answer, (value) => "steps" in value);
   if (json === undefined) {
     const listed = stepsInProse(answer);
-    if (listed.length < 2) return unusable("the answer holds no JSON object with `steps`");
+    if (listed.length < 2) return unusablePlan("the answer holds no JSON object with `steps`");
     return { ok: true, value: { steps: listed, risk: "medium", environment: null } };
   }
   const { steps, risk, environment } = json;
   if (!Array.isArray(steps) || !steps.every((step) => typeof step === "string"))
-    return unusable("`steps` must be a list of texts");
+    return unusablePlan("`steps` must be a list of texts");
   const said = (steps as string[])
     .map((step) => step.trim().slice(0, STEP_CHARS))
     .filter((step) => step !== "");
-  if (said.length === 0) return unusable("`steps` must not be empty");
+  if (said.length === 0) return unusablePlan("`steps` must not be empty");
   const known =
     typeof environment === "string"
       ? environments.find((name) => name.toLowerCase() === environment.trim().toLowerCase())
@@ -54,12 +54,12 @@ function stepsInProse(answer: string): readonly string[] {
   return items.slice(0, MAX_STEPS);
 }
 
-function unusable(problem: string): PlanReading {
+function unusablePlan(problem: string): PlanReading {
   return { ok: false, problem };
 }
 
 /** What the model answers when it thinks it is done. */
-export interface Done {
+export interface DoneAnswer {
   readonly done: boolean;
   readonly summary: string;
   /** What it says to review comments, by their ids. */
@@ -69,7 +69,7 @@ export interface Done {
 const ANSWER_CHARS = 2000;
 
 /** `{"done": true, "summary": "…"}` anywhere in an answer; null when it says no such thing. */
-export function readDone(answer: string): Done | null {
+export function readDoneAnswer(answer: string): DoneAnswer | null {
   const json = jsonInAnswer(answer, ({ done }) => typeof done === "boolean");
   if (json === undefined) return null;
   const { done, summary, answers } = json;

@@ -12,16 +12,16 @@ export interface CandidateFacts {
  * failing checks before more, the smaller change before the larger. What is equal keeps its order.
  */
 export function rankCandidates(candidates: readonly CandidateFacts[]): readonly number[] {
-  return candidates.map((_, place) => place).sort((a, b) => compare(candidates, a, b));
+  return candidates.map((_, place) => place).sort((a, b) => compareCandidates(candidates, a, b));
 }
 
-function compare(all: readonly CandidateFacts[], a: number, b: number): number {
-  const [left, right] = [keysOf(all[a] as CandidateFacts), keysOf(all[b] as CandidateFacts)];
+function compareCandidates(all: readonly CandidateFacts[], a: number, b: number): number {
+  const [left, right] = [rankingKeys(all[a] as CandidateFacts), rankingKeys(all[b] as CandidateFacts)];
   const different = left.findIndex((key, i) => key !== right[i]);
   return different === -1 ? a - b : (left[different] as number) - (right[different] as number);
 }
 
-function keysOf({ failure, checks, patchBytes }: CandidateFacts): readonly number[] {
+function rankingKeys({ failure, checks, patchBytes }: CandidateFacts): readonly number[] {
   return [
     failure === null ? 0 : 1,
     patchBytes > 0 ? 0 : 1,

@@ -5,12 +5,12 @@
 export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 
 /** `absent`: it said by its words, not by its exit code, that something it needs is not there. */
-interface Judged {
+interface CheckExit {
   readonly exitCode: number;
   readonly absent?: boolean;
 }
 
-export function verdictOf(checks: readonly Judged[]): TaskVerdict {
+export function taskVerdict(checks: readonly CheckExit[]): TaskVerdict {
   if (checks.length === 0) return "unchecked";
   const red = checks.filter(({ exitCode }) => exitCode !== 0);
   if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";

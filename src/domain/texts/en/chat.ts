@@ -1,18 +1,18 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import type { OwnTrouble } from "../../routing/own-command.ts";
 import { ROUTES } from "../../routing/route.ts";
-import type { Red } from "../../work/job-status.ts";
+import type { RedReason } from "../../work/job-status.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
 import { rewind } from "./rewind.ts";
 
-const STILL_RED: Readonly<Record<Red, string>> = {
+const STILL_RED: Readonly<Record<RedReason, string>> = {
   failing: "Still failing",
   worse: "The checks got worse",
   unended: "The checks did not end",
 };
 
-const DROPPED: Readonly<Record<Red, string>> = {
+const DROPPED: Readonly<Record<RedReason, string>> = {
   failing: "Stopped, nothing changed",
   worse: "Not applied: checks got worse",
   unended: "Not applied: checks did not end",
@@ -90,7 +90,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} could not answer: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
-export const texts = {
+export const chatTexts = {
   // A coder's job
   /** A job, or a group of several. */
   riskNote: (risk: string) => `Risk: ${risk}`,
@@ -102,8 +102,8 @@ export const texts = {
   steered: "The coder takes what you wrote into its next round.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
-  stillRed: (red: Red, brief: string): string => `${STILL_RED[red]}: ${brief}`,
-  draftDropped: (red: Red, attempts: number): string =>
+  stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,
+  draftDropped: (red: RedReason, attempts: number): string =>
     `${DROPPED[red]}\nThe draft was thrown away after ${attempts === 1 ? "1 attempt" : `${attempts} attempts`} (coder.on_red: discard).`,
   attemptsTaken: (attempts: number, tried: readonly string[]) =>
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,

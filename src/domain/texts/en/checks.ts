@@ -37,7 +37,7 @@ function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): st
 }
 
 /** What the checks of the project say about a change. Nothing here ends in a newline. */
-export const texts = {
+export const checksTexts = {
   counts,
   /** `checks: npm test, 426 pass, 3 mended`. */
   line: (facts: ChecksFacts): string => {

@@ -133,7 +133,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
 };
 
-export const texts = {
+export const commandsTexts = {
   /** `name`: what the command was decided by; `detail`: what the parser said. */
   rule(id: RuleId, facts: RuleFacts): RuleText {
     const [reason, instead] = RULES[id](facts);

@@ -1,9 +1,9 @@
 import { type ConfigProblem, type ConfigWarning, NOTHING } from "../../config/config-problem.ts";
-import { placeInFile } from "../place-in-file.ts";
-import { texts as machine } from "./machine.ts";
+import { filePositionText } from "../place-in-file.ts";
+import { machineTexts as machine } from "./machine.ts";
 
 /** The configuration, and how a command is called. */
-export const texts = {
+export const configurationTexts = {
   configInvalid: "The configuration is not valid. Nothing was run.",
   /** Valid, and nevertheless without an answer. */
   cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
@@ -36,21 +36,21 @@ function perhaps(nearest: string | null | undefined): string {
 function problemText(problem: ConfigProblem): string {
   switch (problem.code) {
     case "unknown-key":
-      return `${placeInFile(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
+      return `${filePositionText(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
     case "invalid-value": {
       const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
       if (problem.value === NOTHING)
-        return `${placeInFile(problem.at)}${who} is missing; expected ${problem.expected}`;
-      return `${placeInFile(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
+        return `${filePositionText(problem.at)}${who} is missing; expected ${problem.expected}`;
+      return `${filePositionText(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
     }
     case "literal-secret":
-      return `${placeInFile(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
+      return `${filePositionText(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
     case "unset-reference":
-      return `${placeInFile(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
+      return `${filePositionText(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
     case "invalid-yaml":
-      return `${placeInFile(problem.at)}not valid YAML: ${problem.detail}`;
+      return `${filePositionText(problem.at)}not valid YAML: ${problem.detail}`;
     case "unreadable-file":
-      return `${placeInFile(problem.at)}the configuration file cannot be read: ${problem.detail}`;
+      return `${filePositionText(problem.at)}the configuration file cannot be read: ${problem.detail}`;
   }
 }
 
@@ -66,7 +66,7 @@ function warningText(warning: ConfigWarning): string {
         machine.remedy("trust-workspace")
       );
     case "ignored-key":
-      return `${placeInFile(warning.at)}${warning.key} has no effect and was ignored.`;
+      return `${filePositionText(warning.at)}${warning.key} has no effect and was ignored.`;
     case "docker-socket":
       return "mount_docker_socket is on: a container has the power of root on this machine.";
     case "cloud-allowed":

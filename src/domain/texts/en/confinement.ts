@@ -1,7 +1,7 @@
-import type { Refused } from "../../policy/network.ts";
+import type { RefusedDestination } from "../../policy/network.ts";
 import { formatBytes } from "../bytes.ts";
 
-const REASONS: Readonly<Record<Refused, string>> = {
+const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "not a host",
   "not-allowed": "not in worker.network.allowed_domains",
   port: "allowed, but not on this port: add host:port to worker.network.allowed_domains",
@@ -15,7 +15,7 @@ const LIMITED =
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
-export const texts = {
+export const confinementTexts = {
   /** Requests that the allow-list refused. */
   refusedHost: ({
     host,
@@ -23,7 +23,7 @@ export const texts = {
     count,
   }: {
     readonly host: string;
-    readonly reason: Refused;
+    readonly reason: RefusedDestination;
     readonly count: number;
   }) => `network: ${count} ${count === 1 ? "request" : "requests"} to ${host} refused (${REASONS[reason]})`,
   /** Landlock holds where nothing confines. */

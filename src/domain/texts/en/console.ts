@@ -5,7 +5,7 @@ import { coderProgress } from "./coder-progress.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
-export const texts = {
+export const consoleTexts = {
   locale: "en" as Locale,
   appName: "PicoClaw",
   skipToContent: "Skip to content",

@@ -2,7 +2,7 @@ type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 
 const LIMITS = { memory: "memory", swap: "swap", cpu: "CPU", pids: "processes" } as const;
 
-export const texts = {
+export const dockerTexts = {
   engine: ({
     version,
     api,

@@ -1,7 +1,7 @@
 import type { PrepareFailure, PrepareNotice, PrepareStep } from "../../environments/prepare-event.ts";
-import { keyOf } from "../../environments/refused-hosts.ts";
+import { networkSettingKey } from "../../environments/refused-hosts.ts";
 
-export const texts = {
+export const environmentsTexts = {
   /** One line of progress. */
   step: (step: PrepareStep, subject: string): string => {
     switch (step) {
@@ -162,7 +162,7 @@ function noticeText(notice: PrepareNotice): string {
           : why.kind === "timeout"
             ? `time limit of ${why.seconds} s`
             : why.kind === "refused"
-              ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${keyOf(one)})`).join(", ")}`
+              ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${networkSettingKey(one)})`).join(", ")}`
               : why.detail;
       const rest =
         notice.leftOut === null

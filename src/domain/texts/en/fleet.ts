@@ -1,5 +1,5 @@
 /** What is said of the machines that share a store. */
-export const texts = {
+export const fleetTexts = {
   title: "Fleet",
   intro: "The machines that share this store, what waits for them, and what was given up.",
   machines: "Machines",

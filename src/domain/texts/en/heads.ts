@@ -1,5 +1,5 @@
-import type { ChosenBy, HeadFacts, HeadsFacts } from "../../work/heads/heads-facts.ts";
-import { texts as checks } from "./checks.ts";
+import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../work/heads/heads-facts.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 const BY: Readonly<Record<ChosenBy, string>> = {
   only: "the only one with a draft",
@@ -9,7 +9,7 @@ const BY: Readonly<Record<ChosenBy, string>> = {
   first: "nothing told them apart; the first",
 };
 
-const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
+const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   green: "nothing fails",
   failing: "still failing",
   worse: "checks got worse",
@@ -18,7 +18,15 @@ const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
   none: "no usable proposal",
 };
 
-function told({ agent, outcome, words, attempts, files, size, checks: checked }: HeadFacts): string {
+function told({
+  agent,
+  outcome,
+  words,
+  attempts,
+  files,
+  size,
+  checks: checked,
+}: CoderCandidateFacts): string {
   const draft =
     outcome === "said" || outcome === "none"
       ? []
@@ -31,7 +39,7 @@ function told({ agent, outcome, words, attempts, files, size, checks: checked }:
 }
 
 /** Who of several coders was taken, and what the others had. */
-export const heads = ({ chosen, by, others }: HeadsFacts): string =>
+export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
   [
     `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Taken: ${chosen.agent} (${BY[by]}).`,
     ...(others.length === 0 ? [] : ["Not taken, discarded:", ...others.map(told)]),

@@ -1,4 +1,4 @@
-export const texts = {
+export const helpTexts = {
   usage: "Usage: picoclaw COMMAND [options]",
   version: "the version",
   exitCodes:

@@ -1,4 +1,4 @@
-export const texts = {
+export const lineTexts = {
   /** Before the reply token runs out, with a button that brings a fresh one. */
   stillWorking: "Still working. In a while, the button below brings the result.",
   collect: "Show result",

@@ -1,4 +1,4 @@
-import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
+import type { MachinePromise, Remedy, SandboxPart } from "../../work/machine.ts";
 import { listPaths } from "../list-paths.ts";
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
@@ -32,7 +32,7 @@ const PARTS: Readonly<Record<SandboxPart, string>> = {
   overlay: "An overlay on the file system of the workspace",
 };
 
-const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: string]>> = {
   undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
   confined: [
     "Commands are confined: they change nothing but the workspace, and of your home they see only what tools need (worker.home_allow).",
@@ -49,12 +49,12 @@ const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> =
 };
 
 /** What this machine lets jobs do, and what helps. */
-export const texts = {
+export const machineTexts = {
   remedy: (remedy: Remedy) => REMEDIES[remedy],
   sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
   fileSystems: (type: string, storage: string, storageType: string) =>
     `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
   mountsBelow: (list: readonly string[]) =>
     `Mounted below the workspace, so that jobs run in a copy:${listPaths(list, (rest) => `… and ${rest} more`)}`,
-  promise: (promised: Promised, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
+  promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
 };

@@ -1,5 +1,5 @@
 /** What operators manage in the console. */
-export const texts = {
+export const manageTexts = {
   title: "Manage",
   pages: { access: "People and access", settings: "Settings" },
   tabs: "What to manage",

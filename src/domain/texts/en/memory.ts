@@ -22,7 +22,7 @@ const SOURCES = {
   fallback: "fallback",
 } as const;
 
-export const texts = {
+export const memoryTexts = {
   why: ({ route, source, confidence, reason, message, models, corrected }: WhyFacts) =>
     [
       `Route: ${route} (${SOURCES[source]}, confidence ${confidence.toFixed(2)})`,

@@ -13,7 +13,7 @@ const WHY: Readonly<Record<RemoteReason, string>> = {
   "cloud-model": "this Ollama model is computed in Ollama's cloud",
 };
 
-export const texts = {
+export const modelsTexts = {
   unreachable: (facts: ModelFacts) => `${who(facts)} cannot be reached at ${facts.address}${said(facts)}`,
   connectTimeout: (facts: ModelFacts) =>
     `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s (models.connect_timeout)`,

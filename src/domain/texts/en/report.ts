@@ -5,7 +5,7 @@ import { sealedOtherwise } from "./sealed.ts";
 
 const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
 
-const paths = (count: number) => (count === 1 ? "1 changed path is" : `${count} changed paths are`);
+const changedPaths = (count: number) => (count === 1 ? "1 changed path is" : `${count} changed paths are`);
 
 /** The first line of every report: what became of a job. */
 function status(is: JobStatus, failed: number): string {
@@ -36,7 +36,7 @@ function status(is: JobStatus, failed: number): string {
 }
 
 /** What a report of a job begins with and ends in. Nothing here ends in a newline. */
-export const texts = {
+export const reportTexts = {
   status,
   sealedOtherwise,
   /** In place of the paths that git ignores. */
@@ -75,8 +75,8 @@ export const texts = {
     `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
   previewHint: {
     terminal: (jobId: string, changes: number) =>
-      `${paths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
+      `${changedPaths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
     chat: (jobId: string, changes: number) =>
-      `${paths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
+      `${changedPaths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
   },
 };

@@ -1,4 +1,4 @@
-export const texts = {
+export const serveTexts = {
   /**
    * The process died while it worked on a message that had changed something by then. `undo`: the message that takes
    * it back, where that can be.

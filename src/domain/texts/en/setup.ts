@@ -1,4 +1,4 @@
-export const texts = {
+export const setupTexts = {
   file: {
     head: [
       "PicoClaw's configuration. Lines with # are examples and set nothing.",

@@ -1,4 +1,4 @@
-export const texts = {
+export const slackTexts = {
   working: "Working…",
   accepted: "Got it. The result comes here.",
   wholeText: "The whole text is in the file.",

@@ -4,7 +4,7 @@ import type { TestCounts } from "../../work/checks/test-results.ts";
 import { figuresText, type ShownFigures } from "../figures-text.ts";
 import type { Locale } from "../locale.ts";
 import { nameFew } from "../name-few.ts";
-import { texts as checks } from "./checks.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 const more = (rest: number) => `… and ${rest} more`;
 
@@ -62,7 +62,7 @@ function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): s
   return red === 0 ? "checks green" : `${red} of ${ran.length} checks red`;
 }
 
-export const texts = {
+export const solveTexts = {
   locale: "en" as Locale,
   // The progress comment
   working: (title: string) => `PicoClaw is working on “${title}”`,

@@ -18,7 +18,7 @@ const LOGIN = {
   unwritable: "the file here cannot be written",
 } as const;
 
-export const texts = {
+export const tasksTexts = {
   // Why a task ended.
   totalTime: (seconds: number) =>
     `the total time of ${seconds} seconds is used up (runner.max_total_time_sec)`,

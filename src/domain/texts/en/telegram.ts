@@ -1,4 +1,4 @@
-export const texts = {
+export const telegramTexts = {
   working: "Working…",
   wholeText: "The whole text is in the file.",
 };

@@ -56,7 +56,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "name-too-long": "The name is too long",
 };
 
-export const texts = {
+export const workTexts = {
   locale: "en" as Locale,
 
   // The result of a job

@@ -1,18 +1,18 @@
 import type { ModelTrouble } from "../../models/model-trouble.ts";
 import { ROUTES } from "../../routing/route.ts";
-import type { Red } from "../../work/job-status.ts";
-import type { AskedModel, texts as en } from "../en/chat.ts";
+import type { RedReason } from "../../work/job-status.ts";
+import type { AskedModel, chatTexts as en } from "../en/chat.ts";
 import { coderProgress } from "./coder-progress.ts";
 import { heads } from "./heads.ts";
 import { rewind } from "./rewind.ts";
 
-const STILL_RED: Readonly<Record<Red, string>> = {
+const STILL_RED: Readonly<Record<RedReason, string>> = {
   failing: "まだ失敗しています",
   worse: "チェックが悪化しました",
   unended: "チェックが終わりませんでした",
 };
 
-const DROPPED: Readonly<Record<Red, string>> = {
+const DROPPED: Readonly<Record<RedReason, string>> = {
   failing: "停止、変更なし",
   worse: "未反映: チェックが悪化",
   unended: "未反映: チェックが終わらない",
@@ -69,7 +69,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
-export const texts: typeof en = {
+export const chatTexts: typeof en = {
   riskNote: (risk) => `リスク: ${risk}`,
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,

@@ -1,5 +1,5 @@
 import type { RuleId } from "../../policy/commands/rule.ts";
-import type { texts as en, RuleFacts } from "../en/commands.ts";
+import type { commandsTexts as en, RuleFacts } from "../en/commands.ts";
 
 /** Reason and advice. */
 const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {
@@ -125,7 +125,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
 };
 
-export const texts: typeof en = {
+export const commandsTexts: typeof en = {
   rule(id, facts) {
     const [reason, instead] = RULES[id](facts);
     return { reason, instead };

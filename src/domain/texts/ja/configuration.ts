@@ -1,10 +1,10 @@
 import { type ConfigProblem, type ConfigWarning, NOTHING } from "../../config/config-problem.ts";
-import type { texts as en } from "../en/configuration.ts";
-import { placeInFile } from "../place-in-file.ts";
-import { texts as machine } from "./machine.ts";
+import type { configurationTexts as en } from "../en/configuration.ts";
+import { filePositionText } from "../place-in-file.ts";
+import { machineTexts as machine } from "./machine.ts";
 
 /** The configuration, and how a command is called. */
-export const texts: typeof en = {
+export const configurationTexts: typeof en = {
   configInvalid: "設定に誤りがあるよ。何も実行していません。",
   cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
   configValid: "設定に問題はないよ。",
@@ -36,21 +36,21 @@ function perhaps(nearest: string | null | undefined): string {
 function problemText(problem: ConfigProblem): string {
   switch (problem.code) {
     case "unknown-key":
-      return `${placeInFile(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
+      return `${filePositionText(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
     case "invalid-value": {
       const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
       if (problem.value === NOTHING)
-        return `${placeInFile(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
-      return `${placeInFile(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
+        return `${filePositionText(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
+      return `${filePositionText(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
     }
     case "literal-secret":
-      return `${placeInFile(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
+      return `${filePositionText(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
     case "unset-reference":
-      return `${placeInFile(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
+      return `${filePositionText(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
     case "invalid-yaml":
-      return `${placeInFile(problem.at)}YAML として読めません: ${problem.detail}`;
+      return `${filePositionText(problem.at)}YAML として読めません: ${problem.detail}`;
     case "unreadable-file":
-      return `${placeInFile(problem.at)}設定ファイルを読めません: ${problem.detail}`;
+      return `${filePositionText(problem.at)}設定ファイルを読めません: ${problem.detail}`;
   }
 }
 
@@ -66,7 +66,7 @@ function warningText(warning: ConfigWarning): string {
         machine.remedy("trust-workspace")
       );
     case "ignored-key":
-      return `${placeInFile(warning.at)}${warning.key} は使われないため無視しました。`;
+      return `${filePositionText(warning.at)}${warning.key} は使われないため無視しました。`;
     case "docker-socket":
       return "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。";
     case "cloud-allowed":

@@ -1,8 +1,8 @@
-import type { Refused } from "../../policy/network.ts";
+import type { RefusedDestination } from "../../policy/network.ts";
 import { formatBytes } from "../bytes.ts";
-import type { texts as en } from "../en/confinement.ts";
+import type { confinementTexts as en } from "../en/confinement.ts";
 
-const REASONS: Readonly<Record<Refused, string>> = {
+const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "ホスト名ではありません",
   "not-allowed": "worker.network.allowed_domains にありません",
   port: "許可されていますが、このポートは対象外です。worker.network.allowed_domains に host:port を追加してください",
@@ -16,7 +16,7 @@ const LIMITED =
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
-export const texts: typeof en = {
+export const confinementTexts: typeof en = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
   limited: `${LIMITED}隔離するには: picoclaw doctor`,

@@ -1,9 +1,9 @@
-import type { texts as en } from "../en/console.ts";
+import type { consoleTexts as en } from "../en/console.ts";
 import { figuresText } from "../figures-text.ts";
 import { nameFew } from "../name-few.ts";
 import { coderProgress } from "./coder-progress.ts";
 
-export const texts: typeof en = {
+export const consoleTexts: typeof en = {
   locale: "ja",
   appName: "PicoClaw",
   skipToContent: "本文へ移動",

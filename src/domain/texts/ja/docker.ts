@@ -1,8 +1,8 @@
-import type { texts as en } from "../en/docker.ts";
+import type { dockerTexts as en } from "../en/docker.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 
-export const texts: typeof en = {
+export const dockerTexts: typeof en = {
   engine: ({ version, api, host }) => `Docker ${version} (API ${api}): ${host}`,
   notReachable: (detail, needed) =>
     `Docker: 接続できません${needed ? "" : "(タスク実行環境だけが必要とします)"}: ${detail}`,

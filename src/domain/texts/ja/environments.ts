@@ -1,8 +1,8 @@
 import type { PrepareNotice } from "../../environments/prepare-event.ts";
-import { keyOf } from "../../environments/refused-hosts.ts";
-import type { texts as en } from "../en/environments.ts";
+import { networkSettingKey } from "../../environments/refused-hosts.ts";
+import type { environmentsTexts as en } from "../en/environments.ts";
 
-export const texts: typeof en = {
+export const environmentsTexts: typeof en = {
   step: (step, subject) => {
     switch (step) {
       case "choosing":
@@ -136,7 +136,7 @@ function noticeText(notice: PrepareNotice): string {
           : why.kind === "timeout"
             ? `制限時間 ${why.seconds} 秒`
             : why.kind === "refused"
-              ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${keyOf(one)} で許可)`).join(", ")} に接続できません`
+              ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${networkSettingKey(one)} で許可)`).join(", ")} に接続できません`
               : why.detail;
       const rest =
         notice.leftOut === null

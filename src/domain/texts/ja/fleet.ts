@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/fleet.ts";
+import type { fleetTexts as en } from "../en/fleet.ts";
 
-export const texts: typeof en = {
+export const fleetTexts: typeof en = {
   title: "フリート",
   intro: "このストアを共有するマシン、待っている仕事、断念した仕事です。",
   machines: "マシン",

@@ -1,6 +1,6 @@
-import type { ChosenBy, HeadFacts } from "../../work/heads/heads-facts.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../../work/heads/heads-facts.ts";
 import type { heads as english } from "../en/heads.ts";
-import { texts as checks } from "./checks.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 const BY: Readonly<Record<ChosenBy, string>> = {
   only: "ドラフトを出したのはこのコーダーだけ",
@@ -10,7 +10,7 @@ const BY: Readonly<Record<ChosenBy, string>> = {
   first: "差がないため最初のもの",
 };
 
-const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
+const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   green: "失敗なし",
   failing: "まだ失敗",
   worse: "チェックが悪化",
@@ -19,7 +19,15 @@ const OUTCOMES: Readonly<Record<HeadFacts["outcome"], string>> = {
   none: "使える提案なし",
 };
 
-function told({ agent, outcome, words, attempts, files, size, checks: checked }: HeadFacts): string {
+function told({
+  agent,
+  outcome,
+  words,
+  attempts,
+  files,
+  size,
+  checks: checked,
+}: CoderCandidateFacts): string {
   const draft =
     outcome === "said" || outcome === "none"
       ? []

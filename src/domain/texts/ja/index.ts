@@ -1,22 +1,22 @@
 import type { texts as en } from "../en/index.ts";
-import { texts as chat } from "./chat.ts";
-import { texts as checks } from "./checks.ts";
-import { texts as commands } from "./commands.ts";
-import { texts as webConsole } from "./console.ts";
-import { texts as docker } from "./docker.ts";
-import { texts as environments } from "./environments.ts";
-import { texts as fleet } from "./fleet.ts";
-import { texts as help } from "./help.ts";
-import { texts as line } from "./line.ts";
-import { texts as manage } from "./manage.ts";
-import { texts as memory } from "./memory.ts";
-import { texts as models } from "./models.ts";
-import { texts as serve } from "./serve.ts";
-import { texts as setup } from "./setup.ts";
-import { texts as slack } from "./slack.ts";
-import { texts as solve } from "./solve.ts";
-import { texts as tasks } from "./tasks.ts";
-import { texts as telegram } from "./telegram.ts";
+import { chatTexts as chat } from "./chat.ts";
+import { checksTexts as checks } from "./checks.ts";
+import { commandsTexts as commands } from "./commands.ts";
+import { consoleTexts as webConsole } from "./console.ts";
+import { dockerTexts as docker } from "./docker.ts";
+import { environmentsTexts as environments } from "./environments.ts";
+import { fleetTexts as fleet } from "./fleet.ts";
+import { helpTexts as help } from "./help.ts";
+import { lineTexts as line } from "./line.ts";
+import { manageTexts as manage } from "./manage.ts";
+import { memoryTexts as memory } from "./memory.ts";
+import { modelsTexts as models } from "./models.ts";
+import { serveTexts as serve } from "./serve.ts";
+import { setupTexts as setup } from "./setup.ts";
+import { slackTexts as slack } from "./slack.ts";
+import { solveTexts as solve } from "./solve.ts";
+import { tasksTexts as tasks } from "./tasks.ts";
+import { telegramTexts as telegram } from "./telegram.ts";
 
 /** All columns but those of `at-start.ts`. */
 export const texts: typeof en = {

@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/line.ts";
+import type { lineTexts as en } from "../en/line.ts";
 
-export const texts: typeof en = {
+export const lineTexts: typeof en = {
   stillWorking: "まだ作業中です。しばらくしたら、下のボタンで結果を受け取れます。",
   collect: "結果を見る",
   cutHere: "…（長いため省略しました）",

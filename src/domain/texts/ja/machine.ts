@@ -1,5 +1,5 @@
-import type { Promised, Remedy, SandboxPart } from "../../work/machine.ts";
-import type { texts as en } from "../en/machine.ts";
+import type { MachinePromise, Remedy, SandboxPart } from "../../work/machine.ts";
+import type { machineTexts as en } from "../en/machine.ts";
 import { listPaths } from "../list-paths.ts";
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
@@ -34,7 +34,7 @@ const PARTS: Readonly<Record<SandboxPart, string>> = {
   overlay: "workspace のファイルシステム上のオーバーレイ",
 };
 
-const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> = {
+const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: string]>> = {
   undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
   confined: [
     "コマンドは隔離されます。workspace 以外は変更できず、ホームのうち見えるのはツールに必要なものだけです（worker.home_allow）。",
@@ -51,7 +51,7 @@ const PROMISES: Readonly<Record<Promised, readonly [yes: string, no: string]>> =
 };
 
 /** What this machine lets jobs do, and what helps. */
-export const texts: typeof en = {
+export const machineTexts: typeof en = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>

@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/manage.ts";
+import type { manageTexts as en } from "../en/manage.ts";
 
-export const texts: typeof en = {
+export const manageTexts: typeof en = {
   title: "管理",
   pages: { access: "人とアクセス", settings: "設定" },
   tabs: "管理するもの",

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../../work/job-status.ts";
-import type { texts as en } from "../en/report.ts";
+import type { reportTexts as en } from "../en/report.ts";
 import { listPaths } from "../list-paths.ts";
 import { namePaths } from "../name-paths.ts";
 import { sealedOtherwise } from "./sealed.ts";
@@ -31,7 +31,7 @@ function status(is: JobStatus, failed: number): string {
   }
 }
 
-export const texts: typeof en = {
+export const reportTexts: typeof en = {
   status,
   sealedOtherwise,
   ignored: (count, places) =>

@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/setup.ts";
+import type { setupTexts as en } from "../en/setup.ts";
 
-export const texts: typeof en = {
+export const setupTexts: typeof en = {
   file: {
     head: [
       "PicoClaw の設定。# の行は例で、効力はありません。",

@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/slack.ts";
+import type { slackTexts as en } from "../en/slack.ts";
 
-export const texts: typeof en = {
+export const slackTexts: typeof en = {
   working: "作業中です…",
   accepted: "受け付けました。結果はここに届きます。",
   wholeText: "全文はファイルをご覧ください。",

@@ -1,8 +1,8 @@
 import type { CandidateFacts } from "../../tasks/solve/rank-candidates.ts";
-import type { texts as en } from "../en/solve.ts";
+import type { solveTexts as en } from "../en/solve.ts";
 import { figuresText } from "../figures-text.ts";
 import { nameFew } from "../name-few.ts";
-import { texts as checks } from "./checks.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 const more = (rest: number) => `… ほか ${rest} 件`;
 
@@ -60,7 +60,7 @@ function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): s
   return red === 0 ? "検証はすべて成功" : `検証 ${ran.length} 件中 ${red} 件が失敗`;
 }
 
-export const texts: typeof en = {
+export const solveTexts: typeof en = {
   locale: "ja",
   working: (title) => `PicoClaw が「${title}」に取り組んでいます`,
   ended: {

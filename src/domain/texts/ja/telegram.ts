@@ -1,6 +1,6 @@
-import type { texts as en } from "../en/telegram.ts";
+import type { telegramTexts as en } from "../en/telegram.ts";
 
-export const texts: typeof en = {
+export const telegramTexts: typeof en = {
   working: "作業中です…",
   wholeText: "全文はファイルをご覧ください。",
 };

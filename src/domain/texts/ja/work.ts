@@ -1,7 +1,7 @@
 import type { FileTrouble } from "../../work/file-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../work/transaction-kind.ts";
 import { formatBytes } from "../bytes.ts";
-import type { texts as en } from "../en/work.ts";
+import type { workTexts as en } from "../en/work.ts";
 import { listPaths } from "../list-paths.ts";
 
 const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
@@ -47,7 +47,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "name-too-long": "名前が長すぎるよ",
 };
 
-export const texts: typeof en = {
+export const workTexts: typeof en = {
   locale: "ja",
 
   parseError: "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。",

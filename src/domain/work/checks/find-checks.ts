@@ -23,12 +23,12 @@ export function findChecks(files: ProjectFiles, configured: string | null): read
   ];
 }
 
-type Found = Omit<ProjectCheck, "kind" | "line"> & { readonly line?: string };
+type FoundCommand = Omit<ProjectCheck, "kind" | "line"> & { readonly line?: string };
 
 /** Passed tests before the failed ones, so that the end of the output shows what matters. */
 const PYTEST_NAMES = "-rpxXsfE";
 
-function findTest(files: ProjectFiles): Found | null {
+function findTest(files: ProjectFiles): FoundCommand | null {
   const has = (name: string) => files.names.includes(name);
   const script = findPackageTest(files);
   if (script !== null) return script;
@@ -49,7 +49,7 @@ function findTest(files: ProjectFiles): Found | null {
   return null;
 }
 
-function findLint(files: ProjectFiles): Found | null {
+function findLint(files: ProjectFiles): FoundCommand | null {
   const script = findPackageLint(files);
   if (script !== null) return script;
   const python = pythonSettings(files);

@@ -1,13 +1,13 @@
 import type { CheckResult } from "./judge.ts";
 import type { TestOutcome, TestResults } from "./test-results.ts";
 
-export interface Settled {
+export interface SettledResult {
   readonly result: CheckResult;
   readonly isFlaky: boolean;
 }
 
 /** Of a red result and its repetition: what failed only once is flaky and counts as passed. */
-export function settle(first: CheckResult, second: CheckResult): Settled {
+export function settleFlaky(first: CheckResult, second: CheckResult): SettledResult {
   if (first.state !== "red" && first.state !== "timed-out") return { result: first, isFlaky: false };
   if (second.state === "green") return { result: second, isFlaky: true };
   const before = first.results;

@@ -1,4 +1,4 @@
-import { type CheckResult, type Judgement, judge, type Verdict } from "./judge.ts";
+import { type CheckResult, type Judgement, judgeCheck, type Verdict } from "./judge.ts";
 
 export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
@@ -12,11 +12,11 @@ export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
     results?.find((one) => one.command === command) ?? null;
   const judged = draft.map((result) => ({
     kind: result.kind,
-    ...judge({ baseline: of(baseline, result), draft: result, old: of(old, result) }),
+    ...judgeCheck({ baseline: of(baseline, result), draft: result, old: of(old, result) }),
   }));
   const all = (key: "worse" | "mended" | "newFailing" | "weakened") => judged.flatMap((one) => one[key]);
   return {
-    verdict: verdictOf(judged),
+    verdict: combineVerdicts(judged),
     worse: all("worse"),
     mended: all("mended"),
     newFailing: all("newFailing"),
@@ -26,7 +26,7 @@ export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
   };
 }
 
-function verdictOf(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
+function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
   const ran = judged.filter(({ verdict }) => verdict !== "not-checked");
   const verdicts = ran.map(({ verdict }) => verdict);
   if (verdicts.includes("worse")) return "worse";

@@ -40,19 +40,19 @@ export interface JudgeInput {
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judge({ baseline, draft, old }: JudgeInput): Judgement {
+export function judgeCheck({ baseline, draft, old }: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
   const compared = compare(ran, draft, old);
-  return { ...compared, counts, verdict: verdictOf(ran, draft, old, compared) };
+  return { ...compared, counts, verdict: compareVerdict(ran, draft, old, compared) };
 }
 
 type Compared = Omit<Judgement, "verdict" | "counts">;
 
-function verdictOf(
+function compareVerdict(
   baseline: CheckResult,
   draft: CheckResult,
   old: CheckResult | null,
@@ -71,13 +71,13 @@ function verdictOf(
   if (wasGreen) return onlyNew ? "new-failing" : "worse";
   if (baseline.results === null) return "unknown";
   if (draft.results === null) return baseline.results.counts.passed > 0 ? "worse" : "unknown";
-  if (lost(baseline.results, draft.results)) return "worse";
+  if (hasLostTests(baseline.results, draft.results)) return "worse";
   if (newFailing.length > 0) return "new-failing";
   return mended.length > 0 ? "better" : "red-before";
 }
 
 /** Where names are not known, fewer tests than before are the only trace of one that is gone. */
-function lost(before: TestResults, now: TestResults): boolean {
+function hasLostTests(before: TestResults, now: TestResults): boolean {
   if (before.listed === "all" && now.listed === "all") return false;
   return total(now.counts) < total(before.counts);
 }
@@ -116,13 +116,13 @@ function compare(baseline: CheckResult, draft: CheckResult, old: CheckResult | n
 }
 
 /** `unlisted`: the tool names failures alone, so it passed, was skipped or was not there. `absent`: it was not there. */
-type Seen = TestOutcome | "unlisted" | "absent";
+type SeenOutcome = TestOutcome | "unlisted" | "absent";
 
 interface Sightings {
-  readonly before: Seen;
-  readonly now: Seen;
+  readonly before: SeenOutcome;
+  readonly now: SeenOutcome;
   /** Null where no test was changed. */
-  readonly old: Seen | null;
+  readonly old: SeenOutcome | null;
   readonly changedTests: boolean;
   readonly isGreen: boolean;
   /** Fewer tests than before: a failing one that is gone was taken away, and is not a file that can be run now. */
@@ -156,7 +156,7 @@ function changeOf({
   return before === "absent" && now === "fail" ? "new-failing" : null;
 }
 
-function outcomeIn(results: TestResults | null, name: string): Seen {
+function outcomeIn(results: TestResults | null, name: string): SeenOutcome {
   if (results === null) return "absent";
   return results.tests.get(name) ?? (results.listed === "all" ? "absent" : "unlisted");
 }

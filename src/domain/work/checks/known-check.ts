@@ -1,6 +1,6 @@
 import type { ProjectCheck } from "./project-check.ts";
 
-const RUNNERS: readonly RegExp[] = [
+const KNOWN_RUNNERS: readonly RegExp[] = [
   /^(?:npm|pnpm|yarn|bun)(?: run)? (?:t|test|tests|lint|check)(?::[\w-]+)?(?: |$)/,
   /^(?:npx |pnpm exec |yarn )?(?:jest|vitest|mocha|ava|tape|eslint)(?: |$)/,
   /^node --test(?: |$)/,
@@ -11,12 +11,12 @@ const RUNNERS: readonly RegExp[] = [
 ];
 
 /** These change files on purpose. */
-const WRITES = /(?:^| )(?:--fix\S*|-u|--update\S*|--write|-w|--coverage-report\S*)(?: |$)/;
+const WRITING_FLAGS = /(?:^| )(?:--fix\S*|-u|--update\S*|--write|-w|--coverage-report\S*)(?: |$)/;
 
 /** Whether a script is one plain call of the project's tests or linters, which is run for what it says and not for what it writes. */
 export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
   const line = script.trim().replace(/ 2>&1$/, "");
   if (checks.some(({ command, line: full }) => line === command || line === full)) return true;
-  if (/[\n;&|<>`]|\$\(/.test(line) || WRITES.test(line)) return false;
-  return RUNNERS.some((runner) => runner.test(line));
+  if (/[\n;&|<>`]|\$\(/.test(line) || WRITING_FLAGS.test(line)) return false;
+  return KNOWN_RUNNERS.some((runner) => runner.test(line));
 }

@@ -1,10 +1,10 @@
 import type { ProjectCheck, ProjectFiles } from "./project-check.ts";
 import { installedOf, scriptChain } from "./script-chain.ts";
 
-type Found = Pick<ProjectCheck, "command" | "missing"> & { readonly line?: string };
+type FoundScript = Pick<ProjectCheck, "command" | "missing"> & { readonly line?: string };
 
 /** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
-export function findPackageTest(files: ProjectFiles): Found | null {
+export function findPackageTest(files: ProjectFiles): FoundScript | null {
   const { name, missing } = packageManager(files);
   const script = scriptsOf(files).test;
   if (script !== undefined && !/no test specified/.test(script)) {
@@ -22,7 +22,7 @@ export function findPackageTest(files: ProjectFiles): Found | null {
 }
 
 /** Where the script needs what is not installed: its tests alone, if those can run. */
-function installedPart(files: ProjectFiles): Found | null {
+function installedPart(files: ProjectFiles): FoundScript | null {
   if (files.programs === undefined) return null;
   const { isWhole, tests, missing } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
   if (isWhole || missing === null) return null;
@@ -32,7 +32,7 @@ function installedPart(files: ProjectFiles): Found | null {
 }
 
 /** The linter of a `package.json`, unless its tests run it as well. */
-export function findPackageLint(files: ProjectFiles): Found | null {
+export function findPackageLint(files: ProjectFiles): FoundScript | null {
   const scripts = scriptsOf(files);
   if (scripts.lint === undefined) return null;
   if (

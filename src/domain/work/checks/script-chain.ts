@@ -33,7 +33,19 @@ export function scriptChain(scripts: Scripts, name: string, seen: readonly strin
   };
 }
 
-const RUNNERS = ["tape", "mocha", "jest", "vitest", "ava", "tap", "uvu", "jasmine", "node", "tsx", "ts-node"];
+const SCRIPT_RUNNERS = [
+  "tape",
+  "mocha",
+  "jest",
+  "vitest",
+  "ava",
+  "tap",
+  "uvu",
+  "jasmine",
+  "node",
+  "tsx",
+  "ts-node",
+];
 const EVERYWHERE = ["node", "npm", "sh", "bash", "make", "echo", "true", "test", "mkdir", "rm", "cp", "git"];
 const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
 
@@ -53,7 +65,7 @@ export function installedOf({ calls }: ScriptChain, programs: readonly string[])
   const tests = calls.flatMap(({ text, program }) => {
     const bare = isThere(program) ? text : text.replace(COVERAGE, "");
     const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
-    return RUNNERS.includes(runner) && isThere(runner) ? [bare] : [];
+    return SCRIPT_RUNNERS.includes(runner) && isThere(runner) ? [bare] : [];
   });
   return { isWhole: missing === null, tests, missing };
 }

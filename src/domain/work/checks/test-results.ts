@@ -64,7 +64,7 @@ export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts 
  * Names count only as far as the summary of the tool bears them out: all of them, or at least the failed ones. `failures` are
  * names from where the tool repeats its failures. Skipped tests are not compared: some tools name none of them.
  */
-export function borneOut(
+export function confirmTestCounts(
   format: TestFormat,
   counts: TestCounts,
   tests: ReadonlyMap<string, TestOutcome>,

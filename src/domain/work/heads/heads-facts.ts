@@ -1,11 +1,11 @@
 import type { ChecksFacts } from "../checks/checks-facts.ts";
-import type { Red } from "../job-status.ts";
+import type { RedReason } from "../job-status.ts";
 
 /** What one of several coders came to; plain JSON, kept with the reply. */
-export interface HeadFacts {
+export interface CoderCandidateFacts {
   readonly agent: string;
   /** `green`: nothing is red. `said`: words instead of a patch. `none`: no proposal that could be carried out. */
-  readonly outcome: "green" | Red | "said" | "none";
+  readonly outcome: "green" | RedReason | "said" | "none";
   /** The first line of its plan, of its words, or of why there is nothing. */
   readonly words: string;
   readonly attempts: number;
@@ -20,9 +20,9 @@ export interface HeadFacts {
 /** What made one better than the next: `only`: nobody else had a draft. `first`: nothing did. */
 export type ChosenBy = "only" | "checks" | "test" | "size" | "first";
 
-export interface HeadsFacts {
-  readonly chosen: HeadFacts;
+export interface CoderCandidatesFacts {
+  readonly chosen: CoderCandidateFacts;
   readonly by: ChosenBy;
   /** Their drafts are discarded. */
-  readonly others: readonly HeadFacts[];
+  readonly others: readonly CoderCandidateFacts[];
 }

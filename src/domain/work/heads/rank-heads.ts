@@ -1,9 +1,9 @@
 import type { Verdict } from "../checks/judge.ts";
-import type { ChosenBy, HeadFacts } from "./heads-facts.ts";
+import type { ChosenBy, CoderCandidateFacts } from "./heads-facts.ts";
 
-type Ranked = Pick<HeadFacts, "outcome" | "checks" | "provesFix" | "size">;
+type RankedCoderCandidate = Pick<CoderCandidateFacts, "outcome" | "checks" | "provesFix" | "size">;
 
-const OUTCOMES: Readonly<Record<HeadFacts["outcome"], number>> = {
+const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   green: 0,
   failing: 1,
   worse: 2,
@@ -23,8 +23,8 @@ const VERDICTS: Readonly<Record<Verdict, number>> = {
 };
 
 /** By the checks: what they demand, who weakens them, what they show, how many tests were mended. */
-export function compareByChecks(one: Ranked, other: Ranked): number {
-  const places = ({ outcome, checks }: Ranked) => [
+export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCandidate): number {
+  const places = ({ outcome, checks }: RankedCoderCandidate) => [
     OUTCOMES[outcome],
     checks?.weakensTests === true ? 1 : 0,
     VERDICTS[checks?.verdict ?? "not-checked"],
@@ -35,11 +35,12 @@ export function compareByChecks(one: Ranked, other: Ranked): number {
 }
 
 /** The best first, and by what it is better than the second: checks, a test that proves the fix, the smaller change. */
-export function rankHeads<Head extends Ranked>(
+export function rankCoderCandidates<Head extends RankedCoderCandidate>(
   heads: readonly Head[],
 ): { readonly ranked: readonly Head[]; readonly by: ChosenBy } {
-  const proof = (one: Ranked, other: Ranked) => Number(other.provesFix) - Number(one.provesFix);
-  const size = (one: Ranked, other: Ranked) => one.size - other.size;
+  const proof = (one: RankedCoderCandidate, other: RankedCoderCandidate) =>
+    Number(other.provesFix) - Number(one.provesFix);
+  const size = (one: RankedCoderCandidate, other: RankedCoderCandidate) => one.size - other.size;
   const ranked = heads.toSorted(
     (one, other) => compareByChecks(one, other) || proof(one, other) || size(one, other),
   );

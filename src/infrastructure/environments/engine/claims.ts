@@ -5,7 +5,7 @@ import type { Lease } from "./leases.ts";
 export const claimText = ({ id, fence }: ContainerClaim): string => `${id}:${fence}`;
 
 /** The claim that a container was made for; one that was warm has it in its lease alone. */
-export function claimOf(
+export function readClaim(
   labels: Readonly<Record<string, string>>,
   lease: Pick<Lease, "claim"> | undefined,
 ): ContainerClaim | null {

@@ -5,22 +5,22 @@ import type {
   StaleCleanup,
   StaleRule,
 } from "../../../application/ports/sandbox.ts";
-import { type ListedContainer, listOwn, nameOf, taskOf } from "./containers.ts";
+import { containerTask, type ListedContainer, listedContainerName, listOwnContainers } from "./containers.ts";
 import type { Engine } from "./engine.ts";
 import { LABEL } from "./labels.ts";
 import type { Lease, Leases } from "./leases.ts";
 import type { Owners } from "./owners.ts";
 import { pruneImages } from "./prune-images.ts";
-import { type RemoveParts, removeVolumes } from "./remove-container.ts";
+import { type RemoveContainerDeps, removeVolumes } from "./remove-container.ts";
 
-export interface CleanUpParts {
+export interface StaleCleanupDeps {
   readonly engine: Engine;
   readonly installation: string;
   readonly owners: Owners;
   readonly leases: Leases;
   readonly now: () => number;
   readonly remove: (container: string, how: { readonly force: boolean }) => Promise<Removal>;
-  readonly removing: RemoveParts;
+  readonly removing: RemoveContainerDeps;
 }
 
 /** A proxy that nothing needs may be about to be used by another process; not for longer than this. */
@@ -28,18 +28,18 @@ const IDLE_PROXY_MS = 10 * 60_000;
 
 /** Containers first, then proxies that no container needs, volumes that no container uses, and images that are outdated. */
 export async function cleanUpStale(
-  parts: CleanUpParts,
+  parts: StaleCleanupDeps,
   rule: StaleRule,
 ): Promise<StaleCleanup | SandboxFailure> {
   const { engine, installation, owners, leases, now } = parts;
-  const listed = await listOwn(engine, installation, rule.signal);
+  const listed = await listOwnContainers(engine, installation, rule.signal);
   if (!Array.isArray(listed)) return listed as SandboxFailure;
   const containers: string[] = [];
   const leftovers: Leftover[] = [];
   const removeListed = async (container: ListedContainer) => {
     const removal = await parts.remove(container.Id, { force: true });
     leftovers.push(...removal.leftovers);
-    if (removal.removed) containers.push(nameOf(container));
+    if (removal.removed) containers.push(listedContainerName(container));
   };
   const tasks = listed.filter(({ Labels }) => Labels[LABEL.role] !== "proxy");
   const stale = tasks.filter((container) =>
@@ -71,14 +71,14 @@ export async function cleanUpStale(
 }
 
 /** At the end of a process: what nobody needs does not stay running. */
-export async function removeIdleProxies(parts: CleanUpParts): Promise<void> {
-  const listed = await listOwn(parts.engine, parts.installation, undefined);
+export async function removeIdleProxies(parts: StaleCleanupDeps): Promise<void> {
+  const listed = await listOwnContainers(parts.engine, parts.installation, undefined);
   if (!Array.isArray(listed)) return;
   for (const proxy of idleProxies(parts, listed)) await parts.remove(proxy.Id, { force: true });
 }
 
 function idleProxies(
-  { owners, now }: CleanUpParts,
+  { owners, now }: StaleCleanupDeps,
   listed: readonly ListedContainer[],
 ): readonly ListedContainer[] {
   const isProxy = ({ Labels }: ListedContainer) => Labels[LABEL.role] === "proxy";
@@ -86,13 +86,15 @@ function idleProxies(
   const shared = owners.hasOthers();
   return listed.filter(
     (each) =>
-      isProxy(each) && !needed.has(nameOf(each)) && !(shared && now() - each.Created * 1000 < IDLE_PROXY_MS),
+      isProxy(each) &&
+      !needed.has(listedContainerName(each)) &&
+      !(shared && now() - each.Created * 1000 < IDLE_PROXY_MS),
   );
 }
 
 /** Volumes of this installation in no container, whose maker is gone: a live one may be about to use them. */
 async function danglingVolumes(
-  { engine, installation, owners }: CleanUpParts,
+  { engine, installation, owners }: StaleCleanupDeps,
   signal: AbortSignal | undefined,
 ): Promise<readonly string[]> {
   const filters = JSON.stringify({
@@ -124,7 +126,7 @@ export function isStale(
 ): boolean {
   const labels = container.Labels;
   if (lease?.state === "ended") return true;
-  if (rule.liveTasks?.has(taskOf(nameOf(container), labels))) return false;
+  if (rule.liveTasks?.has(containerTask(listedContainerName(container), labels))) return false;
   const ownerLives = isAlive(lease?.owner ?? labels[LABEL.owner] ?? "");
   // Nobody has claimed it: without its maker it is of no use.
   if (labels[LABEL.role] === "warm" && lease === undefined) return !ownerLives;

@@ -2,12 +2,12 @@ import type { ContainerUsage, SandboxFailure } from "../../../application/ports/
 import { inspectContainer } from "./containers.ts";
 import { DISK_COMMAND, readDisk } from "./disk-watch.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
-import { readSettings } from "./labels.ts";
-import type { Channels } from "./run-command.ts";
+import { sandboxFailure } from "./failures.ts";
+import { readContainerSettings } from "./labels.ts";
+import type { CommandChannels } from "./run-command.ts";
 
 /** As the engine counts; only what is read here. */
-interface Stats {
+interface ContainerStats {
   readonly memory_stats?: {
     readonly usage?: number;
     readonly stats?: Readonly<Record<string, number>>;
@@ -16,18 +16,19 @@ interface Stats {
   readonly pids_stats?: { readonly current?: number };
 }
 
-export async function readUsage(
-  { engine, channels }: { readonly engine: Engine; readonly channels: Pick<Channels, "runOwn"> },
+export async function readContainerUsage(
+  { engine, channels }: { readonly engine: Engine; readonly channels: Pick<CommandChannels, "runOwn"> },
   container: string,
   signal: AbortSignal | undefined,
 ): Promise<ContainerUsage | SandboxFailure> {
   const inspected = await inspectContainer(engine, container, signal);
   if (!inspected.ok) return inspected;
   const { Id, Config, State } = inspected.value;
-  const settings = readSettings(Config.Labels ?? {});
-  if (!settings) return failed("not-allowed", `${container} is no container of PicoClaw's`);
-  if (!State.Running) return failed("container-stopped", `${container} is not running (${State.Status})`);
-  const asked = await engine.call<Stats>({
+  const settings = readContainerSettings(Config.Labels ?? {});
+  if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+  if (!State.Running)
+    return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
+  const asked = await engine.call<ContainerStats>({
     method: "GET",
     path: `/containers/${Id}/stats`,
     query: { stream: false, "one-shot": true },

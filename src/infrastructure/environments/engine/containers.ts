@@ -55,7 +55,7 @@ export function inspectContainer(engine: Engine, name: string, signal: AbortSign
 }
 
 /** Of one installation, warm ones and proxies too. */
-export async function listOwn(
+export async function listOwnContainers(
   engine: Engine,
   installation: string,
   signal: AbortSignal | undefined,
@@ -70,45 +70,45 @@ export async function listOwn(
   return listed.ok ? listed.value : listed;
 }
 
-export function nameOf({ Names, Id }: ListedContainer): string {
+export function listedContainerName({ Names, Id }: ListedContainer): string {
   return Names[0]?.replace(/^\//, "") ?? Id;
 }
 
 /** A container that a warm one became has its task in its name. */
-export function taskOf(name: string, labels: Readonly<Record<string, string>>): string {
+export function containerTask(name: string, labels: Readonly<Record<string, string>>): string {
   return labels[LABEL.task] || name.replace(/^(?:coding-agent-exec|agent-runner)-/, "");
 }
 
-export function factsOfListed(listed: ListedContainer): ContainerFacts {
-  const name = nameOf(listed);
+export function listedContainerFacts(listed: ListedContainer): ContainerFacts {
+  const name = listedContainerName(listed);
   return {
     ok: true,
     id: listed.Id,
     name,
-    taskId: taskOf(name, listed.Labels),
+    taskId: containerTask(name, listed.Labels),
     image: listed.Image,
     labels: listed.Labels,
     createdAt: new Date(listed.Created * 1000).toISOString(),
-    state: stateOf(listed.State),
+    state: containerState(listed.State),
   };
 }
 
-export function factsOfInspected(inspected: InspectedContainer): ContainerFacts {
+export function inspectedContainerFacts(inspected: InspectedContainer): ContainerFacts {
   const name = inspected.Name.replace(/^\//, "");
   const labels = inspected.Config.Labels ?? {};
   return {
     ok: true,
     id: inspected.Id,
     name,
-    taskId: taskOf(name, labels),
+    taskId: containerTask(name, labels),
     image: inspected.Config.Image,
     labels,
     createdAt: inspected.Created,
-    state: stateOf(inspected.State.Status),
+    state: containerState(inspected.State.Status),
   };
 }
 
-function stateOf(status: string): ContainerFacts["state"] {
+function containerState(status: string): ContainerFacts["state"] {
   if (status === "created" || status === "running" || status === "paused") return status;
   return status === "restarting" ? "running" : "stopped";
 }

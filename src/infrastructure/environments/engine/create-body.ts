@@ -1,12 +1,12 @@
 import { basename } from "node:path";
 import type { ContainerMount, ContainerSpec } from "../../../application/ports/sandbox.ts";
 import keeper from "./inside/keeper.pl" with { type: "text" };
-import { type Inside, LABEL, settingsOf } from "./labels.ts";
+import { type InsideProgram, LABEL, toContainerSettings } from "./labels.ts";
 
-export interface CreateParts {
+export interface ContainerBodyRequest {
   readonly spec: ContainerSpec;
   readonly labels: Readonly<Record<string, string>>;
-  readonly inside: Inside;
+  readonly inside: InsideProgram;
   /** Of `/workspace`. */
   readonly volume: string;
   /** The volume with the proxy's socket, and the variables that lead to it. */
@@ -26,9 +26,9 @@ const NO_ROOT_POWERS = { CapDrop: ["ALL"], SecurityOpt: ["no-new-privileges"], P
 const LOG = { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } };
 
 /** The body of `POST /containers/create`. */
-export function createBody(parts: CreateParts): object {
+export function createContainerBody(parts: ContainerBodyRequest): object {
   const { spec, labels, inside, volume, proxy, stopGraceSeconds, socket } = parts;
-  const { uid, gid, limits } = settingsOf(spec);
+  const { uid, gid, limits } = toContainerSettings(spec);
   const env = { ...proxy?.env, ...spec.env };
   return {
     Image: spec.image,
@@ -36,7 +36,11 @@ export function createBody(parts: CreateParts): object {
     User: `${uid}:${gid}`,
     WorkingDir: "/",
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
-    Labels: { ...labels, [LABEL.inside]: inside, [LABEL.settings]: JSON.stringify(settingsOf(spec)) },
+    Labels: {
+      ...labels,
+      [LABEL.inside]: inside,
+      [LABEL.settings]: JSON.stringify(toContainerSettings(spec)),
+    },
     Entrypoint: inside === "perl" ? ["perl", "-e", keeper] : ["tail", "-f", "/dev/null"],
     Cmd: inside === "perl" && proxy ? [PROXY_SOCKET, String(PROXY_PORT)] : [],
     StopSignal: "SIGTERM",

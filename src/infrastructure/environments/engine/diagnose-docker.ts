@@ -1,10 +1,10 @@
-import type { Check } from "../../../application/ports/check.ts";
+import type { DoctorCheck } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { dockerMessages } from "../../../domain/texts/texts.ts";
 import { diagnoseImages } from "./diagnose-images.ts";
 import type { Engine } from "./engine.ts";
-import { readFacts } from "./engine-facts.ts";
+import { readEngineFacts } from "./engine-facts.ts";
 
 const PATIENCE_MS = 5000;
 
@@ -12,7 +12,7 @@ const PATIENCE_MS = 5000;
 export async function diagnoseDocker(
   engine: Engine | SandboxFailure,
   { messages, config }: Pick<Opened, "messages" | "config">,
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   const { docker, enabled } = config.command_executor;
   const texts = dockerMessages(messages.locale);
   if ("ok" in engine)
@@ -25,7 +25,7 @@ export async function diagnoseDocker(
         remedy: texts.remedy("set-host"),
       },
     ];
-  const facts = await readFacts(engine, AbortSignal.timeout(PATIENCE_MS));
+  const facts = await readEngineFacts(engine, AbortSignal.timeout(PATIENCE_MS));
   if (!facts.ok) {
     const forbidden = facts.code === "engine-forbidden";
     return [
@@ -40,7 +40,7 @@ export async function diagnoseDocker(
       },
     ];
   }
-  const checks: Check[] = [
+  const checks: DoctorCheck[] = [
     {
       name: "docker",
       ok: true,

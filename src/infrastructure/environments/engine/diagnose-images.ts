@@ -1,19 +1,19 @@
-import type { Check } from "../../../application/ports/check.ts";
+import type { DoctorCheck } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import { recipeFor, withTag } from "../../../domain/environments/image-recipes.ts";
 import type { Locale } from "../../../domain/texts/messages.ts";
 import { environmentMessages } from "../../../domain/texts/texts.ts";
 import type { Engine } from "./engine.ts";
-import { createImages } from "./images.ts";
+import { createDockerImages } from "./images.ts";
 
 /** Which images of environments are there. A missing one is a fault only where environments are switched on. */
 export async function diagnoseImages(
   engine: Engine,
   { environments, enabled }: Opened["config"]["command_executor"],
   locale: Locale,
-): Promise<Check> {
+): Promise<DoctorCheck> {
   const texts = environmentMessages(locale);
-  const images = createImages(engine);
+  const images = createDockerImages(engine);
   const named = Object.values(environments).flatMap((image) =>
     typeof image === "string" ? [withTag(image)] : [],
   );

@@ -13,7 +13,7 @@ export interface DiskWatch {
   close(): void;
 }
 
-export interface DiskWatchParts {
+export interface DiskWatchDeps {
   readonly supervisor: Pick<Supervisor, "run" | "list" | "end">;
   readonly limitBytes: number;
   readonly now: () => number;
@@ -22,18 +22,18 @@ export interface DiskWatchParts {
 const FIRST_LOOK_MS = 1000;
 const SHORTEST_PAUSE_MS = 2000;
 /** Measuring takes at most this part of the time. */
-const SHARE = 1 / 20;
-const PLACES = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
+const WATCH_TIME_SHARE = 1 / 20;
+const WATCHED_FOLDERS = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
 
 /** The image's own program: one of the project's could say what it likes. */
-export const DISK_COMMAND: readonly [string, ...string[]] = ["/usr/bin/du", "-skxc", ...PLACES];
+export const DISK_COMMAND: readonly [string, ...string[]] = ["/usr/bin/du", "-skxc", ...WATCHED_FOLDERS];
 
 /** What that command says, in bytes. */
 export function readDisk(output: string): number {
   return Number(/^(\d+)\s+total$/m.exec(output)?.[1] ?? 0) * 1024;
 }
 
-export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts): DiskWatch {
+export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps): DiskWatch {
   const running = new Set<() => void>();
   const state: { timer?: ReturnType<typeof setTimeout>; closed: boolean } = { closed: false };
   const plan = (ms: number) => {
@@ -44,7 +44,7 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
   };
   const look = async () => {
     const started = now();
-    const full = (await measure(supervisor)) > limitBytes;
+    const full = (await measureDisk(supervisor)) > limitBytes;
     if (full) for (const end of running) end();
     const left = running.size > 0 ? [] : await supervisor.list();
     const background = "ok" in left ? [] : left;
@@ -52,7 +52,7 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
     delete state.timer;
     // Where nothing runs, nothing grows.
     if (running.size > 0 || background.length > 0)
-      plan(Math.max(SHORTEST_PAUSE_MS, (now() - started) / SHARE));
+      plan(Math.max(SHORTEST_PAUSE_MS, (now() - started) / WATCH_TIME_SHARE));
   };
   return {
     async run(request, start) {
@@ -83,7 +83,7 @@ export function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchParts)
   };
 }
 
-async function measure(supervisor: Pick<Supervisor, "run">): Promise<number> {
+async function measureDisk(supervisor: Pick<Supervisor, "run">): Promise<number> {
   const { stdout } = await supervisor.run({
     command: ["du"],
     argv: DISK_COMMAND,

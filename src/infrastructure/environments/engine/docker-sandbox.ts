@@ -9,27 +9,32 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../../application/ports/sandbox.ts";
-import { claimOf, claimText, isOfSuccessor } from "./claims.ts";
+import { claimText, isOfSuccessor, readClaim } from "./claims.ts";
 import { cleanUpStale, removeIdleProxies } from "./clean-up-stale.ts";
-import { readUsage } from "./container-usage.ts";
-import { factsOfInspected, factsOfListed, inspectContainer, listOwn } from "./containers.ts";
+import { readContainerUsage } from "./container-usage.ts";
+import {
+  inspectContainer,
+  inspectedContainerFacts,
+  listedContainerFacts,
+  listOwnContainers,
+} from "./containers.ts";
 import { PROXY_PORT } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
-import { readFacts } from "./engine-facts.ts";
-import { failed } from "./failures.ts";
-import { openForward } from "./forward.ts";
-import { type Inside, LABEL } from "./labels.ts";
+import { readEngineFacts } from "./engine-facts.ts";
+import { sandboxFailure } from "./failures.ts";
+import { openPortForward } from "./forward.ts";
+import { type InsideProgram, LABEL } from "./labels.ts";
 import { createLeases } from "./leases.ts";
 import { createOwners } from "./owners.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
 import { createSharedProxies } from "./proxy-sidecar.ts";
-import { removeOwn } from "./remove-container.ts";
-import { createChannels } from "./run-command.ts";
+import { removeOwnContainer } from "./remove-container.ts";
+import { createCommandChannels } from "./run-command.ts";
 import { freezeContainer, thawContainer } from "./stand-still.ts";
-import { type Role, type StartParts, startCold } from "./start-container.ts";
+import { type ContainerRole, type StartContainerDeps, startColdContainer } from "./start-container.ts";
 import { createWarmPool } from "./warm-pool.ts";
 
-export interface DockerSandboxParts {
+export interface DockerSandboxDeps {
   readonly engine: Engine;
   /** This PicoClaw's own name on the engine; nothing of another one is ever touched. */
   readonly installation: string;
@@ -63,7 +68,7 @@ for (1 .. 500) {
 exit($failed ? 1 : 0);`;
 const WARM_DELAY_MS = 1000;
 
-export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
+export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
   const { engine, installation, folder, stopGraceSeconds, newId, now, elapsed, warn } = parts;
   const owners = createOwners({ folder: `${folder}/owners`, newId });
   const leases = createLeases(`${folder}/leases`);
@@ -76,7 +81,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     /** A container with a proxy was started or stopped here: nobody may need that proxy at the end. */
     proxies: boolean;
   } = { proxies: false };
-  const channels = createChannels({
+  const channels = createCommandChannels({
     engine,
     now: elapsed,
     onUse: (container) => leases.touch(container, now()),
@@ -102,7 +107,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     container: string,
     how: { readonly force: boolean; readonly claim?: ContainerClaim | undefined },
   ) =>
-    removeOwn(
+    removeOwnContainer(
       {
         ...removing,
         installation,
@@ -117,14 +122,14 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       container,
       how,
     );
-  const starting: StartParts = {
+  const starting: StartContainerDeps = {
     ...removing,
     installation,
     owner: owners.own,
     newId,
     socketAllowed: parts.mountDockerSocket,
     socket: () => socketOf(engine.host),
-    insides: new Map<string, Inside>(),
+    insides: new Map<string, InsideProgram>(),
     async proxyFor(spec, { signal, onProgress }) {
       onProgress?.({ step: "network", image: spec.image });
       state.proxies = true;
@@ -138,7 +143,9 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
         : ["mkdir", "-p", ...folders];
       const made = await channels.runOwn(id, argv, signal);
       if (made.outcome === "exited") return made.exitCode === 0;
-      return made.failure ?? failed(made.outcome === "aborted" ? "aborted" : "disconnected", made.stderr);
+      return (
+        made.failure ?? sandboxFailure(made.outcome === "aborted" ? "aborted" : "disconnected", made.stderr)
+      );
     },
   };
   const keep = (id: string, spec: ContainerSpec, at: "preparing" | "ready") => {
@@ -151,8 +158,8 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     } as const;
     leases.write({ ...lease, container: id, owner: owners.own(), state: at });
   };
-  const start = async (spec: ContainerSpec, role: Role, options: StartOptions) => {
-    const started = await startCold(starting, spec, role, options);
+  const start = async (spec: ContainerSpec, role: ContainerRole, options: StartOptions) => {
+    const started = await startColdContainer(starting, spec, role, options);
     if (started.ok && spec.network.mode !== "none") {
       // Its proxy may have been cleaned up while nobody seemed to need it.
       const proxy = await proxies.proxyFor(spec, options.signal);
@@ -213,7 +220,7 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
   return {
     async describe(signal) {
       if (state.facts) return state.facts;
-      const facts = await readFacts(engine, signal);
+      const facts = await readEngineFacts(engine, signal);
       if (facts.ok) state.facts = facts;
       return facts;
     },
@@ -222,13 +229,13 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
       const existing = await inspectContainer(engine, spec.name, options.signal);
       if (existing.ok) {
         if (existing.value.Config.Labels?.[LABEL.installation] !== installation)
-          return failed("name-taken", `${spec.name} is there already and belongs to somebody else`);
-        const made = claimOf(existing.value.Config.Labels ?? {}, leases.read(existing.value.Id));
+          return sandboxFailure("name-taken", `${spec.name} is there already and belongs to somebody else`);
+        const made = readClaim(existing.value.Config.Labels ?? {}, leases.read(existing.value.Id));
         if (isOfSuccessor(made, spec.claim))
-          return failed("name-taken", `${spec.name} was made for a later claim of its task`);
+          return sandboxFailure("name-taken", `${spec.name} was made for a later claim of its task`);
         options.onProgress?.({ step: "removing-existing", name: spec.name });
         const removal = await remove(existing.value.Id, { force: true });
-        if (!removal.removed) return failed("name-taken", removal.leftovers[0]?.reason ?? spec.name);
+        if (!removal.removed) return sandboxFailure("name-taken", removal.leftovers[0]?.reason ?? spec.name);
       } else if (existing.code !== "container-missing") return existing;
       const warm = await claim(spec, options);
       if (warm) return warm;
@@ -250,27 +257,27 @@ export function createDockerSandbox(parts: DockerSandboxParts): SandboxManager {
     },
     async forward(container, options) {
       const id = await idOf(container);
-      return typeof id === "string" ? openForward({ engine, container: id, ...options }) : id;
+      return typeof id === "string" ? openPortForward({ engine, container: id, ...options }) : id;
     },
-    usage: (container, signal) => readUsage({ engine, channels }, container, signal),
+    usage: (container, signal) => readContainerUsage({ engine, channels }, container, signal),
     freeze: (container) => freezeContainer({ engine, pause }, container),
     thaw: (container) => thawContainer({ engine, pause }, container),
     stopContainer: (container, { force = false, claim } = {}) => remove(container, { force, claim }),
     async listContainers(signal) {
-      const listed = await listOwn(engine, installation, signal);
+      const listed = await listOwnContainers(engine, installation, signal);
       if (!Array.isArray(listed)) return listed as SandboxFailure;
       return listed
         .filter(({ Labels, Id }) => {
           const role = Labels[LABEL.role];
           return role === "task" || (role === "warm" && leases.read(Id) !== undefined);
         })
-        .map(factsOfListed);
+        .map(listedContainerFacts);
     },
     async findContainer(nameOrId, signal) {
       const inspected = await inspectContainer(engine, nameOrId, signal);
       if (!inspected.ok) return inspected.code === "container-missing" ? undefined : inspected;
       if (inspected.value.Config.Labels?.[LABEL.installation] !== installation) return undefined;
-      return factsOfInspected(inspected.value);
+      return inspectedContainerFacts(inspected.value);
     },
     cleanupStaleContainers: cleanUp,
     async close() {

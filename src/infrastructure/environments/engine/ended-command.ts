@@ -6,7 +6,7 @@ import type {
   ExecOutcome,
   SandboxFailure,
 } from "../../../application/ports/sandbox.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import type { EndedFrame } from "./supervisor-wire.ts";
 
 export interface EndedCommand {
@@ -18,7 +18,7 @@ export interface EndedCommand {
   readonly failure?: SandboxFailure;
 }
 
-const NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
 /** What the supervisor's last word on a command means. */
 export function readEnding(
@@ -30,30 +30,33 @@ export function readEnding(
   const refuse = (failure: SandboxFailure): EndedCommand => ({ ...none, outcome: "not-started", failure });
   switch (ended.kind) {
     case 1:
-      return refuse(failed("cwd-missing", `no such folder, or not yours to enter: ${cwd}`));
+      return refuse(sandboxFailure("cwd-missing", `no such folder, or not yours to enter: ${cwd}`));
     case 2:
-      return refuse(failed("outside", `the working directory is outside the workspace: ${cwd}`));
+      return refuse(sandboxFailure("outside", `the working directory is outside the workspace: ${cwd}`));
     case 3:
-      return refuse(failed("program-missing", `cannot run ${program} (errno ${ended.errno})`));
+      return refuse(sandboxFailure("program-missing", `cannot run ${program} (errno ${ended.errno})`));
     case 4:
       return {
-        ...refuse(failed("no-resources", `the process limit of ${limits.pids} is used up`)),
+        ...refuse(sandboxFailure("no-resources", `the process limit of ${limits.pids} is used up`)),
         limit: { kind: "processes", limit: limits.pids },
       };
     case 5:
       return {
         ...none,
         outcome: "disconnected",
-        failure: failed("disconnected", "somebody inside killed the process that watched the command"),
+        failure: sandboxFailure(
+          "disconnected",
+          "somebody inside killed the process that watched the command",
+        ),
       };
   }
   const signal = ended.status & 127;
   const exitCode = signal === 0 ? ended.status >> 8 : 128 + signal;
-  const limit = exceeded(ended, exitCode, stderr, limits);
+  const limit = exceededLimit(ended, exitCode, stderr, limits);
   return {
     outcome: signal === 0 ? "exited" : "signaled",
     exitCode,
-    signal: signal === 0 ? null : (NAMES.get(signal) ?? `SIG${signal}`),
+    signal: signal === 0 ? null : (SIGNAL_NAMES.get(signal) ?? `SIG${signal}`),
     background: readProcesses(ended.left),
     ...(limit && { limit }),
   };
@@ -68,7 +71,7 @@ export function readProcesses(list: readonly string[]): readonly BackgroundProce
 
 const FILE_SIZE_SIGNAL = 128 + constants.signals.SIGXFSZ;
 
-function exceeded(
+function exceededLimit(
   { oomKills, refusedForks }: EndedFrame,
   exitCode: number,
   stderr: string,

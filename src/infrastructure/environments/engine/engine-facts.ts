@@ -1,7 +1,7 @@
 import type { SandboxFacts, SandboxFailure } from "../../../application/ports/sandbox.ts";
 import type { Engine } from "./engine.ts";
 
-interface Info {
+interface EngineInfo {
   readonly ServerVersion: string;
   readonly CgroupVersion?: string;
   readonly Driver: string;
@@ -16,12 +16,12 @@ interface Info {
 }
 
 /** What engine this is, and what it says it can enforce. */
-export async function readFacts(
+export async function readEngineFacts(
   engine: Engine,
   signal: AbortSignal | undefined,
 ): Promise<SandboxFacts | SandboxFailure> {
   const [info, version] = await Promise.all([
-    engine.call<Info>({ method: "GET", path: "/info", signal }),
+    engine.call<EngineInfo>({ method: "GET", path: "/info", signal }),
     engine.call<{ ApiVersion: string }>({ method: "GET", path: "/version", signal }),
   ]);
   if (!info.ok) return info;

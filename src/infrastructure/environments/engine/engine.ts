@@ -8,7 +8,7 @@ import {
   type RawConnection,
   type RawHandlers,
 } from "../../runtime/engine-connection.ts";
-import { failed, fromStatus, fromThrown } from "./failures.ts";
+import { failureFromStatus, failureFromThrown, sandboxFailure } from "./failures.ts";
 
 /**
  * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
@@ -47,18 +47,18 @@ export interface EngineStream {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-export interface EngineParts {
+export interface EngineDeps {
   readonly address: EngineAddress;
   readonly host: string;
   readonly timeoutMs: number;
 }
 
-export function createEngine({ address, host, timeoutMs }: EngineParts): Engine {
+export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
   const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
     const patience = request.timeoutMs ?? timeoutMs;
     const timer = Number.isFinite(patience) ? AbortSignal.timeout(patience) : undefined;
     const signals = [request.signal, timer].filter((signal) => signal !== undefined);
-    if (request.signal?.aborted) return failed("aborted", "aborted");
+    if (request.signal?.aborted) return sandboxFailure("aborted", "aborted");
     try {
       const response = await callEngine(address, {
         method: request.method,
@@ -69,11 +69,11 @@ export function createEngine({ address, host, timeoutMs }: EngineParts): Engine 
         ...(request.headers !== undefined && { headers: request.headers }),
       });
       if (response.status < 400) return response;
-      return fromStatus(response.status, await messageOf(response), request.path);
+      return failureFromStatus(response.status, await engineMessage(response), request.path);
     } catch (error) {
-      if (request.signal?.aborted) return failed("aborted", "aborted", error);
+      if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
       if (timer?.aborted)
-        return failed("engine-timeout", `${host}: no answer in ${patience / 1000} s`, error);
+        return sandboxFailure("engine-timeout", `${host}: no answer in ${patience / 1000} s`, error);
       return explainUnreachable(address, host, error);
     }
   };
@@ -88,8 +88,8 @@ export function createEngine({ address, host, timeoutMs }: EngineParts): Engine 
         const value = (text === "" || request.method === "HEAD" ? null : JSON.parse(text)) as T;
         return { ok: true as const, status, value, headers };
       } catch (error) {
-        if (request.signal?.aborted) return failed("aborted", "aborted", error);
-        return failed("disconnected", `${host}: the answer broke off`, error);
+        if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
+        return sandboxFailure("disconnected", `${host}: the answer broke off`, error);
       }
     },
     async stream(request) {
@@ -98,16 +98,16 @@ export function createEngine({ address, host, timeoutMs }: EngineParts): Engine 
       return { ok: true, body: response.body ?? new ReadableStream({ start: (it) => it.close() }) };
     },
     async attach(execId, handlers, signal) {
-      if (signal.aborted) return failed("aborted", "aborted");
+      if (signal.aborted) return sandboxFailure("aborted", "aborted");
       try {
-        return await upgrade(
+        return await upgradeConnection(
           (raw) => openRaw(address, raw),
           { path: `/exec/${execId}/start`, body: { Detach: false, Tty: false } },
           handlers,
           AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         );
       } catch (error) {
-        if (signal.aborted) return failed("aborted", "aborted", error);
+        if (signal.aborted) return sandboxFailure("aborted", "aborted", error);
         return explainUnreachable(address, host, error);
       }
     },
@@ -119,10 +119,10 @@ function explainUnreachable(address: EngineAddress, host: string, error: unknown
     try {
       accessSync(address.path, constants.R_OK | constants.W_OK);
     } catch (reason) {
-      return fromThrown(reason, host);
+      return failureFromThrown(reason, host);
     }
   }
-  return fromThrown(error, host);
+  return failureFromThrown(error, host);
 }
 
 function queryOf(query: EngineRequest["query"]): string {
@@ -135,7 +135,7 @@ function bodyOf(body: NonNullable<EngineRequest["body"]>): string | Uint8Array |
   return body instanceof Uint8Array || body instanceof ReadableStream ? body : JSON.stringify(body);
 }
 
-async function messageOf(response: Response): Promise<string> {
+async function engineMessage(response: Response): Promise<string> {
   const text = await response.text().catch(() => "");
   try {
     return (JSON.parse(text) as { message?: string }).message ?? text;
@@ -150,7 +150,7 @@ const END_OF_HEAD = Buffer.from("\r\n\r\n");
  * Asks the engine to turn an HTTP connection into the streams of an exec. Engines answer 101, older ones 200; after
  * the head come the streams. Closing the connection later does not end the process: somebody inside must.
  */
-function upgrade(
+function upgradeConnection(
   open: (handlers: RawHandlers) => Promise<RawConnection>,
   { path, body }: { readonly path: string; readonly body: object },
   handlers: RawHandlers,
@@ -181,7 +181,7 @@ function upgrade(
     own.connection?.close();
     const text = state.head.toString();
     const message = text.slice(text.indexOf("\r\n\r\n") + 4).replace(/^.*"message":"([^"]*)".*$/s, "$1");
-    resolve(fromStatus(state.status, message.trim(), path));
+    resolve(failureFromStatus(state.status, message.trim(), path));
   };
   const onAbort = () => {
     own.connection?.close();
@@ -194,7 +194,7 @@ function upgrade(
       if (state.upgraded) return handlers.onClose(error);
       if (state.status > 0) return refuse();
       signal.removeEventListener("abort", onAbort);
-      resolve(failed("disconnected", "the engine hung up", error));
+      resolve(sandboxFailure("disconnected", "the engine hung up", error));
     },
   }).then((connection) => {
     if (signal.aborted) return connection.close();

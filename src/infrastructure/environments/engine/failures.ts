@@ -1,8 +1,8 @@
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 
-type Code = SandboxFailure["code"];
+type FailureCode = SandboxFailure["code"];
 
-const ACTORS: Readonly<Record<Code, SandboxFailure["actor"]>> = {
+const FAILURE_ACTORS: Readonly<Record<FailureCode, SandboxFailure["actor"]>> = {
   "engine-unreachable": "operator",
   "engine-forbidden": "operator",
   "engine-timeout": "operator",
@@ -23,39 +23,40 @@ const ACTORS: Readonly<Record<Code, SandboxFailure["actor"]>> = {
   aborted: "user",
 };
 
-const RETRYABLE: ReadonlySet<Code> = new Set([
+const RETRYABLE_CODES: ReadonlySet<FailureCode> = new Set([
   "engine-unreachable",
   "engine-timeout",
   "no-resources",
   "disconnected",
 ]);
 
-export function failed(code: Code, detail: string, cause?: unknown): SandboxFailure {
+export function sandboxFailure(code: FailureCode, detail: string, cause?: unknown): SandboxFailure {
   return {
     ok: false,
     code,
-    actor: ACTORS[code],
-    retryable: RETRYABLE.has(code),
+    actor: FAILURE_ACTORS[code],
+    retryable: RETRYABLE_CODES.has(code),
     detail,
     ...(cause !== undefined && { cause }),
   };
 }
 
 /** What the engine's status and words mean. */
-export function fromStatus(status: number, message: string, path: string): SandboxFailure {
+export function failureFromStatus(status: number, message: string, path: string): SandboxFailure {
   if (status === 404 && /no such image|not found: manifest|pull access denied/i.test(message))
-    return failed("image-missing", message);
-  if (status === 404 && /\/containers\/|\/exec\//.test(path)) return failed("container-missing", message);
-  if (status === 409 && /is already in use/i.test(message)) return failed("name-taken", message);
+    return sandboxFailure("image-missing", message);
+  if (status === 404 && /\/containers\/|\/exec\//.test(path))
+    return sandboxFailure("container-missing", message);
+  if (status === 409 && /is already in use/i.test(message)) return sandboxFailure("name-taken", message);
   if (status === 409 && /is not running|is paused/i.test(message))
-    return failed("container-stopped", message);
-  if (status === 400) return failed("bad-spec", message);
+    return sandboxFailure("container-stopped", message);
+  if (status === 400) return sandboxFailure("bad-spec", message);
   if (/cannot allocate memory|no space left|resource temporarily unavailable/i.test(message))
-    return failed("no-resources", message);
-  return failed("engine-error", `${message} (HTTP ${status})`);
+    return sandboxFailure("no-resources", message);
+  return sandboxFailure("engine-error", `${message} (HTTP ${status})`);
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const FAILURE_WORDS: Readonly<Record<string, string>> = {
   ENOENT: "no such socket",
   ECONNREFUSED: "connection refused",
   ConnectionRefused: "connection refused",
@@ -63,9 +64,9 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What the runtime threw while it tried to reach the engine. */
-export function fromThrown(error: unknown, host: string): SandboxFailure {
+export function failureFromThrown(error: unknown, host: string): SandboxFailure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   if (code === "EACCES" || code === "EPERM")
-    return failed("engine-forbidden", `${host}: permission denied (its group may use it)`, error);
-  return failed("engine-unreachable", `${host}: ${WORDS[code] ?? message}`, error);
+    return sandboxFailure("engine-forbidden", `${host}: permission denied (its group may use it)`, error);
+  return sandboxFailure("engine-unreachable", `${host}: ${FAILURE_WORDS[code] ?? message}`, error);
 }

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Forward, SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { createExec } from "./containers.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import { createFrameReader, createStreamReader } from "./frames.ts";
 import program from "./inside/forward.pl" with { type: "text" };
 
@@ -12,7 +12,7 @@ const HEAD = 9;
 const LONGEST = 65_536;
 const MOST_CONNECTIONS = 128;
 
-export interface ForwardParts {
+export interface PortForwardDeps {
   readonly engine: Engine;
   readonly container: string;
   /** A Unix socket of this machine. */
@@ -21,7 +21,7 @@ export interface ForwardParts {
 }
 
 /** One exec of a small program that listens inside; its streams carry every connection. */
-export async function openForward(parts: ForwardParts): Promise<Forward | SandboxFailure> {
+export async function openPortForward(parts: PortForwardDeps): Promise<Forward | SandboxFailure> {
   const { engine, container, socket, signal } = parts;
   const created = await createExec(engine, container, { argv: ["perl", "-e", program], stdin: true, signal });
   if (!created.ok) return created;
@@ -29,7 +29,7 @@ export async function openForward(parts: ForwardParts): Promise<Forward | Sandbo
   const port = Promise.withResolvers<number | SandboxFailure>();
   let noise = "";
   const end = (why: string) => {
-    port.resolve(failed("disconnected", why));
+    port.resolve(sandboxFailure("disconnected", why));
     for (const each of sockets.values()) each.destroy();
     sockets.clear();
   };
@@ -100,7 +100,7 @@ export async function openForward(parts: ForwardParts): Promise<Forward | Sandbo
   };
   if (typeof found === "number" && found > 0) return { ok: true, port: found, close };
   close();
-  return typeof found === "number" ? failed("disconnected", "the forwarder has no port") : found;
+  return typeof found === "number" ? sandboxFailure("disconnected", "the forwarder has no port") : found;
 }
 
 const NOTHING = new Uint8Array();

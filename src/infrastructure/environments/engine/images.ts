@@ -10,15 +10,15 @@ import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { tarEnd, tarHeader, tarPadding } from "../archives/tar.ts";
 import type { Engine, EngineStream } from "./engine.ts";
 
-interface Inspected {
+interface InspectedImage {
   readonly Id: string;
   readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null };
 }
 
-export function createImages(engine: Engine): Images {
+export function createDockerImages(engine: Engine): Images {
   return {
     async inspect(name, signal) {
-      const answer = await engine.call<Inspected>({
+      const answer = await engine.call<InspectedImage>({
         method: "GET",
         path: `/images/${encodeURIComponent(name)}/json`,
         ...(signal !== undefined && { signal }),
@@ -36,7 +36,7 @@ export function createImages(engine: Engine): Images {
         query: { fromImage: image, tag },
         ...(progress.signal !== undefined && { signal: progress.signal }),
       });
-      return outcomeOf(answer, progress);
+      return imageOutcome(answer, progress);
     },
     async build(request) {
       const answer = await engine.stream({
@@ -53,7 +53,7 @@ export function createImages(engine: Engine): Images {
         contentType: "application/x-tar",
         ...(request.signal !== undefined && { signal: request.signal }),
       });
-      return outcomeOf(answer, request);
+      return imageOutcome(answer, request);
     },
     async tag(name, further) {
       const { image, tag } = splitTag(further);
@@ -75,7 +75,7 @@ export function createImages(engine: Engine): Images {
         contentType: "application/x-tar",
         ...(progress.signal !== undefined && { signal: progress.signal }),
       });
-      return outcomeOf(answer, progress);
+      return imageOutcome(answer, progress);
     },
   };
 }
@@ -115,11 +115,11 @@ function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
 }
 
 /** Builds and pulls answer with lines of JSON; the failure, if there is one, is among them. */
-async function outcomeOf(
+async function imageOutcome(
   answer: EngineStream | SandboxFailure,
   { signal, onLine }: ImageProgress,
 ): Promise<ImageOutcome> {
-  if (!answer.ok) return failureOf(answer);
+  if (!answer.ok) return imageFailure(answer);
   let trouble: string | null = null;
   try {
     for await (const { stream, status, error } of jsonLines(answer.body)) {
@@ -134,7 +134,7 @@ async function outcomeOf(
   return trouble === null ? { ok: true } : { ok: false, reason: reasonOf(trouble), message: trouble };
 }
 
-function failureOf(failure: SandboxFailure): ImageOutcome {
+function imageFailure(failure: SandboxFailure): ImageOutcome {
   const { code, detail } = failure;
   if (code === "aborted") return { ok: false, reason: "aborted", message: detail };
   if (code === "image-missing") return { ok: false, reason: "not-found", message: detail };
@@ -147,20 +147,20 @@ function reasonOf(text: string): "not-found" | "unreachable" | "failed" {
   return /no such host|dial tcp|timeout|TLS|connection refused/i.test(text) ? "unreachable" : "failed";
 }
 
-interface Line {
+interface ProgressLine {
   readonly stream?: string;
   readonly status?: string;
   readonly error?: string;
 }
 
-async function* jsonLines(body: ReadableStream<Uint8Array>): AsyncGenerator<Line> {
+async function* jsonLines(body: ReadableStream<Uint8Array>): AsyncGenerator<ProgressLine> {
   const decoder = new TextDecoder();
   let held = "";
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     held += decoder.decode(chunk, { stream: true });
     const lines = held.split("\n");
     held = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as Line;
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as ProgressLine;
   }
-  if (held.trim() !== "") yield JSON.parse(held) as Line;
+  if (held.trim() !== "") yield JSON.parse(held) as ProgressLine;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 /** This PicoClaw's own name on an engine that others may use too. Made once; two at the same time agree on one. */
 export function readInstallationId(home: string, newId: () => string): string {
   const file = join(home, "installation-id");
-  const known = read(file);
+  const known = readIdFile(file);
   if (known !== undefined) return known;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const id = newId();
@@ -17,10 +17,10 @@ export function readInstallationId(home: string, newId: () => string): string {
   } finally {
     unlinkSync(fresh);
   }
-  return read(file) ?? id;
+  return readIdFile(file) ?? id;
 }
 
-function read(file: string): string | undefined {
+function readIdFile(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8").trim() || undefined;
   } catch {

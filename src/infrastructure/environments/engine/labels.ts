@@ -15,7 +15,7 @@ export const LABEL = {
 } as const;
 
 /** What runs inside: the supervisor in Perl, or one exec of a shell per command where there is no Perl. */
-export type Inside = "perl" | "sh";
+export type InsideProgram = "perl" | "sh";
 
 export interface ContainerSettings {
   readonly cwd: string;
@@ -25,7 +25,7 @@ export interface ContainerSettings {
   readonly gid: number;
 }
 
-export function settingsOf(spec: ContainerSpec): ContainerSettings {
+export function toContainerSettings(spec: ContainerSpec): ContainerSettings {
   return {
     cwd: spec.workingDirectory ?? "/workspace/project",
     roots: spec.roots ?? ["/workspace"],
@@ -35,7 +35,9 @@ export function settingsOf(spec: ContainerSpec): ContainerSettings {
   };
 }
 
-export function readSettings(labels: Readonly<Record<string, string>>): ContainerSettings | undefined {
+export function readContainerSettings(
+  labels: Readonly<Record<string, string>>,
+): ContainerSettings | undefined {
   try {
     return JSON.parse(labels[LABEL.settings] ?? "") as ContainerSettings;
   } catch {

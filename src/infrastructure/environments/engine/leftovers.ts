@@ -1,6 +1,6 @@
 import type { ExecResult } from "../../../application/ports/sandbox.ts";
 
-export interface LeftoverParts {
+export interface LeftoverDeps {
   readonly start: () => Promise<ExecResult>;
   /** Whether nothing else of ours runs there that a restart would end. */
   readonly isAlone: () => boolean;
@@ -10,18 +10,18 @@ export interface LeftoverParts {
   readonly signal: AbortSignal | undefined;
 }
 
-const TRIES = 10;
-const PAUSE_MS = 500;
+const LEFTOVER_TRIES = 10;
+const LEFTOVER_PAUSE_MS = 500;
 
 /**
  * Starts a command also where what earlier ones left behind uses up every process: a fork bomb in the background. It may
  * pass, so the command is tried for a while; then the container is restarted, once.
  */
-export async function startDespiteLeftovers(parts: LeftoverParts): Promise<ExecResult> {
+export async function startDespiteLeftovers(parts: LeftoverDeps): Promise<ExecResult> {
   let result = await parts.start();
-  for (let i = 0; i < TRIES && isCrowded(result) && parts.isAlone(); i++) {
+  for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && parts.isAlone(); i++) {
     if (parts.signal?.aborted) return result;
-    await parts.pause(PAUSE_MS);
+    await parts.pause(LEFTOVER_PAUSE_MS);
     result = await parts.start();
   }
   if (!isCrowded(result) || !parts.isAlone()) return result;

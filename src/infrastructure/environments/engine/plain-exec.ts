@@ -2,17 +2,17 @@ import type { ExecResult } from "../../../application/ports/sandbox.ts";
 import { createExec } from "./containers.ts";
 import { readEnding, readProcesses } from "./ended-command.ts";
 import { createExecOutput } from "./exec-output.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import { createStreamReader } from "./frames.ts";
 import endTree from "./inside/end-tree.sh" with { type: "text" };
-import { lostResult, type SupervisedRequest, type Supervisor, type SupervisorParts } from "./supervisor.ts";
+import { lostResult, type SupervisedRequest, type Supervisor, type SupervisorDeps } from "./supervisor.ts";
 
 /**
  * For an image without Perl: one exec of the engine per command. Everything below `docker-init -s`, a sub-reaper, is
  * the command's tree. It ends when the engine says so, which waits two seconds for a background process that holds the
  * streams open.
  */
-export function openPlain({ engine, container, limits, now, signal }: SupervisorParts): Supervisor {
+export function openPlainExec({ engine, container, limits, now, signal }: SupervisorDeps): Supervisor {
   const state = { open: true, next: 1 };
   const prefix = Math.round(now() * 1000).toString(36);
   const exec = async (argv: readonly string[], options: Partial<SupervisedRequest>): Promise<ExecResult> => {
@@ -39,7 +39,7 @@ export function openPlain({ engine, container, limits, now, signal }: Supervisor
     const texts = output.finish();
     const durationMs = Math.round(now() - started);
     if (exitCode === null) {
-      const failure = failed("disconnected", "the connection broke off before an exit code came");
+      const failure = sandboxFailure("disconnected", "the connection broke off before an exit code came");
       return { ...lostResult(failure, durationMs, texts), truncatedBytes: texts.truncatedBytes };
     }
     const kind = KINDS.get(exitCode) ?? 0;

@@ -1,7 +1,7 @@
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { type ArchiveEntry, archiveStream } from "./archive-stream.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import { LABEL } from "./labels.ts";
 
 /** The proxy as files: the runtime that this program runs on, and the bundled script. */
@@ -13,8 +13,8 @@ export interface ProxyProgram {
 }
 
 export const PROXY_UID = 65_534;
-const RUNTIME = "opt/picoclaw/bun";
-const SCRIPT = "opt/picoclaw/proxy.js";
+const PROXY_RUNTIME = "opt/picoclaw/bun";
+const PROXY_SCRIPT = "opt/picoclaw/proxy.js";
 
 /**
  * The image of the proxy: any image with a C library, plus two files. Made once per version, by committing a container
@@ -31,9 +31,9 @@ export async function ensureProxyImage(
   const known = await engine.call({ method: "GET", path: `/images/${image}/json`, signal });
   if (known.ok) return image;
   if (known.code !== "image-missing" && !/no such image/i.test(known.detail)) return known;
-  let last: SandboxFailure = failed("no-proxy", "no image to make the proxy of");
+  let last: SandboxFailure = sandboxFailure("no-proxy", "no image to make the proxy of");
   for (const base of bases) {
-    const made = await makeImage(engine, program, base, signal);
+    const made = await makeProxyImage(engine, program, base, signal);
     if (made === undefined) {
       await removeOlder(engine, image);
       return image;
@@ -59,7 +59,7 @@ async function removeOlder(engine: Engine, current: string): Promise<void> {
       if (tag.startsWith("picoclaw-proxy:")) await engine.call({ method: "DELETE", path: `/images/${tag}` });
 }
 
-async function makeImage(
+async function makeProxyImage(
   engine: Engine,
   program: ProxyProgram,
   base: string,
@@ -78,7 +78,7 @@ async function makeImage(
       method: "PUT",
       path: `/containers/${id}/archive`,
       query: { path: "/" },
-      body: archiveStream(entries(program)),
+      body: archiveStream(proxyImageEntries(program)),
       contentType: "application/x-tar",
       timeoutMs: 300_000,
       signal,
@@ -91,7 +91,7 @@ async function makeImage(
       body: {
         User: `${PROXY_UID}:${PROXY_UID}`,
         WorkingDir: "/",
-        Entrypoint: [`/${RUNTIME}`, "--no-env-file", `/${SCRIPT}`],
+        Entrypoint: [`/${PROXY_RUNTIME}`, "--no-env-file", `/${PROXY_SCRIPT}`],
         Cmd: [],
         Labels: { [LABEL.proxy]: program.version },
       },
@@ -104,12 +104,12 @@ async function makeImage(
   }
 }
 
-function entries({ runtime, script }: ProxyProgram): readonly ArchiveEntry[] {
+function proxyImageEntries({ runtime, script }: ProxyProgram): readonly ArchiveEntry[] {
   const root = { uid: 0, gid: 0 };
   return [
     { kind: "directory", path: "opt/picoclaw", mode: 0o755, ...root },
-    { kind: "file", path: RUNTIME, mode: 0o755, size: runtime.size, content: runtime.content, ...root },
-    { kind: "file", path: SCRIPT, mode: 0o644, size: script.length, content: script, ...root },
+    { kind: "file", path: PROXY_RUNTIME, mode: 0o755, size: runtime.size, content: runtime.content, ...root },
+    { kind: "file", path: PROXY_SCRIPT, mode: 0o644, size: script.length, content: script, ...root },
     { kind: "directory", path: "run/picoclaw-proxy", mode: 0o755, uid: PROXY_UID, gid: PROXY_UID },
   ];
 }

@@ -2,7 +2,7 @@ import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { hashHex } from "../../runtime/hash.ts";
 import { findInstallation } from "../../runtime/installation.ts";
 import { readProxyFiles } from "../../runtime/proxy-files.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import type { ProxyProgram } from "./proxy-image.ts";
 
 /** This installation's network proxy for a sidecar, read at the first question. */
@@ -23,7 +23,10 @@ function once<T extends object>(make: () => Promise<T | SandboxFailure>): () => 
 
 async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {
   if (process.platform !== "linux")
-    return failed("no-proxy", "the network proxy runs on this machine's own runtime, which is not for Linux");
+    return sandboxFailure(
+      "no-proxy",
+      "the network proxy runs on this machine's own runtime, which is not for Linux",
+    );
   const { folder, runtime, executor } = findInstallation();
   try {
     const files = await readProxyFiles({ folder, runtime, bundled: executor.startsWith("dist/") });
@@ -34,6 +37,10 @@ async function proxyProgram(): Promise<ProxyProgram | SandboxFailure> {
       runtime: { size: files.runtimeSize, content: files.runtime },
     };
   } catch (error) {
-    return failed("no-proxy", `the network proxy could not be made: ${(error as Error).message}`, error);
+    return sandboxFailure(
+      "no-proxy",
+      `the network proxy could not be made: ${(error as Error).message}`,
+      error,
+    );
   }
 }

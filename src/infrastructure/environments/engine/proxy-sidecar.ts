@@ -4,7 +4,7 @@ import { proxyEnvironment } from "../../network/proxy-environment.ts";
 import { inspectContainer } from "./containers.ts";
 import { PROXY_FOLDER, PROXY_PORT, PROXY_SOCKET } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import { createStreamReader } from "./frames.ts";
 import { LABEL } from "./labels.ts";
 import { ensureProxyImage, PROXY_UID, type ProxyProgram } from "./proxy-image.ts";
@@ -20,7 +20,7 @@ export interface ProxySidecar {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface SidecarParts {
+export interface ProxySidecarDeps {
   readonly engine: Engine;
   readonly installation: string;
   readonly owner: () => string;
@@ -43,14 +43,14 @@ function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } 
 }
 
 async function ensureProxy(
-  parts: SidecarParts,
+  parts: ProxySidecarDeps,
   network: OpenNetwork,
   taskImage: string,
   signal: AbortSignal | undefined,
 ): Promise<ProxySidecar | SandboxFailure> {
   const { engine, installation, hash } = parts;
   const wrong = rulesOf(network).allowed.find((entry) => !isNetworkEntry(entry));
-  if (wrong !== undefined) return failed("bad-spec", `no host or domain: ${wrong}`);
+  if (wrong !== undefined) return sandboxFailure("bad-spec", `no host or domain: ${wrong}`);
   const program = await parts.program();
   if ("ok" in program) return program;
   const settings = JSON.stringify({
@@ -84,7 +84,7 @@ async function ensureProxy(
 }
 
 function sidecarBody(
-  { installation, owner }: SidecarParts,
+  { installation, owner }: ProxySidecarDeps,
   { name, image, settings }: { readonly name: string; readonly image: string; readonly settings: string },
 ): object {
   const labels = { [LABEL.installation]: installation, [LABEL.owner]: owner(), [LABEL.role]: "proxy" };
@@ -139,9 +139,9 @@ async function untilReady(
       if (said.some((text) => text.includes('"ready"'))) return undefined;
     }
   } catch (error) {
-    if (signal?.aborted) return failed("aborted", "aborted", error);
+    if (signal?.aborted) return sandboxFailure("aborted", "aborted", error);
   }
-  return failed("no-proxy", `the network proxy did not start: ${said.join("").trim().slice(-500)}`);
+  return sandboxFailure("no-proxy", `the network proxy did not start: ${said.join("").trim().slice(-500)}`);
 }
 
 /** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
@@ -152,17 +152,17 @@ interface SharedProxies {
   ) => Promise<ProxySidecar | SandboxFailure>;
 }
 
-export function createSharedProxies(parts: SidecarParts): SharedProxies {
+export function createSharedProxies(parts: ProxySidecarDeps): SharedProxies {
   const making = new Map<string, ReturnType<typeof ensureProxy>>();
   return {
     async proxyFor({ network, image }, signal) {
-      if (network.mode === "none") return failed("bad-spec", "no proxy without a network");
+      if (network.mode === "none") return sandboxFailure("bad-spec", "no proxy without a network");
       const key = JSON.stringify(network);
       const under = making.get(key) ?? ensureProxy(parts, network, image, undefined);
       making.set(key, under);
       const made = await under;
       making.delete(key);
-      return signal?.aborted ? failed("aborted", "aborted") : made;
+      return signal?.aborted ? sandboxFailure("aborted", "aborted") : made;
     },
   };
 }

@@ -1,22 +1,22 @@
 import type { ContainerClaim, Leftover, Removal } from "../../../application/ports/sandbox.ts";
-import { claimOf, isOfAnother } from "./claims.ts";
+import { isOfAnother, readClaim } from "./claims.ts";
 import { type InspectedContainer, inspectContainer } from "./containers.ts";
 import type { Engine, EngineRequest } from "./engine.ts";
 import { LABEL } from "./labels.ts";
 import type { Leases } from "./leases.ts";
 
-export interface RemoveParts {
+export interface RemoveContainerDeps {
   readonly engine: Engine;
   readonly stopGraceSeconds: number;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const TRIES = 3;
+const REMOVAL_TRIES = 3;
 const FIRST_PAUSE_MS = 200;
 
 /** Stops a container (TERM, the grace, KILL), removes it and the volumes that are its own. What is gone is fine. */
 export async function removeContainer(
-  parts: RemoveParts,
+  parts: RemoveContainerDeps,
   container: string,
   { force }: { readonly force: boolean },
 ): Promise<Removal & { readonly id?: string }> {
@@ -46,7 +46,7 @@ export async function removeContainer(
 }
 
 export async function removeVolumes(
-  parts: RemoveParts,
+  parts: RemoveContainerDeps,
   volumes: readonly string[],
 ): Promise<readonly Leftover[]> {
   const leftovers: Leftover[] = [];
@@ -63,23 +63,23 @@ function volumesOf({ Config }: InspectedContainer): readonly string[] {
 
 /** Undefined when it is gone, else why not. */
 async function tryRemoval(
-  { engine, pause }: RemoveParts,
+  { engine, pause }: RemoveContainerDeps,
   path: string,
   query: NonNullable<EngineRequest["query"]>,
 ): Promise<string | undefined> {
   let reason = "";
-  for (let attempt = 1; attempt <= TRIES; attempt++) {
+  for (let attempt = 1; attempt <= REMOVAL_TRIES; attempt++) {
     const answer = await engine.call({ method: "DELETE", path, query });
     if (answer.ok || answer.code === "container-missing") return undefined;
     if (/no such (?:container|volume)/i.test(answer.detail)) return undefined;
     // Somebody else is at it already.
     reason = answer.detail;
-    if (attempt < TRIES) await pause(FIRST_PAUSE_MS * 4 ** (attempt - 1));
+    if (attempt < REMOVAL_TRIES) await pause(FIRST_PAUSE_MS * 4 ** (attempt - 1));
   }
   return reason;
 }
 
-interface RemoveOwnParts extends RemoveParts {
+interface RemoveOwnDeps extends RemoveContainerDeps {
   readonly installation: string;
   readonly owner: () => string;
   readonly leases: Leases;
@@ -89,8 +89,8 @@ interface RemoveOwnParts extends RemoveParts {
 }
 
 /** Removes a container of this installation, and no other. What could not be removed is noted for the next clean-up. */
-export async function removeOwn(
-  parts: RemoveOwnParts,
+export async function removeOwnContainer(
+  parts: RemoveOwnDeps,
   container: string,
   { force, claim }: { readonly force: boolean; readonly claim?: ContainerClaim | undefined },
 ): Promise<Removal> {
@@ -103,7 +103,7 @@ export async function removeOwn(
       leftovers: [{ kind: "container", name: container, reason: "belongs to somebody else" }],
     };
   const id = inspected.ok ? inspected.value.Id : container;
-  if (isOfAnother(claimOf(labels, leases.read(id)), claim)) return { removed: false, leftovers: [] };
+  if (isOfAnother(readClaim(labels, leases.read(id)), claim)) return { removed: false, leftovers: [] };
   parts.onRemoving(id, labels);
   const { removed, leftovers } = await removeContainer(parts, id, { force });
   const known = leases.read(id);

@@ -8,14 +8,14 @@ import type {
 import { inspectContainer } from "./containers.ts";
 import { createDiskWatch, type DiskWatch } from "./disk-watch.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
-import { type ContainerSettings, LABEL, readSettings } from "./labels.ts";
+import { sandboxFailure } from "./failures.ts";
+import { type ContainerSettings, LABEL, readContainerSettings } from "./labels.ts";
 import { startDespiteLeftovers } from "./leftovers.ts";
-import { openPlain } from "./plain-exec.ts";
+import { openPlainExec } from "./plain-exec.ts";
 import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
 
 /** The open ways into containers, one for each. */
-export interface Channels {
+export interface CommandChannels {
   run(container: string, request: ExecRequest): Promise<ExecResult>;
   list(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
   end(container: string, pid: number): Promise<boolean | SandboxFailure>;
@@ -27,7 +27,7 @@ export interface Channels {
   closeAll(): void;
 }
 
-export interface ChannelParts {
+export interface CommandChannelDeps {
   readonly engine: Engine;
   readonly now: () => number;
   /** After KILL did nothing, or where no process can be started. */
@@ -35,7 +35,7 @@ export interface ChannelParts {
   readonly onUse: (container: string) => void;
 }
 
-interface Channel {
+interface CommandChannel {
   readonly settings: ContainerSettings;
   readonly supervisor: Supervisor;
   readonly watch: DiskWatch;
@@ -59,20 +59,21 @@ function createCounts() {
   };
 }
 
-export function createChannels({ engine, now, restart, onUse }: ChannelParts): Channels {
-  const channels = new Map<string, Promise<Channel | SandboxFailure>>();
+export function createCommandChannels({ engine, now, restart, onUse }: CommandChannelDeps): CommandChannels {
+  const channels = new Map<string, Promise<CommandChannel | SandboxFailure>>();
   const closing = new AbortController();
 
-  const connect = async (container: string): Promise<Channel | SandboxFailure> => {
+  const connect = async (container: string): Promise<CommandChannel | SandboxFailure> => {
     const inspected = await inspectContainer(engine, container, undefined);
     if (!inspected.ok) return inspected;
     const { Config, State } = inspected.value;
-    const settings = readSettings(Config.Labels ?? {});
-    if (!settings) return failed("not-allowed", `${container} is no container of PicoClaw's`);
-    if (!State.Running) return failed("container-stopped", `${container} is not running (${State.Status})`);
+    const settings = readContainerSettings(Config.Labels ?? {});
+    if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+    if (!State.Running)
+      return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
     const parts = { engine, container, limits: settings.limits, now, signal: closing.signal };
     const [supervisor] = await Promise.all([
-      Config.Labels?.[LABEL.inside] === "sh" ? openPlain(parts) : openSupervisor(parts),
+      Config.Labels?.[LABEL.inside] === "sh" ? openPlainExec(parts) : openSupervisor(parts),
       wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
     ]);
     if ("ok" in supervisor) return supervisor;
@@ -99,7 +100,7 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
     });
   };
 
-  const channelOf = async (container: string): Promise<Channel | SandboxFailure> => {
+  const channelOf = async (container: string): Promise<CommandChannel | SandboxFailure> => {
     await restarting.get(container);
     const known = channels.get(container);
     if (known) {
@@ -114,10 +115,11 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
 
   const runOnce = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
     const started = now();
-    if (request.signal?.aborted) return { ...lost(failed("aborted", "aborted"), 0), outcome: "aborted" };
+    if (request.signal?.aborted)
+      return { ...lostChannelResult(sandboxFailure("aborted", "aborted"), 0), outcome: "aborted" };
     const channel = await orAborted(channelOf(container), request.signal);
     if ("ok" in channel) {
-      const result = lost(channel, Math.round(now() - started));
+      const result = lostChannelResult(channel, Math.round(now() - started));
       return channel.code === "aborted" ? { ...result, outcome: "aborted" } : result;
     }
     const { settings, supervisor, watch, sessions } = channel;
@@ -170,7 +172,7 @@ export function createChannels({ engine, now, restart, onUse }: ChannelParts): C
       return "ok" in channel ? channel : channel.supervisor.end(pid);
     },
     async open(container, signal) {
-      if (signal?.aborted) return failed("aborted", "aborted");
+      if (signal?.aborted) return sandboxFailure("aborted", "aborted");
       const channel = await channelOf(container);
       return "ok" in channel ? channel : undefined;
     },
@@ -191,7 +193,7 @@ async function wakeProxy(engine: Engine, name: string | undefined): Promise<void
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | SandboxFailure> {
   if (!signal) return promise;
   const { promise: aborted, resolve } = Promise.withResolvers<SandboxFailure>();
-  const onAbort = () => resolve(failed("aborted", "aborted"));
+  const onAbort = () => resolve(sandboxFailure("aborted", "aborted"));
   signal.addEventListener("abort", onAbort, { once: true });
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
 }
@@ -201,7 +203,7 @@ function argvOf({ command, session }: ExecRequest): readonly string[] {
   return session === undefined ? ["sh", "-c", command] : sessionArgv(session, command);
 }
 
-function lost(failure: SandboxFailure, durationMs: number): ExecResult {
+function lostChannelResult(failure: SandboxFailure, durationMs: number): ExecResult {
   return lostResult(failure, durationMs, { stdout: "", stderr: "" });
 }
 
@@ -214,14 +216,14 @@ function sessionArgv(session: string, command: string): readonly [string, ...str
   return [
     "sh",
     "-c",
-    SCRIPT,
+    SESSION_SCRIPT,
     "sh",
     `/workspace/tmp/.picoclaw-session-${encodeURIComponent(session)}`,
     command,
   ];
 }
 
-const SCRIPT = `
+const SESSION_SCRIPT = `
 __picoclaw_state=$1 __picoclaw_command=$2
 if [ -r "$__picoclaw_state" ]; then . "$__picoclaw_state"; fi
 __picoclaw_keep() {

@@ -1,13 +1,13 @@
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import type { Engine } from "./engine.ts";
 
-export interface StillParts {
+export interface FreezeDeps {
   readonly engine: Pick<Engine, "call">;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const TRIES = 20;
-const PAUSE_MS = 25;
+const FREEZE_TRIES = 20;
+const FREEZE_PAUSE_MS = 25;
 /** No further try changes these. */
 const FINAL: ReadonlySet<SandboxFailure["code"]> = new Set([
   "container-missing",
@@ -21,24 +21,24 @@ const FINAL: ReadonlySet<SandboxFailure["code"]> = new Set([
  * gone on may count as paused for a moment, and is then not paused when it should be. So a refusal is not believed
  * before it was repeated.
  */
-export async function freezeContainer({ engine, pause }: StillParts, container: string): Promise<boolean> {
+export async function freezeContainer({ engine, pause }: FreezeDeps, container: string): Promise<boolean> {
   let refusal = "";
-  for (let tried = 0; tried < TRIES; tried++) {
+  for (let tried = 0; tried < FREEZE_TRIES; tried++) {
     const answer = await engine.call({ method: "POST", path: `/containers/${container}/pause` });
     if (answer.ok) return true;
     if (FINAL.has(answer.code)) return false;
     refusal = answer.detail;
-    await pause(PAUSE_MS);
+    await pause(FREEZE_PAUSE_MS);
   }
   return /is already paused/.test(refusal);
 }
 
 /** Lets a container go on. One that counts as running for a moment though it stands still is paused once more first. */
-export async function thawContainer({ engine, pause }: StillParts, container: string): Promise<void> {
-  for (let tried = 0; tried < TRIES; tried++) {
+export async function thawContainer({ engine, pause }: FreezeDeps, container: string): Promise<void> {
+  for (let tried = 0; tried < FREEZE_TRIES; tried++) {
     const answer = await engine.call({ method: "POST", path: `/containers/${container}/unpause` });
     if (answer.ok || FINAL.has(answer.code)) return;
-    await pause(PAUSE_MS);
+    await pause(FREEZE_PAUSE_MS);
     if (/is not paused/.test(answer.detail))
       await engine.call({ method: "POST", path: `/containers/${container}/pause` });
   }

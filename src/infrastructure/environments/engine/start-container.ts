@@ -7,14 +7,14 @@ import type {
 import { archiveStream } from "./archive-stream.ts";
 import { claimText } from "./claims.ts";
 import { inspectContainer } from "./containers.ts";
-import { createBody, ownVolumes } from "./create-body.ts";
+import { createContainerBody, ownVolumes } from "./create-body.ts";
 import type { Engine } from "./engine.ts";
-import { failed } from "./failures.ts";
-import { type Inside, LABEL, settingsOf } from "./labels.ts";
+import { sandboxFailure } from "./failures.ts";
+import { type InsideProgram, LABEL, toContainerSettings } from "./labels.ts";
 import type { ProxySidecar } from "./proxy-sidecar.ts";
-import { type RemoveParts, removeContainer, removeVolumes } from "./remove-container.ts";
+import { type RemoveContainerDeps, removeContainer, removeVolumes } from "./remove-container.ts";
 
-export interface StartParts extends RemoveParts {
+export interface StartContainerDeps extends RemoveContainerDeps {
   readonly installation: string;
   readonly owner: () => string;
   readonly newId: () => string;
@@ -34,22 +34,22 @@ export interface StartParts extends RemoveParts {
     signal: AbortSignal | undefined,
   ) => Promise<boolean | SandboxFailure>;
   /** What is known of images by their id: whether they have Perl. */
-  readonly insides: Map<string, Inside>;
+  readonly insides: Map<string, InsideProgram>;
 }
 
-export type Role = "task" | "warm";
+export type ContainerRole = "task" | "warm";
 
 /** Makes and starts one container. A failure or an abort removes what was made. */
-export async function startCold(
-  parts: StartParts,
+export async function startColdContainer(
+  parts: StartContainerDeps,
   spec: ContainerSpec,
-  role: Role,
+  role: ContainerRole,
   options: StartOptions,
 ): Promise<StartedContainer | SandboxFailure> {
   const { engine } = parts;
   const { signal, onProgress } = options;
   if (spec.mountDockerSocket && !parts.socketAllowed)
-    return failed("not-allowed", "command_executor.docker.mount_docker_socket is false");
+    return sandboxFailure("not-allowed", "command_executor.docker.mount_docker_socket is false");
   const proxy = spec.network.mode === "none" ? undefined : await parts.proxyFor(spec, options);
   if (proxy && "ok" in proxy) return proxy;
   const image = await engine.call<{ Id: string }>({
@@ -60,12 +60,12 @@ export async function startCold(
   if (!image.ok) return image;
   onProgress?.({ step: "creating", name: spec.name, image: spec.image });
   const volume = `picoclaw-workspace-${parts.newId()}`;
-  const createWith = (inside: Inside, cpus: number) =>
+  const createWith = (inside: InsideProgram, cpus: number) =>
     engine.call<{ Id: string }>({
       method: "POST",
       path: "/containers/create",
       query: { name: spec.name },
-      body: createBody({
+      body: createContainerBody({
         spec: { ...spec, limits: { ...spec.limits, cpus } },
         inside,
         volume,
@@ -77,7 +77,7 @@ export async function startCold(
       signal,
     });
   const known = parts.insides.get(image.value.Id);
-  const create = async (inside: Inside) => {
+  const create = async (inside: InsideProgram) => {
     const created = await createWith(inside, spec.limits.cpus);
     // More cores than the machine has are refused, and mean all of them.
     const there = created.ok ? null : /only (\d+) CPUs? available/.exec(created.detail)?.[1];
@@ -112,12 +112,17 @@ export async function startCold(
   const inspected = await inspectContainer(engine, id, signal);
   if (!inspected.ok) return giveUp(inspected);
   if (!inspected.value.State.Running)
-    return giveUp(failed("container-stopped", `${spec.image} ended at once`));
+    return giveUp(sandboxFailure("container-stopped", `${spec.image} ended at once`));
   return { ok: true, id, name: spec.name, from: "cold", createdAt: inspected.value.Created };
 }
 
 /** A creation that failed may have left its volumes; an aborted one may even have succeeded. */
-async function clearUp(parts: StartParts, spec: ContainerSpec, volume: string, failure: SandboxFailure) {
+async function clearUp(
+  parts: StartContainerDeps,
+  spec: ContainerSpec,
+  volume: string,
+  failure: SandboxFailure,
+) {
   if (failure.code === "name-taken") return failure;
   if (failure.code === "aborted" || failure.code === "engine-timeout") {
     // What has the name by now may be another's; nobody else has this volume.
@@ -131,13 +136,13 @@ async function clearUp(parts: StartParts, spec: ContainerSpec, volume: string, f
 
 /** What passes connections on to the proxy is written in Perl. */
 function noRelay(image: string): SandboxFailure {
-  return failed("no-proxy", `${image} has no perl; without it the network can only be off`);
+  return sandboxFailure("no-proxy", `${image} has no perl; without it the network can only be off`);
 }
 
 function labelsOf(
-  { installation, owner }: StartParts,
+  { installation, owner }: StartContainerDeps,
   spec: ContainerSpec,
-  role: Role,
+  role: ContainerRole,
   volumes: readonly string[],
   proxy: string | undefined,
 ): Readonly<Record<string, string>> {
@@ -161,7 +166,7 @@ async function lookInside(
   engine: Engine,
   id: string,
   signal: AbortSignal | undefined,
-): Promise<Inside | SandboxFailure> {
+): Promise<InsideProgram | SandboxFailure> {
   for (const path of PERL) {
     const found = await engine.call({
       method: "HEAD",
@@ -177,7 +182,7 @@ async function lookInside(
 
 /** An image of ours has the folders in a volume that its user owns; for any other the engine puts them there. */
 async function prepareFolders(
-  parts: StartParts,
+  parts: StartContainerDeps,
   id: string,
   spec: ContainerSpec,
   signal: AbortSignal | undefined,
@@ -185,7 +190,7 @@ async function prepareFolders(
   const made = await parts.makeFolders(id, spec.network.mode !== "none", signal);
   if (typeof made !== "boolean") return made;
   if (made) return undefined;
-  const { uid, gid } = settingsOf(spec);
+  const { uid, gid } = toContainerSettings(spec);
   const folder = (path: string) => ({ kind: "directory", path, mode: 0o755, uid, gid }) as const;
   const mounted = new Set((spec.mounts ?? []).map(({ target }) => target));
   const paths = ["workspace", "workspace/project", "workspace/tmp"].filter(

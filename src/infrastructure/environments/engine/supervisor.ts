@@ -10,7 +10,7 @@ import { createExec } from "./containers.ts";
 import { readEnding, readProcesses } from "./ended-command.ts";
 import type { Engine } from "./engine.ts";
 import { createExecOutput } from "./exec-output.ts";
-import { failed } from "./failures.ts";
+import { sandboxFailure } from "./failures.ts";
 import { createStreamReader } from "./frames.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };
 import {
@@ -40,7 +40,7 @@ export interface SupervisedRequest extends ExecRequest {
   readonly onStuck: () => void;
 }
 
-export interface SupervisorParts {
+export interface SupervisorDeps {
   readonly engine: Engine;
   readonly container: string;
   readonly limits: ContainerLimits;
@@ -48,7 +48,7 @@ export interface SupervisorParts {
   readonly signal: AbortSignal;
 }
 
-interface Waiting {
+interface WaitingRun {
   readonly onFrame: (frame: SupervisorFrame) => void;
   readonly onLost: (failure: SandboxFailure) => void;
 }
@@ -59,11 +59,11 @@ const STUCK_AFTER_MS = 6000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const UNLIMITED = String(2 ** 52);
 
-export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor | SandboxFailure> {
+export async function openSupervisor(parts: SupervisorDeps): Promise<Supervisor | SandboxFailure> {
   const { engine, container, limits, now, signal } = parts;
   const created = await createExec(engine, container, { argv: ["perl", "-e", program], stdin: true, signal });
   if (!created.ok) return created;
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, WaitingRun>();
   const state: { open: boolean; noise: string; nextId: number } = { open: true, noise: "", nextId: 1 };
   const hello = Promise.withResolvers<SandboxFailure | undefined>();
   const lose = (failure: SandboxFailure) => {
@@ -76,7 +76,7 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
   const own: { connection?: RawConnection } = {};
   const breakOff = () => {
     own.connection?.close();
-    lose(failed("disconnected", "what came from the container is not the supervisor's"));
+    lose(sandboxFailure("disconnected", "what came from the container is not the supervisor's"));
   };
   const readFrames = createSupervisorReader((frame) => {
     if (frame.type === "h") return hello.resolve(undefined);
@@ -98,7 +98,7 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
       onBytes: readStreams,
       onClose: (error) =>
         lose(
-          failed(
+          sandboxFailure(
             "disconnected",
             state.noise.trim() || "the connection to the container broke off before an exit code came",
             error,
@@ -111,7 +111,7 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
   own.connection = connection;
   const onAbort = () => {
     connection.close();
-    lose(failed("aborted", "aborted"));
+    lose(sandboxFailure("aborted", "aborted"));
   };
   signal.addEventListener("abort", onAbort, { once: true });
   const failure = await hello.promise;
@@ -120,7 +120,7 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
     connection.close();
     return failure;
   }
-  const gone = () => failed("disconnected", "the supervisor is gone");
+  const gone = () => sandboxFailure("disconnected", "the supervisor is gone");
 
   const ask = <T>(type: "P" | "Q", payload: string, read: (frame: SupervisorFrame) => T) => {
     if (!state.open) return Promise.resolve(gone());
@@ -146,21 +146,28 @@ export async function openSupervisor(parts: SupervisorParts): Promise<Supervisor
     isOpen: () => state.open,
     close() {
       connection.close();
-      lose(failed("aborted", "closed"));
+      lose(sandboxFailure("aborted", "closed"));
     },
   };
 }
 
-interface Run {
+interface SupervisedRun {
   readonly id: number;
   readonly request: SupervisedRequest;
   readonly limits: ContainerLimits;
   readonly now: () => number;
-  readonly waiting: Map<number, Waiting>;
+  readonly waiting: Map<number, WaitingRun>;
   readonly connection: RawConnection;
 }
 
-function runSupervised({ id, request, limits, now, waiting, connection }: Run): Promise<ExecResult> {
+function runSupervised({
+  id,
+  request,
+  limits,
+  now,
+  waiting,
+  connection,
+}: SupervisedRun): Promise<ExecResult> {
   const { promise, resolve } = Promise.withResolvers<ExecResult>();
   const output = createExecOutput(request);
   const started = now();

@@ -1,5 +1,5 @@
 import type { ContainerSpec, SandboxFailure, StartedContainer } from "../../../application/ports/sandbox.ts";
-import { settingsOf } from "./labels.ts";
+import { toContainerSettings } from "./labels.ts";
 
 /**
  * Started containers that nobody has used, ready to be claimed once. The key is everything that cannot change later:
@@ -12,7 +12,7 @@ export interface WarmPool {
   drain(): Promise<readonly StartedContainer[]>;
 }
 
-export interface WarmPoolParts {
+export interface WarmPoolDeps {
   readonly size: number;
   /** Before it fills up: a process that ends at once need not have begun. */
   readonly delayMs: number;
@@ -26,7 +26,7 @@ function canBeWarm(spec: ContainerSpec): boolean {
   return (spec.mounts ?? []).length === 0 && !spec.mountDockerSocket;
 }
 
-export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolParts): WarmPool {
+export function createWarmPool({ size, delayMs, newName, make, onFailure }: WarmPoolDeps): WarmPool {
   const shelves = new Map<string, StartedContainer[]>();
   const making = new Map<string, Promise<void>>();
   const waiting = new Map<string, ReturnType<typeof setTimeout>>();
@@ -56,7 +56,7 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
   return {
     claim(spec, imageId) {
       if (size === 0 || !canBeWarm(spec)) return undefined;
-      const key = keyOf(spec, imageId);
+      const key = warmPoolKey(spec, imageId);
       const claimed = shelves.get(key)?.shift();
       refill(key, spec, imageId);
       return claimed;
@@ -72,7 +72,13 @@ export function createWarmPool({ size, delayMs, newName, make, onFailure }: Warm
   };
 }
 
-function keyOf(spec: ContainerSpec, imageId: string): string {
+function warmPoolKey(spec: ContainerSpec, imageId: string): string {
   const sorted = (given: Readonly<Record<string, string>> = {}) => Object.entries(given).sort();
-  return JSON.stringify([imageId, settingsOf(spec), spec.network, sorted(spec.env), sorted(spec.labels)]);
+  return JSON.stringify([
+    imageId,
+    toContainerSettings(spec),
+    spec.network,
+    sorted(spec.env),
+    sorted(spec.labels),
+  ]);
 }

@@ -23,9 +23,9 @@ import type {
   ShellScript,
 } from "../../../domain/policy/commands/shell-script.ts";
 import { arithmeticLeaves, readOtherwiseBySh, testWords } from "./expressions.ts";
-import { argumentWord, bodyText, partsOf, shellWord } from "./shell-word.ts";
+import { argumentWord, bodyText, listWordParts, shellWord } from "./shell-word.ts";
 
-interface Source {
+interface ScriptSource {
   readonly text: string;
   readonly dialect: ShellDialect;
   /** Filled with what was found broken, in nested scripts too. */
@@ -33,7 +33,7 @@ interface Source {
 }
 
 /** Where a node stands. */
-interface Place {
+interface NodeContext {
   readonly text: string;
   readonly input: ShellInput;
   readonly inFunction: string | null;
@@ -41,16 +41,16 @@ interface Place {
   readonly always: boolean;
 }
 
-type Node = Statement["command"] | Pipeline["commands"][number] | CompoundList;
+type ShellNode = Statement["command"] | Pipeline["commands"][number] | CompoundList;
 
 /** Flattens the tree: every simple command with its words, and whatever substitutions hold as commands of their own. */
-export function collectCommands(root: ParsedScript, source: Source): ShellScript {
+export function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript {
   const commands: ShellCommand[] = [];
   const functions: ShellFunction[] = [];
   const oddities: ShellOddity[] = [];
   const odd = (kind: ShellOddity["kind"], text: string) => oddities.push({ kind, text });
 
-  function visitScript(script: ParsedScript | undefined, place: Place) {
+  function visitScript(script: ParsedScript | undefined, place: NodeContext) {
     if (!script) {
       source.errors.push({ message: "substitution that cannot be read", pos: 0 });
       return;
@@ -60,16 +60,16 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
     visitStatements(script.commands, { ...place, text });
   }
 
-  function visitStatements(statements: readonly Statement[], place: Place) {
+  function visitStatements(statements: readonly Statement[], place: NodeContext) {
     for (const each of statements)
       visit(each.command, { ...place, always: place.always && !each.background });
   }
 
-  function visitList(list: CompoundList | undefined, place: Place) {
+  function visitList(list: CompoundList | undefined, place: NodeContext) {
     if (list) visitStatements(list.commands, place);
   }
 
-  function visit(node: Node, place: Place): void {
+  function visit(node: ShellNode, place: NodeContext): void {
     const perhaps = { ...place, always: false };
     switch (node.type) {
       case "Command":
@@ -151,7 +151,7 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
     if (source.dialect === "sh") odd("bash-only", text);
   }
 
-  function visitPipeline(node: Pipeline, place: Place) {
+  function visitPipeline(node: Pipeline, place: NodeContext) {
     let input = place.input;
     for (const each of node.commands) {
       const first = commands.length;
@@ -161,7 +161,7 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
     }
   }
 
-  function visitCommand(node: Command, place: Place) {
+  function visitCommand(node: Command, place: NodeContext) {
     const own = visitRedirects(node.redirects, place);
     const assignments = node.prefix.filter((each): each is Assignment => each.type === "Assignment");
     for (const each of assignments) visitAssignment(each, place);
@@ -183,19 +183,19 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
   function pushBare(
     what: Partial<Pick<ShellCommand, "assignments" | "redirects">>,
     text: string,
-    place: Place,
+    place: NodeContext,
   ) {
     const { input, inFunction } = place;
     commands.push({ text, words: [], assignments: [], redirects: [], ...what, input, inFunction });
   }
 
-  function visitAssignment(node: Assignment, place: Place) {
+  function visitAssignment(node: Assignment, place: NodeContext) {
     if (node.index) visitWords([node.index], place);
     visitWords(node.value.type === "ArrayValue" ? node.value.elements : [node.value], place);
   }
 
   /** Returns the input they give, if they give one. */
-  function visitRedirects(redirects: readonly Redirection[], place: Place): ShellInput | null {
+  function visitRedirects(redirects: readonly Redirection[], place: NodeContext): ShellInput | null {
     let input: ShellInput | null = null;
     for (const each of redirects) {
       const descriptor = each.descriptor?.type === "FileDescriptor" ? each.descriptor.value : 0;
@@ -216,12 +216,12 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
     return input;
   }
 
-  function visitWords(words: readonly Word[], place: Place) {
+  function visitWords(words: readonly Word[], place: NodeContext) {
     for (const word of words) visitParts(word.parts ?? [], place);
   }
 
-  function visitParts(parts: readonly WordPart[], place: Place) {
-    const inside: Place = { ...place, input: { kind: "inherited" }, always: false };
+  function visitParts(parts: readonly WordPart[], place: NodeContext) {
+    const inside: NodeContext = { ...place, input: { kind: "inherited" }, always: false };
     for (const part of parts) {
       switch (part.type) {
         case "CommandExpansion":
@@ -238,7 +238,7 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
         case "ParameterExpansion":
           if (part.operation?.type === "Transform" && part.operation.operand.text === "P")
             odd("evaluates-data", part.text);
-          visitWords(partsOf(part), inside);
+          visitWords(listWordParts(part), inside);
           break;
         default:
           if ("parts" in part && part.parts) visitParts(part.parts, place);
@@ -246,13 +246,13 @@ export function collectCommands(root: ParsedScript, source: Source): ShellScript
     }
   }
 
-  function visitArithmetic(expression: ArithmeticExpression | undefined, place: Place) {
+  function visitArithmetic(expression: ArithmeticExpression | undefined, place: NodeContext) {
     for (const leaf of arithmeticLeaves(expression))
       if (leaf.type === "ArithmeticWord") visitParts(leaf.parts ?? [], place);
       else visitScript(leaf.script, { ...place, always: false });
   }
 
-  function visitTest(expression: TestExpression, place: Place, text: string) {
+  function visitTest(expression: TestExpression, place: NodeContext, text: string) {
     if (readOtherwiseBySh(expression)) bashOnly(text);
     visitWords(testWords(expression), place);
   }

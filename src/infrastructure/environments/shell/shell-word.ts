@@ -21,7 +21,7 @@ export function bodyText(node: HereDoc): string | null {
 }
 
 /** The words that a `${…}` holds. */
-export function partsOf(part: ParameterExpansionPart): Word[] {
+export function listWordParts(part: ParameterExpansionPart): Word[] {
   const words: (Word | undefined)[] = [part.index];
   const { operation } = part;
   if (operation && "operand" in operation) words.push(operation.operand);

@@ -1,34 +1,34 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Work } from "../../../application/ports/work-queue.ts";
 import { createReach } from "../../../domain/fleet/reach.ts";
-import { BREAK_MS, isDead, type Life, writeBeat } from "../../store/process-life.ts";
+import { BREAK_MS, isDead, type ProcessLife, writeBeat } from "../../store/process-life.ts";
 import type { Database } from "../../store/schema.ts";
-import type { Held } from "./work-engine.ts";
+import type { HeldClaim } from "./work-engine.ts";
 
-export interface BeatParts {
+export interface BeatDeps {
   readonly db: Kysely<Database>;
   readonly clock: () => RawBuilder<number>;
   readonly owner: string;
   readonly isGone: (owner: string) => boolean;
   /** By the names of their claims. */
   readonly inHand: Map<string, Work>;
-  readonly release: (held: Held) => Promise<void>;
+  readonly release: (held: HeldClaim) => Promise<void>;
 }
 
 /** One claim of many that a piece of work may see. */
-export const claimName = ({ id, fence }: Pick<Held, "id" | "fence">): string => `${id}:${fence}`;
+export const claimName = ({ id, fence }: Pick<HeldClaim, "id" | "fence">): string => `${id}:${fence}`;
 
 /** A claim whose answer never came: this process holds it and does not know. */
 const UNKNOWN_AFTER_MS = 10_000;
 
 /** One row says that this process lives, however much it has in hand. */
-export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
+export function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
   const { db, clock, owner, inHand, release } = parts;
   const reach = createReach(BREAK_MS);
 
   async function releaseDead(now: number): Promise<void> {
     const judged = { now, reachedSince: reach.reached(now) };
-    for (const one of await lives(db)) {
+    for (const one of await readProcessLives(db)) {
       const { process: other, beatAt } = one;
       if (other === owner || !isDead(one, judged, parts.isGone)) continue;
       // What it wrote about a chat ends before another begins its work.
@@ -61,7 +61,7 @@ export function createBeat(parts: BeatParts): () => Promise<readonly Work[]> {
 }
 
 /** Processes with a beat, a claim, a turn of a chat or a place in its line. */
-async function lives(db: Kysely<Database>): Promise<readonly Life[]> {
+async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessLife[]> {
   const { rows } = await sql<{ process: string; at: number }>`
     select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner
     union all select process, max(since) from chat_leases group by process
@@ -77,7 +77,7 @@ async function lives(db: Kysely<Database>): Promise<readonly Life[]> {
   }));
 }
 
-async function claimsOf(db: Kysely<Database>, owner: string): Promise<(Held & { claimedAt: number })[]> {
+async function claimsOf(db: Kysely<Database>, owner: string): Promise<(HeldClaim & { claimedAt: number })[]> {
   const rows = await db
     .selectFrom("work_claims")
     .select(["id", "queue", "fence", "claimed_at"])

@@ -1,10 +1,10 @@
 import type { Kysely, RawBuilder } from "kysely";
 import type { NewWork, Work, WorkQueue } from "../../../application/ports/work-queue.ts";
 import type { Database } from "../../store/schema.ts";
-import type { Within } from "./work-engine.ts";
+import type { StoreTransaction } from "./work-engine.ts";
 
 export async function noteDead(
-  within: Within,
+  within: StoreTransaction,
   work: Work,
   reason: string,
   at: RawBuilder<number>,
@@ -34,8 +34,8 @@ export function createDeadWork({
 }: {
   readonly db: Kysely<Database>;
   readonly newId: () => string;
-  readonly insert: (within: Within, work: readonly NewWork[]) => Promise<void>;
-}): Pick<WorkQueue<Within>, "dead" | "retryDead" | "discardDead"> {
+  readonly insert: (within: StoreTransaction, work: readonly NewWork[]) => Promise<void>;
+}): Pick<WorkQueue<StoreTransaction>, "dead" | "retryDead" | "discardDead"> {
   return {
     async dead(limit) {
       const rows = await db.selectFrom("dead_work").selectAll().orderBy("at", "desc").limit(limit).execute();

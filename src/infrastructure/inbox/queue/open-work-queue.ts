@@ -3,11 +3,11 @@ import type { Timers } from "../../../application/ports/timers.ts";
 import type { WorkQueue } from "../../../application/ports/work-queue.ts";
 import type { Database } from "../../store/schema.ts";
 import { createSqliteEngine } from "./sqlite-engine.ts";
-import type { Within } from "./work-engine.ts";
+import type { StoreTransaction } from "./work-engine.ts";
 import { createWorkIds } from "./work-ids.ts";
 import { createWorkQueue } from "./work-queue.ts";
 
-export interface OpenQueueParts {
+export interface OpenQueueDeps {
   readonly db: Kysely<Database>;
   /** As `database_url`, its reference resolved; the embedded store where there is none. */
   readonly databaseUrl: string | undefined;
@@ -19,7 +19,7 @@ export interface OpenQueueParts {
 }
 
 export interface OpenedQueue {
-  readonly queue: WorkQueue<Within>;
+  readonly queue: WorkQueue<StoreTransaction>;
   readonly newWorkId: () => string;
 }
 
@@ -31,7 +31,7 @@ export async function installQueue(databaseUrl: string): Promise<void> {
 }
 
 /** The queue of this installation, over its opened and migrated store. What Postgres needs is loaded only there. */
-export async function openWorkQueue(parts: OpenQueueParts): Promise<OpenedQueue> {
+export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> {
   const { databaseUrl, timers, onTrouble } = parts;
   const engine =
     databaseUrl === undefined

@@ -2,7 +2,7 @@ import { CompiledQuery, sql } from "kysely";
 import { type CommandResponse, type Db, type JobWithMetadata, PgBoss } from "pg-boss";
 import type { NewWork } from "../../../application/ports/work-queue.ts";
 import { withQuickHeads } from "./quick-heads.ts";
-import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
+import type { FetchedWork, StoreTransaction, WorkEngine } from "./work-engine.ts";
 import { listenForWork } from "./work-notices.ts";
 
 /** The schema of the engine's own tables, beside ours. */
@@ -60,7 +60,7 @@ export async function createPgBossEngine(
     async insert(within, work) {
       for (const [queue, part] of Map.groupBy(work, (one) => one.queue)) {
         await ready(queue);
-        await boss.insert(queue, part.map(toJob), { db: over(within, andNotify(queue)) });
+        await boss.insert(queue, part.map(toJob), { db: overTransaction(within, andNotify(queue)) });
       }
     },
     async waits(db, kinds) {
@@ -77,13 +77,17 @@ export async function createPgBossEngine(
       return waits || fresh.length > 0;
     },
     async fetch(within, { queue, lightOnly = false, notGroups = [], id }) {
-      const only = id === undefined ? null : alone();
+      const only = id === undefined ? null : soloPriority();
       if (id !== undefined && only !== null) {
-        const { updated } = await boss.update(queue, undefined, { id, priority: only, db: over(within) });
+        const { updated } = await boss.update(queue, undefined, {
+          id,
+          priority: only,
+          db: overTransaction(within),
+        });
         if (updated === 0) return null;
       }
       const [job] = await boss.fetch<JobData>(queue, {
-        db: over(within, withQuickHeads),
+        db: overTransaction(within, withQuickHeads),
         includeMetadata: true,
         ...(notGroups.length > 0 && { ignoreGroups: [...notGroups] }),
         ...(lightOnly && { minPriority: LIGHT, maxPriority: LIGHT }),
@@ -92,11 +96,15 @@ export async function createPgBossEngine(
       return job === undefined ? null : toFetched(queue, job);
     },
     async complete(within, { id, queue, fence }) {
-      return hit(await boss.complete(queue, { id, retryCount: fence }, null, { db: over(within) }));
+      return endedOwnAttempt(
+        await boss.complete(queue, { id, retryCount: fence }, null, { db: overTransaction(within) }),
+      );
     },
     async release(within, { id, queue, fence }) {
       await ready(queue);
-      return hit(await boss.fail(queue, { id, retryCount: fence }, null, { db: over(within) }));
+      return endedOwnAttempt(
+        await boss.fail(queue, { id, retryCount: fence }, null, { db: overTransaction(within) }),
+      );
     },
     listen: (callback) => listenForWork(connectionString, CHANNEL, callback),
     notify: async (within, queue) => void (await sql`select pg_notify(${CHANNEL}, ${queue})`.execute(within)),
@@ -112,7 +120,7 @@ function toJob({ id, key, group, ref, light }: NewWork) {
   return { id, singletonKey: key, group: { id: group }, priority: light ? LIGHT : 0, data: { ref } };
 }
 
-function toFetched(queue: string, job: JobWithMetadata<JobData>): Fetched {
+function toFetched(queue: string, job: JobWithMetadata<JobData>): FetchedWork {
   return {
     id: job.id,
     queue,
@@ -125,7 +133,7 @@ function toFetched(queue: string, job: JobWithMetadata<JobData>): Fetched {
 }
 
 /** Whether the attempt was still the one in hand; the engine says so, its types do not. */
-function hit(response: CommandResponse): boolean {
+function endedOwnAttempt(response: CommandResponse): boolean {
   return "affected" in response && response.affected === 1;
 }
 
@@ -137,12 +145,12 @@ const andNotify = (queue: string) => (text: string) =>
  * The engine gives no job by its id. A priority that no other has names it, in the transaction that sets it; one that is
  * given back keeps it, and is begun again before the others.
  */
-function alone(): number {
+function soloPriority(): number {
   return LIGHT + 1 + Math.floor(Math.random() * 2 ** 30);
 }
 
 /** Our transaction, as the engine writes to it. */
-function over(within: Within, change: (text: string) => string = (text) => text): Db {
+function overTransaction(within: StoreTransaction, change: (text: string) => string = (text) => text): Db {
   return {
     executeSql: async (text, values = []) => {
       const { rows } = await within.executeQuery(CompiledQuery.raw(change(text), [...values]));

@@ -2,7 +2,7 @@ import { type Kysely, sql } from "kysely";
 import type { ClaimRequest } from "../../../application/ports/work-queue.ts";
 import type { WorkRow } from "../../store/queue-tables.ts";
 import type { Database } from "../../store/schema.ts";
-import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
+import type { FetchedWork, StoreTransaction, WorkEngine } from "./work-engine.ts";
 
 /**
  * The queue in the embedded store. The oldest row of each key is marked as its head, and only heads are looked at: a
@@ -11,7 +11,7 @@ import type { Fetched, Within, WorkEngine } from "./work-engine.ts";
  */
 export function createSqliteEngine(): WorkEngine {
   return {
-    mayHave: async (db, request) => (await next(db, request).select("seq").execute()).length > 0,
+    mayHave: async (db, request) => (await selectNextWork(db, request).select("seq").execute()).length > 0,
     waits: async () => true,
     async insert(within, work) {
       for (const { id, queue, key, group, ref, light } of work)
@@ -23,7 +23,7 @@ export function createSqliteEngine(): WorkEngine {
       const row = await within
         .updateTable("work")
         .set((is) => ({ claimed: 1, fence: is("fence", "+", 1) }))
-        .where("seq", "=", next(within, request).select("seq"))
+        .where("seq", "=", selectNextWork(within, request).select("seq"))
         .returningAll()
         .executeTakeFirst();
       return row === undefined ? null : toFetched(row);
@@ -60,7 +60,10 @@ export function createSqliteEngine(): WorkEngine {
 }
 
 /** The one that is next, if any. */
-function next(db: Kysely<Database> | Within, { queue, lightOnly = false, notGroups = [], id }: ClaimRequest) {
+function selectNextWork(
+  db: Kysely<Database> | StoreTransaction,
+  { queue, lightOnly = false, notGroups = [], id }: ClaimRequest,
+) {
   let query = db.selectFrom("work").where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
   if (id !== undefined) query = query.where("id", "=", id);
   if (lightOnly) query = query.where("light", "=", 1);
@@ -68,7 +71,7 @@ function next(db: Kysely<Database> | Within, { queue, lightOnly = false, notGrou
   return query.orderBy("light", "desc").orderBy("seq").limit(1);
 }
 
-function toFetched(row: WorkRow): Fetched {
+function toFetched(row: WorkRow): FetchedWork {
   return {
     id: row.id,
     queue: row.queue,

@@ -2,16 +2,16 @@ import type { Kysely, Transaction } from "kysely";
 import type { ClaimRequest, NewWork } from "../../../application/ports/work-queue.ts";
 import type { Database } from "../../store/schema.ts";
 
-export type Within = Transaction<Database>;
+export type StoreTransaction = Transaction<Database>;
 
 /** A piece of work and which claim of it is meant. */
-export interface Held {
+export interface HeldClaim {
   readonly id: string;
   readonly queue: string;
   readonly fence: number;
 }
 
-export interface Fetched extends NewWork {
+export interface FetchedWork extends NewWork {
   readonly fence: number;
 }
 
@@ -28,14 +28,14 @@ export interface WorkEngine {
    */
   waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
   /** Tells the listeners as well. */
-  insert(within: Within, work: readonly NewWork[]): Promise<void>;
-  fetch(within: Within, request: ClaimRequest): Promise<Fetched | null>;
+  insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void>;
+  fetch(within: StoreTransaction, request: ClaimRequest): Promise<FetchedWork | null>;
   /** False when the claim is not held any more. */
-  complete(within: Within, held: Held): Promise<boolean>;
-  release(within: Within, held: Held): Promise<boolean>;
+  complete(within: StoreTransaction, held: HeldClaim): Promise<boolean>;
+  release(within: StoreTransaction, held: HeldClaim): Promise<boolean>;
   /** Calls back when another process added work, with its queue; without one where that is not known. */
   listen(callback: (queue?: string) => void): () => void;
   /** Tells the listeners of this queue in every process, once the transaction is done. */
-  notify(within: Within, queue: string): Promise<void>;
+  notify(within: StoreTransaction, queue: string): Promise<void>;
   close(): Promise<void>;
 }

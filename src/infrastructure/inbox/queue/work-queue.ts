@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Timers } from "../../../application/ports/timers.ts";
 import type {
-  Claimed,
+  ClaimedWork,
   ClaimRequest,
   NewWork,
   Work,
@@ -12,9 +12,9 @@ import { databaseClock } from "../../store/database-clock.ts";
 import type { Database } from "../../store/schema.ts";
 import { claimName, createBeat } from "./beat.ts";
 import { createDeadWork, noteDead } from "./dead-work.ts";
-import type { Fetched, Held, Within, WorkEngine } from "./work-engine.ts";
+import type { FetchedWork, HeldClaim, StoreTransaction, WorkEngine } from "./work-engine.ts";
 
-export interface WorkQueueParts {
+export interface WorkQueueDeps {
   readonly db: Kysely<Database>;
   readonly engine: WorkEngine;
   /** This process, as claims name it. */
@@ -28,22 +28,22 @@ export interface WorkQueueParts {
 const POLL_MS = 1_000;
 
 /** Claims, fences, attempts and the dead, the same over both engines; every change is one transaction. */
-export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
+export function createWorkQueue(parts: WorkQueueDeps): WorkQueue<StoreTransaction> {
   const { db, engine, owner } = parts;
   /** Claimed by this process and not ended yet, by claim. */
   const inHand = new Map<string, Work>();
   const signals = createSignals(parts);
   const clock = databaseClock(db, parts.timers.now);
 
-  async function insert(within: Within, work: readonly NewWork[]): Promise<void> {
+  async function insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void> {
     if (work.length === 0) return;
     await engine.insert(within, work);
     for (const queue of new Set(work.map((one) => one.queue))) signals.soon(queue);
   }
 
   async function end(
-    work: Held,
-    act: (within: Within) => Promise<boolean>,
+    work: HeldClaim,
+    act: (within: StoreTransaction) => Promise<boolean>,
     wake = work.queue,
   ): Promise<"done" | "lost"> {
     const done = await db.transaction().execute(act);
@@ -54,9 +54,9 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
 
   async function claimOne<T>(
     request: ClaimRequest,
-    read: (work: Work, within: Within) => Promise<T>,
+    read: (work: Work, within: StoreTransaction) => Promise<T>,
     added: readonly NewWork[] = [],
-  ): Promise<Claimed<T> | null> {
+  ): Promise<ClaimedWork<T> | null> {
     const nothing = Symbol("nothing to claim");
     try {
       const claimed = await db.transaction().execute(async (within) => {
@@ -125,8 +125,8 @@ export function createWorkQueue(parts: WorkQueueParts): WorkQueue<Within> {
 
 /** The attempts of a piece of work are counted beside the engine, which cannot take one back. */
 async function noteClaim(
-  within: Within,
-  { id, queue, key, group, ref, light, fence }: Fetched,
+  within: StoreTransaction,
+  { id, queue, key, group, ref, light, fence }: FetchedWork,
   { owner, at }: { readonly owner: string; readonly at: RawBuilder<number> },
 ): Promise<Work> {
   const row = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
@@ -143,7 +143,12 @@ async function noteClaim(
   return { id, queue, key, group, ref, light, fence, attempt: Number(attempts) };
 }
 
-async function giveBack(engine: WorkEngine, within: Within, held: Held, uncounted: 0 | 1): Promise<boolean> {
+async function giveBack(
+  engine: WorkEngine,
+  within: StoreTransaction,
+  held: HeldClaim,
+  uncounted: 0 | 1,
+): Promise<boolean> {
   if (!(await engine.release(within, held))) return false;
   await within
     .updateTable("work_claims")
@@ -154,16 +159,16 @@ async function giveBack(engine: WorkEngine, within: Within, held: Held, uncounte
 }
 
 /** What a dead process had: its attempt counts, since nobody knows how far it came. */
-async function release({ db, engine }: WorkQueueParts, held: Held): Promise<void> {
+async function release({ db, engine }: WorkQueueDeps, held: HeldClaim): Promise<void> {
   await db.transaction().execute(async (within) => {
     if (await giveBack(engine, within, held, 0)) await engine.notify(within, held.queue);
   });
 }
 
-function createSignals({ db, engine, timers }: WorkQueueParts) {
+function createSignals({ db, engine, timers }: WorkQueueDeps) {
   const listeners = new Map<() => void, WorkSource>();
   const now = (queue?: string) => {
-    for (const [listener, source] of listeners) if (isOf(source, queue)) listener();
+    for (const [listener, source] of listeners) if (mayBeWorkOfSource(source, queue)) listener();
   };
   const state = { closed: false, stop: () => {} };
   /** Whoever claims finds out about a store that fails, and says so. */
@@ -194,7 +199,7 @@ function createSignals({ db, engine, timers }: WorkQueueParts) {
 }
 
 /** What is not known to be of another queue may be of this one. */
-function isOf({ queue, kind }: WorkSource, named: string | undefined): boolean {
+function mayBeWorkOfSource({ queue, kind }: WorkSource, named: string | undefined): boolean {
   if (named === undefined) return true;
   if (kind !== undefined) return named.startsWith(`${kind}.`);
   return queue === undefined || queue === named;

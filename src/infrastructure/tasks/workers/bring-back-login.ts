@@ -1,12 +1,12 @@
 import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxManager } from "../../../application/ports/sandbox.ts";
-import { judgeLogin } from "../../../domain/tasks/refreshed-login.ts";
+import { validateLogin } from "../../../domain/tasks/refreshed-login.ts";
 import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Credentials } from "./credentials.ts";
 import { readInside } from "./in-container.ts";
 
-export interface BringBackParts {
+export interface BringBackDeps {
   readonly sandbox: SandboxManager;
   readonly container: string;
   readonly credentials: Credentials;
@@ -17,7 +17,7 @@ export interface BringBackParts {
  * A login that the CLI refreshed inside makes the one it was copied from worthless: it goes back, unless the user's was
  * refreshed meanwhile or what lies inside is no such login. What did not go back is told.
  */
-export async function bringBackLogins(parts: BringBackParts): Promise<readonly string[]> {
+export async function bringBackLogins(parts: BringBackDeps): Promise<readonly string[]> {
   const { sandbox, container, credentials, messages } = parts;
   const decoder = new TextDecoder();
   const told: string[] = [];
@@ -26,15 +26,15 @@ export async function bringBackLogins(parts: BringBackParts): Promise<readonly s
     const inside = await readInside(sandbox, container, path);
     if (inside === null) continue;
     const at = join(credentials.home, path);
-    const verdict = judgeLogin({ placed: decoder.decode(bytes), inside, host: textAt(at) });
+    const verdict = validateLogin({ placed: decoder.decode(bytes), inside, host: readLoginText(at) });
     if (verdict === "refreshed") {
-      if (!replace(at, inside)) told.push(messages.loginKept(path, "unwritable"));
+      if (!replaceLogin(at, inside)) told.push(messages.loginKept(path, "unwritable"));
     } else if (verdict !== "same") told.push(messages.loginKept(path, verdict));
   }
   return told;
 }
 
-function textAt(path: string): string | null {
+function readLoginText(path: string): string | null {
   try {
     return readFileSync(path, "utf8");
   } catch {
@@ -43,7 +43,7 @@ function textAt(path: string): string | null {
 }
 
 /** At once, with the mode it had, behind a link if it is one. */
-function replace(path: string, text: string): boolean {
+function replaceLogin(path: string, text: string): boolean {
   try {
     const real = realpathSync(path);
     const beside = `${real}.picoclaw`;

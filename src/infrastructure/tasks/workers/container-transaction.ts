@@ -1,23 +1,23 @@
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { ProcessRunner } from "../../../application/ports/process.ts";
-import type { Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { SealedChanges, Transaction } from "../../../application/ports/transaction.ts";
 import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import { createFolderView } from "../../work/folder/folder-view.ts";
-import { standingBelow } from "../../work/folder/standing.ts";
+import { currentEntryBelow } from "../../work/folder/standing.ts";
 import { bytesOrNull, currentBytes, lookThrough } from "../../work/overlay/current-place.ts";
 import { lookAtUpper, sealDelta } from "../../work/overlay/delta-seal.ts";
 import { createFirstSight } from "../../work/overlay/first-sight.ts";
 import { createChangeWatch } from "../../work/overlay/overlay-changes.ts";
-import type { OverlayBegun } from "../../work/overlay/overlay-transaction.ts";
+import type { OverlayBeginResult } from "../../work/overlay/overlay-transaction.ts";
 import type { LaidRoot } from "../../work/overlay/upper.ts";
 import { readNoFollow } from "../../work/transaction/content.ts";
 import { takeStamp } from "../../work/transaction/fs-stamp.ts";
 import { isInside, repositoryOf } from "../../work/transaction/git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "../../work/transaction/job-folder.ts";
-import { judgeOps } from "../../work/transaction/judge-ops.ts";
+import { validateOps } from "../../work/transaction/judge-ops.ts";
 import { makeDurable } from "../../work/transaction/make-durable.ts";
-import { changesOf } from "../../work/transaction/plan-changes.ts";
+import { toChanges } from "../../work/transaction/plan-changes.ts";
 import { foldersOnTheWay } from "../../work/transaction/way-folders.ts";
 
 export interface ContainerStage {
@@ -36,7 +36,7 @@ export interface ContainerStage {
  * Stages a job in the view that a container has of the workspace. The container goes on afterwards, and so does its
  * upper: a job is what changed in the upper between its beginning and its end.
  */
-export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBegun {
+export function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
   const { workspace, roots } = stage;
   const stamp = takeStamp(join(folder.path, "stamp"));
   const sight = createFirstSight(stamp);
@@ -60,7 +60,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       const absolute = resolve(workspace, path);
       if (stage.kind === "overlay" || when === "before") return lookThrough(roots, absolute, when);
       const root = roots.find((one) => isInside(one.path, absolute));
-      return root === undefined ? null : standingBelow(root.upper, relative(root.path, absolute));
+      return root === undefined ? null : currentEntryBelow(root.upper, relative(root.path, absolute));
     },
     original: (path) => bytesOrNull(resolve(workspace, path)),
     current: (path) =>
@@ -68,7 +68,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
         ? bytesInCopy(roots, resolve(workspace, path))
         : currentBytes(roots, resolve(workspace, path)),
     repository: repositoryOf(workspace),
-    async seal(judge): Promise<Sealed> {
+    async seal(judge): Promise<SealedChanges> {
       const left: Op[] = [];
       const noText: string[] = [];
       const notes: SealNote[] = [];
@@ -80,7 +80,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
       });
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
-      const { ops, turnedDown } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
+      const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       leftOut.push(...turnedDown);
       // What is copied cannot be changed from inside any more.
       await stage.goOn();
@@ -88,7 +88,7 @@ export function beginContainerTransaction(stage: ContainerStage, folder: JobFold
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
       writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
+      return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {
       await stage.goOn();

@@ -23,7 +23,7 @@ export interface CopiedFile {
   readonly isLogin: boolean;
 }
 
-export interface CredentialParts {
+export interface CredentialDeps {
   /** The user's. */
   readonly home: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
@@ -43,8 +43,8 @@ const MAX_DEPTH = 4;
  * to the CLI as copies, because each of the three writes beside them or refreshes them. A key never goes along: the CLI
  * gets a stand-in, and a proxy outside of the container puts the key in its place.
  */
-export function findCredentials(kind: WorkerKind, parts: CredentialParts): Credentials {
-  const { workerEnv, hostEnv, newStandIn = standIn } = parts;
+export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Credentials {
+  const { workerEnv, hostEnv, newStandIn = makeStandIn } = parts;
   const keys = new Map<string, string>();
   const hide = (key: string) => {
     const known = [...keys].find(([, value]) => value === key)?.[0];
@@ -52,7 +52,7 @@ export function findCredentials(kind: WorkerKind, parts: CredentialParts): Crede
     keys.set(stand, key);
     return stand;
   };
-  const files = filesOf(kind, parts.home).map((file) => withoutKeys(kind, file, hide));
+  const files = filesOf(kind, parts.home).map((file) => withoutFileKeys(kind, file, hide));
   const hasLogin = files.some(({ isLogin }) => isLogin);
   const hasKeyFile = keys.size > 0;
   const env: Record<string, string> = {};
@@ -73,7 +73,7 @@ export function readableLogins({ files }: Credentials): readonly string[] {
   return files.flatMap(({ path, isLogin }) => (isLogin ? [path] : []));
 }
 
-function standIn(): string {
+function makeStandIn(): string {
   return `picoclaw-${randomBytes(16).toString("hex")}`;
 }
 
@@ -88,7 +88,7 @@ function filesOf(kind: WorkerKind, home: string): CopiedFile[] {
     if (stats.isDirectory()) {
       if (depth < MAX_DEPTH)
         for (const name of readdirSync(join(home, path)).sort())
-          attempt(() => take(`${path}/${name}`, depth + 1));
+          ignoreSystemError(() => take(`${path}/${name}`, depth + 1));
     } else if (stats.isFile() && stats.size <= MAX_BYTES && total + stats.size <= MAX_TOTAL) {
       const bytes = readFileSync(join(home, path));
       total += bytes.length;
@@ -97,12 +97,12 @@ function filesOf(kind: WorkerKind, home: string): CopiedFile[] {
   };
   // Logins first: what is large beside them must not crowd them out.
   const sorted = [...kind.credentials].sort((a, b) => Number(b.isLogin) - Number(a.isLogin));
-  for (const { path } of sorted) attempt(() => take(path, 0));
+  for (const { path } of sorted) ignoreSystemError(() => take(path, 0));
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** What cannot be read is not there. */
-function attempt(act: () => void): void {
+function ignoreSystemError(act: () => void): void {
   try {
     act();
   } catch (error) {
@@ -111,7 +111,7 @@ function attempt(act: () => void): void {
 }
 
 /** A file that holds a key instead of a login gets the stand-in. */
-function withoutKeys(kind: WorkerKind, file: CopiedFile, hide: (key: string) => string): CopiedFile {
+function withoutFileKeys(kind: WorkerKind, file: CopiedFile, hide: (key: string) => string): CopiedFile {
   const text = new TextDecoder().decode(file.bytes);
   const names = kind.keyVariables.join("|");
   const shapes = [

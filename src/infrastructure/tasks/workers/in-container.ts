@@ -8,7 +8,7 @@ import type { Credentials } from "./credentials.ts";
 /** In the container's own layer, which goes with it; whatever its user's number, it may write there. */
 export const CONTAINER_HOME = "/var/tmp/home";
 /** Memory, never a disk. */
-const SECRETS = "/dev/shm/picoclaw";
+const SECRETS_FOLDER = "/dev/shm/picoclaw";
 const QUICK_MS = 30_000;
 
 type Exec = (
@@ -16,7 +16,7 @@ type Exec = (
     Partial<Pick<ExecRequest, "outputLimitBytes">>,
 ) => Promise<ExecResult>;
 
-function quickly(sandbox: SandboxManager, container: string): Exec {
+function quickExec(sandbox: SandboxManager, container: string): Exec {
   return (request) =>
     sandbox.exec(container, { cwd: "/workspace", timeoutMs: QUICK_MS, outputLimitBytes: 4096, ...request });
 }
@@ -30,21 +30,24 @@ export async function placeCredentials(
   container: string,
   { files }: Credentials,
 ): Promise<string | null> {
-  const exec = quickly(sandbox, container);
+  const exec = quickExec(sandbox, container);
   const made = await exec({ command: ["mkdir", "-p", CONTAINER_HOME] });
-  if (made.exitCode !== 0) return whyNot(made);
+  if (made.exitCode !== 0) return execFailureText(made);
   const link =
     'umask 077; mkdir -p -- "$(dirname -- "$2")" "$(dirname -- "$1")"; [ -z "$3" ] || mkdir -p -- "$1"; ln -sfn -- "$1" "$2"';
   for (const top of new Set(files.map(({ path }) => topOf(path)))) {
     const isFolder = files.some(({ path }) => path.startsWith(`${top}/`));
-    const at = [`${SECRETS}/${top}`, `${CONTAINER_HOME}/${top}`, isFolder ? "folder" : ""] as const;
+    const at = [`${SECRETS_FOLDER}/${top}`, `${CONTAINER_HOME}/${top}`, isFolder ? "folder" : ""] as const;
     const linked = await exec({ command: ["sh", "-c", link, "sh", ...at] });
-    if (linked.exitCode !== 0) return whyNot(linked);
+    if (linked.exitCode !== 0) return execFailureText(linked);
   }
   const put = 'umask 077; mkdir -p -- "$(dirname -- "$1")" && cat > "$1"';
   for (const { path, bytes } of files) {
-    const result = await exec({ command: ["sh", "-c", put, "sh", `${SECRETS}/${path}`], stdin: bytes });
-    if (result.exitCode !== 0) return whyNot(result);
+    const result = await exec({
+      command: ["sh", "-c", put, "sh", `${SECRETS_FOLDER}/${path}`],
+      stdin: bytes,
+    });
+    if (result.exitCode !== 0) return execFailureText(result);
   }
   return null;
 }
@@ -61,7 +64,7 @@ export async function readInside(
   container: string,
   path: string,
 ): Promise<string | null> {
-  const exec = quickly(sandbox, container);
+  const exec = quickExec(sandbox, container);
   const result = await exec({
     command: ["cat", "--", `${CONTAINER_HOME}/${path}`],
     outputLimitBytes: 2 * 1024 ** 2,
@@ -75,7 +78,7 @@ export async function firstMissing(
   container: string,
   programs: readonly string[],
 ): Promise<string | null> {
-  const exec = quickly(sandbox, container);
+  const exec = quickExec(sandbox, container);
   for (const program of programs) {
     if (program === "") continue;
     const found = await exec({ command: ["sh", "-c", 'command -v -- "$1" >/dev/null', "sh", program] });
@@ -91,7 +94,7 @@ export async function restoreInside(
   roots: readonly { readonly path: string; readonly target: string }[],
   paths: readonly string[],
 ): Promise<void> {
-  const exec = quickly(sandbox, container);
+  const exec = quickExec(sandbox, container);
   for (const absolute of paths) {
     const root = roots.find(({ path }) => isInside(path, absolute));
     if (root === undefined) continue;
@@ -110,6 +113,6 @@ export async function restoreInside(
   }
 }
 
-export function whyNot(result: ExecResult): string {
+export function execFailureText(result: ExecResult): string {
   return result.failure?.detail ?? (result.stderr.trim() || `exit ${result.exitCode ?? result.outcome}`);
 }

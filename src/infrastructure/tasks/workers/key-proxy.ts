@@ -6,7 +6,7 @@ import { Readable, Transform } from "node:stream";
 import type { KeyQuota } from "./key-quota.ts";
 import { sweepKeys } from "./sweep-keys.ts";
 
-export interface KeyProxyParts {
+export interface KeyProxyDeps {
   /** Where everything goes, whatever the caller says. */
   readonly upstream: string;
   /** What a caller has in a key's place, and the key. */
@@ -46,7 +46,7 @@ const LEFT_OUT = new Set([
  * Passes requests on to one server and puts the keys where their stand-ins are, in headers and in the address. Whoever
  * has no stand-in is refused, and so is everybody once the quota is used up.
  */
-export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProxyParts): Promise<KeyProxy> {
+export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProxyDeps): Promise<KeyProxy> {
   await sweepKeys(tmpdir(), FOLDER);
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
   const socket = join(folder, "s");
@@ -65,9 +65,10 @@ export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProx
     const path = request.url ?? "";
     // Put behind the server's own address as it stands: resolved, `//other.host/` would be another server.
     if (!path.startsWith("/") || ![...keys.keys()].some((stand) => asked.includes(stand)))
-      return void response.writeHead(403, PLAIN).end("no key of this task\n");
+      return void response.writeHead(403, PLAIN_TEXT).end("no key of this task\n");
     const body = take("requests", 1) ? await bodyOf(request, (bytes) => take("bytes", bytes)) : null;
-    if (body === null) return void response.writeHead(403, PLAIN).end("the quota of this task is used up\n");
+    if (body === null)
+      return void response.writeHead(403, PLAIN_TEXT).end("the quota of this task is used up\n");
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     try {
@@ -86,13 +87,13 @@ export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProx
       else
         Readable.fromWeb(got.body as never)
           .on("error", () => response.destroy())
-          .pipe(counted((bytes) => take("bytes", bytes)))
+          .pipe(quotaTransform((bytes) => take("bytes", bytes)))
           .on("error", () => response.destroy())
           .pipe(response);
     } catch (error) {
       if (gone.signal.aborted) return;
       const why = hide(error instanceof Error ? error.message : String(error));
-      response.writeHead(502, PLAIN).end(`${target.host}: ${why}\n`);
+      response.writeHead(502, PLAIN_TEXT).end(`${target.host}: ${why}\n`);
     }
   }
 
@@ -115,7 +116,7 @@ export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProx
   };
 }
 
-const PLAIN = { "content-type": "text/plain" };
+const PLAIN_TEXT = { "content-type": "text/plain" };
 
 /** A container's name for the machine it runs on is here the machine itself. */
 function onThisMachine(upstream: string): string {
@@ -143,7 +144,7 @@ async function bodyOf(
 }
 
 /** Passes on what may pass, and breaks off then. */
-function counted(take: (bytes: number) => boolean): Transform {
+function quotaTransform(take: (bytes: number) => boolean): Transform {
   return new Transform({
     transform(piece: Buffer, _encoding, done) {
       if (take(piece.length)) done(null, piece);

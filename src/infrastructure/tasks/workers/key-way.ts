@@ -5,14 +5,14 @@ import type { KeyQuota } from "./key-quota.ts";
 import type { WorkerKind } from "./worker-kind.ts";
 
 /** How a CLI is called so that its keys stay outside of the container. */
-export interface KeyWay {
+export interface KeyAccess {
   readonly ok: true;
   readonly argv: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
-export interface KeyWayParts {
+export interface KeyAccessDeps {
   readonly sandbox: SandboxManager;
   readonly container: string;
   readonly kind: WorkerKind;
@@ -23,7 +23,7 @@ export interface KeyWayParts {
 }
 
 /** A proxy on this machine that has the keys, and a way to it from inside, for one run. Without keys, nothing is needed. */
-export async function openKeyWay(parts: KeyWayParts): Promise<KeyWay | SandboxFailure> {
+export async function openKeyAccess(parts: KeyAccessDeps): Promise<KeyAccess | SandboxFailure> {
   const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = parts;
   const { env, files, keys } = credentials;
   if (keys.size === 0) return { ok: true, argv: kind.argv, env, close: async () => {} };

@@ -6,11 +6,11 @@ import { bringBackLogins } from "./bring-back-login.ts";
 import type { Credentials } from "./credentials.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
 import type { KeyQuota } from "./key-quota.ts";
-import { openKeyWay } from "./key-way.ts";
-import { type StreamFindings, troubleOf, type WorkerKind } from "./worker-kind.ts";
+import { openKeyAccess } from "./key-way.ts";
+import { readTrouble, type StreamFindings, type WorkerKind } from "./worker-kind.ts";
 
 /** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
-const PATIENCE = { unauthorized: 2, unreachable: 3 } as const;
+const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
 const OUTPUT_LIMIT = 1024 ** 2;
 
 export interface CliRun {
@@ -45,14 +45,14 @@ export async function runCli(run: CliRun): Promise<CliResult> {
   const giveUp = new AbortController();
   const seen = { unauthorized: 0, unreachable: 0, last: "" };
   function tell(progress: WorkerProgress): void {
-    options.onProgress?.(masked(progress, mask));
+    options.onProgress?.(maskProgress(progress, mask));
     if (progress.kind !== "trouble" || progress.code === "other") return;
     seen[progress.code]++;
     seen.last = progress.text;
-    if (seen[progress.code] >= PATIENCE[progress.code]) giveUp.abort();
+    if (seen[progress.code] >= TROUBLES_BORNE[progress.code]) giveUp.abort();
   }
-  const way = await openKeyWay({ ...run, signal: options.signal, onUsedUp: () => giveUp.abort() });
-  if (!way.ok) return notStarted(way, messages);
+  const way = await openKeyAccess({ ...run, signal: options.signal, onUsedUp: () => giveUp.abort() });
+  if (!way.ok) return notStartedResult(way, messages);
   const exec = await sandbox
     .exec(container, {
       command: way.argv,
@@ -66,7 +66,7 @@ export async function runCli(run: CliRun): Promise<CliResult> {
         if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
         else
           for (const line of text.split("\n"))
-            if (troubleOf(line).code === "unreachable") tell(troubleOf(line));
+            if (readTrouble(line).code === "unreachable") tell(readTrouble(line));
       },
     })
     .finally(way.close);
@@ -120,7 +120,7 @@ export async function runCli(run: CliRun): Promise<CliResult> {
   }
 }
 
-function notStarted(failure: SandboxFailure, messages: TaskMessages): CliResult {
+function notStartedResult(failure: SandboxFailure, messages: TaskMessages): CliResult {
   const exec: ExecResult = {
     outcome: failure.code === "aborted" ? "aborted" : "not-started",
     exitCode: null,
@@ -137,7 +137,7 @@ function notStarted(failure: SandboxFailure, messages: TaskMessages): CliResult 
   return { exec, findings, error, rawOutput: "", missing: false, notes: [] };
 }
 
-function masked(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
+function maskProgress(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
   if (progress.kind === "text" || progress.kind === "trouble")
     return { ...progress, text: mask(progress.text) };
   return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;

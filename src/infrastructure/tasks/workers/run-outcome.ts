@@ -55,7 +55,7 @@ export function processResult({ exec, error, findings }: CliResult): ProcessResu
 /** More of a diff than a planner is ever shown. */
 const KEPT_DIFF = 32_000;
 
-export async function jobOf(
+export async function toRunJob(
   execution: Execution,
   { wordNote, diffOf, mask }: JobWords,
 ): Promise<RunJob | null> {
@@ -72,12 +72,12 @@ export async function jobOf(
   };
 }
 
-export function refusalOf(execution: Execution): string {
+export function executionRefusal(execution: Execution): string {
   if (execution.status === "refused") return execution.refusal.message;
   return execution.status === "parse-error" ? execution.failure.message : "";
 }
 
 /** The run itself went well, but the job put something back. */
-export function putBackOf(error: string | undefined): string | null {
+export function putBackText(error: string | undefined): string | null {
   return error === undefined || error === "" ? null : error;
 }

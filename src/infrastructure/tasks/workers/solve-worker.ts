@@ -18,7 +18,7 @@ export function isWorkerKind(name: string): name is WorkerKindName {
   return (WORKER_KIND_NAMES as readonly string[]).includes(name);
 }
 
-export interface SolveWorkerParts {
+export interface SolveWorkerDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandboxes: SandboxManager;
   readonly locale: Locale;
@@ -28,7 +28,7 @@ export interface SolveWorkerParts {
 
 /** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
 export async function openSolveWorker(
-  { env, sandboxes, locale, secrets, keyLimits }: SolveWorkerParts,
+  { env, sandboxes, locale, secrets, keyLimits }: SolveWorkerDeps,
   name: string,
   info: ContainerInfo,
 ): Promise<NonNullable<TaskEnvironment["runWorker"]> | string> {

@@ -7,7 +7,7 @@ import type { CliResult } from "./run-cli.ts";
 import { processResult } from "./run-outcome.ts";
 import type { TaskLayers } from "./task-layers.ts";
 
-export interface StageRunParts {
+export interface StageRunDeps {
   readonly sandbox: SandboxManager;
   readonly container: string;
   readonly layers: TaskLayers;
@@ -26,7 +26,7 @@ export interface StagedRun {
   isContainerGone(): boolean;
 }
 
-export function stageRun({ sandbox, container, layers, workspace, runCli }: StageRunParts): StagedRun {
+export function stageRun({ sandbox, container, layers, workspace, runCli }: StageRunDeps): StagedRun {
   let result: CliResult | null = null;
   let frozen = false;
   let ended = false;
@@ -39,10 +39,10 @@ export function stageRun({ sandbox, container, layers, workspace, runCli }: Stag
       result = await runCli();
       return processResult(result);
     },
-    listJobProcesses: async () => backgroundOf(await sandbox.listProcesses(container)),
+    listJobProcesses: async () => backgroundProcesses(await sandbox.listProcesses(container)),
     killJobProcesses: async () => {
       if (frozen || ended) return [];
-      const left = backgroundOf(await sandbox.listProcesses(container));
+      const left = backgroundProcesses(await sandbox.listProcesses(container));
       for (const { pid } of left) await sandbox.endProcess(container, pid);
       // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
       // copied, nothing in there moves.
@@ -76,6 +76,6 @@ export function stageRun({ sandbox, container, layers, workspace, runCli }: Stag
   };
 }
 
-function backgroundOf(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
+function backgroundProcesses(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
   return Array.isArray(listed) ? listed : [];
 }

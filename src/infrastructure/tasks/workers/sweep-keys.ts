@@ -13,14 +13,14 @@ export async function sweepKeys(below: string, prefix: string, now = Date.now())
       const folder = join(below, name);
       const facts = lstatSync(folder, { throwIfNoEntry: false });
       if (facts === undefined || !facts.isDirectory() || facts.uid !== process.getuid?.()) return;
-      const answer = await knock(join(folder, "s"));
+      const answer = await probeSocket(join(folder, "s"));
       if (answer === "refused" || (answer === "missing" && now - facts.mtimeMs > MAKING_MS))
         rmSync(folder, { recursive: true, force: true });
     }),
   );
 }
 
-function knock(socket: string): Promise<"open" | "refused" | "missing"> {
+function probeSocket(socket: string): Promise<"open" | "refused" | "missing"> {
   return new Promise((done) => {
     const connection = connect(socket);
     connection.once("connect", () => {

@@ -1,17 +1,17 @@
 import type { ContainerLimits, SandboxManager } from "../../../application/ports/sandbox.ts";
 import { removeLayers } from "./task-layers.ts";
 
-export interface SweepParts {
+export interface SweepLayersDeps {
   readonly taskId: string;
   readonly limits: ContainerLimits;
   readonly sandbox: SandboxManager;
 }
 
-const SWEPT = "/var/tmp/layers";
+const SWEPT_FOLDER = "/var/tmp/layers";
 
 /** What the engine left as root goes as root, in a container that sees nothing else. */
 export async function sweepLayers(
-  { taskId, limits, sandbox }: SweepParts,
+  { taskId, limits, sandbox }: SweepLayersDeps,
   folder: string,
   image: string,
 ): Promise<void> {
@@ -25,10 +25,10 @@ export async function sweepLayers(
     roots: ["/"],
     limits,
     network: { mode: "none" },
-    mounts: [{ kind: "bind", source: folder, target: SWEPT, readOnly: false }],
+    mounts: [{ kind: "bind", source: folder, target: SWEPT_FOLDER, readOnly: false }],
   });
   if (!sweeper.ok) return;
-  const command = `for work in ${SWEPT}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
+  const command = `for work in ${SWEPT_FOLDER}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
   await sandbox.exec(sweeper.id, { command, cwd: "/", timeoutMs: 30_000, outputLimitBytes: 4096 });
   await sandbox.stopContainer(sweeper.id, { force: true });
   removeLayers(folder);

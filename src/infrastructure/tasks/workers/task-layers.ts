@@ -18,7 +18,7 @@ import { rootsFor } from "../../work/transaction/git-roots.ts";
 import { takeManifest } from "../../work/transaction/manifest.ts";
 import { CONTAINER_HOME } from "./in-container.ts";
 
-const PROJECT = "/workspace/project";
+const PROJECT_FOLDER = "/workspace/project";
 
 /** The view a task's container has of the repository: what is mounted where, and where its writes go on the host. */
 export interface TaskLayers {
@@ -31,7 +31,7 @@ export interface TaskLayers {
   readonly folder: string;
 }
 
-export interface LayerParts {
+export interface LayerDeps {
   readonly workspace: string;
   /** A folder of this task's own, on the workspace's file system. */
   readonly folder: string;
@@ -51,7 +51,7 @@ export function overlayTrouble(workspace: string): string | null {
 }
 
 /** A text says why it could not be done; nothing is left then. */
-export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers | string {
+export function makeLayers(parts: LayerDeps, kind: "overlay" | "copy"): TaskLayers | string {
   const { workspace, folder, user } = parts;
   removeLayers(folder);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
@@ -71,7 +71,7 @@ export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers 
       chmodSync(upper, mode & 0o7777);
     }
     // A git directory elsewhere is named by its absolute path in `.git`.
-    return { path, upper, redirects: false, target: index === 0 ? PROJECT : path };
+    return { path, upper, redirects: false, target: index === 0 ? PROJECT_FOLDER : path };
   });
   const mounts = roots.map(({ path, upper, target }, index): ContainerMount => {
     if (kind === "copy") return { kind: "bind", source: upper, target, readOnly: false };
@@ -82,13 +82,13 @@ export function layOut(parts: LayerParts, kind: "overlay" | "copy"): TaskLayers 
     kind,
     folder,
     roots,
-    mounts: [...mounts, ...accounts(folder, user)],
-    directory: below === "" ? PROJECT : join(PROJECT, below),
+    mounts: [...mounts, ...accountMounts(folder, user)],
+    directory: below === "" ? PROJECT_FOLDER : join(PROJECT_FOLDER, below),
   };
 }
 
 function copyRoots(
-  { folder, ownFolders, copyLimitBytes }: LayerParts,
+  { folder, ownFolders, copyLimitBytes }: LayerDeps,
   roots: readonly string[],
 ): string | null {
   const isOwn = (path: string) => ownFolders.includes(path);
@@ -112,15 +112,15 @@ function copyRoots(
 export function removeLayers(folder: string): boolean {
   for (let index = 0; existsSync(join(folder, `w${index}`)); index++) {
     const work = join(folder, `w${index}`);
-    for (const name of readdirSync(work)) attempt(() => rmdirSync(join(work, name)));
+    for (const name of readdirSync(work)) trySystemCall(() => rmdirSync(join(work, name)));
   }
-  if (attempt(() => removeTree(folder))) return true;
+  if (trySystemCall(() => removeTree(folder))) return true;
   // So that root without its powers, in a container, can walk to what is root's.
   chmodSync(folder, 0o755);
   return false;
 }
 
-function attempt(act: () => void): boolean {
+function trySystemCall(act: () => void): boolean {
   try {
     act();
     return true;
@@ -131,7 +131,7 @@ function attempt(act: () => void): boolean {
 }
 
 /** The user has a name and a home inside, whatever its number: programs ask for both. */
-function accounts(folder: string, { uid, gid }: LayerParts["user"]): ContainerMount[] {
+function accountMounts(folder: string, { uid, gid }: LayerDeps["user"]): ContainerMount[] {
   const passwd = [
     "root:x:0:0:root:/root:/bin/sh",
     ...(uid === 0 ? [] : [`worker:x:${uid}:${gid}:worker:${CONTAINER_HOME}:/bin/sh`]),

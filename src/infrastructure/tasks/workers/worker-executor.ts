@@ -16,17 +16,17 @@ import type { TaskMessages } from "../../../domain/texts/texts.ts";
 import type { Note } from "../../../domain/work/note.ts";
 import type { Sandbox } from "../../work/transaction/transactions.ts";
 import { type Credentials, readableLogins } from "./credentials.ts";
-import { CONTAINER_HOME, firstMissing, placeCredentials, whyNot } from "./in-container.ts";
+import { CONTAINER_HOME, execFailureText, firstMissing, placeCredentials } from "./in-container.ts";
 import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
 import { runCli } from "./run-cli.ts";
-import { emptyRun, jobOf, putBackOf, refusalOf } from "./run-outcome.ts";
+import { emptyRun, executionRefusal, putBackText, toRunJob } from "./run-outcome.ts";
 import { stageRun } from "./stage-run.ts";
 import { startFailure } from "./start-failure.ts";
 import { sweepLayers } from "./sweep-layers.ts";
-import { layOut, overlayTrouble, type TaskLayers } from "./task-layers.ts";
+import { makeLayers, overlayTrouble, type TaskLayers } from "./task-layers.ts";
 import type { WorkerKind } from "./worker-kind.ts";
 
-export interface WorkerExecutorParts {
+export interface WorkerExecutorDeps {
   readonly taskId: string;
   readonly kind: WorkerKind;
   /** As people call it. */
@@ -64,7 +64,7 @@ export interface WorkerExecutorParts {
   readonly newId: () => string;
 }
 
-interface Standing {
+interface RunningContainer {
   readonly container: string;
   readonly layers: TaskLayers;
   readonly image: string;
@@ -73,11 +73,11 @@ interface Standing {
 const TEST_OUTPUT = 256 * 1024;
 
 /** A container named after its task, one exec per run, and every run a job (docs/decisions/016-a-run-is-a-delta-of-one-overlay.md). */
-export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor {
+export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor {
   const { sandbox, kind, messages, mask } = parts;
   const name = `agent-runner-${parts.taskId}`;
   const quota = createKeyQuota(parts.keyLimits);
-  let standing: Standing | null = null;
+  let standing: RunningContainer | null = null;
 
   async function start({
     signal,
@@ -131,8 +131,8 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     stage: "overlay" | "copy",
     image: string,
     signal: AbortSignal,
-  ): Promise<{ readonly ok: true; readonly standing: Standing } | SandboxFailure> {
-    const layers = layOut(parts, stage);
+  ): Promise<{ readonly ok: true; readonly standing: RunningContainer } | SandboxFailure> {
+    const layers = makeLayers(parts, stage);
     if (typeof layers === "string")
       return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
     const container = await sandbox.startContainer(
@@ -155,7 +155,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     return container;
   }
 
-  function started({ container, image, layers }: Standing): ExecutorStarted {
+  function started({ container, image, layers }: RunningContainer): ExecutorStarted {
     return { ok: true, container, image, staging: layers.kind, notes: readable() };
   }
 
@@ -197,7 +197,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
     const execution = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
     if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
-    const job = await jobOf(execution, parts);
+    const job = await toRunJob(execution, parts);
     const guarded =
       execution.status === "ran"
         ? execution.result.results.find(({ success }) => !success)?.error
@@ -209,7 +209,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       exitCode: ran?.exec.exitCode ?? null,
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
-      error: ran === null ? refusalOf(execution) : (ran.error ?? putBackOf(guarded)),
+      error: ran === null ? executionRefusal(execution) : (ran.error ?? putBackText(guarded)),
       ...(ran?.missing && { missing: kind.argv[0] }),
       ...(ran && ran.notes.length > 0 && { notes: ran.notes }),
       usage: ran?.findings.usage ?? NO_USAGE,
@@ -248,7 +248,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
       // What the task file gives, but not the keys: the project's own code runs here.
-      env: { HOME: CONTAINER_HOME, ...withoutKeys(parts.credentials.env, kind.keyVariables) },
+      env: { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) },
       timeoutMs: options.timeoutMs,
       signal: options.signal,
       outputLimitBytes: TEST_OUTPUT,
@@ -266,7 +266,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
         ? null
         : timedOut
           ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))
-          : whyNot(result),
+          : execFailureText(result),
     };
   }
 
@@ -286,7 +286,7 @@ export function createWorkerExecutor(parts: WorkerExecutorParts): WorkerExecutor
   return { start, runWorker, runTest, stop };
 }
 
-function withoutKeys(
+function withoutKeyVariables(
   env: Readonly<Record<string, string>>,
   keys: readonly string[],
 ): Readonly<Record<string, string>> {

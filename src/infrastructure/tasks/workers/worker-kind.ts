@@ -93,7 +93,7 @@ function isObject(value: unknown): value is StreamEvent {
 }
 
 /** What a message of an HTTP client means. A 502 is the word of a proxy, ours above all, that nobody answers behind it. */
-export function troubleOf(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
+export function readTrouble(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
   const code =
     /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(
       message,

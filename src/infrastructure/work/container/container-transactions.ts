@@ -6,13 +6,13 @@ import type {
   Transaction,
   Transactions,
 } from "../../../application/ports/transaction.ts";
-import { standingOf } from "../folder/standing.ts";
+import { toStanding } from "../folder/standing.ts";
 import { createJobFolder, jobFolder, readState, removeSlots, writeState } from "../transaction/job-folder.ts";
 import { createContainerView } from "./container-view.ts";
 import { createEditLog, swapEdits } from "./edit-log.ts";
 import type { FileChannel } from "./file-channel.ts";
 
-export interface ContainerTransactionParts {
+export interface ContainerTransactionDeps {
   /** Where the jobs of the task are kept, on this machine. */
   readonly storage: string;
   /** The project's folder in the container. */
@@ -27,7 +27,7 @@ export interface ContainerTransactionParts {
  * A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and is rolled back
  * when it is aborted; one that runs processes is of the kind `none` and says so.
  */
-export function createContainerTransactions(parts: ContainerTransactionParts): Transactions {
+export function createContainerTransactions(parts: ContainerTransactionDeps): Transactions {
   const { storage, root, channel, processes, now } = parts;
   const plain = createContainerView(channel);
   const folderOf = (jobId: string) => jobFolder(storage, jobId);
@@ -62,7 +62,7 @@ export function createContainerTransactions(parts: ContainerTransactionParts): T
       },
       revert: (paths) => log.putBack(paths),
       rewrite: (path, bytes) => view.write(path, bytes),
-      look: (path, when) => (when === "before" ? log.look(path) : standingOf(plain.look(path))),
+      look: (path, when) => (when === "before" ? log.look(path) : toStanding(plain.look(path))),
       original: (path) => log.original(path),
       current: (path) => (plain.look(path).kind === "file" ? plain.read(path) : null),
       repository: null,

@@ -19,7 +19,7 @@ export function createContainerView(
     try {
       return channel.ask(what, path, ...fields);
     } catch (error) {
-      throw faultOf(error, path);
+      throw channelViewFault(error, path);
     }
   };
   const change = (path: string, what: string, ...fields: readonly (string | Uint8Array)[]): void => {
@@ -27,7 +27,7 @@ export function createContainerView(
     ask(path, what, ...fields);
   };
   return {
-    look: (path) => entryOf(ask(path, "look")),
+    look: (path) => toViewEntry(ask(path, "look")),
     read: (path) => ask(path, "read", "0", "-1")[0] ?? new Uint8Array(),
     readPart: (path, offset, length) =>
       ask(path, "read", String(offset), String(length))[0] ?? new Uint8Array(),
@@ -47,7 +47,7 @@ export function createContainerView(
   };
 }
 
-function entryOf([kind, first, second]: readonly Buffer[]): Entry {
+function toViewEntry([kind, first, second]: readonly Buffer[]): Entry {
   switch (kind?.toString()) {
     case "file":
       return { kind: "file", mode: Number(first), size: Number(second) };
@@ -62,7 +62,7 @@ function entryOf([kind, first, second]: readonly Buffer[]): Entry {
   }
 }
 
-function faultOf(error: unknown, path: string): ViewFault {
+function channelViewFault(error: unknown, path: string): ViewFault {
   if (error instanceof ChannelFault) {
     if (error.code === "ENOTFILE") return new ViewFault("not-a-file", path, `not a regular file: ${path}`);
     return toViewFault(Object.assign(new Error(error.message), { code: error.code }), path);

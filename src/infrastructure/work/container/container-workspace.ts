@@ -3,17 +3,17 @@ import { EnvironmentError } from "../../../application/environments/environment-
 import type { SandboxManager } from "../../../application/ports/sandbox.ts";
 import type { Workspace } from "../../../application/ports/workspace.ts";
 import { createWorkspace } from "../../../application/work/create-workspace.ts";
-import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
+import type { WorkerConfig, WorkspaceDeps } from "../../../application/work/workspace-parts.ts";
 import type { Engine } from "../../environments/engine/engine.ts";
 import { parseEngineAddress } from "../../environments/engine/engine-address.ts";
-import { holdersOf, jobsOfThisProcess } from "../this-process.ts";
+import { createJobHolders, jobsOfThisProcess } from "../this-process.ts";
 import { createJobArchive } from "../transaction/job-archive.ts";
 import { createContainerProcesses } from "./container-processes.ts";
 import { createContainerTransactions } from "./container-transactions.ts";
 import { createContainerView } from "./container-view.ts";
 import { openFileChannel } from "./file-channel.ts";
 
-export interface ContainerWorkspaceParts extends Pick<WorkspaceParts, "logger" | "messages" | "mask"> {
+export interface ContainerWorkspaceDeps extends Pick<WorkspaceDeps, "logger" | "messages" | "mask"> {
   readonly engine: Engine;
   readonly sandboxes: SandboxManager;
   readonly protection: Workspace["protection"];
@@ -36,7 +36,7 @@ export interface ContainerWorkspace extends Workspace {
  * `EnvironmentError` when the container's files cannot be reached.
  */
 export async function openContainerWorkspace(
-  given: ContainerWorkspaceParts,
+  given: ContainerWorkspaceDeps,
   info: ContainerInfo,
 ): Promise<ContainerWorkspace> {
   const { engine, sandboxes, protection, storage, config, ...rest } = given;
@@ -48,7 +48,7 @@ export async function openContainerWorkspace(
   const processes = createContainerProcesses(sandboxes, info.container_id);
   const ours = jobsOfThisProcess();
   const { now } = ours;
-  const parts: WorkspaceParts = {
+  const parts: WorkspaceDeps = {
     ...rest,
     ...ours,
     root,
@@ -66,7 +66,7 @@ export async function openContainerWorkspace(
     parts,
     storage,
     files: createContainerView(channel),
-    ...holdersOf(storage),
+    ...createJobHolders(storage),
   });
   return { ...workspace, isBroken: () => channel.isBroken(), close: () => channel.close() };
 }

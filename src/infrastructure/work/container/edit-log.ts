@@ -1,19 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Conflict, Standing as FirstStanding } from "../../../application/ports/transaction.ts";
+import type { Conflict, EntryState as FirstStanding } from "../../../application/ports/transaction.ts";
 import type { View } from "../../../application/ports/view.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { hashHex } from "../../runtime/hash.ts";
-import { type JobFolder, readJson, slot, writeDurably } from "../transaction/job-folder.ts";
+import { type JobFolder, opSlotPath, readJson, writeDurably } from "../transaction/job-folder.ts";
 
 /** What stood at a path, and what stands there after the job: a file's bytes lie in slots on this machine. */
-interface Edit {
+interface LoggedEdit {
   readonly path: string;
-  readonly before: Standing;
-  readonly after: Standing;
+  readonly before: LoggedEntry;
+  readonly after: LoggedEntry;
 }
 
-type Standing =
+type LoggedEntry =
   | { readonly kind: "missing" | "directory" | "other" }
   /** Too large to be kept here: told as changed, not taken back. */
   | { readonly kind: "large"; readonly mode: number; readonly size: number }
@@ -43,8 +43,8 @@ export function createEditLog(
   view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
   folder: JobFolder,
 ): EditLog {
-  const first = new Map<string, { readonly standing: Standing; readonly bytes: Uint8Array | null }>();
-  const stands = (path: string) => standingAt(view, path);
+  const first = new Map<string, { readonly standing: LoggedEntry; readonly bytes: Uint8Array | null }>();
+  const stands = (path: string) => loggedEntryAt(view, path);
   const changes = () =>
     [...first].flatMap(([path, { standing }]): Change[] => {
       const kind = changeKind(standing, stands(path).standing);
@@ -65,16 +65,16 @@ export function createEditLog(
     putBack(paths = [...first.keys()].reverse()) {
       for (const path of paths) {
         const known = first.get(path);
-        if (known !== undefined) restore(view, path, known.standing, known.bytes);
+        if (known !== undefined) restoreLoggedEntry(view, path, known.standing, known.bytes);
       }
     },
     keep() {
       const changed = changes();
-      const edits = changed.map(({ path }, n): Edit => {
-        const before = first.get(path) as { standing: Standing; bytes: Uint8Array | null };
+      const edits = changed.map(({ path }, n): LoggedEdit => {
+        const before = first.get(path) as { standing: LoggedEntry; bytes: Uint8Array | null };
         const after = stands(path);
-        if (before.bytes !== null) writeFileSync(slot(folder, n, "a"), before.bytes);
-        if (after.bytes !== null) writeFileSync(slot(folder, n, "b"), after.bytes);
+        if (before.bytes !== null) writeFileSync(opSlotPath(folder, n, "a"), before.bytes);
+        if (after.bytes !== null) writeFileSync(opSlotPath(folder, n, "b"), after.bytes);
         return { path, before: before.standing, after: after.standing };
       });
       writeDurably(join(folder.path, "edits.json"), JSON.stringify(edits));
@@ -83,7 +83,7 @@ export function createEditLog(
   };
 }
 
-export type Taken =
+export type EditSwapOutcome =
   | { readonly ok: true; readonly changes: readonly Change[] }
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
   | null;
@@ -94,18 +94,25 @@ export function swapEdits(
   folder: JobFolder,
   direction: "undo" | "redo",
   force: boolean,
-): Taken {
-  const edits = readJson<readonly Edit[]>(join(folder.path, "edits.json"));
+): EditSwapOutcome {
+  const edits = readJson<readonly LoggedEdit[]>(join(folder.path, "edits.json"));
   if (edits === null) return null;
   const [from, to, side] =
     direction === "undo" ? (["after", "before", "a"] as const) : (["before", "after", "b"] as const);
   const conflicts = edits.flatMap((edit): Conflict[] =>
-    same(standingAt(view, edit.path).standing, edit[from]) ? [] : [{ path: edit.path, reason: "changed" }],
+    isSameEntry(loggedEntryAt(view, edit.path).standing, edit[from])
+      ? []
+      : [{ path: edit.path, reason: "changed" }],
   );
   if (conflicts.length > 0 && !force) return { ok: false, conflicts };
   const numbered = edits.map((edit, n) => ({ edit, n }));
   for (const { edit, n } of direction === "undo" ? numbered.reverse() : numbered)
-    restore(view, edit.path, edit[to], edit[to].kind === "file" ? readFileSync(slot(folder, n, side)) : null);
+    restoreLoggedEntry(
+      view,
+      edit.path,
+      edit[to],
+      edit[to].kind === "file" ? readFileSync(opSlotPath(folder, n, side)) : null,
+    );
   const changes = edits.flatMap(({ path, ...edit }): Change[] => {
     const kind = changeKind(edit[from], edit[to]);
     return kind === null ? [] : [{ path, kind }];
@@ -115,24 +122,24 @@ export function swapEdits(
 
 const LARGEST_KEPT = 32 * 1024 ** 2;
 
-function standingAt(view: Pick<View, "look" | "read">, path: string) {
+function loggedEntryAt(view: Pick<View, "look" | "read">, path: string) {
   const entry = view.look(path);
-  if (entry.kind === "symlink") return { standing: entry satisfies Standing, bytes: null };
-  if (entry.kind !== "file") return { standing: { kind: entry.kind } satisfies Standing, bytes: null };
+  if (entry.kind === "symlink") return { standing: entry satisfies LoggedEntry, bytes: null };
+  if (entry.kind !== "file") return { standing: { kind: entry.kind } satisfies LoggedEntry, bytes: null };
   if (entry.size > LARGEST_KEPT) {
     const { mode, size } = entry;
-    return { standing: { kind: "large", mode, size } satisfies Standing, bytes: null };
+    return { standing: { kind: "large", mode, size } satisfies LoggedEntry, bytes: null };
   }
   const bytes = view.read(path);
-  const standing: Standing = { kind: "file", mode: entry.mode, hash: hashHex("sha256", bytes) };
+  const standing: LoggedEntry = { kind: "file", mode: entry.mode, hash: hashHex("sha256", bytes) };
   return { standing, bytes };
 }
 
 /** Folders stay: what lies in one may be somebody else's. */
-function restore(
+function restoreLoggedEntry(
   view: Pick<View, "look" | "write" | "remove" | "makeSymlink">,
   path: string,
-  wanted: Standing,
+  wanted: LoggedEntry,
   bytes: Uint8Array | null,
 ): void {
   switch (wanted.kind) {
@@ -154,12 +161,12 @@ function restore(
   }
 }
 
-function same(x: Standing, y: Standing): boolean {
+function isSameEntry(x: LoggedEntry, y: LoggedEntry): boolean {
   return JSON.stringify(x) === JSON.stringify(y);
 }
 
-function changeKind(before: Standing, after: Standing): Change["kind"] | null {
-  if (same(before, after)) return null;
+function changeKind(before: LoggedEntry, after: LoggedEntry): Change["kind"] | null {
+  if (isSameEntry(before, after)) return null;
   if (before.kind === "missing") return "added";
   return after.kind === "missing" ? "deleted" : "modified";
 }

@@ -1,7 +1,7 @@
 import type { SandboxFailure } from "../../../application/ports/sandbox.ts";
 import { createExec } from "../../environments/engine/containers.ts";
 import type { Engine } from "../../environments/engine/engine.ts";
-import { failed } from "../../environments/engine/failures.ts";
+import { sandboxFailure } from "../../environments/engine/failures.ts";
 import program from "../../environments/engine/inside/files.pl" with { type: "text" };
 import { type BlockingSocket, openBlockingSocket } from "../../runtime/blocking-socket.ts";
 import type { EngineAddress } from "../../runtime/engine-connection.ts";
@@ -41,23 +41,23 @@ export async function openFileChannel(
   root: string,
 ): Promise<FileChannel | SandboxFailure> {
   if (address.kind === "tcp" && address.tls !== undefined)
-    return failed("bad-host", "files in an environment cannot be reached over an engine with TLS");
+    return sandboxFailure("bad-host", "files in an environment cannot be reached over an engine with TLS");
   const created = await createExec(engine, container, { argv: ["perl", "-e", program, root], stdin: true });
   if (!created.ok) return created;
   let socket: BlockingSocket;
   try {
     socket = openBlockingSocket(address, PATIENCE_MS);
   } catch (error) {
-    return failed("engine-unreachable", (error as Error).message, error);
+    return sandboxFailure("engine-unreachable", (error as Error).message, error);
   }
   try {
-    const reader = createReader(socket, start(socket, created.value.Id));
+    const reader = createReader(socket, startFileProgram(socket, created.value.Id));
     const [, ready] = reader();
     if (ready?.toString() !== "ready") throw new Error("the file server did not answer");
     return channelOver(socket, reader);
   } catch (error) {
     socket.close();
-    return failed("disconnected", `${container}: ${(error as Error).message}`, error);
+    return sandboxFailure("disconnected", `${container}: ${(error as Error).message}`, error);
   }
 }
 
@@ -66,7 +66,7 @@ function channelOver(socket: BlockingSocket, reader: () => Buffer[]): FileChanne
   const exchange = (fields: readonly (string | Uint8Array)[]): Buffer[] => {
     if (state.broken) throw new Error("the connection is closed");
     try {
-      socket.write(frame(fields));
+      socket.write(encodeChannelFrame(fields));
       return reader();
     } catch (error) {
       // Whatever comes later could be the answer to this question.
@@ -89,7 +89,7 @@ function channelOver(socket: BlockingSocket, reader: () => Buffer[]): FileChanne
   };
 }
 
-function frame(fields: readonly (string | Uint8Array)[]): Uint8Array {
+function encodeChannelFrame(fields: readonly (string | Uint8Array)[]): Uint8Array {
   const parts = fields.map((field) => (typeof field === "string" ? Buffer.from(field) : field));
   const size = parts.reduce((sum, part) => sum + 4 + part.length, 0);
   const out = Buffer.allocUnsafe(4 + size);
@@ -104,7 +104,7 @@ function frame(fields: readonly (string | Uint8Array)[]): Uint8Array {
 }
 
 /** Asks for the exec's streams; returns what came after the engine's head. */
-function start(socket: BlockingSocket, exec: string): Buffer {
+function startFileProgram(socket: BlockingSocket, exec: string): Buffer {
   const body = JSON.stringify({ Detach: false, Tty: false });
   socket.write(
     Buffer.from(

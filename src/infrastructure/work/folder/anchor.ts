@@ -12,14 +12,14 @@ const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
 export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
   const slash = path.lastIndexOf("/");
   const name = path.slice(slash + 1);
-  if (name === ".." || name === ".") throw noSuchName(path);
+  if (name === ".." || name === ".") throw missingNameError(path);
   if (slash < 0) return use(root, name);
   return inFolder(root, path.slice(0, slash), (folder) => use(folder, name));
 }
 
 export function inFolder<T>(root: string, path: string, use: (folder: string) => T): T {
   if (path === "") return use(root);
-  if (UPWARDS.test(path)) throw noSuchName(path);
+  if (UPWARDS.test(path)) throw missingNameError(path);
   if (process.platform !== "linux") return use(checkedFolder(root, path));
   const fd = openFolder(root, path);
   try {
@@ -79,7 +79,7 @@ function openFolder(root: string, path: string): number {
 /** Callers resolve paths first; a component that leads upwards has no business here. */
 const UPWARDS = /(^|\/)\.\.?(\/|$)/;
 
-function noSuchName(path: string): Error {
+function missingNameError(path: string): Error {
   return Object.assign(new Error(`ENOENT: not a plain path: '${path}'`), { code: "ENOENT" });
 }
 

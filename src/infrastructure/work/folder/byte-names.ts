@@ -26,12 +26,12 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
   const pending = names.map((name) => ({ within: Buffer.from(folder), shown, name }));
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const path = Buffer.concat([entry.within, SLASH, entry.name]);
-    const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${sayBytes(entry.name)}`;
-    const stats = attempt(() => lstatSync(path, { bigint: true }));
+    const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
+    const stats = readOrNull(() => lstatSync(path, { bigint: true }));
     if (stats === null) continue;
     yield { shown: told, stats };
     if (!stats.isDirectory()) continue;
-    const below = attempt(() => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
+    const below = readOrNull(() => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
     for (const name of below) pending.push({ within: path, shown: told, name });
   }
 }
@@ -39,7 +39,7 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
 const SLASH = Buffer.from("/");
 
 /** A name with what is no UTF-8 in it as escapes. */
-function sayBytes(name: Buffer): string {
+function printBytes(name: Buffer): string {
   let said = "";
   for (let at = 0; at < name.length; ) {
     const length = [1, 2, 3, 4].find((n) => isCharacter(name.subarray(at, at + n), n));
@@ -58,7 +58,7 @@ function isCharacter(bytes: Buffer, length: number): boolean {
 }
 
 /** What went meanwhile, or is shut, has nothing to say. */
-function attempt<T>(look: () => T): T | null {
+function readOrNull<T>(look: () => T): T | null {
   try {
     return look();
   } catch (error) {

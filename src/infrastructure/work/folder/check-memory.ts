@@ -4,7 +4,7 @@ import type { CheckMemory, CheckRecord } from "../../../application/ports/check-
 import type { CheckResult } from "../../../domain/work/checks/judge.ts";
 import type { TestOutcome, TestResults } from "../../../domain/work/checks/test-results.ts";
 import { workspaceId } from "../transaction/workspace-register.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { workspaceFingerprint } from "./fingerprint.ts";
 
 const VERSION = 1;
 
@@ -19,7 +19,7 @@ export function createCheckMemory({
   const folder = join(home, "checks");
   const file = join(folder, `${workspaceId(root)}.json`);
   return {
-    fingerprint: () => fingerprintOf(root),
+    fingerprint: () => workspaceFingerprint(root),
     recall() {
       try {
         const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;

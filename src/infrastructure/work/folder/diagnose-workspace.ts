@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import type { Check } from "../../../application/ports/check.ts";
+import type { DoctorCheck } from "../../../application/ports/check.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
 
 /** Whether jobs can change the workspace at all. */
@@ -7,7 +7,7 @@ export function diagnoseWorkspace(
   root: string,
   messages: Messages,
   check: (path: string) => void = (path) => accessSync(path, constants.W_OK | constants.X_OK),
-): Check {
+): DoctorCheck {
   try {
     check(root);
     return { name: "workspace", ok: true, text: root };

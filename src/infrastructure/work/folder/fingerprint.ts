@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { hashHex } from "../../runtime/hash.ts";
-import { walk } from "./walk.ts";
+import { walkFolder } from "./walk.ts";
 
 /** Folders with too many files to look at each: an installation changes the folder itself, or the list in it. */
 const DEPENDENCIES =
@@ -11,16 +11,16 @@ const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv
  * What a folder holds, in short, by what a look at each file tells without reading it: name, kind, size and time of change. Git's own
  * folder is left out, because commits and fetches change no file that a test sees.
  */
-export function fingerprintOf(root: string): string {
+export function workspaceFingerprint(root: string): string {
   const parts: string[] = [];
   const enter = (path: string, stats: { isDirectory(): boolean; mtimeNs: bigint }) => {
     if (path === ".git" || path.endsWith("/.git")) return false;
     if (!stats.isDirectory() || !DEPENDENCIES.test(path)) return true;
-    const lists = LISTS.map((name) => timeOf(`${root}/${path}/${name}`));
+    const lists = LISTS.map((name) => modifiedTime(`${root}/${path}/${name}`));
     parts.push(`${path} ${stats.mtimeNs} ${lists.join(" ")}`);
     return false;
   };
-  for (const { path, stats } of walk(root, { enter }))
+  for (const { path, stats } of walkFolder(root, { enter }))
     parts.push(
       stats.isDirectory()
         ? `${path}/`
@@ -29,7 +29,7 @@ export function fingerprintOf(root: string): string {
   return hashHex("sha256", parts.sort().join("\0"));
 }
 
-function timeOf(path: string): string {
+function modifiedTime(path: string): string {
   try {
     return String(lstatSync(path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? "");
   } catch {

@@ -1,22 +1,18 @@
 import { statSync } from "node:fs";
 import { compilePlainGlob, isPlainGlob } from "../../../domain/policy/plain-glob.ts";
-import {
-  createProtection,
-  type Protection,
-  type ProtectionParts,
-} from "../../../domain/policy/protection.ts";
+import { createProtection, type Protection, type ProtectionDeps } from "../../../domain/policy/protection.ts";
 
 /** What jobs may not touch in a folder, by the rules of its file system. */
 export async function protectFolder(
   root: string,
-  parts: Pick<ProtectionParts, "patterns" | "action" | "ownPaths">,
+  parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths">,
 ): Promise<Protection> {
   const compile = await globCompiler(parts.patterns);
   return createProtection({ ...parts, compile, caseInsensitive: isCaseInsensitive(root) });
 }
 
 /** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
-export async function globCompiler(patterns: readonly string[]): Promise<ProtectionParts["compile"]> {
+export async function globCompiler(patterns: readonly string[]): Promise<ProtectionDeps["compile"]> {
   if (patterns.every(isPlainGlob)) return compilePlainGlob;
   const { default: picomatch } = await import("picomatch");
   return (pattern, { caseInsensitive }) => {

@@ -24,7 +24,7 @@ import { type Entry, toViewFault, type View, ViewFault } from "../../../applicat
 import { copyXattrs } from "../../runtime/xattr.ts";
 import { inFolder, inParent } from "./anchor.ts";
 import { isAbsence } from "./identity.ts";
-import { lookAt } from "./look-at.ts";
+import { readEntryAt } from "./look-at.ts";
 
 /** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
 export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
@@ -39,7 +39,7 @@ export function createFolderView(root: string, touched: (path: string) => void =
     guarded(path, () => inParent(root, path, (folder, name) => use(`${folder}/${name}`)));
   /** Looked at before anything is made for its destination. */
   const source = (path: string): Entry => {
-    const found = at(path, lookAt);
+    const found = at(path, readEntryAt);
     if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     return found;
   };
@@ -71,7 +71,7 @@ export function createFolderView(root: string, touched: (path: string) => void =
     look(path) {
       if (path === "") return { kind: "directory", mode: 0o755 };
       try {
-        return inParent(root, path, (folder, name) => lookAt(`${folder}/${name}`));
+        return inParent(root, path, (folder, name) => readEntryAt(`${folder}/${name}`));
       } catch (error) {
         if (isAbsence(error)) return { kind: "missing" };
         throw toViewFault(error, path);
@@ -84,7 +84,7 @@ export function createFolderView(root: string, touched: (path: string) => void =
         const found = lstatSync(absolute, { throwIfNoEntry: false });
         if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
         const keep = mode ?? (found?.isFile() ? found.mode & 0o7777 : undefined);
-        if (found?.isFile() && holds(absolute, found, bytes, keep)) return;
+        if (found?.isFile() && hasSameContent(absolute, found, bytes, keep)) return;
         if (found?.isFile()) accessSync(absolute, constants.W_OK);
         if (found?.isFile() && !canReplace(absolute)) overwriteFile(absolute, bytes, keep);
         else replaceFile(absolute, found, bytes, keep);
@@ -181,7 +181,12 @@ export function readRegular(absolute: string, path: string): Uint8Array {
 }
 
 /** Whether a file says and is all this already: then it keeps its time of change as well. */
-function holds(absolute: string, found: Stats, bytes: Uint8Array, mode: number | undefined): boolean {
+function hasSameContent(
+  absolute: string,
+  found: Stats,
+  bytes: Uint8Array,
+  mode: number | undefined,
+): boolean {
   if (found.size !== bytes.length || (found.mode & 0o7777) !== mode) return false;
   return Buffer.from(bytes).equals(readRegular(absolute, absolute));
 }

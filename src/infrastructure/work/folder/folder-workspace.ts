@@ -1,18 +1,18 @@
 import { LOG } from "../../../application/ports/logger.ts";
 import type { Workspace } from "../../../application/ports/workspace.ts";
 import { createWorkspace } from "../../../application/work/create-workspace.ts";
-import type { WorkerConfig, WorkspaceParts } from "../../../application/work/workspace-parts.ts";
+import type { WorkerConfig, WorkspaceDeps } from "../../../application/work/workspace-parts.ts";
 import { copyXattrs } from "../../runtime/xattr.ts";
 import type { Staging } from "../overlay/staging.ts";
-import { holdersOf, jobsOfThisProcess } from "../this-process.ts";
+import { createJobHolders, jobsOfThisProcess } from "../this-process.ts";
 import { createJobArchive } from "../transaction/job-archive.ts";
 import type { Storage } from "../transaction/storage.ts";
-import { createTransactions, type TransactionParts } from "../transaction/transactions.ts";
+import { createTransactions, type TransactionDeps } from "../transaction/transactions.ts";
 import { createWorkspaceFiles } from "./folder-files.ts";
 
-export interface FolderWorkspaceParts
+export interface FolderWorkspaceDeps
   extends Pick<
-    WorkspaceParts,
+    WorkspaceDeps,
     "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit"
   > {
   readonly storage: Storage;
@@ -20,18 +20,18 @@ export interface FolderWorkspaceParts
   readonly config: WorkerConfig & { readonly copy_limit: number };
   readonly staging: Staging;
   /** Stages jobs with processes; loaded with the first. */
-  readonly sandbox: NonNullable<TransactionParts["sandbox"]>;
+  readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
 }
 
 /** A folder of this machine as a workspace, with the parts that its jobs are made of. */
-export function createFolderWorkspace(given: FolderWorkspaceParts): {
+export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
-  readonly parts: WorkspaceParts;
+  readonly parts: WorkspaceDeps;
 } {
   const { storage, home, config, staging, sandbox, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
-  const parts: WorkspaceParts = {
+  const parts: WorkspaceDeps = {
     ...rest,
     ...ours,
     root: storage.workspace,
@@ -59,7 +59,7 @@ export function createFolderWorkspace(given: FolderWorkspaceParts): {
     parts,
     storage: storage.folder,
     files: createWorkspaceFiles(storage.workspace),
-    ...holdersOf(storage.folder),
+    ...createJobHolders(storage.folder),
   });
   return { workspace, parts };
 }

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from "node:fs";
 import type { Entry } from "../../../application/ports/view.ts";
 
 /** The entry at an absolute path, the last component not followed. */
-export function lookAt(absolute: string): Entry {
+export function readEntryAt(absolute: string): Entry {
   const stats = lstatSync(absolute, { throwIfNoEntry: false });
   if (stats === undefined) return { kind: "missing" };
   if (stats.isFile()) return { kind: "file", mode: stats.mode & 0o7777, size: stats.size };

@@ -1,5 +1,5 @@
 import { chmodSync, lstatSync, rmSync } from "node:fs";
-import { unlockFolder, walk } from "./walk.ts";
+import { unlockFolder, walkFolder } from "./walk.ts";
 
 /** Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. */
 export function removeTree(path: string): void {
@@ -10,7 +10,7 @@ export function removeTree(path: string): void {
     if (stats === undefined) return;
     if (!stats.isDirectory()) throw error;
     unlockFolder(path, stats);
-    for (const _ of walk(path, { unlock: true }));
+    for (const _ of walkFolder(path, { unlock: true }));
     chmodSync(path, 0o700);
     rmSync(path, { recursive: true, force: true });
   }

@@ -15,7 +15,7 @@ import { type Entry, toViewFault, type View, ViewFault } from "../../../applicat
 import { inFolder, inParent } from "./anchor.ts";
 import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
 import { type Identity, identify, identifySettled, isAbsence } from "./identity.ts";
-import { lookAt } from "./look-at.ts";
+import { readEntryAt } from "./look-at.ts";
 import { moveTree, refuseUnmovable } from "./move-tree.ts";
 import { createStagedPermissions } from "./staged-permissions.ts";
 
@@ -24,7 +24,7 @@ type Staged =
   | { readonly kind: "gone" }
   | { readonly kind: "file" | "symlink" | "directory"; readonly slotPath: string };
 
-interface Base {
+interface StagedBase {
   readonly base: Identity | null;
   /** Of its bytes, from when it was staged. */
   hash?: string | undefined;
@@ -33,7 +33,7 @@ interface Base {
 
 export interface StagedView extends View {
   /** Every path that was staged, with what stood there when it was first looked at. */
-  staged(): Map<string, Base & { slotPath: string | null }>;
+  staged(): Map<string, StagedBase & { slotPath: string | null }>;
   /** The folder that stood above a staged path when that was first looked at; null where none did. */
   folderBase(path: string): Identity | null;
   /** Paths staged since the last call, with what they were before. */
@@ -41,7 +41,7 @@ export interface StagedView extends View {
   forget(path: string): void;
 }
 
-export interface StagedViewParts {
+export interface StagedViewDeps {
   readonly root: string;
   readonly slotPath: (n: number) => string;
   /** The hash of what stands at a path, if that is still `base`. */
@@ -54,9 +54,9 @@ export interface StagedViewParts {
  * The view of a job that only edits files: the workspace with pending changes laid over it. Nothing of the
  * workspace is copied; a changed file is written whole into its slot, so cost follows the change alone.
  */
-export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewParts): StagedView {
+export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewDeps): StagedView {
   const entries = new Map<string, Staged>();
-  const bases = new Map<string, Base>();
+  const bases = new Map<string, StagedBase>();
   const folders = new Map<string, Identity | null>();
   let touched = new Map<string, Entry>();
   const { refuseShut, refuseShutFolder } = createStagedPermissions(
@@ -67,7 +67,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
 
   function lowerLook(path: string): Entry {
     try {
-      return inParent(root, path, (folder, name) => lookAt(`${folder}/${name}`));
+      return inParent(root, path, (folder, name) => readEntryAt(`${folder}/${name}`));
     } catch (error) {
       if (isAbsence(error)) return { kind: "missing" };
       throw toViewFault(error, path);
@@ -77,7 +77,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   function look(path: string): Entry {
     if (path === "") return { kind: "directory", mode: 0o755 };
     const own = entries.get(path);
-    if (own !== undefined) return own.kind === "gone" ? { kind: "missing" } : lookAt(own.slotPath);
+    if (own !== undefined) return own.kind === "gone" ? { kind: "missing" } : readEntryAt(own.slotPath);
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
       const above = entries.get(path.slice(0, slash));
       if (above === undefined) continue;
@@ -96,7 +96,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     return slotPath(known.n);
   }
 
-  function baseOf(path: string): Base {
+  function baseOf(path: string): StagedBase {
     const known = bases.get(path);
     if (known !== undefined) return known;
     for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
@@ -104,7 +104,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       if (folders.has(folder)) break;
       folders.set(folder, identify(root, folder));
     }
-    const base: Base = { base: identifySettled(root, path), n: bases.size };
+    const base: StagedBase = { base: identifySettled(root, path), n: bases.size };
     bases.set(path, base);
     return base;
   }
@@ -280,9 +280,9 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     }),
     list: guarded(list),
     staged() {
-      const out = new Map<string, Base & { slotPath: string | null }>();
+      const out = new Map<string, StagedBase & { slotPath: string | null }>();
       for (const [path, entry] of entries) {
-        const known = bases.get(path) as Base;
+        const known = bases.get(path) as StagedBase;
         out.set(path, { ...known, slotPath: entry.kind === "gone" ? null : entry.slotPath });
       }
       return out;

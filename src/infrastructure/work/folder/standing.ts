@@ -1,16 +1,16 @@
 import { chmodSync, lstatSync, writeFileSync } from "node:fs";
-import type { Standing } from "../../../application/ports/transaction.ts";
+import type { EntryState } from "../../../application/ports/transaction.ts";
 import type { Entry } from "../../../application/ports/view.ts";
 import { inParent } from "./anchor.ts";
 import { identify } from "./identity.ts";
 
 /** What stands at a path below a root, no symlink followed. */
-export function standingBelow(root: string, path: string): Standing | null {
+export function currentEntryBelow(root: string, path: string): EntryState | null {
   const found = path === "" ? null : identify(root, path);
   return found === null ? null : { kind: found.kind, mode: found.mode };
 }
 
-export function standingOf(entry: Entry): Standing | null {
+export function toStanding(entry: Entry): EntryState | null {
   switch (entry.kind) {
     case "missing":
       return null;

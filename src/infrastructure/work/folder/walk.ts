@@ -1,7 +1,7 @@
 import { type BigIntStats, chmodSync, lstatSync, statSync } from "node:fs";
 import { namesIn, walkBytes } from "./byte-names.ts";
 
-export interface Walked {
+export interface WalkedEntry {
   readonly path: string;
   readonly stats: BigIntStats;
   /** Its name, or that of a folder above it, is no UTF-8: `path` is for people to read, and leads nowhere. */
@@ -22,7 +22,7 @@ export interface WalkOptions {
 /**
  * Every entry below `root`, parents before children, no symlink followed, other file systems not entered.
  */
-export function* walk(root: string, options: WalkOptions = {}): Generator<Walked> {
+export function* walkFolder(root: string, options: WalkOptions = {}): Generator<WalkedEntry> {
   // Followed: a root may be named through a descriptor (`/proc/self/fd/N`).
   const device = statSync(root, { bigint: true }).dev;
   const pending: string[] = [""];
@@ -42,7 +42,7 @@ export function* walk(root: string, options: WalkOptions = {}): Generator<Walked
     }
     for (const name of names.texts) {
       const path = folder === "" ? name : `${folder}/${name}`;
-      const stats = lookAt(`${root}/${path}`);
+      const stats = statEntry(`${root}/${path}`);
       if (stats === null) {
         options.unreadable?.(path);
         continue;
@@ -68,7 +68,7 @@ export function unlockFolder(path: string, stats: BigIntStats): void {
   }
 }
 
-function lookAt(path: string): BigIntStats | null {
+function statEntry(path: string): BigIntStats | null {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch {

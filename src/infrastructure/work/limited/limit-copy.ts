@@ -23,7 +23,7 @@ export type LimitCopy = (
   options: { readonly network: boolean },
 ) => Promise<LimitedCopy | null>;
 
-export interface LimitParts {
+export interface LimitCopyDeps {
   /** The entry of the thread. */
   readonly entry: string;
   /** Further folders and files that may be read: the program itself, how names are looked up. */
@@ -59,20 +59,20 @@ export function limitedEntry({ folder, executor }: Installation): string {
   return join(folder, dirname(executor), `limited${extname(executor)}`);
 }
 
-export function createLimitCopy(parts: () => LimitParts): LimitCopy | null {
+export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
   if (landlockAbi() < LEAST_ABI) return null;
   return async (job, copies, { network }) => {
     const { entry, readable, shown, closed } = parts();
     const [home, temporary] = [join(job, "limited-home"), join(job, "limited-tmp")];
     for (const folder of [home, temporary]) mkdirSync(folder, { mode: 0o700 });
-    if (shown !== null) furnish(home, shown);
+    if (shown !== null) furnishLimitedHome(home, shown);
     const started = await startLimited({
       entry,
       outside: job,
       inside: temporary,
       restriction: {
         reads: [
-          ...[...SYSTEM, ...STATE].flatMap((path) => openParts(path, closed)),
+          ...[...SYSTEM, ...STATE].flatMap((path) => pathsWithoutClosed(path, closed)),
           ...readable,
           ...(shown?.folders ?? []),
         ],
@@ -93,7 +93,7 @@ export function createLimitCopy(parts: () => LimitParts): LimitCopy | null {
 }
 
 /** The private home: settings of tools as copies, tool chains as links to where they are. */
-function furnish(home: string, shown: ShownHome): void {
+function furnishLimitedHome(home: string, shown: ShownHome): void {
   seedHome(home, shown);
   for (const folder of shown.folders) {
     const below = relative(shown.path, folder);
@@ -105,8 +105,8 @@ function furnish(home: string, shown: ShownHome): void {
 }
 
 /** A folder without what is closed in it: nothing can be taken out of a rule again. */
-function openParts(path: string, closed: LimitParts["closed"]): string[] {
+function pathsWithoutClosed(path: string, closed: LimitCopyDeps["closed"]): string[] {
   if (closed.some((one) => one.path === path)) return [];
   if (!closed.some((one) => isInside(path, one.path))) return [path];
-  return readdirSync(path).flatMap((name) => openParts(join(path, name), closed));
+  return readdirSync(path).flatMap((name) => pathsWithoutClosed(join(path, name), closed));
 }

@@ -6,7 +6,7 @@ import { createFrameReader, encodeFrame } from "../overlay/frames.ts";
 import { createRemoteProcesses } from "../overlay/remote-processes.ts";
 
 /** What the thread is told first. */
-export interface LimitedTold {
+export interface LimitedWorkerSettings {
   readonly restriction: Restriction;
 }
 
@@ -42,14 +42,15 @@ export async function startLimited(at: {
     remote.onEnd();
     thread.terminate();
   };
-  thread.postMessage({ restriction: at.restriction } satisfies LimitedTold);
-  if ((await ready.promise) && (await holds(remote.runner, at))) return { processes: remote.runner, stop };
+  thread.postMessage({ restriction: at.restriction } satisfies LimitedWorkerSettings);
+  if ((await ready.promise) && (await isRestrictionEffective(remote.runner, at)))
+    return { processes: remote.runner, stop };
   stop();
   return null;
 }
 
 /** A command that must write inside and must not outside; what it could do, not what the kernel says, counts. */
-async function holds(
+async function isRestrictionEffective(
   runner: ProcessRunner,
   { outside, inside }: { readonly outside: string; readonly inside: string },
 ): Promise<boolean> {

@@ -2,15 +2,15 @@ import { restrictThread } from "../../runtime/landlock.ts";
 import { encodeFrame } from "../overlay/frames.ts";
 import { createProcessServer } from "../overlay/remote-processes.ts";
 import { createProcessRunner } from "../process/process-runner.ts";
-import type { LimitedTold } from "./limited-processes.ts";
+import type { LimitedWorkerSettings } from "./limited-processes.ts";
 
-interface Port {
+interface WorkerPort {
   postMessage(message: Uint8Array): void;
-  onmessage: ((event: { readonly data: LimitedTold | Uint8Array }) => void) | null;
+  onmessage: ((event: { readonly data: LimitedWorkerSettings | Uint8Array }) => void) | null;
 }
 
 /** The thread that runs a limited job's processes: it restricts itself first, and what it starts inherits that. */
-export function serveLimited(port: Port): void {
+export function serveLimited(port: WorkerPort): void {
   const serve = createProcessServer(createProcessRunner(), (frame) => port.postMessage(frame));
   port.onmessage = ({ data }) => {
     if (data instanceof Uint8Array) return serve(data);

@@ -7,7 +7,7 @@ import { createRemoteView } from "./remote-view.ts";
 import { type SandboxPlan, sandboxEnvironment } from "./sandbox.ts";
 import { startExecutor } from "./start-executor.ts";
 
-export interface ConfinedCopyParts {
+export interface ConfinedCopyDeps {
   readonly workspace: string;
   readonly job: string;
   readonly copies: readonly { readonly original: string; readonly copy: string }[];
@@ -35,7 +35,7 @@ export interface ConfinedCopy {
 
 export type ConfineCopy = (
   job: string,
-  copies: ConfinedCopyParts["copies"],
+  copies: ConfinedCopyDeps["copies"],
   options: { readonly network: boolean; readonly throwAway?: boolean },
 ) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 
@@ -49,7 +49,7 @@ export async function confineCopy({
   sandbox,
   takeRefused,
   hiddenHome,
-}: ConfinedCopyParts): Promise<ConfinedCopy | { readonly complaint: string }> {
+}: ConfinedCopyDeps): Promise<ConfinedCopy | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy }) => ({
     path: original,
     source: { kind: "bind" as const, folder: copy },

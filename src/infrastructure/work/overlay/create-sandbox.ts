@@ -10,7 +10,7 @@ import type { Sandbox } from "../transaction/transactions.ts";
 import { adoptHome } from "./adopt-home.ts";
 import { confineCopy } from "./confined-copy.ts";
 import { createForeignFiles } from "./foreign-files.ts";
-import { hiddenIn } from "./hidden-home.ts";
+import { findHiddenHomePaths } from "./hidden-home.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
 import { limitedNetwork } from "./limited-network.ts";
@@ -20,10 +20,10 @@ import { isRealRoot } from "./real-root.ts";
 import { sandboxEnvironment } from "./sandbox.ts";
 import type { ShownHome } from "./shown-home.ts";
 import { forgetSuccess, recallSuccess, rememberFailure, rememberSuccess, type Staging } from "./staging.ts";
-import { allowedSockets, type SurroundingsParts, surroundingsOf } from "./surroundings.ts";
+import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
 import type { OpenedSandbox } from "./wakeable.ts";
 
-export interface SandboxParts extends SurroundingsParts {
+export interface SandboxDeps extends SurroundingsDeps {
   /** Nothing may run unconfined. */
   readonly mustConfine: boolean;
   readonly network: NetworkSettings;
@@ -40,7 +40,7 @@ export interface SandboxParts extends SurroundingsParts {
 type HomeUse = "shared" | { readonly above: readonly string[] };
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
-export function createSandbox(wiring: SandboxParts): Sandbox {
+export function createSandbox(wiring: SandboxDeps): Sandbox {
   const { storage, staging } = wiring;
   const { workspace } = storage;
   const installation = wiring.installation ?? findInstallation();
@@ -49,7 +49,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
-    const { shown, ...around } = surroundingsOf(wiring, installation);
+    const { shown, ...around } = findSurroundings(wiring, installation);
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
     const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: OpenedSandbox["sandbox"] = {
@@ -80,9 +80,9 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
 
   /** Looked up when a command failed, and not before. */
   function hiddenHome(words: string): readonly string[] {
-    const { shown, readable } = surroundingsOf(wiring, installation);
+    const { shown, readable } = findSurroundings(wiring, installation);
     if (shown === null) return [];
-    return hiddenIn(words, { shown, seen: [...readable, ...rootsFor(workspace)], path: env.PATH });
+    return findHiddenHomePaths(words, { shown, seen: [...readable, ...rootsFor(workspace)], path: env.PATH });
   }
 
   return {
@@ -131,7 +131,7 @@ export function createSandbox(wiring: SandboxParts): Sandbox {
     limit: () =>
       wiring.confined
         ? createLimitCopy(() => {
-            const { shown, readable, files, closed } = surroundingsOf(wiring, installation);
+            const { shown, readable, files, closed } = findSurroundings(wiring, installation);
             const entry = limitedEntry(installation);
             return { entry, readable: [...readable, ...files], shown, closed };
           })

@@ -1,14 +1,14 @@
 import { lstatSync } from "node:fs";
 import { relative } from "node:path";
-import type { Standing } from "../../../application/ports/transaction.ts";
+import type { EntryState } from "../../../application/ports/transaction.ts";
 import { inParent } from "../folder/anchor.ts";
-import { standingBelow } from "../folder/standing.ts";
+import { currentEntryBelow } from "../folder/standing.ts";
 import { readNoFollow } from "../transaction/content.ts";
 import { isInside } from "../transaction/git-roots.ts";
-import { type LaidRoot, lowerOf } from "./upper.ts";
+import { type LaidRoot, lowerFolderOf } from "./upper.ts";
 
 /** Where the thing at a path of a view really lies. */
-export interface CurrentPlace {
+export interface LayeredPath {
   /** The upper, or the workspace itself. */
   readonly root: string;
   readonly below: string;
@@ -17,8 +17,8 @@ export interface CurrentPlace {
 }
 
 /** In the upper when the job changed it, else below; null where the view has nothing. */
-export function currentPlace(roots: readonly LaidRoot[], absolute: string): CurrentPlace | null {
-  const root = rootOf(roots, absolute);
+export function findLayeredPath(roots: readonly LaidRoot[], absolute: string): LayeredPath | null {
+  const root = laidRootOf(roots, absolute);
   if (root === undefined) return null;
   const below = relative(root.path, absolute);
   const parts = below.split("/");
@@ -32,13 +32,13 @@ export function currentPlace(roots: readonly LaidRoot[], absolute: string): Curr
     }
     if (stats.isCharacterDevice() && stats.rdev === 0n) return null;
     if (!stats.isDirectory()) return i === parts.length ? { root: root.upper, below } : null;
-    lower = path === "" ? "" : lowerOf(root, path, lower);
+    lower = path === "" ? "" : lowerFolderOf(root, path, lower);
     if (i === parts.length) return { root: root.upper, below, ...(lower !== null && { shows: lower }) };
   }
   return null;
 }
 
-function rootOf(roots: readonly LaidRoot[], absolute: string): LaidRoot | undefined {
+function laidRootOf(roots: readonly LaidRoot[], absolute: string): LaidRoot | undefined {
   return roots.find(({ path }) => isInside(path, absolute));
 }
 
@@ -46,19 +46,19 @@ export function lookThrough(
   roots: readonly LaidRoot[],
   absolute: string,
   when: "before" | "after",
-): Standing | null {
+): EntryState | null {
   if (when === "after") {
-    const place = currentPlace(roots, absolute);
-    return place === null ? null : standingBelow(place.root, place.below);
+    const place = findLayeredPath(roots, absolute);
+    return place === null ? null : currentEntryBelow(place.root, place.below);
   }
-  const root = rootOf(roots, absolute);
-  return root === undefined ? null : standingBelow(root.path, relative(root.path, absolute));
+  const root = laidRootOf(roots, absolute);
+  return root === undefined ? null : currentEntryBelow(root.path, relative(root.path, absolute));
 }
 
 /** The bytes at an absolute path as the view has them; null where no file stands. */
 export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
-  const place = currentPlace(roots, absolute);
-  if (place === null || standingBelow(place.root, place.below)?.kind !== "file") return null;
+  const place = findLayeredPath(roots, absolute);
+  if (place === null || currentEntryBelow(place.root, place.below)?.kind !== "file") return null;
   return inParent(place.root, place.below, (folder, name) => readNoFollow(`${folder}/${name}`));
 }
 

@@ -4,15 +4,15 @@ import { type SealNote, sealNote } from "../../../domain/work/seal-note.ts";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
-import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { type JobFolder, type Op, opSlotPath } from "../transaction/job-folder.ts";
 import { keptFolder } from "../transaction/kept-folder.ts";
-import { sameToAPerson } from "../transaction/same.ts";
+import { isVisiblySame } from "../transaction/same.ts";
 import { copyEntry } from "./copy-entry.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { makeFreshFolder } from "./fresh-folder.ts";
-import { baseHash, type SealedUpper, standingAtBegin, UNKNOWN } from "./overlay-seal.ts";
+import { baseHash, entryAtBegin, type SealedUpper, UNKNOWN_IDENTITY } from "./overlay-seal.ts";
 import { stripMarks } from "./strip-marks.ts";
-import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
+import { type LaidRoot, namesTakenFromLower, type UpperEntry, walkUpper } from "./upper.ts";
 
 /** What lay in an upper at a moment. */
 export type UpperLook = ReadonlyMap<
@@ -26,7 +26,7 @@ export function lookAtUpper(root: LaidRoot): UpperLook {
   return look;
 }
 
-export interface DeltaParts {
+export interface DeltaSealDeps {
   readonly folder: JobFolder;
   readonly root: LaidRoot;
   readonly index: number;
@@ -44,7 +44,7 @@ export interface DeltaParts {
  * `sealUpper`, it leaves the upper as it is, and takes only what differs from the job's beginning: what earlier jobs
  * left there stands in the workspace already, or somebody has changed it there since.
  */
-export function sealDelta(parts: DeltaParts): SealedUpper {
+export function sealDelta(parts: DeltaSealDeps): SealedUpper {
   const { folder, root, index, firstSlot, before } = parts;
   const ops: Op[] = [];
   const noText: string[] = [];
@@ -56,7 +56,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
   };
   const asOf = (path: string) =>
     parts.sight.file(join(root.path, path))?.identity ??
-    standingAtBegin(root.path, path, parts.stamp, parts.sight.existed(join(root.path, path)));
+    entryAtBegin(root.path, path, parts.stamp, parts.sight.existed(join(root.path, path)));
   const add = (path: string, a: Identity | null, b: Identity | null, aHash?: string, bHash?: string) => {
     const hashes = { ...(aHash && { aHash }), ...(bHash && { bHash }) };
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, ...hashes, area: area(path) });
@@ -73,12 +73,12 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     const mode = Number(stats.mode & 0o7777n);
     notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: join(root.upper, path) }));
     if (a?.kind !== "directory" || a.mode !== mode) {
-      const next = slot(folder, firstSlot + ops.length, "b");
+      const next = opSlotPath(folder, firstSlot + ops.length, "b");
       makeFreshFolder(next, join(root.upper, path), stats);
       add(path, a, identifyAt(next));
     }
     if (kind !== "opaque" || a?.kind !== "directory" || before.get(path)?.kind === "opaque") return;
-    const taken = takenFrom(root, path);
+    const taken = namesTakenFromLower(root, path);
     taken.paths.forEach(remove);
     noText.push(...taken.noText);
   }
@@ -90,9 +90,13 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
     const now = identifyAt(to) as Identity;
     const bHash = hashAt(to, now, isIndex);
     const aHash = hashOf(path, a);
-    if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, b: now, aHash, bHash, isIndex, from, to }))
+    if (
+      a !== null &&
+      a.ctime !== UNKNOWN_IDENTITY &&
+      isVisiblySame({ a, b: now, aHash, bHash, isIndex, from, to })
+    )
       return;
-    const next = slot(folder, firstSlot + ops.length, "b");
+    const next = opSlotPath(folder, firstSlot + ops.length, "b");
     copyEntry(to, next);
     if (kind === "file") stripMarks(next);
     add(path, a, identifyAt(next), aHash, bHash);
@@ -101,7 +105,7 @@ export function sealDelta(parts: DeltaParts): SealedUpper {
   const after = new Map(lookAtUpper(root));
   for (const [path, { kind, stats }] of after) {
     const was = before.get(path);
-    if (isLeftOut(path) || (was !== undefined && isSame(was, { kind, stats }))) continue;
+    if (isLeftOut(path) || (was !== undefined && isSameUpperEntry(was, { kind, stats }))) continue;
     if (kind === "no-text") noText.push(path);
     else if (kind === "gone") remove(path);
     else if (kind === "directory" || kind === "opaque") takeFolder(path, kind, stats);
@@ -125,10 +129,10 @@ function isFolder(kind: UpperEntry["kind"] | undefined): boolean {
   return kind === "directory" || kind === "opaque";
 }
 
-type Looked = { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats };
+type SeenUpperEntry = { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats };
 
 /** A folder comes and goes with what is in it; only its mode and its kind are its own. */
-function isSame(a: Looked, b: Looked): boolean {
+function isSameUpperEntry(a: SeenUpperEntry, b: SeenUpperEntry): boolean {
   if (a.kind !== b.kind) return false;
   if (isFolder(a.kind)) return a.stats.mode === b.stats.mode;
   return a.stats.ctimeNs === b.stats.ctimeNs && a.stats.ino === b.stats.ino;

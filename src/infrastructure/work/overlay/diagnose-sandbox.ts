@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Check } from "../../../application/ports/check.ts";
+import type { DoctorCheck } from "../../../application/ports/check.ts";
 import type { Opened } from "../../../application/ports/opening.ts";
 import { confinementMessages } from "../../../domain/texts/messages.ts";
 import { tryLimits } from "../limited/try-limits.ts";
@@ -16,7 +16,7 @@ import { trySandbox } from "./try-sandbox.ts";
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
   { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
-): Promise<Check[]> {
+): Promise<DoctorCheck[]> {
   const places = {
     name: "file-systems",
     ok: true,
@@ -25,13 +25,13 @@ export async function diagnoseSandbox(
   const { network, confine } = config.worker;
   const optional = confine !== "on" && network.mode === "on";
   const said = confinementMessages(messages.locale);
-  const networkCheck = (holds: boolean): Check => ({
+  const networkCheck = (holds: boolean): DoctorCheck => ({
     name: "promise-network",
     ok: holds || network.mode === "on",
     text: said.networkPromise(network.mode, holds, network.allowed_domains),
     remedy: messages.remedy("install-bubblewrap"),
   });
-  const limitsCheck = (holds: boolean): Check => ({
+  const limitsCheck = (holds: boolean): DoctorCheck => ({
     name: "promise-limits",
     ok: true,
     text: said.limitsPromise({ ...config.worker.limits }, holds),
@@ -56,7 +56,7 @@ export async function diagnoseSandbox(
   const trial = trySandbox(bubblewrap, storage);
   const roots = rootsFor(workspace);
   const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
-  const checks = sandboxParts({ messages, bubblewrap, trial, optional });
+  const checks = sandboxChecks({ messages, bubblewrap, trial, optional });
   if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
   // What failed once may work by now: the next job tries again.
   if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
@@ -83,16 +83,16 @@ export async function diagnoseSandbox(
 }
 
 /** What a sandbox is made of: what is there, and what helps. */
-function sandboxParts(found: {
+function sandboxChecks(found: {
   readonly messages: Opened["messages"];
   readonly bubblewrap: string | null;
   readonly trial: ReturnType<typeof trySandbox>;
   readonly optional: boolean;
-}): Check[] {
+}): DoctorCheck[] {
   const { messages, bubblewrap, trial, optional } = found;
   const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
   const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
-  const checks: Check[] = [
+  const checks: DoctorCheck[] = [
     {
       name: "bubblewrap",
       ok: trial.bubblewrap !== null,
@@ -135,7 +135,7 @@ function promises(found: {
   readonly limited: string | null;
   readonly previewOffline: boolean;
   readonly reachesLoopback: boolean;
-}): Check[] {
+}): DoctorCheck[] {
   const { messages, optional, kind, confined, limited, previewOffline, reachesLoopback } = found;
   const check = (promise: Parameters<typeof messages.promise>[0], kept: boolean) => ({
     name: `promise-${promise}`,

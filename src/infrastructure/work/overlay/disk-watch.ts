@@ -1,7 +1,7 @@
 import { lstatSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { LimitReached } from "../../../application/work/limit-reached.ts";
-import { walk } from "../folder/walk.ts";
+import { walkFolder } from "../folder/walk.ts";
 import type { PrivateHome } from "./private-home.ts";
 import type { SandboxPlan } from "./sandbox.ts";
 
@@ -17,7 +17,7 @@ const AT_LEAST_EVERY_LOOKS = 1200;
  * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. What a command writes
  * between two looks comes on top. Returns how to stop it.
  */
-export function watchDisk(plan: Watched, onReached: (reached: LimitReached) => void): () => void {
+export function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
   if (plan.limits.disk === 0) return () => {};
   const look = createDiskLook(plan);
   const timer = setInterval(() => {
@@ -31,7 +31,7 @@ export function watchDisk(plan: Watched, onReached: (reached: LimitReached) => v
 }
 
 /** One look after another. A folder that somebody takes away meanwhile is not the job's doing. */
-export function createDiskLook(plan: Watched): () => LimitReached | null {
+export function createDiskLook(plan: WatchedDisk): () => LimitReached | null {
   let free = freeAt(plan.job);
   let looks = 0;
   return () => {
@@ -43,18 +43,18 @@ export function createDiskLook(plan: Watched): () => LimitReached | null {
     free = now;
     looks = 0;
     try {
-      return takes(plan);
+      return findLimitReached(plan);
     } catch {
       return null;
     }
   };
 }
 
-type Watched = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
+type WatchedDisk = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
   readonly home: Pick<PrivateHome, "folder"> | null;
 };
 
-function takes({ job, home, roots, limits }: Watched): LimitReached | null {
+function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReached | null {
   const copied = roots.reduce(
     (sum, { path, source }) => sum + (source.kind === "bind" ? bytesIn(path) : 0),
     0,
@@ -77,7 +77,7 @@ function freeAt(folder: string): number {
 /** What the files below a folder take on the disk; a sparse one takes little. */
 function bytesIn(folder: string): number {
   let bytes = 0;
-  for (const { path } of walk(folder)) bytes += blocksAt(join(folder, path)) * 512;
+  for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
   return bytes;
 }
 

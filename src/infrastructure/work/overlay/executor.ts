@@ -14,7 +14,7 @@ const CALLS = 3;
 const ANSWERS = 4;
 
 /** The executor's settings, given at its start as JSON. */
-export interface Told {
+export interface ExecutorSettings {
   /** The folder it serves. */
   readonly root: string;
   /** The PATH of the user. */
@@ -28,24 +28,24 @@ export interface Told {
  * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
-export async function serveView({ root, proxy, limits }: Told): Promise<void> {
+export async function serveView({ root, proxy, limits }: ExecutorSettings): Promise<void> {
   limitThisProcess(limits);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
   const view = createFolderView(root);
   const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
-  void readDescriptor(CALLS, answer).finally(leave);
+  void readDescriptor(CALLS, answer).finally(leaveExecutor);
   const runner = createProcessRunner();
   const runProcess: typeof runner.runProcess = (request) =>
     runner.runProcess({ ...request, argv: withLimits(request.argv, limits) });
   const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
-  void readDescriptor(0, serve).finally(leave);
+  void readDescriptor(0, serve).finally(leaveExecutor);
   if (proxy !== null) await (await import("../../network/forward-port.ts")).forwardPort(PROXY_PORT, proxy);
   writeAllBlocking(1, encodeFrame({ ready: true }));
 }
 
 /** The program has closed its end: the view is over, and with this process everything that runs in it. */
-function leave(): void {
+function leaveExecutor(): void {
   process.exit(0);
 }
 

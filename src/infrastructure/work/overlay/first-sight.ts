@@ -37,7 +37,7 @@ export function createFirstSight(begin: bigint): FirstSight {
   const stamps = new Map<string, bigint>();
   let current: bigint | null = null;
   return {
-    note(absolute, look = () => statsAt(absolute)) {
+    note(absolute, look = () => statEntryAt(absolute)) {
       if (seen.has(absolute)) return;
       const stats = look();
       seen.set(absolute, stats !== undefined);
@@ -51,7 +51,7 @@ export function createFirstSight(begin: bigint): FirstSight {
     folder(absolute) {
       const known = folders.get(absolute);
       if (known !== undefined || seen.has(absolute)) return known ?? null;
-      const stats = statsAt(absolute);
+      const stats = statEntryAt(absolute);
       return stats?.isDirectory() ? folderSince(absolute, stats, current ?? begin) : null;
     },
     reopened(stamp) {
@@ -72,17 +72,17 @@ function seenFile(absolute: string, stats: BigIntStats): SeenFile {
  * changes the folder above and, by the rename, the time of change of that other one, but not its time of writing.
  */
 function folderSince(absolute: string, stats: BigIntStats, stamp: bigint): FolderBase {
-  const untouched = stats.ctimeNs < stamp || (statsAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
+  const untouched = stats.ctimeNs < stamp || (statEntryAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
   const onlyWrittenTo = stats.ctimeNs === stats.mtimeNs && stats.birthtimeNs < stamp;
   return untouched || onlyWrittenTo ? { ino: String(stats.ino) } : NO_FOLDER;
 }
 
 /** Whether anything stands at a path; a file in the place of a parent means no. */
-export function standsAt(absolute: string): boolean {
-  return statsAt(absolute) !== undefined;
+export function entryExistsAt(absolute: string): boolean {
+  return statEntryAt(absolute) !== undefined;
 }
 
-export function statsAt(absolute: string): BigIntStats | undefined {
+export function statEntryAt(absolute: string): BigIntStats | undefined {
   try {
     return lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
   } catch (error) {

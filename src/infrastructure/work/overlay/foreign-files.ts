@@ -14,7 +14,7 @@ export interface ForeignFiles {
   met(): string | null;
 }
 
-interface Memory {
+interface ForeignFilesMemory {
   /** Who asked, about what. */
   readonly asked: string;
   /** Bytes as latin1: a name need not be text. */
@@ -41,9 +41,9 @@ export function createForeignFiles(parts: {
     return [uid, gid, process.getgroups?.().sort().join(","), ...stands].join(" ");
   }
 
-  function recall(): Memory | null {
+  function recall(): ForeignFilesMemory | null {
     try {
-      const memory = JSON.parse(readFileSync(file, "utf8")) as Memory;
+      const memory = JSON.parse(readFileSync(file, "utf8")) as ForeignFilesMemory;
       if (memory.asked !== asked()) return null;
       return memory.found === null || stillForeign(memory.found) ? memory : null;
     } catch {
@@ -57,7 +57,7 @@ export function createForeignFiles(parts: {
   }
 
   function remember(found: string | null): string | null {
-    writeFileSync(file, JSON.stringify({ asked: asked(), found } satisfies Memory));
+    writeFileSync(file, JSON.stringify({ asked: asked(), found } satisfies ForeignFilesMemory));
     return found === null ? null : Buffer.from(found, "latin1").toString("utf8");
   }
 

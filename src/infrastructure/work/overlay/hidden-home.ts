@@ -9,7 +9,7 @@ const MOST_NAMES = 200;
  * Paths of the home that the words of a failed command name, that are there on this machine, and that no job sees; as
  * `~/.foo`, the way `worker.home_allow` wants them.
  */
-export function hiddenIn(
+export function findHiddenHomePaths(
   words: string,
   at: {
     readonly shown: ShownHome;

@@ -91,7 +91,7 @@ const SECRET_PATHS = [
  * The secrets that a home really holds, as absolute paths without a link on the way. One that is itself a link is named
  * twice, by its own name and by what it leads to.
  */
-export function secretsIn(home: string): string[] {
+export function findHomeSecrets(home: string): string[] {
   const paths = [...SECRET_PATHS, ...(holdsToken(join(home, ".npmrc")) ? [".npmrc"] : [])];
   return paths.flatMap((path) => namesOf(join(home, path)));
 }

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { isInside } from "../transaction/git-roots.ts";
 
 /** Sockets of this machine that a process could reach by path, but for those below the given folders. */
-export function socketsOutside(folders: readonly string[]): string[] {
+export function findHostSockets(folders: readonly string[]): string[] {
   const paths = new Set<string>();
   for (const line of readTable().split("\n")) {
     const path = /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1];

@@ -4,7 +4,7 @@ import { ViewFault } from "../../../application/ports/view.ts";
 import type { WorkspaceFiles } from "../../../application/ports/workspace-files.ts";
 import { inFolder } from "../folder/anchor.ts";
 import { createWorkspaceFiles } from "../folder/folder-files.ts";
-import { type CurrentPlace, currentPlace } from "./current-place.ts";
+import { findLayeredPath, type LayeredPath } from "./current-place.ts";
 import type { LaidRoot } from "./upper.ts";
 
 /** The files of a job whose sandbox does not stand: its uppers over the workspace. No symlink is followed. */
@@ -16,15 +16,15 @@ export function createLayeredFiles(roots: readonly LaidRoot[], workspace: string
     return known;
   };
   const absolute = (path: string) => (path === "" ? workspace : join(workspace, path));
-  const at = (path: string): CurrentPlace => {
-    const place = UPWARDS.test(path) ? null : currentPlace(roots, absolute(path));
+  const at = (path: string): LayeredPath => {
+    const place = UPWARDS.test(path) ? null : findLayeredPath(roots, absolute(path));
     if (place === null) throw new ViewFault("missing", path, `no such file or directory: ${path}`);
     return place;
   };
   return {
     look(path) {
       if (UPWARDS.test(path)) return { kind: "missing" };
-      const place = currentPlace(roots, absolute(path));
+      const place = findLayeredPath(roots, absolute(path));
       return place === null ? { kind: "missing" } : filesOf(place.root).look(place.below);
     },
     list(path) {

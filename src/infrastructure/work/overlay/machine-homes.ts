@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { isInside } from "../transaction/git-roots.ts";
 import type { SandboxPlan } from "./sandbox.ts";
-import { shownOf } from "./shown-home.ts";
+import { findShownHome } from "./shown-home.ts";
 import { peoplesHomes, realOrNull } from "./user-homes.ts";
 
 /** Where a package manager of everybody lives among the homes. */
@@ -11,7 +11,7 @@ const SHARED_TOOLS = "/home/linuxbrew/.linuxbrew";
  * The homes of this machine beside the one that a job gets in private. They look empty, but for the tools in those that
  * are the user's own by another name, or that PATH leads into.
  */
-export function homesOfMachine({
+export function findMachineHomes({
   mine,
   userHome,
   homeAllow,
@@ -32,7 +32,7 @@ export function homesOfMachine({
   const inPath = (home: string) => path.split(":").some((folder) => isInside(home, folder));
   const tools = [...new Set(people)]
     .filter((home) => home !== userHome && (mine.includes(home) || inPath(home)))
-    .flatMap((home) => shownOf(home, mine.includes(home) ? homeAllow : []).folders)
+    .flatMap((home) => findShownHome(home, mine.includes(home) ? homeAllow : []).folders)
     .filter((folder) => userHome === null || !isInside(folder, userHome));
   const shown = [...tools, ...(realOrNull(SHARED_TOOLS) === SHARED_TOOLS ? [SHARED_TOOLS] : [])];
   return folders

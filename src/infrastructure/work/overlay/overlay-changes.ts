@@ -1,11 +1,11 @@
 import type { BigIntStats } from "node:fs";
 import type { Change } from "../../../domain/patch/result.ts";
 import { pathBelow } from "../folder/path-below.ts";
-import { walk } from "../folder/walk.ts";
-import { type FirstSight, standsAt, statsAt } from "./first-sight.ts";
+import { walkFolder } from "../folder/walk.ts";
+import { entryExistsAt, type FirstSight, statEntryAt } from "./first-sight.ts";
 import { type LaidRoot, walkUpper } from "./upper.ts";
 
-interface Seen {
+interface SeenChange {
   readonly ctime: bigint;
   readonly present: boolean;
   readonly isFolder: boolean;
@@ -19,9 +19,9 @@ export function createChangeWatch(
   workspace: string,
   sight: FirstSight,
 ): () => Change[] {
-  let last = new Map<string, Seen>();
+  let last = new Map<string, SeenChange>();
   return () => {
-    const now = new Map<string, Seen>();
+    const now = new Map<string, SeenChange>();
     const changes: Change[] = [];
     const shut: string[] = [];
     for (const root of roots) {
@@ -29,11 +29,16 @@ export function createChangeWatch(
       for (const { path, stats, kind, inherits } of walkUpper(root, { unreadable })) {
         if (kind === "other") continue;
         const absolute = `${root.path}/${path}`;
-        const below = createLook(absolute);
+        const below = createLazyStat(absolute);
         sight.note(absolute, below);
         const isFolder = kind === "directory" || kind === "opaque";
         const present = kind !== "gone";
-        const seen: Seen = { ctime: stats.ctimeNs, present, isFolder, hidesLower: kind !== "directory" };
+        const seen: SeenChange = {
+          ctime: stats.ctimeNs,
+          present,
+          isFolder,
+          hidesLower: kind !== "directory",
+        };
         now.set(absolute, seen);
         const before = last.get(absolute);
         // Whatever stands in a folder's place, all that the folder held is gone.
@@ -76,20 +81,24 @@ export function createChangeWatch(
  * Everything that went with a folder of the workspace, or with the former contents of an opaque one, name by name; but
  * for what the last look knew of.
  */
-function* goneBelow(lower: string, upper: string | null, last: ReadonlyMap<string, Seen>): Generator<string> {
+function* goneBelow(
+  lower: string,
+  upper: string | null,
+  last: ReadonlyMap<string, SeenChange>,
+): Generator<string> {
   const enter = (path: string) => last.get(`${lower}/${path}`)?.hidesLower !== true;
-  for (const { path } of walk(lower, { enter, noText: true })) {
+  for (const { path } of walkFolder(lower, { enter, noText: true })) {
     const absolute = `${lower}/${path}`;
-    const stays = upper !== null && standsAt(`${upper}/${path}`);
+    const stays = upper !== null && entryExistsAt(`${upper}/${path}`);
     if (!stays && !last.has(absolute)) yield absolute;
   }
 }
 
 /** What stands at a path of the workspace, looked at once and not before it is asked for. */
-function createLook(absolute: string): () => BigIntStats | undefined {
+function createLazyStat(absolute: string): () => BigIntStats | undefined {
   let seen: BigIntStats | undefined | null = null;
   return () => {
-    if (seen === null) seen = statsAt(absolute);
+    if (seen === null) seen = statEntryAt(absolute);
     return seen;
   };
 }

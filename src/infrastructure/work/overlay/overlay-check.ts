@@ -4,11 +4,11 @@ import type { CheckViewRequest, OpenedCheck } from "../../../application/ports/t
 import type { Installation } from "../../runtime/installation.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { isInside } from "../transaction/git-roots.ts";
-import { BUILT, type JobFolder } from "../transaction/job-folder.ts";
+import { BUILT_FOLDER, type JobFolder } from "../transaction/job-folder.ts";
 import { createRemoteView } from "./remote-view.ts";
 import { sandboxEnvironment } from "./sandbox.ts";
 import { startExecutor } from "./start-executor.ts";
-import { type LaidRoot, lowerOf } from "./upper.ts";
+import { type LaidRoot, lowerFolderOf } from "./upper.ts";
 import type { OpenedSandbox } from "./wakeable.ts";
 
 export interface OverlayChecks {
@@ -34,7 +34,7 @@ export function createOverlayChecks(parts: OverlayChecks) {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(into, { mode: 0o700 });
     const laid = roots.map((root, i) => layUpper(root, into, i));
-    const builtLayers = roots.map((_, i) => join(folder.path, BUILT, `u${i}`));
+    const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
     const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
     const opened = await parts.openThrowAway(into, { network, over });
     const started = await startExecutor(
@@ -75,7 +75,7 @@ export function createOverlayChecks(parts: OverlayChecks) {
         hasBuilt,
         async keepBuilt(paths) {
           await stop();
-          removeTree(join(folder.path, BUILT));
+          removeTree(join(folder.path, BUILT_FOLDER));
           const absolute = paths.map((path) => join(workspace, path));
           for (const [i, root] of laid.entries()) keepBelow(root, absolute, builtLayers[i] as string);
         },
@@ -114,7 +114,7 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
   const parts = folder.split("/");
   for (let i = 1; i <= parts.length; i++) {
     const path = parts.slice(0, i).join("/");
-    if (lowerOf(root, path, dirname(path) === "." ? "" : dirname(path)) !== path) return false;
+    if (lowerFolderOf(root, path, dirname(path) === "." ? "" : dirname(path)) !== path) return false;
     if (existsSync(join(layer, path))) continue;
     mkdirSync(join(layer, path));
     chmodSync(join(layer, path), lstatSync(join(root.upper, path)).mode & 0o7777);

@@ -6,15 +6,15 @@ import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, identityOf } from "../folder/identity.ts";
 import { hashAt } from "../transaction/content.ts";
 import { areaOf, isIndexFile } from "../transaction/git-area.ts";
-import { type JobFolder, type Op, slot } from "../transaction/job-folder.ts";
+import { type JobFolder, type Op, opSlotPath } from "../transaction/job-folder.ts";
 import { keptFolder } from "../transaction/kept-folder.ts";
-import { onlyModeDiffers, sameToAPerson } from "../transaction/same.ts";
+import { isVisiblySame, onlyModeDiffers } from "../transaction/same.ts";
 import { type FolderBase, NO_FOLDER } from "../transaction/way-folders.ts";
 import type { FirstSight } from "./first-sight.ts";
 import { makeFreshFolder } from "./fresh-folder.ts";
 import { settleMoves } from "./settle-moves.ts";
 import { stripMarks } from "./strip-marks.ts";
-import { type LaidRoot, takenFrom, type UpperEntry, walkUpper } from "./upper.ts";
+import { type LaidRoot, namesTakenFromLower, type UpperEntry, walkUpper } from "./upper.ts";
 
 export interface SealedUpper {
   readonly ops: readonly Op[];
@@ -54,7 +54,7 @@ export function sealUpper(
     const absolute = join(root.path, path);
     const seen = sight.file(absolute);
     if (seen !== undefined) return seen.identity;
-    return standingAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
+    return entryAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
   };
   const hashOf = (path: string, a: Identity | null) =>
     baseHash(root, path, a, sight, isIndexFile(path, area(path)));
@@ -71,7 +71,7 @@ export function sealUpper(
     if (kind === "no-text") noText.push(path);
     const absolute = join(root.upper, path);
     const a = asOf(path);
-    const next = slot(folder, firstSlot + ops.length, "b");
+    const next = opSlotPath(folder, firstSlot + ops.length, "b");
     switch (kind) {
       case "gone":
         // The kernel marks only what stood there: if nothing does, and nobody looked before, somebody took it away.
@@ -89,7 +89,7 @@ export function sealUpper(
           add(path, a, identifyAt(next));
         }
         if (kind === "opaque" && a?.kind === "directory") {
-          const taken = takenFrom(root, path);
+          const taken = namesTakenFromLower(root, path);
           taken.paths.forEach(remove);
           noText.push(...taken.noText);
         }
@@ -103,7 +103,7 @@ export function sealUpper(
         const original = join(root.path, path);
         const aHash = hashOf(path, a);
         const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
-        if (a !== null && a.ctime !== UNKNOWN && sameToAPerson({ a, ...compared })) break;
+        if (a !== null && a.ctime !== UNKNOWN_IDENTITY && isVisiblySame({ a, ...compared })) break;
         if (a !== null && area(path) === "file" && onlyModeDiffers({ a, ...compared })) {
           add(path, a, { ...a, mode: now.mode }, aHash, bHash, true);
           break;
@@ -142,7 +142,7 @@ export function baseHash(
   sight: FirstSight,
   isIndex: boolean,
 ): string | undefined {
-  if (a === null || a.ctime === UNKNOWN) return undefined;
+  if (a === null || a.ctime === UNKNOWN_IDENTITY) return undefined;
   const absolute = join(root.path, path);
   const seen = sight.file(absolute);
   return seen === undefined ? hashAt(absolute, a, isIndex) : seen.hash;
@@ -152,7 +152,7 @@ export function baseHash(
  * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
  * any more, and then nothing may match: the commit must find a conflict there.
  */
-export function standingAtBegin(
+export function entryAtBegin(
   root: string,
   path: string,
   stamp: bigint,
@@ -163,18 +163,18 @@ export function standingAtBegin(
   if (now === null) return existed === true ? GONE_SINCE : null;
   if (existed === false) return null;
   if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
-  return { ...now, ctime: UNKNOWN, ino: UNKNOWN };
+  return { ...now, ctime: UNKNOWN_IDENTITY, ino: UNKNOWN_IDENTITY };
 }
 
 /** Matches nothing that ever stood anywhere. */
-export const UNKNOWN = "0";
+export const UNKNOWN_IDENTITY = "0";
 const GONE_SINCE: Identity = {
   kind: "file",
-  ino: UNKNOWN,
+  ino: UNKNOWN_IDENTITY,
   mode: 0,
   size: 0,
-  mtime: UNKNOWN,
-  ctime: UNKNOWN,
+  mtime: UNKNOWN_IDENTITY,
+  ctime: UNKNOWN_IDENTITY,
   uid: 0,
   gid: 0,
 };

@@ -1,29 +1,29 @@
 import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Begun, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type { BeginResult, SealedChanges, Transaction } from "../../../application/ports/transaction.ts";
 import { ViewFault } from "../../../application/ports/view.ts";
 import { gatherSealNotes, type SealNote } from "../../../domain/work/seal-note.ts";
 import type { TransactionReason } from "../../../domain/work/transaction-kind.ts";
 import type { Installation } from "../../runtime/installation.ts";
-import { despiteOthers } from "../folder/despite-others.ts";
+import { retryDespiteOthers } from "../folder/despite-others.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchView } from "../folder/watch-view.ts";
 import { takeStamp } from "../transaction/fs-stamp.ts";
 import { repositoryOf, rootsFor } from "../transaction/git-roots.ts";
 import {
-  BUILT,
+  BUILT_FOLDER,
   HOME_LAYER,
   type JobFolder,
   type Op,
   removeSlots,
   writePlan,
 } from "../transaction/job-folder.ts";
-import { judgeOps } from "../transaction/judge-ops.ts";
+import { validateOps } from "../transaction/judge-ops.ts";
 import { makeDurable } from "../transaction/make-durable.ts";
 import { partedLinks } from "../transaction/parted-links.ts";
-import { changesOf } from "../transaction/plan-changes.ts";
+import { toChanges } from "../transaction/plan-changes.ts";
 import { foldersOnTheWay } from "../transaction/way-folders.ts";
-import { bytesOrNull, currentBytes, currentPlace, lookThrough } from "./current-place.ts";
+import { bytesOrNull, currentBytes, findLayeredPath, lookThrough } from "./current-place.ts";
 import { createFirstSight } from "./first-sight.ts";
 import { ChannelClosed } from "./frames.ts";
 import { createLayeredFiles } from "./layered-files.ts";
@@ -38,7 +38,7 @@ import { startExecutor } from "./start-executor.ts";
 import type { LaidRoot } from "./upper.ts";
 import { createWakeable, type OpenedSandbox, type Wakeable } from "./wakeable.ts";
 
-export interface OverlayParts {
+export interface OverlayDeps {
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly installation: Installation;
@@ -62,8 +62,8 @@ export interface OverlayParts {
   readonly metForeign?: () => string | null;
 }
 
-export type OverlayBegun =
-  | Begun
+export type OverlayBeginResult =
+  | BeginResult
   | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
 
 /**
@@ -71,7 +71,7 @@ export type OverlayBegun =
  * only by the executor in its sandbox. The upper is the change set; cost follows the change. The sandbox may end and
  * another be started over the same upper.
  */
-export async function beginOverlayTransaction(parts: OverlayParts): Promise<OverlayBegun> {
+export async function beginOverlayTransaction(parts: OverlayDeps): Promise<OverlayBeginResult> {
   const { workspace, folder, installation, env } = parts;
   const mounted = mountBelow(rootsFor(workspace));
   if (mounted !== null)
@@ -101,7 +101,7 @@ export async function beginOverlayTransaction(parts: OverlayParts): Promise<Over
     clearLayers(folder, roots.length);
     return { ok: false, complaint };
   }
-  return { ok: true, transaction: open({ ...parts, roots, stamp, executor }) };
+  return { ok: true, transaction: openOverlay({ ...parts, roots, stamp, executor }) };
 }
 
 /** A volatile overlay refuses the work folder of another mount. */
@@ -112,13 +112,13 @@ function freshWork(folder: string, count: number): void {
   }
 }
 
-interface OpenOverlay extends OverlayParts {
+interface OpenOverlay extends OverlayDeps {
   readonly roots: readonly LaidRoot[];
   readonly stamp: bigint;
   readonly executor: Wakeable;
 }
 
-function open(state: OpenOverlay): Transaction {
+function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight(state.stamp);
   const takeChanges = createChangeWatch(roots, workspace, sight);
@@ -150,13 +150,13 @@ function open(state: OpenOverlay): Transaction {
     revert(paths) {
       if (paths.length === 0) return;
       for (const path of paths)
-        despiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isOver);
+        retryDespiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isChannelClosed);
       takeChanges();
     },
     rewrite(path, bytes) {
       const absolute = resolve(workspace, path);
-      const rewrite = () => rewriteThrough(executor.call, absolute, bytes, currentPlace(roots, absolute));
-      despiteOthers(rewrite, isOver);
+      const rewrite = () => rewriteThrough(executor.call, absolute, bytes, findLayeredPath(roots, absolute));
+      retryDespiteOthers(rewrite, isChannelClosed);
       takeChanges();
     },
     look: (path, when) => lookThrough(roots, resolve(workspace, path), when),
@@ -181,7 +181,7 @@ function open(state: OpenOverlay): Transaction {
       files: createLayeredFiles(roots, workspace),
       openCheck: createOverlayChecks(state),
     },
-    async seal(judge, end): Promise<Sealed> {
+    async seal(judge, end): Promise<SealedChanges> {
       const why = executor.whyEnded();
       if (why !== null) throw why;
       await executor.rest();
@@ -197,7 +197,7 @@ function open(state: OpenOverlay): Transaction {
       });
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
-      const { ops } = judgeOps({ folder, workspace, roots: paths, ops: left }, judge);
+      const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       makeDurable(folder, ops);
       notes.push(...partedLinks(ops, paths));
       const folders = foldersOnTheWay(ops, (root, path) =>
@@ -206,7 +206,7 @@ function open(state: OpenOverlay): Transaction {
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) state.onCommit();
       clearLayers(folder, roots.length);
-      return { changes: changesOf(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
+      return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {
       await executor.rest();
@@ -216,7 +216,7 @@ function open(state: OpenOverlay): Transaction {
   };
 }
 
-function isOver(error: unknown): boolean {
+function isChannelClosed(error: unknown): boolean {
   return error instanceof ChannelClosed;
 }
 
@@ -224,5 +224,5 @@ function isOver(error: unknown): boolean {
 function clearLayers(folder: JobFolder, count: number): void {
   for (let i = 0; i < count; i++)
     for (const layer of ["w", "u"]) removeTree(join(folder.path, `${layer}${i}`));
-  for (const name of [HOME_LAYER, BUILT]) removeTree(join(folder.path, name));
+  for (const name of [HOME_LAYER, BUILT_FOLDER]) removeTree(join(folder.path, name));
 }

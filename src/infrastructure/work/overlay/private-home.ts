@@ -43,7 +43,7 @@ export interface OpenedHome {
   readonly release: () => void;
 }
 
-interface HomeParts {
+interface PrivateHomeRequest {
   readonly shown: ShownHome;
   /** The folder of the job's own home. */
   readonly own: string;
@@ -60,13 +60,13 @@ const BASE = "~";
  * The home that the jobs of a workspace share, so that caches persist; while another job holds it, one of the job's
  * own, which goes with the job.
  */
-export function openPrivateHome(parts: HomeParts & { readonly shared: string }): OpenedHome {
+export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: string }): OpenedHome {
   const { shared, own } = parts;
   mkdirSync(shared, { recursive: true, mode: 0o700 });
   const fd = openSync(shared, "r");
   const locked = tryFlock(fd, "exclusive");
   if (!locked.ok) closeSync(fd);
-  const home = layOut(parts, { folder: locked.ok ? shared : own, below: [] });
+  const home = layOutHome(parts, { folder: locked.ok ? shared : own, below: [] });
   const release = () => {
     unlockWork(home);
     if (locked.ok) closeSync(fd);
@@ -79,15 +79,17 @@ export function openPrivateHome(parts: HomeParts & { readonly shared: string }):
  * A home of one's own above those below. It waits for nobody: the homes below may be in use, and what their jobs write
  * meanwhile may show or not.
  */
-export function openStackedHome(parts: HomeParts & { readonly below: readonly string[] }): OpenedHome {
+export function openStackedHome(
+  parts: PrivateHomeRequest & { readonly below: readonly string[] },
+): OpenedHome {
   for (const name of existsSync(parts.own) ? readdirSync(parts.own) : [])
     removeTree(join(parts.own, name, "w"));
-  const home = layOut(parts, { folder: parts.own, below: parts.below });
+  const home = layOutHome(parts, { folder: parts.own, below: parts.below });
   return { home, release: () => unlockWork(home) };
 }
 
-function layOut(
-  { shown, own, mounts, places }: HomeParts,
+function layOutHome(
+  { shown, own, mounts, places }: PrivateHomeRequest,
   { folder, below }: Pick<PrivateHome, "folder" | "below">,
 ): PrivateHome {
   const { path: home } = shown;

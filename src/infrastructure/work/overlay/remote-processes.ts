@@ -1,10 +1,10 @@
 import type {
-  JobProcess,
   KilledProcess,
   OutputStream,
   ProcessRequest,
   ProcessResult,
   ProcessRunner,
+  RunningProcess,
 } from "../../../application/ports/process.ts";
 import { createFrameReader, encodeFrame, type Frame } from "./frames.ts";
 
@@ -44,7 +44,7 @@ export function createRemoteProcesses(send: Send): {
       const { signal, onOutput, cutNote: _, ...plain } = request;
       const started = performance.now();
       const { id, answer } = ask(
-        { op: "run", request: { ...plain, timeoutMs: finite(plain.timeoutMs) } },
+        { op: "run", request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) } },
         onOutput,
       );
       const abort = () => send({ op: "abort", id });
@@ -58,7 +58,7 @@ export function createRemoteProcesses(send: Send): {
       }
     },
     listJobProcesses: async (jobMarker) =>
-      ((await ask({ op: "list", jobMarker }).answer)?.processes ?? []) as JobProcess[],
+      ((await ask({ op: "list", jobMarker }).answer)?.processes ?? []) as RunningProcess[],
     killJobProcesses: async (jobMarker) =>
       ((await ask({ op: "kill", jobMarker }).answer)?.processes ?? []) as KilledProcess[],
   };
@@ -85,7 +85,7 @@ export function createRemoteProcesses(send: Send): {
 
 const LONGEST_MS = 2 ** 31 - 1;
 
-function finite(timeoutMs: number): number {
+function clampTimeout(timeoutMs: number): number {
   return Math.min(timeoutMs, LONGEST_MS);
 }
 

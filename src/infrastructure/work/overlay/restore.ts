@@ -14,7 +14,7 @@ import { identify, isAbsence } from "../folder/identity.ts";
 import { makeParents } from "../folder/make-parents.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { readNoFollow } from "../transaction/content.ts";
-import type { CurrentPlace } from "./current-place.ts";
+import type { LayeredPath } from "./current-place.ts";
 import type { Call } from "./frames.ts";
 
 /** Has the executor put a path back to what stands in the real workspace. */
@@ -41,7 +41,7 @@ export function rewriteThrough(
   send: Call,
   absolute: string,
   bytes: Uint8Array,
-  place: CurrentPlace | null,
+  place: LayeredPath | null,
 ): void {
   const now = place === null ? null : identify(place.root, place.below);
   if (now?.kind !== "file") return;

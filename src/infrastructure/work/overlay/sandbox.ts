@@ -216,7 +216,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
     if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
-    else args.push("--ro-bind", path, `${stage}/low${i}`, ...between(`${stage}/low${i}`, source.lowers));
+    else
+      args.push("--ro-bind", path, `${stage}/low${i}`, ...bindLowerLayers(`${stage}/low${i}`, source.lowers));
   });
   args.push("--bind", plan.job, `${stage}/tx`);
   for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
@@ -231,7 +232,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
 }
 
 /** Layers that lie between a folder and its upper. */
-function between(name: string, lowers: readonly string[] = []): string[] {
+function bindLowerLayers(name: string, lowers: readonly string[] = []): string[] {
   return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
 }
 

@@ -22,7 +22,7 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
   for (const { path, whole } of files) {
     try {
       if (whole) copyFileSync(path, place(path));
-      else writeFileSync(place(path), withoutSecrets(readFileSync(path, "utf8")));
+      else writeFileSync(place(path), stripSecrets(readFileSync(path, "utf8")));
       chmodSync(place(path), lstatSync(path).mode & 0o777);
     } catch {
       // What its owner cannot read, or takes away meanwhile, the job does not see.
@@ -36,7 +36,7 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
  * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
  * otherwise belong to the one before.
  */
-function withoutSecrets(text: string): string {
+function stripSecrets(text: string): string {
   return text
     .split("\n")
     .flatMap((line) => {

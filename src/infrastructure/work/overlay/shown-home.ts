@@ -14,13 +14,13 @@ export interface ShownHome {
 }
 
 /** `more`: what the user allows beyond what tools need, with or without `~/`. */
-export function shownOf(home: string, more: readonly string[]): ShownHome {
+export function findShownHome(home: string, more: readonly string[]): ShownHome {
   const named = more.flatMap((entry) => belowHome(home, entry));
   const folders = new Set<string>();
   const files = new Map<string, boolean>();
   const links = new Map<string, string>();
   const show = (path: string, whole: boolean) => {
-    const found = lookAt(home, join(home, path));
+    const found = lookAtHomeEntry(home, join(home, path));
     if (found === null) return;
     for (const link of found.links) links.set(link.path, link.target);
     if (found.kind === "folder") folders.add(found.path);
@@ -44,7 +44,7 @@ function belowHome(home: string, entry: string): string[] {
   return below === "" || below === "." || below === "~" || below.startsWith("..") ? [] : [below];
 }
 
-interface Looked {
+interface SeenHomeEntry {
   readonly kind: "folder" | "file" | "elsewhere";
   /** Without a link on the way. */
   readonly path: string;
@@ -55,7 +55,7 @@ interface Looked {
  * Where a name leads. A link that stays in the home is shown with what it leads to; one that leads to the home itself,
  * or above it, is not followed: it would show everything.
  */
-function lookAt(home: string, path: string): Looked | null {
+function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
   try {
     const stats = statSync(path);
     const real = realpathSync(path);

@@ -13,7 +13,7 @@ export interface Staging {
   readonly bubblewrap: string | null;
 }
 
-export interface StagingParts {
+export interface StagingDeps {
   readonly setting: "auto" | "overlay" | "copy" | "none";
   readonly workspace: string;
   /** Where a failed attempt is remembered, so that it is not made again with every job. */
@@ -21,7 +21,7 @@ export interface StagingParts {
   readonly path: string;
 }
 
-export function chooseStaging({ setting, workspace, memory, path }: StagingParts): Staging {
+export function chooseStaging({ setting, workspace, memory, path }: StagingDeps): Staging {
   const bubblewrap = process.platform === "linux" ? findProgram("bwrap", path) : null;
   if (setting === "none" || setting === "copy" || setting === "overlay")
     return { kind: setting, reason: "configured", bubblewrap };
@@ -57,33 +57,33 @@ interface Failure {
 }
 
 /** Said of a sandbox that ended without a word, as one that somebody killed. */
-export const SILENT = "the sandbox did not start";
+export const SILENT_SANDBOX = "the sandbox did not start";
 
 /** What somebody killed says nothing of the machine, and is not held against it. */
 export function rememberFailure(memory: string, bubblewrap: string, complaint: string): Failure["reason"] {
   const reason = reasonFor(complaint);
   const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };
-  if (complaint !== SILENT) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
+  if (complaint !== SILENT_SANDBOX) writeFileSync(join(memory, "no-overlay.json"), JSON.stringify(failure));
   return reason;
 }
 
-const WORKS = "overlay-works";
+const OVERLAY_WORKS_FILE = "overlay-works";
 
 /** Whether a sandbox with an overlay was seen to start here, on a machine as it is now. */
 export function recallSuccess(memory: string, bubblewrap: string): boolean {
   try {
-    return readFileSync(join(memory, WORKS), "utf8") === machineOf(bubblewrap);
+    return readFileSync(join(memory, OVERLAY_WORKS_FILE), "utf8") === machineOf(bubblewrap);
   } catch {
     return false;
   }
 }
 
 export function rememberSuccess(memory: string, bubblewrap: string): void {
-  writeFileSync(join(memory, WORKS), machineOf(bubblewrap));
+  writeFileSync(join(memory, OVERLAY_WORKS_FILE), machineOf(bubblewrap));
 }
 
 export function forgetSuccess(memory: string): void {
-  rmSync(join(memory, WORKS), { force: true });
+  rmSync(join(memory, OVERLAY_WORKS_FILE), { force: true });
 }
 
 /** A failure counts until the kernel, its settings or bubblewrap change. */

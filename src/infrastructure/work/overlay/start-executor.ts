@@ -8,7 +8,7 @@ import { openPipe } from "../../runtime/pipe.ts";
 import { type SpawnedChild, spawnChild } from "../../runtime/spawn.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { watchDisk } from "./disk-watch.ts";
-import type { Told } from "./executor.ts";
+import type { ExecutorSettings } from "./executor.ts";
 import {
   type Call,
   ChannelClosed,
@@ -21,7 +21,7 @@ import { killStrays } from "./kill-strays.ts";
 import { createRemoteProcesses } from "./remote-processes.ts";
 import { createCall } from "./remote-view.ts";
 import { CONFINED_STAGE, proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox.ts";
-import { SILENT } from "./staging.ts";
+import { SILENT_SANDBOX } from "./staging.ts";
 
 export interface Executor {
   readonly call: Call;
@@ -32,7 +32,7 @@ export interface Executor {
   stop(): Promise<void>;
 }
 
-export type Started =
+export type ExecutorStart =
   | { readonly ok: true; readonly executor: Executor }
   | { readonly ok: false; readonly complaint: string };
 
@@ -41,14 +41,14 @@ export async function startExecutor(
   plan: SandboxPlan,
   installation: Installation,
   env: Readonly<Record<string, string>>,
-): Promise<Started> {
+): Promise<ExecutorStart> {
   const pipes = openChannels();
   if (pipes === null) return { ok: false, complaint: "no pipes" };
   const { calls, answers, requests, replies, complaints } = pipes;
   const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
   const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
   const stage = openStage(plan);
-  const started = attempt(() =>
+  const started = trySpawn(() =>
     spawnChild({
       argv: [plan.bubblewrap, ...sandboxArguments(plan, command, stage.path())],
       stdio: ends,
@@ -69,7 +69,7 @@ export async function startExecutor(
   const complaining = complaints.read((bytes) => {
     complaint = (complaint + Buffer.from(bytes).toString("utf8")).slice(-COMPLAINT_CHARACTERS);
   });
-  const remote = createRemoteProcesses((head) => send(requests.writeEnd, head));
+  const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
   let stopping: Promise<void> | null = null;
   let whyEnded: Error | null = null;
   const ready = Promise.withResolvers<void>();
@@ -84,9 +84,9 @@ export async function startExecutor(
       unwatch();
       closeSync(calls.writeEnd);
       closeSync(requests.writeEnd);
-      await ended(child, exited);
+      await waitForExit(child, exited);
       closeSync(answers.readEnd);
-      await heard(complaining);
+      await waitForComplaint(complaining);
       // A cache that has eaten the disk is no cache.
       if (whyEnded instanceof LimitReached && whyEnded.what === "home")
         for (const { name } of plan.home?.layers ?? []) removeTree(join(plan.home?.folder ?? "", name, "u"));
@@ -99,7 +99,7 @@ export async function startExecutor(
   if (!stands) {
     killStrays(plan.job);
     await stop();
-    return { ok: false, complaint: complaint.trim() || SILENT };
+    return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
   }
   unwatch = watchDisk(plan, (reached) => {
     whyEnded ??= reached;
@@ -151,11 +151,16 @@ function executorCommand(
     `--tsconfig-override=${join(folder, "tsconfig.json")}`,
     "--no-install",
   ];
-  const told: Told = { root: plan.directory, path, proxy: proxySocket(plan), limits: plan.limits };
+  const told: ExecutorSettings = {
+    root: plan.directory,
+    path,
+    proxy: proxySocket(plan),
+    limits: plan.limits,
+  };
   return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
 }
 
-function send(descriptor: number, head: Readonly<Record<string, unknown>>): void {
+function sendFrame(descriptor: number, head: Readonly<Record<string, unknown>>): void {
   try {
     writeFrame(descriptor, encodeFrame(head));
   } catch {
@@ -179,7 +184,7 @@ function openChannels() {
   };
 }
 
-function attempt(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
+function trySpawn(start: () => SpawnedChild): SpawnedChild | { readonly complaint: string } {
   try {
     return start();
   } catch (error) {
@@ -190,14 +195,14 @@ function attempt(start: () => SpawnedChild): SpawnedChild | { readonly complaint
 const GRACE_MS = 500;
 
 /** The executor leaves when its channels close; bubblewrap's death takes the rest of the namespace with it. */
-async function ended(child: SpawnedChild, exited: Promise<void>): Promise<void> {
+async function waitForExit(child: SpawnedChild, exited: Promise<void>): Promise<void> {
   const timer = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
   await exited;
   clearTimeout(timer);
 }
 
 /** What the sandbox had to say, unless a stray of it keeps the pipe open. */
-async function heard(complaining: Promise<void>): Promise<void> {
+async function waitForComplaint(complaining: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, GRACE_MS);
   await Promise.race([complaining, late.promise]);

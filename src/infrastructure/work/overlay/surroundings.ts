@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import type { Installation } from "../../runtime/installation.ts";
 import { isInside, rootsFor } from "../transaction/git-roots.ts";
 import type { Storage } from "../transaction/storage.ts";
-import { secretsIn } from "./home-secrets.ts";
-import { socketsOutside } from "./host-sockets.ts";
-import { homesOfMachine } from "./machine-homes.ts";
+import { findHomeSecrets } from "./home-secrets.ts";
+import { findHostSockets } from "./host-sockets.ts";
+import { findMachineHomes } from "./machine-homes.ts";
 import type { SandboxPlan } from "./sandbox.ts";
-import { type ShownHome, shownOf } from "./shown-home.ts";
+import { findShownHome, type ShownHome } from "./shown-home.ts";
 import { systemSecrets } from "./system-secrets.ts";
 import { realOrNull, userHomes } from "./user-homes.ts";
 
@@ -18,7 +18,7 @@ export interface Surroundings
   readonly shown: ShownHome | null;
 }
 
-export interface SurroundingsParts {
+export interface SurroundingsDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly storage: Storage;
   /** PicoClaw's home. */
@@ -30,10 +30,10 @@ export interface SurroundingsParts {
 }
 
 /** Private in every sandbox, so that nothing of the host below them shows. */
-const PRIVATE = ["/run", "/tmp", "/var/tmp", "/dev"];
+const PRIVATE_FOLDERS = ["/run", "/tmp", "/var/tmp", "/dev"];
 
 /** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
-export function surroundingsOf(wiring: SurroundingsParts, installation: Installation): Surroundings {
+export function findSurroundings(wiring: SurroundingsDeps, installation: Installation): Surroundings {
   const { env, storage, home, confined } = wiring;
   const sockets = allowedSockets(wiring);
   if (!confined)
@@ -56,12 +56,12 @@ export function surroundingsOf(wiring: SurroundingsParts, installation: Installa
   const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
   const own = [home, storage.folder, ...otherStorages(home)];
   // A workspace that holds the home is shown whole, but for what is known to be secret.
-  const secrets = mine.filter(inRoot).flatMap(secretsIn);
-  const homes = homesOfMachine({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
+  const secrets = mine.filter(inRoot).flatMap(findHomeSecrets);
+  const homes = findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
   const covered = [...(userHome === null ? [] : [userHome]), ...homes.map(({ path }) => path)];
-  const reachable = socketsOutside([...PRIVATE, ...roots, ...covered]);
+  const reachable = findHostSockets([...PRIVATE_FOLDERS, ...roots, ...covered]);
   return {
-    shown: userHome === null ? null : shownOf(userHome, wiring.homeAllow),
+    shown: userHome === null ? null : findShownHome(userHome, wiring.homeAllow),
     homes: homes.filter(({ path }) => !inRoot(path)),
     closed: uid === 0 ? systemSecrets().filter(({ path }) => !holdsRoot(path) && !inRoot(path)) : [],
     hidden: [
@@ -76,7 +76,7 @@ export function surroundingsOf(wiring: SurroundingsParts, installation: Installa
   };
 }
 
-export function allowedSockets({ env, allowSshAgent }: SurroundingsParts): string[] {
+export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string[] {
   return allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
 }
 
@@ -93,5 +93,5 @@ function otherStorages(home: string): string[] {
 /** Names are looked up by a file that often lies in a folder that is private here. */
 function resolverFile(): string[] {
   const file = realOrNull("/etc/resolv.conf");
-  return file !== null && PRIVATE.some((folder) => isInside(folder, file)) ? [file] : [];
+  return file !== null && PRIVATE_FOLDERS.some((folder) => isInside(folder, file)) ? [file] : [];
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { SandboxPlan } from "./sandbox.ts";
 
 /** Where a system keeps what only root may read, and how deep to look for it. */
-const PLACES = [
+const SYSTEM_SECRET_FOLDERS = [
   { folder: "/etc", depth: 4 },
   { folder: "/var/lib", depth: 1 },
   { folder: "/var/spool", depth: 1 },
@@ -16,7 +16,7 @@ const PLACES = [
  * of servers) is therefore hidden from a job of root by name.
  */
 export function systemSecrets(): SandboxPlan["closed"] {
-  return PLACES.flatMap(({ folder, depth }) => closedBelow(folder, depth));
+  return SYSTEM_SECRET_FOLDERS.flatMap(({ folder, depth }) => closedBelow(folder, depth));
 }
 
 function closedBelow(folder: string, depth: number): { path: string; isFolder: boolean }[] {

@@ -12,12 +12,12 @@ export interface SandboxTrial {
   /** The version, or null. */
   readonly bubblewrap: string | null;
   readonly setpriv: boolean;
-  readonly namespaces: Tried;
+  readonly namespaces: TrialResult;
   /** An overlay on the file system of the given folder. */
-  readonly overlay: Tried;
+  readonly overlay: TrialResult;
 }
 
-export type Tried = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
+export type TrialResult = { readonly ok: true } | { readonly ok: false; readonly complaint: string };
 
 export function trySandbox(bubblewrap: string | null, storage: string): SandboxTrial {
   const setpriv = findProgram("setpriv", SYSTEM_PATH) !== null;
@@ -25,7 +25,7 @@ export function trySandbox(bubblewrap: string | null, storage: string): SandboxT
     const missing = { ok: false, complaint: "bwrap" } as const;
     return { bubblewrap: null, setpriv, namespaces: missing, overlay: missing };
   }
-  const namespaces = attempt(bubblewrap, ["--", "true"]);
+  const namespaces = tryBubblewrap(bubblewrap, ["--", "true"]);
   return {
     bubblewrap: spawnSync(bubblewrap, ["--version"], { encoding: "utf8" }).stdout?.trim() || bubblewrap,
     setpriv,
@@ -34,7 +34,7 @@ export function trySandbox(bubblewrap: string | null, storage: string): SandboxT
   };
 }
 
-function tryOverlay(bubblewrap: string, storage: string): Tried {
+function tryOverlay(bubblewrap: string, storage: string): TrialResult {
   const folder = trialFolder(storage);
   if (typeof folder !== "string") return { ok: false, complaint: folder.complaint };
   try {
@@ -47,13 +47,13 @@ function tryOverlay(bubblewrap: string, storage: string): Tried {
       "-c",
       `mount -t overlay picoclaw -o ${options} /run/t/m && : > /run/t/m/x`,
     ];
-    return attempt(bubblewrap, [...binds, ...mount]);
+    return tryBubblewrap(bubblewrap, [...binds, ...mount]);
   } finally {
     removeTree(folder);
   }
 }
 
-function attempt(bubblewrap: string, rest: readonly string[]): Tried {
+function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult {
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   const user = uid === 0 ? [] : ["--unshare-user", "--uid", String(uid), "--gid", String(gid)];
   const base = [

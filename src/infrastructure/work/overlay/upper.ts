@@ -2,7 +2,7 @@ import { type BigIntStats, lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { getXattr } from "../../runtime/xattr.ts";
 import { namesIn, walkBytes } from "../folder/byte-names.ts";
-import { type WalkOptions, walk } from "../folder/walk.ts";
+import { type WalkOptions, walkFolder } from "../folder/walk.ts";
 
 /** A root of the transaction and the upper laid over it. */
 export interface LaidRoot {
@@ -34,18 +34,18 @@ export interface UpperEntry {
 export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator<UpperEntry> {
   const opaque = new Set<string>();
   const lowers = new Map<string, string | null>();
-  for (const { path, stats, noText } of walk(root.upper, { ...options, noText: true })) {
+  for (const { path, stats, noText } of walkFolder(root.upper, { ...options, noText: true })) {
     if (noText) {
       yield { path, stats, kind: "no-text", inherits: false };
       continue;
     }
     if (!stats.isDirectory()) {
-      yield { path, stats, kind: kindOf(stats), inherits: false };
+      yield { path, stats, kind: upperKindOf(stats), inherits: false };
       continue;
     }
     const parent = dirname(path);
     const above = parent === "." ? "" : (lowers.get(parent) ?? null);
-    const lower = lowerOf(root, path, above);
+    const lower = lowerFolderOf(root, path, above);
     lowers.set(path, lower);
     const inherits = opaque.has(parent);
     const isOpaque = inherits || lower !== path;
@@ -56,7 +56,7 @@ export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator
 }
 
 /** What an opaque folder of the upper takes from the one below it; `noText` as people can read it. */
-export function takenFrom(root: LaidRoot, path: string) {
+export function namesTakenFromLower(root: LaidRoot, path: string) {
   const kept = new Set(namesIn(join(root.upper, path)).texts);
   const below = join(root.path, path);
   const { texts, bytes } = namesIn(below);
@@ -79,7 +79,7 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
     const stats = lstatSync(source, { bigint: true });
     yield { path: `${path}/${name}`, stats, kind: movedKind(stats), inherits: true, source };
     if (stats.isDirectory())
-      for (const below of walk(source, { noText: true }))
+      for (const below of walkFolder(source, { noText: true }))
         yield {
           path: `${path}/${name}/${below.path}`,
           stats: below.stats,
@@ -91,14 +91,14 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
 }
 
 function movedKind(stats: BigIntStats): UpperEntry["kind"] {
-  return stats.isDirectory() ? "opaque" : kindOf(stats);
+  return stats.isDirectory() ? "opaque" : upperKindOf(stats);
 }
 
 /**
  * Which folder of the workspace shows through a folder of the upper; null where none does. `above` is what shows
  * through its parent.
  */
-export function lowerOf(
+export function lowerFolderOf(
   { path: root, upper, redirects }: LaidRoot,
   path: string,
   above: string | null,
@@ -122,7 +122,7 @@ function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-function kindOf(stats: BigIntStats): UpperEntry["kind"] {
+function upperKindOf(stats: BigIntStats): UpperEntry["kind"] {
   if (stats.isCharacterDevice() && stats.rdev === 0n) return "gone";
   if (stats.isFile()) return "file";
   return stats.isSymbolicLink() ? "symlink" : "other";

@@ -1,7 +1,7 @@
 import type { ProcessRunner } from "../../../application/ports/process.ts";
 import type { RefusedHost } from "../../../application/ports/transaction.ts";
 import type { SandboxPlan } from "./sandbox.ts";
-import type { Executor, Started } from "./start-executor.ts";
+import type { Executor, ExecutorStart } from "./start-executor.ts";
 
 /** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
 export interface OpenedSandbox {
@@ -28,7 +28,7 @@ export interface Wakeable {
 
 export function createWakeable(parts: {
   readonly open: () => Promise<OpenedSandbox>;
-  readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<Started>;
+  readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
 }): Wakeable {
   let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
   let why: Error | null = null;

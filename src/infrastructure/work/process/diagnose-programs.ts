@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import type { Check } from "../../../application/ports/check.ts";
+import type { DoctorCheck } from "../../../application/ports/check.ts";
 import type { Messages } from "../../../domain/texts/messages.ts";
 
 /** The programs that jobs use. */
 export function diagnosePrograms(
   env: Readonly<Record<string, string | undefined>>,
   messages: Messages,
-): Check[] {
+): DoctorCheck[] {
   const git = versionOf("git", env);
   const shells = ["bash", "sh"].map((shell) => ({
     name: shell,

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { delimiter } from "node:path";
 import type { OwnGit } from "../../../application/work/own-git.ts";
 import { isHarmlessSetting } from "../../../domain/policy/git-settings.ts";
-import { ALONE, gitProgram, isWithin } from "./system-git.ts";
+import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "./system-git.ts";
 
-export interface OwnGitParts {
+export interface OwnGitDeps {
   readonly workspace: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -13,7 +13,7 @@ export interface OwnGitParts {
  * Finds git where no job could have put one, and notes what the user's own configuration says now: a job has its own
  * view of the home, and what it writes there counts for no commit of ours.
  */
-export function findOwnGit({ workspace, env }: OwnGitParts): OwnGit | null {
+export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
   const home = env.HOME ?? "/";
   const avoid = home === "/" ? [workspace] : [workspace, home];
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
@@ -29,7 +29,7 @@ export function findOwnGit({ workspace, env }: OwnGitParts): OwnGit | null {
   return {
     program,
     path: path.join(delimiter),
-    env: ALONE,
+    env: ISOLATED_GIT_ENV,
     settings: passed.map(({ name, value }) => [name, value]),
     filters: [...new Set(settings.flatMap(({ name }) => /^filter\.(.*)\.[^.]+$/s.exec(name)?.[1] ?? []))],
   };
@@ -53,7 +53,7 @@ interface ScopedSetting {
 }
 
 /** In the workspace, since the user's configuration may depend on where it is read. */
-function userSettings(program: string, workspace: string, env: OwnGitParts["env"]): ScopedSetting[] {
+function userSettings(program: string, workspace: string, env: OwnGitDeps["env"]): ScopedSetting[] {
   const asked = spawnSync(
     program,
     ["-c", "safe.bareRepository=explicit", "config", "--list", "--includes", "--show-scope", "-z"],

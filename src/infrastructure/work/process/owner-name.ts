@@ -1,4 +1,4 @@
-import { birthOf, lifeOf } from "./process-birth.ts";
+import { processBirth, processLife } from "./process-birth.ts";
 
 /** Names that tell, from any process of the same machine, whether the one that made them still runs. */
 export interface OwnerNames {
@@ -11,7 +11,7 @@ export interface OwnerNames {
 
 /** `PLACE PID STARTED RUN.COUNT`; earlier versions left out when the process was started. */
 export function createOwnerNames(pid: number): OwnerNames {
-  const [place = "", started] = birthOf(pid).split(" ");
+  const [place = "", started] = processBirth(pid).split(" ");
   const count = { made: 0 };
   const run = Math.random().toString(36).slice(2, 8);
   return {
@@ -23,7 +23,7 @@ export function createOwnerNames(pid: number): OwnerNames {
     isGone(owner) {
       const [ownerPlace, ownerPid, ...rest] = owner.split(" ");
       const birth = `${ownerPlace} ${rest.length > 1 ? rest[0] : "?"}`;
-      return lifeOf(Number(ownerPid), birth) === "gone";
+      return processLife(Number(ownerPid), birth) === "gone";
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { JobProcess, KilledProcess, ProcessRunner } from "../../../application/ports/process.ts";
+import type { KilledProcess, ProcessRunner, RunningProcess } from "../../../application/ports/process.ts";
 import { stopDraining } from "./background-drains.ts";
 import { DEFAULT_GRACE_MS, killProcesses } from "./kill-processes.ts";
 import { readProcessTable } from "./process-table.ts";
@@ -10,7 +10,7 @@ export function createProcessRunner(): ProcessRunner {
   return { runProcess, listJobProcesses, killJobProcesses };
 }
 
-async function listJobProcesses(jobMarker: string): Promise<readonly JobProcess[]> {
+async function listJobProcesses(jobMarker: string): Promise<readonly RunningProcess[]> {
   return selectProcesses(await readProcessTable(), { jobMarker })
     .filter((entry) => !entry.zombie)
     .map((entry) => ({ pid: entry.pid, command: entry.command() }));

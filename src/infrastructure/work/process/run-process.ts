@@ -14,7 +14,7 @@ const LAST_WAIT_FOR_EXIT_MS = 1000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 type Exit = Pick<ProcessResult, "exitCode" | "signal">;
-type Stopped = "timed-out" | "aborted";
+type StopCause = "timed-out" | "aborted";
 
 const NO_EXIT: Exit = { exitCode: null, signal: null };
 
@@ -30,7 +30,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (request.signal?.aborted) return report({ outcome: "aborted", ...NO_EXIT });
 
   const runTag = newRunTag(request.jobMarker);
-  const started = start(request, runTag);
+  const started = startProcess(request, runTag);
   if ("failed" in started) {
     return report({ outcome: "not-started", ...NO_EXIT, error: startFailure(request, started.failed) });
   }
@@ -45,8 +45,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     const leader = { pid, startedAt: started.startedAt, runTag };
     await killProcesses({ jobMarker: request.jobMarker, leader }, request.graceMs ?? DEFAULT_GRACE_MS);
   }
-  const ended = typeof first === "string" ? await within(exit, LAST_WAIT_FOR_EXIT_MS) : first;
-  if ((await within(reading, DRAIN_MS)) === undefined) {
+  const ended = typeof first === "string" ? await withTimeout(exit, LAST_WAIT_FOR_EXIT_MS) : first;
+  if ((await withTimeout(reading, DRAIN_MS)) === undefined) {
     keepDraining(request.jobMarker, reading, () => {
       streams.stdout.stop();
       streams.stderr.stop();
@@ -56,13 +56,16 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   return report({ outcome: first.signal === null ? "exited" : "signaled", ...first });
 }
 
-type Started = Pick<StartedChild, "streams"> & {
+type StartedProcess = Pick<StartedChild, "streams"> & {
   readonly pid: number;
   readonly startedAt: number;
   readonly exit: Promise<Exit>;
 };
 
-function start(request: ProcessRequest, runTag: bigint): Started | { readonly failed: unknown } {
+function startProcess(
+  request: ProcessRequest,
+  runTag: bigint,
+): StartedProcess | { readonly failed: unknown } {
   try {
     const { child, tagged, streams } = startChild(request, runTag);
     const { pid } = child;
@@ -81,7 +84,7 @@ function start(request: ProcessRequest, runTag: bigint): Started | { readonly fa
 }
 
 /** Resolves when the timeout passes or the signal aborts; forgets both once the process has exited. */
-function stopRequest(request: ProcessRequest, exit: Promise<Exit>): Promise<Stopped> {
+function stopRequest(request: ProcessRequest, exit: Promise<Exit>): Promise<StopCause> {
   return new Promise((resolve) => {
     const abort = () => resolve("aborted");
     const timer =
@@ -98,7 +101,7 @@ function stopRequest(request: ProcessRequest, exit: Promise<Exit>): Promise<Stop
 }
 
 /** Undefined after `ms`; one more turn of the event loop lets in what had already arrived. */
-function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => setImmediate(() => setImmediate(() => resolve(undefined))), ms);
     void promise.then((value) => {

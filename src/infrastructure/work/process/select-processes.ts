@@ -70,17 +70,17 @@ function orphanTest(table: readonly ProcessEntry[], { jobMarker, leader }: Proce
  * environment is known only by having become our child since the job began. With two such jobs at once
  * nobody can tell whose it is: it then ends with the last of them.
  */
-const since = new Map<string, number>();
+const untaggedSince = new Map<string, number>();
 
 export function untaggedRunStarted(jobMarker: string, startedAt: number): void {
-  since.set(jobMarker, Math.min(startedAt, since.get(jobMarker) ?? startedAt));
+  untaggedSince.set(jobMarker, Math.min(startedAt, untaggedSince.get(jobMarker) ?? startedAt));
 }
 
 export function untaggedJobEnded(jobMarker: string): void {
-  since.delete(jobMarker);
+  untaggedSince.delete(jobMarker);
 }
 
 /** From when on nameless orphans are this job's; undefined when they cannot be told apart, or need not be. */
 function orphansSince(jobMarker: string): number | undefined {
-  return since.size === 1 ? since.get(jobMarker) : undefined;
+  return untaggedSince.size === 1 ? untaggedSince.get(jobMarker) : undefined;
 }

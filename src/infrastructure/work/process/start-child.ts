@@ -92,12 +92,17 @@ const REASONS: Readonly<Record<string, StartFailureReason>> = {
 /** The operating system says ENOENT both for a missing program and a missing folder: the folder is looked at again. */
 export function startFailure(request: Pick<ProcessRequest, "argv" | "cwd">, cause: unknown): StartFailure {
   const program = request.argv[0];
-  const code = codeOf(cause);
+  const code = errorCode(cause);
   const reason = folderFailure(request.cwd) ?? REASONS[code] ?? "unknown";
-  return { reason, message: describe(reason, program, request.cwd, code), cause };
+  return { reason, message: describeStartFailure(reason, program, request.cwd, code), cause };
 }
 
-function describe(reason: StartFailureReason, program: string, cwd: string, code: string): string {
+function describeStartFailure(
+  reason: StartFailureReason,
+  program: string,
+  cwd: string,
+  code: string,
+): string {
   switch (reason) {
     case "program-missing":
       return `${program}: program not found (${code})`;
@@ -124,7 +129,7 @@ function folderFailure(cwd: string): StartFailureReason | undefined {
   }
 }
 
-function codeOf(cause: unknown): string {
+function errorCode(cause: unknown): string {
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   return typeof code === "string" ? code : String(cause);
 }

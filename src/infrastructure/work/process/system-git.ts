@@ -11,7 +11,7 @@ const SYSTEM_FOLDERS = [
 ];
 
 /** Reads no settings but those of the repository, and asks nobody. */
-export const ALONE = {
+export const ISOLATED_GIT_ENV = {
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_CONFIG_GLOBAL: "/dev/null",
   GIT_TERMINAL_PROMPT: "0",
@@ -25,7 +25,7 @@ export function systemGit(): {
   const program = gitProgram(SYSTEM_FOLDERS, []);
   return program === null
     ? null
-    : { program, env: { ...ALONE, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
+    : { program, env: { ...ISOLATED_GIT_ENV, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
 }
 
 /** The first git that does not lie in one of the folders to avoid. */

@@ -1,13 +1,13 @@
 import { closeSync, existsSync, openSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readNoFollow } from "./content.ts";
-import { AFTER_IMAGES, type JobFolder, type Plan, readJson, slot } from "./job-folder.ts";
+import { AFTER_IMAGES, type JobFolder, opSlotPath, type Plan, readJson } from "./job-folder.ts";
 
 /** What a diff is read for; larger files are known only while they stand. */
 const LARGEST_BYTES = 1024 ** 2;
 const ALL_BYTES = 16 * 1024 ** 2;
 
-type Places = Readonly<Record<string, readonly [offset: number, length: number]>>;
+type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
 /**
  * Keeps the bytes that a job is about to put into the workspace, so that its diff can be told after the user has edited
@@ -21,7 +21,7 @@ export function keepAfterImages(folder: JobFolder, plan: Plan): void {
   for (const { n, b, area, inPlace } of plan.ops) {
     if (b?.kind !== "file" || area !== "file" || inPlace === true) continue;
     if (b.size > LARGEST_BYTES || length + b.size > ALL_BYTES) continue;
-    const bytes = attempt(() => readNoFollow(slot(folder, n, "b")));
+    const bytes = readOrNull(() => readNoFollow(opSlotPath(folder, n, "b")));
     if (bytes === null) continue;
     places[n] = [length, bytes.length];
     parts.push(bytes);
@@ -33,7 +33,7 @@ export function keepAfterImages(folder: JobFolder, plan: Plan): void {
 }
 
 export function readAfterImage(folder: JobFolder, n: number): Uint8Array | undefined {
-  const place = readJson<Places>(join(folder.path, AFTER_IMAGES.places))?.[n];
+  const place = readJson<ImageRanges>(join(folder.path, AFTER_IMAGES.places))?.[n];
   if (place === undefined) return undefined;
   const [offset, length] = place;
   const bytes = new Uint8Array(length);
@@ -45,7 +45,7 @@ export function readAfterImage(folder: JobFolder, n: number): Uint8Array | undef
   }
 }
 
-function attempt<T>(read: () => T): T | null {
+function readOrNull<T>(read: () => T): T | null {
   try {
     return read();
   } catch {

@@ -1,20 +1,20 @@
-import type { Conflict, LeftAlone } from "../../../application/ports/transaction.ts";
+import type { Conflict, UntouchedPath } from "../../../application/ports/transaction.ts";
 import { type Anchors, createAnchors, inFolder, inParent } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence, sameUntouched } from "../folder/identity.ts";
 import { hashAt } from "./content.ts";
 import { isIndexFile } from "./git-area.ts";
-import { heldBySomebody, isNoisy } from "./held-files.ts";
-import type { JobFolder, Op, Plan, Stands } from "./job-folder.ts";
+import { findHeldFiles, isTouchedSince } from "./held-files.ts";
+import type { JobFolder, Op, Plan, SwapRecord } from "./job-folder.ts";
 import {
   type Direction,
   inSlot,
   keepsFolder,
   outSlot,
-  recordedTurn,
+  recordedStep,
   rootOf,
+  type SwapStep,
   shownPath,
   staysInPlace,
-  type Turn,
 } from "./turns.ts";
 import { exchangedFolders } from "./way-folders.ts";
 
@@ -24,31 +24,31 @@ export interface CheckRequest {
   readonly workspace: string;
   readonly direction: Direction;
   /** What the last swap left; null before the first. */
-  readonly stands: Stands | null;
+  readonly stands: SwapRecord | null;
 }
 
-export interface Checked {
+export interface SwapCheck {
   readonly conflicts: readonly Conflict[];
   /** What there is to do, with what was found at each path and in each slot. */
-  readonly turns: readonly Turn[];
-  readonly left: readonly LeftAlone[];
+  readonly turns: readonly SwapStep[];
+  readonly left: readonly UntouchedPath[];
 }
 
 /** Looks at every path of a plan before anything is moved. */
-export function checkSwap(request: CheckRequest): Checked {
+export function checkSwap(request: CheckRequest): SwapCheck {
   const { folder, plan, workspace, direction, stands } = request;
   const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
-  const turns: Turn[] = [];
-  const left: LeftAlone[] = [];
+  const turns: SwapStep[] = [];
+  const left: UntouchedPath[] = [];
   const anchors = createAnchors();
   // Once a job is in effect, only what it put there tells whether the user has gone on from it.
   const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
   conflicts.push(...(exchanged?.conflicts ?? []));
   for (const op of plan.ops) {
     if (exchanged?.covers(op)) continue;
-    const recorded = recordedTurn(op, direction, stands);
-    const seen = lookAt(request, recorded, anchors);
+    const recorded = recordedStep(op, direction, stands);
+    const seen = lookAtOp(request, recorded, anchors);
     const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
     if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
@@ -59,7 +59,7 @@ export function checkSwap(request: CheckRequest): Checked {
     }
   }
   anchors.close();
-  return { conflicts: [...conflicts, ...heldBySomebody(plan, workspace, turns)], turns, left };
+  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left };
 }
 
 /** Nothing is known of what stands there, so that no force helps. */
@@ -67,17 +67,17 @@ export function isOutOfReach(reason: Conflict["reason"] | null): boolean {
   return reason === "parent-missing" || reason === "no-access";
 }
 
-function canBeForced({ op, goes }: Turn, reason: Conflict["reason"]): boolean {
+function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolean {
   if (isOutOfReach(reason)) return false;
   return !staysInPlace(op) || goes?.kind === op.a?.kind;
 }
 
-function comesFor(folder: JobFolder, recorded: Turn, direction: Direction): Identity | null {
+function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
   return staysInPlace(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
 }
 
 /** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
-function hasWork({ op, goes, comes }: Turn, folder: JobFolder, direction: Direction): boolean {
+function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
   if (staysInPlace(op)) return true;
   const incoming = direction === "forward" ? op.b : op.a;
   if (incoming !== null) return comes !== null;
@@ -85,12 +85,16 @@ function hasWork({ op, goes, comes }: Turn, folder: JobFolder, direction: Direct
   return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
 }
 
-interface Seen {
+interface SeenEntry {
   readonly current: Identity | null;
   readonly reason: Conflict["reason"] | null;
 }
 
-function lookAt(request: CheckRequest, { op, goes: expected, comes }: Turn, anchors: Anchors): Seen {
+function lookAtOp(
+  request: CheckRequest,
+  { op, goes: expected, comes }: SwapStep,
+  anchors: Anchors,
+): SeenEntry {
   const root = rootOf(request.plan, op);
   let current: Identity | null = null;
   try {
@@ -147,7 +151,7 @@ function folderReason(
   if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
   if (op.a === null) return null;
   if (BigInt(current.ctime) >= since) return "changed";
-  return inFolder(root, op.path, (self) => isNoisy(self, since)) ? "changed" : null;
+  return inFolder(root, op.path, (self) => isTouchedSince(self, since)) ? "changed" : null;
 }
 
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */

@@ -1,4 +1,4 @@
-import type { Walked } from "../folder/walk.ts";
+import type { WalkedEntry } from "../folder/walk.ts";
 
 /** Names of a copy that are no UTF-8, as people can read them, with mode and time. */
 export type ByteLook = ReadonlyMap<
@@ -6,7 +6,7 @@ export type ByteLook = ReadonlyMap<
   { readonly mode: bigint; readonly ctime: bigint; readonly isFolder: boolean }
 >;
 
-export function byteLook(entries: Iterable<Walked>): ByteLook {
+export function byteLook(entries: Iterable<WalkedEntry>): ByteLook {
   const look = new Map<string, { mode: bigint; ctime: bigint; isFolder: boolean }>();
   for (const { path, stats, noText } of entries)
     if (noText) look.set(path, { mode: stats.mode, ctime: stats.ctimeNs, isFolder: stats.isDirectory() });

@@ -22,10 +22,10 @@ export function copyFolder(from: string, to: string, ownFolders: readonly string
       .filter((own) => own.startsWith(`${from}/`) && existsSync(own))
       .map((own) => own.slice(from.length + 1).split("/")[0] as string),
   );
-  if (names.size === 0) return run([...COPY.whole, from, to], "/");
+  if (names.size === 0) return runCopyProgram([...COPY.whole, from, to], "/");
   mkdirSync(to, { mode: 0o700 });
   const leftOut = [...names].flatMap((name) => ["!", "-name", escapeGlob(name)]);
-  const complaints = run(
+  const complaints = runCopyProgram(
     [
       "find",
       ".",
@@ -61,7 +61,7 @@ function adoptFolder(from: string, to: string): void {
   chmodSync(to, stats.mode & 0o7777);
 }
 
-function run(command: readonly string[], cwd: string): string[] {
+function runCopyProgram(command: readonly string[], cwd: string): string[] {
   const ran = spawnSync("env", ["LC_ALL=C", ...command], { cwd, encoding: "utf8", maxBuffer: 16 << 20 });
   if (ran.error) return [ran.error.message];
   if (ran.status === 0) return [];

@@ -1,4 +1,4 @@
-import { walk } from "../folder/walk.ts";
+import { walkFolder } from "../folder/walk.ts";
 import type { CopiedRoot } from "./copy-roots.ts";
 
 /** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
@@ -13,7 +13,7 @@ export function lookAtCopies(copies: readonly CopiedRoot[], before: ReadonlyMap<
   const shut: string[] = [];
   copies.forEach(({ copy }, i) => {
     const unreadable = (path: string) => void shut.push(`${i}:${path}/`);
-    for (const { path, stats } of walk(copy, { unreadable }))
+    for (const { path, stats } of walkFolder(copy, { unreadable }))
       now.set(`${i}:${path}`, stats.isDirectory() ? FOLDER : stats.ctimeNs);
   });
   for (const [key, ctime] of shut.length === 0 ? [] : before)

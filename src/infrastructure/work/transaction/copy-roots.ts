@@ -14,7 +14,7 @@ export interface CopiedRoot {
   readonly copy: string;
 }
 
-export type Copied =
+export type CopyResult =
   | { readonly ok: true; readonly copies: readonly CopiedRoot[] }
   | { readonly ok: false; readonly code: "no-space" | "failed"; readonly message: string };
 
@@ -30,7 +30,7 @@ export interface CopyRequest {
  * Copies each root with everything that belongs to it, sharing blocks where the file system can. What the user may
  * not read is hidden from the job, and so is what the user made while the copy was under way.
  */
-export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): Copied {
+export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): CopyResult {
   const copies = roots.map((original, i) => ({
     original,
     copy: join(into, String(i), basename(original) || "root"),

@@ -2,17 +2,17 @@ import { chmodSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type SealNote, sealNote } from "../../../domain/work/seal-note.ts";
 import { type Identity, identifyAt, kindOf } from "../folder/identity.ts";
-import { type Walked, walk } from "../folder/walk.ts";
+import { type WalkedEntry, walkFolder } from "../folder/walk.ts";
 import { hashAt, hashIfUntouched } from "./content.ts";
 import { type ByteLook, byteLook, touchedBytes } from "./copy-bytes.ts";
 import type { CopiedRoot } from "./copy-roots.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { notesPaths, type Pointer, restorePaths } from "./git-pointers.ts";
-import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
 import { keptFolder } from "./kept-folder.ts";
 import { lostOwners } from "./lost-owners.ts";
 import { foldersAbove, isHidden, type Manifest } from "./manifest.ts";
-import { onlyModeDiffers, sameToAPerson } from "./same.ts";
+import { isVisiblySame, onlyModeDiffers } from "./same.ts";
 
 export interface CopySeal {
   readonly folder: JobFolder;
@@ -50,7 +50,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     if (!isHidden(manifest.hidden, path)) notes.push(sealNote("unreadable", path));
   };
   const enter = (path: string) => !isOwn(path);
-  const all = [...walk(root.copy, { unlock: true, enter, unreadable, noText: true })];
+  const all = [...walkFolder(root.copy, { unlock: true, enter, unreadable, noText: true })];
   const found = all.filter(({ noText }) => noText !== true);
   const folders = new Set(found.filter(({ stats }) => stats.isDirectory()).map(({ path }) => path));
   const above = foldersAbove(manifest.hidden);
@@ -90,7 +90,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     const bHash = hashAt(absolute, now, isIndex);
     const aHash = a === null ? undefined : hashOf(path, a, isIndex);
     const compared = { a: a as Identity, b: now, aHash, bHash, isIndex, ...places };
-    if (a !== null && a.kind !== "directory" && sameToAPerson(compared)) continue;
+    if (a !== null && a.kind !== "directory" && isVisiblySame(compared)) continue;
     const inPlace = a !== null && area(path) === "file" && onlyModeDiffers(compared);
     const n = firstSlot + ops.length;
     const more = { ...(aHash && { aHash }), ...(bHash && { bHash }), ...(inPlace && { inPlace }) };
@@ -98,7 +98,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
     const op: Op = { n, root: index, path, a, b, area: area(path), ...more };
     if (stats.isDirectory()) {
       if (a?.kind !== "directory") made.push({ op, from: absolute, mode });
-    } else if (!inPlace) renameSync(absolute, slot(folder, n, "b"));
+    } else if (!inPlace) renameSync(absolute, opSlotPath(folder, n, "b"));
     ops.push(op);
   }
   takeFolders(folder, made);
@@ -115,7 +115,7 @@ export function sealRoot(state: CopySeal, index: number, firstSlot: number): Sea
 }
 
 /** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
-function isAsItWas({ stats }: Walked, a: Identity | null, started: bigint): boolean {
+function isAsItWas({ stats }: WalkedEntry, a: Identity | null, started: bigint): boolean {
   if (a === null || a.kind !== kindOf(stats)) return false;
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
   const sameOwner = process.getuid?.() !== 0 || (Number(stats.uid) === a.uid && Number(stats.gid) === a.gid);
@@ -130,7 +130,7 @@ function isStaleLock(path: string, area: Op["area"], a: Identity | null): boolea
 /** New folders, emptied by now, deepest first: as inodes they keep attributes and times. */
 function takeFolders(folder: JobFolder, made: readonly { op: Op; from: string; mode: number }[]): void {
   for (const { op, from, mode } of [...made].reverse()) {
-    const to = slot(folder, op.n, "b");
+    const to = opSlotPath(folder, op.n, "b");
     if (readdirSync(from).length === 0) renameSync(from, to);
     else mkdirSync(to); // It holds what is not carried over.
     chmodSync(to, mode);

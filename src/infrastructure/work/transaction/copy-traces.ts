@@ -21,7 +21,7 @@ export function rememberCopies({ copies, before, isOwn, into }: Traces): () => v
   const modes = new Map<string, number>();
   for (const [key, ctime] of before) {
     if (!isOwn(key)) continue;
-    const { copy, path } = placeOf(copies, key);
+    const { copy, path } = copiedPathOf(copies, key);
     if (ctime === FOLDER) {
       modes.set(key, lstatSync(join(copy, path)).mode & 0o7777);
       continue;
@@ -32,27 +32,28 @@ export function rememberCopies({ copies, before, isOwn, into }: Traces): () => v
   }
   return () => {
     const now = lookAtCopies(copies, before);
-    for (const key of [...now.keys()].reverse()) if (!before.has(key)) remove(placeOf(copies, key));
+    for (const key of [...now.keys()].reverse())
+      if (!before.has(key)) removeCopiedPath(copiedPathOf(copies, key));
     for (const [key, ctime] of before) {
       if (now.get(key) === ctime) continue;
-      const place = placeOf(copies, key);
+      const place = copiedPathOf(copies, key);
       if (ctime === FOLDER) makeFolder(place, modes.get(key));
       else restoreEntry(place, place.path, saved.get(key) ?? join(place.original, place.path));
     }
   };
 }
 
-interface Place extends CopiedRoot {
+interface CopiedPath extends CopiedRoot {
   readonly path: string;
 }
 
-function placeOf(copies: readonly CopiedRoot[], key: string): Place {
+function copiedPathOf(copies: readonly CopiedRoot[], key: string): CopiedPath {
   const colon = key.indexOf(":");
   return { ...(copies[Number(key.slice(0, colon))] as CopiedRoot), path: key.slice(colon + 1) };
 }
 
 /** What stands below a folder that goes is gone with it. */
-function remove({ copy, path }: Place): void {
+function removeCopiedPath({ copy, path }: CopiedPath): void {
   try {
     inParent(copy, path, (folder, name) => removeTree(`${folder}/${name}`));
   } catch {
@@ -60,7 +61,7 @@ function remove({ copy, path }: Place): void {
   }
 }
 
-function makeFolder({ original, copy, path }: Place, own: number | undefined): void {
+function makeFolder({ original, copy, path }: CopiedPath, own: number | undefined): void {
   const mode = own ?? lstatSync(join(original, path), { throwIfNoEntry: false })?.mode ?? 0o755;
   inParent(copy, path, (folder, name) => {
     removeTree(`${folder}/${name}`);

@@ -1,16 +1,21 @@
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Begun, Judge, Sealed, Transaction } from "../../../application/ports/transaction.ts";
+import type {
+  BeginResult,
+  SealedChanges,
+  Transaction,
+  ValidateDifference,
+} from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { gatherSealNotes, sealNote } from "../../../domain/work/seal-note.ts";
 import { inParent } from "../folder/anchor.ts";
-import { despiteOthers } from "../folder/despite-others.ts";
+import { retryDespiteOthers } from "../folder/despite-others.ts";
 import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
 import { identify } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
-import { rewriteFile, standingBelow } from "../folder/standing.ts";
-import { walk } from "../folder/walk.ts";
+import { currentEntryBelow, rewriteFile } from "../folder/standing.ts";
+import { walkFolder } from "../folder/walk.ts";
 import { watchView } from "../folder/watch-view.ts";
 import type { LimitCopy, LimitedCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy, ConfinedCopy } from "../overlay/confined-copy.ts";
@@ -26,15 +31,15 @@ import { mayBeIndex } from "./git-area.ts";
 import { repointGit } from "./git-pointers.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import { type JobFolder, type Op, removeSlots, writePlan } from "./job-folder.ts";
-import { judgeOps } from "./judge-ops.ts";
+import { validateOps } from "./judge-ops.ts";
 import { makeDurable } from "./make-durable.ts";
 import { isHidden, takeManifest } from "./manifest.ts";
 import { renameable } from "./mounts.ts";
 import { partedLinks } from "./parted-links.ts";
-import { changesOf } from "./plan-changes.ts";
+import { toChanges } from "./plan-changes.ts";
 import { foldersOnTheWay } from "./way-folders.ts";
 
-export interface CopyParts {
+export interface CopyDeps {
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly limitBytes: number;
@@ -52,7 +57,7 @@ export interface CopyParts {
  * Stages a job in a copy of the workspace (and of its repository): commands run there, and the change set is
  * what differs in the end. The way for machines without overlays; cost follows the size of the workspace.
  */
-export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
+export async function beginCopyTransaction(parts: CopyDeps): Promise<BeginResult> {
   const { workspace, folder, limitBytes, ownFolders, network, ownHome, confine, limit } = parts;
   const roots = rootsFor(workspace);
   const stamp = takeStamp(join(folder.path, "stamp"));
@@ -91,10 +96,10 @@ export async function beginCopyTransaction(parts: CopyParts): Promise<Begun> {
   const pointers = confined === null ? repointGit(workspace, copies) : [];
   const started = takeStamp(join(folder.path, "stamp"));
   const bytesOf = ({ copy }: CopiedRoot, i: number) =>
-    byteLook(manifests[i]?.hasBytes ? walk(copy, { noText: true }) : []);
+    byteLook(manifests[i]?.hasBytes ? walkFolder(copy, { noText: true }) : []);
   return {
     ok: true,
-    transaction: open({
+    transaction: openCopy({
       workspace,
       folder,
       copies,
@@ -123,7 +128,7 @@ interface OpenCopy extends CopySeal {
   readonly limit: () => LimitCopy | null;
 }
 
-function open(state: OpenCopy): Transaction {
+function openCopy(state: OpenCopy): Transaction {
   const { workspace, folder, copies, manifests, started, confined, limited } = state;
   const top = copies[0] as CopiedRoot;
   const prefix = relative(top.original, workspace);
@@ -144,7 +149,7 @@ function open(state: OpenCopy): Transaction {
       if (found === null) now.delete(key);
       else now.set(key, found.kind === "directory" ? FOLDER : BigInt(found.ctime));
       if (found?.kind === "directory") {
-        for (const below of walk(join(directory, path)))
+        for (const below of walkFolder(join(directory, path)))
           now.set(`${key}/${below.path}`, below.stats.isDirectory() ? FOLDER : below.stats.ctimeNs);
       } else for (const known of before.keys()) if (known.startsWith(`${key}/`)) now.delete(known);
     }
@@ -240,7 +245,7 @@ function open(state: OpenCopy): Transaction {
       for (const path of paths) {
         const { root, below, key, original } = place(path);
         const { copy } = copies[root] as CopiedRoot;
-        despiteOthers(() => restoreEntry(copies[root] as CopiedRoot, below, original));
+        retryDespiteOthers(() => restoreEntry(copies[root] as CopiedRoot, below, original));
         const now = identify(copy, below);
         if (now) last?.set(key, BigInt(now.ctime));
         else last?.delete(key);
@@ -249,13 +254,13 @@ function open(state: OpenCopy): Transaction {
     rewrite(path, bytes) {
       const { root, below, key } = place(path);
       const { copy } = copies[root] as CopiedRoot;
-      despiteOthers(() => rewriteFile(copy, below, bytes));
+      retryDespiteOthers(() => rewriteFile(copy, below, bytes));
       const now = identify(copy, below);
       if (now) last?.set(key, BigInt(now.ctime));
     },
     look(path, when) {
       const { root, below } = place(path);
-      if (when === "after") return standingBelow((copies[root] as CopiedRoot).copy, below);
+      if (when === "after") return currentEntryBelow((copies[root] as CopiedRoot).copy, below);
       return manifests[root]?.entries.get(below) ?? null;
     },
     original(path) {
@@ -287,7 +292,7 @@ function open(state: OpenCopy): Transaction {
       if (why !== null) throw why;
       await confined?.stop();
       limited?.stop();
-      return seal(state, judge);
+      return sealCopy(state, judge);
     },
     discard: async () => {
       await confined?.stop();
@@ -308,7 +313,7 @@ function bytesIn(root: string, path: string): Uint8Array | null {
   }
 }
 
-async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
+async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<SealedChanges> {
   const { workspace, folder, copies, manifests, stamp } = state;
   const left: Op[] = [];
   const notes = manifests.flatMap(({ hidden }) => [...hidden].map((path) => sealNote("hidden", path)));
@@ -323,13 +328,13 @@ async function seal(state: OpenCopy, judge: Judge): Promise<Sealed> {
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));
   const roots = copies.map(({ original }) => original);
-  const { ops } = judgeOps({ folder, workspace, roots, ops: left }, judge);
+  const { ops } = validateOps({ folder, workspace, roots, ops: left }, judge);
   makeDurable(folder, ops);
   notes.push(...partedLinks(ops, roots));
   const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
   writePlan(folder, { roots, stamp: String(stamp), ops, folders });
   return {
-    changes: changesOf(ops, roots, workspace),
+    changes: toChanges(ops, roots, workspace),
     outside: outside.map((path) => relative(workspace, path)),
     notes: gatherSealNotes(notes),
   };

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import type {
   Layers,
-  Sealed,
+  SealedChanges,
   TakenEdit,
   TakenEdits,
   Transaction,
@@ -13,30 +13,30 @@ import { inParent } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
 import { removeTree } from "../folder/remove-tree.ts";
 import { createStagedView, type StagedView } from "../folder/staged-view.ts";
-import { standingBelow, standingOf } from "../folder/standing.ts";
+import { currentEntryBelow, toStanding } from "../folder/standing.ts";
 import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
-import { type JobFolder, type Op, removeSlots, slot, writePlan } from "./job-folder.ts";
-import { judgeOps } from "./judge-ops.ts";
+import { type JobFolder, type Op, opSlotPath, removeSlots, writePlan } from "./job-folder.ts";
+import { validateOps } from "./judge-ops.ts";
 import { lostOwners } from "./lost-owners.ts";
 import { makeDurable } from "./make-durable.ts";
 import { partedLinks } from "./parted-links.ts";
-import { changesOf } from "./plan-changes.ts";
+import { toChanges } from "./plan-changes.ts";
 import { foldersOnTheWay } from "./way-folders.ts";
 
-export interface DirectParts {
+export interface DirectDeps {
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
 }
 
 /** Stages a job that only edits files: the touched paths are known, everything else stays where it is. */
-export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectParts): Transaction {
+export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectDeps): Transaction {
   const stamp = takeStamp(`${folder.path}/stamp`);
   const view = createStagedView({
     root: workspace,
-    slotPath: (n) => slot(folder, n, "b"),
+    slotPath: (n) => opSlotPath(folder, n, "b"),
     hashBase: (path, base) => hashIfUntouched(workspace, path, base, isIndexFile(path, areaAt(path))),
     copyAttributes,
   });
@@ -50,7 +50,8 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
       for (const path of paths) view.forget(path);
     },
     rewrite: (path, bytes) => view.write(path, bytes),
-    look: (path, when) => (when === "before" ? standingBelow(workspace, path) : standingOf(view.look(path))),
+    look: (path, when) =>
+      when === "before" ? currentEntryBelow(workspace, path) : toStanding(view.look(path)),
     original: (path) => {
       const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
       return identity?.kind === "file"
@@ -60,14 +61,14 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,
     layers: directLayers(workspace, folder, view),
-    seal: async (judge): Promise<Sealed> => {
+    seal: async (judge): Promise<SealedChanges> => {
       const left = stagedOps(view);
-      const { ops } = judgeOps({ folder, workspace, roots: [workspace], ops: left }, judge);
+      const { ops } = validateOps({ folder, workspace, roots: [workspace], ops: left }, judge);
       makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
       return {
-        changes: changesOf(ops, [workspace], workspace),
+        changes: toChanges(ops, [workspace], workspace),
         outside: [],
         notes: gatherSealNotes([...lostOwners(ops), ...partedLinks(ops, [workspace])]),
       };
@@ -127,13 +128,18 @@ function stagedOps(view: StagedView): Op[] {
     if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
     const isIndex = isIndexFile(path, area);
     const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
-    if (base !== null && b !== null && unchanged(base, b, aHash, bHash)) continue;
+    if (base !== null && b !== null && isUnchangedEntry(base, b, aHash, bHash)) continue;
     ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });
   }
   return ops;
 }
 
-function unchanged(a: Identity, b: Identity, aHash: string | undefined, bHash: string | undefined): boolean {
+function isUnchangedEntry(
+  a: Identity,
+  b: Identity,
+  aHash: string | undefined,
+  bHash: string | undefined,
+): boolean {
   return a.kind === b.kind && a.mode === b.mode && aHash !== undefined && aHash === bHash;
 }
 

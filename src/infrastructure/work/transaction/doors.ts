@@ -1,56 +1,56 @@
 import { chmodSync, chownSync } from "node:fs";
 import { inFolder } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt, isAbsence } from "../folder/identity.ts";
-import type { Door } from "./intent.ts";
+import type { UnwritableFolder } from "./intent.ts";
 import type { Plan } from "./job-folder.ts";
-import { inSlot, isThing, keepsFolder, outSlot, rootOf, type Swap, type Turn } from "./turns.ts";
+import { inSlot, isSameEntry, keepsFolder, outSlot, rootOf, type Swap, type SwapStep } from "./turns.ts";
 
 /** A folder whose mode keeps its owner from changing what is in it. Root passes every door. */
-function isShut(folder: Identity): boolean {
+function isUnwritable(folder: Identity): boolean {
   return (folder.mode & 0o300) !== 0o300 && process.getuid?.() !== 0;
 }
 
 /** The read-only folders around a swap's paths; those that take part themselves get their modes in the swap. */
-export function findDoors(plan: Plan, turns: readonly Turn[]): Door[] {
+export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): UnwritableFolder[] {
   if (process.getuid?.() === 0) return [];
-  const doors: Door[] = [];
+  const doors: UnwritableFolder[] = [];
   const known = new Set(
     turns
       .filter(({ goes, comes }) => goes?.kind === "directory" || comes?.kind === "directory")
-      .map(({ op }) => key(op)),
+      .map(({ op }) => pathKey(op)),
   );
   for (const { op } of turns) {
     const slash = op.path.lastIndexOf("/");
     const parent = { root: op.root, path: slash < 0 ? "" : op.path.slice(0, slash) };
-    if (known.has(key(parent))) continue;
-    known.add(key(parent));
+    if (known.has(pathKey(parent))) continue;
+    known.add(pathKey(parent));
     const found = parent.path === "" ? identifyAt(rootOf(plan, op)) : identify(rootOf(plan, op), parent.path);
-    if (found?.kind === "directory" && isShut(found)) doors.push({ ...parent, mode: found.mode });
+    if (found?.kind === "directory" && isUnwritable(found)) doors.push({ ...parent, mode: found.mode });
   }
   return doors;
 }
 
-function deepestFirst(x: Turn, y: Turn): number {
+function deepestFirst(x: SwapStep, y: SwapStep): number {
   return y.op.path.split("/").length - x.op.path.split("/").length;
 }
 
-function key({ root, path }: { root: number; path: string }): string {
+function pathKey({ root, path }: { root: number; path: string }): string {
   return `${root}:${path}`;
 }
 
-export function openDoors({ plan, doors }: Swap): void {
+export function unlockFolders({ plan, doors }: Swap): void {
   for (const { root, path, mode } of doors) changeMode(plan.roots[root] as string, path, mode | 0o700);
 }
 
 /** A folder that moves, or whose entries move, must be writable while they do. */
-export function openTurn({ folder, plan, direction }: Swap, { op, goes, comes }: Turn): void {
-  if (goes?.kind === "directory" && isShut(goes)) {
+export function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): void {
+  if (goes?.kind === "directory" && isUnwritable(goes)) {
     const standing = identify(rootOf(plan, op), op.path);
     if (standing?.ino === goes.ino) changeMode(rootOf(plan, op), op.path, goes.mode | 0o700);
   }
-  if (comes?.kind !== "directory" || !isShut(comes) || keepsFolder(op)) return;
+  if (comes?.kind !== "directory" || !isUnwritable(comes) || keepsFolder(op)) return;
   for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
-    if (isThing(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
+    if (isSameEntry(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
 }
 
 /** What was opened is shut again, wherever it lies now, and folders that stay get their new mode and owner. */
@@ -61,11 +61,11 @@ export function restoreModes({ folder, plan, direction, turns, doors }: Swap): v
       continue;
     }
     for (const thing of [goes, comes]) {
-      if (thing?.kind !== "directory" || !isShut(thing)) continue;
+      if (thing?.kind !== "directory" || !isUnwritable(thing)) continue;
       const standing = identify(rootOf(plan, op), op.path);
-      if (isThing(standing, thing)) changeMode(rootOf(plan, op), op.path, thing.mode);
+      if (isSameEntry(standing, thing)) changeMode(rootOf(plan, op), op.path, thing.mode);
       for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
-        if (isThing(identifyAt(slot), thing)) chmodSync(slot, thing.mode);
+        if (isSameEntry(identifyAt(slot), thing)) chmodSync(slot, thing.mode);
     }
   }
   for (const { root, path, mode } of doors) {

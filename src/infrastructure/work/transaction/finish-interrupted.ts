@@ -1,62 +1,66 @@
-import type { Conflict, Repaired } from "../../../application/ports/transaction.ts";
-import { keptOf } from "./held-files.ts";
+import type { Conflict, RepairedJob } from "../../../application/ports/transaction.ts";
+import { readKeptEntries } from "./held-files.ts";
 import { clearIntent, type Intent, readIntent } from "./intent.ts";
 import { type JobFolder, jobFolder, type Plan, readPlan, readState, writePlan } from "./job-folder.ts";
 import { readOwnPlan } from "./own-plan.ts";
-import { type Edited, editedSince, finishExchange, interruptedSwap } from "./repair.ts";
+import { type EditedPaths, findEditedPaths, finishExchange, interruptedSwap } from "./repair.ts";
 import { addRepairMark } from "./repair-marks.ts";
-import { swap } from "./swap.ts";
-import { conflictOf, foreignRoot, type SwapParts, settle } from "./swap-job.ts";
+import { runSwap } from "./swap.ts";
+import { foreignRootConflict, type SwapDeps, settleSwap, toConflict } from "./swap-job.ts";
 import { type Swap, shownPath } from "./turns.ts";
 
 /**
  * Finishes the swap that an intent says was begun. What somebody edited since stays as it is, and the rest is finished
  * around it. Called under the lock; null when there is none.
  */
-export function finishInterrupted(parts: SwapParts): Repaired | null {
+export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
   const { storage, workspace } = parts;
   const intent = readIntent(storage);
   if (intent === null) return null;
   const { job_id: jobId, direction } = intent;
   const folder = jobFolder(storage, jobId);
   const own = readOwnPlan(folder, workspace);
-  const stuck = (conflict: Conflict): Repaired => ({
+  const stuck = (conflict: Conflict): RepairedJob => ({
     jobId,
     direction,
     outcome: "stuck",
     conflicts: [conflict],
     left: [],
   });
-  if (own.status === "foreign") return stuck(foreignRoot(own, workspace));
+  if (own.status === "foreign") return stuck(foreignRootConflict(own, workspace));
   if (own.status === "none" || readState(folder)?.turn === intent.turn) {
-    if (own.status === "own") mark(folder, intent, []);
+    if (own.status === "own") markRepair(folder, intent, []);
     clearIntent(storage);
     return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
   }
   const work = interruptedSwap(folder, own.plan, intent);
-  const edited = editedSince(work, workspace, intent);
+  const edited = findEditedPaths(work, workspace, intent);
   try {
     finishAround(parts, work, edited);
   } catch (error) {
-    return stuck(conflictOf(error, workspace));
+    return stuck(toConflict(error, workspace));
   }
   const left = work.turns
     .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
     .map(({ op }) => shownPath(work.plan, op, workspace))
     .sort();
-  mark(folder, intent, left);
+  markRepair(folder, intent, left);
   if (intent.taking_back === true) clearIntent(storage);
-  else settle(parts, withoutLeft(work, intent, edited), intent, { left: edited.left, lying: keptOf(work) });
+  else
+    settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
+      left: edited.left,
+      lying: readKeptEntries(work),
+    });
   return { jobId, direction, outcome: outcomeOf(intent), conflicts: [], left };
 }
 
-function finishAround({ at }: SwapParts, work: Swap, edited: Edited): void {
+function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): void {
   for (const turn of work.turns) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
-  swap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
+  runSwap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }
 
 /** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */
-function withoutLeft(work: Swap, { direction }: Intent, { left }: Edited): Swap {
+function dropLeftOps(work: Swap, { direction }: Intent, { left }: EditedPaths): Swap {
   if (direction !== "commit" || left.size === 0) return work;
   const without = (plan: Plan): Plan => ({ ...plan, ops: plan.ops.filter(({ n }) => !left.has(n)) });
   // As it was written: the roots of `work` are those of today.
@@ -65,7 +69,7 @@ function withoutLeft(work: Swap, { direction }: Intent, { left }: Edited): Swap 
   return { ...work, plan: without(work.plan) };
 }
 
-function mark(folder: JobFolder, intent: Intent, left: readonly string[]): void {
+function markRepair(folder: JobFolder, intent: Intent, left: readonly string[]): void {
   const { direction, turn } = intent;
   addRepairMark(folder, { turn, direction, outcome: outcomeOf(intent), left });
 }

@@ -27,16 +27,16 @@ function gitAt(folder: string): GitPlaces | null {
   if (stats === undefined) return null;
   try {
     if (stats.isDirectory())
-      return readFileSync(join(dotGit, "HEAD"), "utf8") ? places(folder, dotGit) : null;
+      return readFileSync(join(dotGit, "HEAD"), "utf8") ? gitPlacesAt(folder, dotGit) : null;
     if (!stats.isFile()) return null;
     const pointer = /^gitdir: (.*)$/m.exec(readFileSync(dotGit, "utf8"))?.[1];
-    return pointer === undefined ? null : places(folder, realpathSync(resolve(folder, pointer)));
+    return pointer === undefined ? null : gitPlacesAt(folder, realpathSync(resolve(folder, pointer)));
   } catch {
     return null;
   }
 }
 
-function places(topLevel: string, gitDirectory: string): GitPlaces {
+function gitPlacesAt(topLevel: string, gitDirectory: string): GitPlaces {
   let commonDirectory = gitDirectory;
   try {
     const common = readFileSync(join(gitDirectory, "commondir"), "utf8").trim();

@@ -2,24 +2,24 @@ import { lstatSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../../application/ports/transaction.ts";
 import { type Identity, identifyAt } from "../folder/identity.ts";
-import { walk } from "../folder/walk.ts";
+import { walkFolder } from "../folder/walk.ts";
 import type { Plan } from "./job-folder.ts";
 import { fileKey, openForWriting, type WatchedFile, type WatchedFolder } from "./open-files.ts";
 import {
-  goesWhole,
-  isThing,
+  isSameEntry,
   outSlot,
+  removesWholeFolder,
   rootOf,
   type Swap,
+  type SwapStep,
   shownPath,
   staysInPlace,
-  type Turn,
 } from "./turns.ts";
 
 /** Files that another process has open for writing, and git state that a running git has locked. */
-export function heldBySomebody(plan: Plan, workspace: string, turns: readonly Turn[]): Conflict[] {
+export function findHeldFiles(plan: Plan, workspace: string, turns: readonly SwapStep[]): Conflict[] {
   const held: Conflict[] = [];
-  const absolute = ({ op }: Turn) => join(rootOf(plan, op), op.path);
+  const absolute = ({ op }: SwapStep) => join(rootOf(plan, op), op.path);
   const planned = new Set(plan.ops.map((op) => join(rootOf(plan, op), op.path)));
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
@@ -29,8 +29,8 @@ export function heldBySomebody(plan: Plan, workspace: string, turns: readonly Tu
     const at = absolute(turn);
     if (goes?.kind === "file" && !staysInPlace(op))
       files.set(fileKey({ dev: devices(op.root), ino: goes.ino }), { at, told: at });
-    else if (goesWhole(turn)) folders.push(watched(at, at));
-    if (op.area === "git" && !planned.has(`${at}.lock`) && stands(`${at}.lock`))
+    else if (removesWholeFolder(turn)) folders.push(watchFolder(at, at));
+    if (op.area === "git" && !planned.has(`${at}.lock`) && pathExists(`${at}.lock`))
       held.push({ path: shownPath(plan, op, workspace), reason: "open", by: "git" });
   }
   for (const { path, process } of openForWriting({ files, folders }))
@@ -59,11 +59,11 @@ export function lateWriters(
     const path = join(rootOf(plan, op), op.path);
     const slot = outSlot(folder, op, direction);
     if (goes?.kind === "file") {
-      if (!isThing(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
+      if (!isSameEntry(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
       else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, told: path });
-    } else if (goesWhole(turn)) {
-      if (isNoisy(slot, since)) late.push({ path: relative(workspace, path), reason: "changed" });
-      folders.push(watched(slot, path));
+    } else if (removesWholeFolder(turn)) {
+      if (isTouchedSince(slot, since)) late.push({ path: relative(workspace, path), reason: "changed" });
+      folders.push(watchFolder(slot, path));
     }
   }
   for (const { path, process } of openForWriting({ files, folders }))
@@ -77,16 +77,16 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
     conflicts.push(conflict);
 }
 
-export function keptOf({ folder, plan, direction }: Swap): Map<number, Identity | null> {
+export function readKeptEntries({ folder, plan, direction }: Swap): Map<number, Identity | null> {
   return new Map(
     plan.ops.map((op) => [op.n, staysInPlace(op) ? null : identifyAt(outSlot(folder, op, direction))]),
   );
 }
 
 /** Whether anything in a folder was touched since; a rename of the folder itself does not count. */
-export function isNoisy(folder: string, since: bigint): boolean {
+export function isTouchedSince(folder: string, since: bigint): boolean {
   let noisy = false;
-  const entries = walk(folder, {
+  const entries = walkFolder(folder, {
     noText: true,
     unreadable: () => {
       noisy = true;
@@ -96,13 +96,15 @@ export function isNoisy(folder: string, since: bigint): boolean {
   return noisy;
 }
 
-function watched(at: string, told: string): WatchedFolder {
+function watchFolder(at: string, told: string): WatchedFolder {
   let known: Map<string, string> | undefined;
   return {
     at,
     told,
     below() {
-      known ??= new Map([...walk(at, { noText: true })].map(({ path, stats }) => [fileKey(stats), path]));
+      known ??= new Map(
+        [...walkFolder(at, { noText: true })].map(({ path, stats }) => [fileKey(stats), path]),
+      );
       return known;
     },
   };
@@ -117,6 +119,6 @@ function devicesOf(plan: Plan): (root: number) => bigint {
   };
 }
 
-function stands(path: string): boolean {
+function pathExists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { birthOf, mayLive } from "../process/process-birth.ts";
+import { mayLive, processBirth } from "../process/process-birth.ts";
 import { isTrusted } from "./trusted-folder.ts";
 
 /** A file or folder as the kernel knows it, whatever path leads there. */
@@ -56,19 +56,19 @@ export function createHolderRecords(home: string): HolderRecords {
   return {
     note(fd) {
       const { pid } = process;
-      const record: HolderRecord = { pid, birth: birthOf(pid), ...inodeOf(fd) };
+      const record: HolderRecord = { pid, birth: processBirth(pid), ...inodeOf(fd) };
       const file = join(folder, `${pid}-${crypto.randomUUID()}.json`);
       // Without its note nobody can end this process, which is less than to do no work at all.
-      attempt(() => {
+      readOrNull(() => {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         records();
         if (isTrusted(folder, home))
           writeFileSync(file, `${JSON.stringify(record)}\n`, { flag: "wx", mode: 0o600 });
       });
-      return () => void attempt(() => rmSync(file, { force: true }));
+      return () => void readOrNull(() => rmSync(file, { force: true }));
     },
     of: ({ device, inode }) =>
-      (attempt(records) ?? [])
+      (readOrNull(records) ?? [])
         .map(({ record }) => record)
         .filter((record) => record.device === device && record.inode === inode),
   };
@@ -80,7 +80,7 @@ export function inodeOf(fd: number): Inode {
 }
 
 function readRecord(file: string): HolderRecord | null {
-  return attempt(() => {
+  return readOrNull(() => {
     const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const stats = fstatSync(fd);
@@ -95,7 +95,7 @@ function readRecord(file: string): HolderRecord | null {
   });
 }
 
-function attempt<T>(act: () => T): T | null {
+function readOrNull<T>(act: () => T): T | null {
   try {
     return act();
   } catch {

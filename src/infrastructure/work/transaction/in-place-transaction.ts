@@ -2,7 +2,7 @@ import type { Transaction } from "../../../application/ports/transaction.ts";
 import type { Change } from "../../../domain/patch/result.ts";
 import { createWorkspaceFiles } from "../folder/folder-files.ts";
 import { createFolderView } from "../folder/folder-view.ts";
-import { standingOf } from "../folder/standing.ts";
+import { toStanding } from "../folder/standing.ts";
 import { takeStamp } from "./fs-stamp.ts";
 import { type JobFolder, writePlan } from "./job-folder.ts";
 
@@ -27,7 +27,7 @@ export function createInPlaceTransaction(workspace: string, folder: JobFolder): 
     },
     revert: () => {},
     rewrite: () => {},
-    look: (path, when) => (when === "before" ? null : standingOf(view.look(path))),
+    look: (path, when) => (when === "before" ? null : toStanding(view.look(path))),
     original: () => null,
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
     repository: null,

@@ -14,12 +14,12 @@ export interface Intent {
   /** Where the check found something else than the record says: what goes out, what comes in. */
   readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
   /** Read-only folders that are opened for the time of the swap, with the mode they get back. */
-  readonly doors: readonly Door[];
+  readonly doors: readonly UnwritableFolder[];
   /** The swap failed half-way and what was moved is being put back. */
   readonly taking_back?: true;
 }
 
-export interface Door {
+export interface UnwritableFolder {
   readonly root: number;
   readonly path: string;
   readonly mode: number;

@@ -13,11 +13,11 @@ import {
   jobFolder,
   listJobIds,
   type Op,
-  readStands,
+  opSlotPath,
   readState,
+  readSwapRecord,
   readText,
   readWhole,
-  slot,
   writeDurably,
   writeWhole,
 } from "./job-folder.ts";
@@ -46,7 +46,7 @@ export function createJobArchive(
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
       ...interruptionsOf(marks, swapping, state.turn),
-      changes: withoutLeft(record.changes, marks, state.turn),
+      changes: withoutLeftPaths(record.changes, marks, state.turn),
     };
   }
 
@@ -97,7 +97,7 @@ function interruptionsOf(
 }
 
 /** A commit that left paths out never changed them; a redo that did has not brought them in again. */
-function withoutLeft(
+function withoutLeftPaths(
   changes: readonly Change[],
   marks: readonly RepairMark[],
   turn: number,
@@ -120,21 +120,21 @@ function journalLine(line: string): JournalLine[] {
   }
 }
 
-interface Archived {
+interface ArchivedJobs {
   readonly storage: string;
   readonly workspace: string;
   readonly list: () => StoredJob[];
 }
 
 /** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
-function differences(archived: Archived, jobId: string): FileDifference[] {
+function differences(archived: ArchivedJobs, jobId: string): FileDifference[] {
   const folder = jobFolder(archived.storage, jobId);
   const own = readOwnPlan(folder, archived.workspace);
   const record = readState(folder);
   if (own.status !== "own" || record === null) return [];
   const { plan } = own;
   const { state } = record;
-  const stands = readStands(folder, record.turn);
+  const stands = readSwapRecord(folder, record.turn);
   const inEffect = state === "committed";
   return plan.ops
     .filter(
@@ -150,8 +150,8 @@ function differences(archived: Archived, jobId: string): FileDifference[] {
         const image = inEffect ? readAfterImage(folder, op.n) : undefined;
         return image ?? fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
       };
-      const before = op.a === null ? null : inEffect ? bytesAt(slot(folder, op.n, "a")) : standing();
-      const after = op.b === null ? null : inEffect ? standing() : bytesAt(slot(folder, op.n, "b"));
+      const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
+      const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
       const base =
         state === "staged" && hasMovedOn(op, path) ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
       return { path: op.path, before, after, ...(base !== undefined && { base }) };
@@ -167,7 +167,7 @@ function hasMovedOn({ a }: Op, path: string): boolean {
 
 /** A later job that replaced this one's file kept it as its own "before". */
 function fromLaterJob(
-  { storage, workspace, list }: Archived,
+  { storage, workspace, list }: ArchivedJobs,
   jobId: string,
   op: Op,
   hash: string | undefined,
@@ -181,7 +181,7 @@ function fromLaterJob(
       own.status === "own"
         ? own.plan.ops.find((candidate) => candidate.path === op.path && candidate.aHash === hash)
         : undefined;
-    if (match) return bytesAt(slot(folder, match.n, "a"));
+    if (match) return bytesAt(opSlotPath(folder, match.n, "a"));
   }
   return undefined;
 }

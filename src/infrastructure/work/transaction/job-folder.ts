@@ -72,13 +72,13 @@ export interface StateFile {
 }
 
 /** What a swap left behind. */
-export interface Stands {
+export interface SwapRecord {
   /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
   readonly stamp: string;
-  readonly entries: ReadonlyMap<number, Left>;
+  readonly entries: ReadonlyMap<number, SwapRecordEntry>;
 }
 
-export interface Left {
+export interface SwapRecordEntry {
   readonly standing: Identity | null;
   /** What lies in the op's slot. */
   readonly kept: Identity | null;
@@ -106,7 +106,7 @@ export function listJobIds(storage: string): string[] {
   }
 }
 
-export function slot(folder: JobFolder, n: number, side: "a" | "b"): string {
+export function opSlotPath(folder: JobFolder, n: number, side: "a" | "b"): string {
   return `${folder.path}/slots/${n}.${side}`;
 }
 
@@ -140,30 +140,30 @@ export function readPlan(folder: JobFolder): Plan | null {
   return { roots, stamp, folders, ops: lines.map((line) => JSON.parse(line) as Op) };
 }
 
-export function writeStands(folder: JobFolder, turn: number, stands: Stands): void {
+export function writeSwapRecord(folder: JobFolder, turn: number, stands: SwapRecord): void {
   const lines = [JSON.stringify({ stamp: stands.stamp })];
   for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));
-  writeDurably(standsPath(folder, turn), lines.join("\n"));
+  writeDurably(swapRecordPath(folder, turn), lines.join("\n"));
 }
 
 /** Null before the first swap. */
-export function readStands(folder: JobFolder, turn: number): Stands | null {
-  const text = readText(standsPath(folder, turn));
+export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | null {
+  const text = readText(swapRecordPath(folder, turn));
   if (text === null) return null;
   const [header, ...lines] = text.split("\n");
-  const entries = new Map<number, Left>();
+  const entries = new Map<number, SwapRecordEntry>();
   for (const line of lines) {
     const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
     entries.set(n, { standing, kept });
   }
-  return { stamp: (JSON.parse(header as string) as Stands).stamp, entries };
+  return { stamp: (JSON.parse(header as string) as SwapRecord).stamp, entries };
 }
 
-export function removeStands(folder: JobFolder, turn: number): void {
-  rmSync(standsPath(folder, turn), { force: true });
+export function removeSwapRecord(folder: JobFolder, turn: number): void {
+  rmSync(swapRecordPath(folder, turn), { force: true });
 }
 
-function standsPath(folder: JobFolder, turn: number): string {
+function swapRecordPath(folder: JobFolder, turn: number): string {
   return join(folder.path, `stands.${turn}.ndjson`);
 }
 
@@ -173,7 +173,7 @@ export function appendJournal(folder: JobFolder, line: string): void {
 
 /** A home layer of the job's own, and what checks of the baseline built. */
 export const HOME_LAYER = "home";
-export const BUILT = "built";
+export const BUILT_FOLDER = "built";
 
 /** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay, of a home and of checks. */
 const STAGED = /^(slots|view|home|proxy|built|check\.\d+|[uw]\d+)$/;

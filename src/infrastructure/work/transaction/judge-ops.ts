@@ -1,6 +1,6 @@
 import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { Judge, Verdict } from "../../../application/ports/transaction.ts";
+import type { DifferenceVerdict, ValidateDifference } from "../../../application/ports/transaction.ts";
 import { getXattr, removeXattr } from "../../runtime/xattr.ts";
 import { inFolder } from "../folder/anchor.ts";
 import { type Identity, identify, identifyAt } from "../folder/identity.ts";
@@ -8,10 +8,10 @@ import { removeTree } from "../folder/remove-tree.ts";
 import { hashAt } from "./content.ts";
 import { areaOf, isIndexFile } from "./git-area.ts";
 import { isInside } from "./git-roots.ts";
-import { type Op, slot } from "./job-folder.ts";
+import { type Op, opSlotPath } from "./job-folder.ts";
 import { type SealedOps, sealedDifference } from "./sealed-difference.ts";
 
-export interface Judged {
+export interface ValidatedOps {
   readonly ops: readonly Op[];
   /** Absolute paths that did not land as the job left them. */
   readonly turnedDown: readonly string[];
@@ -21,13 +21,13 @@ export interface Judged {
  * The last step of every seal: what lies in the slots is judged, what may not land is taken out, and bits that give
  * away power are taken off. The plan is written of what comes back, so that nothing else is ever committed.
  */
-export function judgeOps(sealed: SealedOps, judge: Judge): Judged {
+export function validateOps(sealed: SealedOps, judge: ValidateDifference): ValidatedOps {
   const harmless = sealed.ops.map((op) => withoutPower(sealed, op));
   const verdict = judge(sealedDifference({ ...sealed, ops: harmless }));
   if (verdict.drop.length === 0 && verdict.rewrite.size === 0) return { ops: harmless, turnedDown: [] };
   const absolute = (path: string) => resolve(sealed.workspace, path);
-  const left = dropped({ ...sealed, ops: harmless }, verdict.drop.map(absolute));
-  const ops = left.flatMap((op) => rewritten(sealed, op, verdict.rewrite) ?? []);
+  const left = dropOps({ ...sealed, ops: harmless }, verdict.drop.map(absolute));
+  const ops = left.flatMap((op) => rewriteOp(sealed, op, verdict.rewrite) ?? []);
   return { ops, turnedDown: [...verdict.drop, ...verdict.rewrite.keys()].map(absolute) };
 }
 
@@ -37,7 +37,7 @@ function withoutPower({ folder, roots }: SealedOps, op: Op): Op {
   if (b === null || (b.kind !== "file" && b.kind !== "directory")) return op;
   const had = a?.kind === b.kind ? a.mode : 0;
   const extra = b.mode & (b.kind === "file" ? 0o7000 : 0o4000) & ~had;
-  const staged = slot(folder, n, "b");
+  const staged = opSlotPath(folder, n, "b");
   const isKept = a?.kind === "directory" && b.kind === "directory";
   if (b.kind === "file" && op.inPlace !== true && process.getuid?.() === 0)
     takeCapability(staged, a === null ? null : join(roots[op.root] as string, op.path));
@@ -58,7 +58,7 @@ function takeCapability(staged: string, original: string | null): void {
   removeXattr(staged, CAPABILITY);
 }
 
-function dropped(sealed: SealedOps, paths: readonly string[]): Op[] {
+function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
   const { folder, roots } = sealed;
   const at = (op: Op) => join(roots[op.root] as string, op.path);
   const named = new Set(paths);
@@ -67,9 +67,9 @@ function dropped(sealed: SealedOps, paths: readonly string[]): Op[] {
     sealed.ops.filter((op) => takesFolderAway(op) && paths.some((path) => path.startsWith(`${at(op)}/`))),
   );
   const kept = sealed.ops.filter((op) => !goes(op) && !opened.has(op));
-  for (const op of sealed.ops) if (goes(op) || opened.has(op)) removeTree(slot(folder, op.n, "b"));
+  for (const op of sealed.ops) if (goes(op) || opened.has(op)) removeTree(opSlotPath(folder, op.n, "b"));
   const without = withoutEmptyParents(kept, sealed.ops.filter(goes), at, (op) =>
-    removeTree(slot(folder, op.n, "b")),
+    removeTree(opSlotPath(folder, op.n, "b")),
   );
   const beside = {
     n: sealed.ops.reduce((most, { n }) => Math.max(most, n), -1) + 1,
@@ -142,11 +142,15 @@ function goneBeside(
 }
 
 /** Null where the new bytes are those that stood there before. */
-function rewritten({ folder, roots, workspace }: SealedOps, op: Op, rewrite: Verdict["rewrite"]): Op | null {
+function rewriteOp(
+  { folder, roots, workspace }: SealedOps,
+  op: Op,
+  rewrite: DifferenceVerdict["rewrite"],
+): Op | null {
   const absolute = join(roots[op.root] as string, op.path);
   const bytes = rewrite.get(relative(workspace, absolute));
   if (bytes === undefined || op.b?.kind !== "file") return op;
-  const staged = slot(folder, op.n, "b");
+  const staged = opSlotPath(folder, op.n, "b");
   chmodSync(staged, 0o600);
   writeFileSync(staged, bytes);
   chmodSync(staged, op.b.mode);

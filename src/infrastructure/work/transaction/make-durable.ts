@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { syncfs } from "../../runtime/sync.ts";
-import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
 
 /** Beyond this many files one flush of the whole file system is cheaper than one each. */
 const FILES_ONE_BY_ONE = 64;
@@ -8,7 +8,7 @@ const FILES_ONE_BY_ONE = 64;
 /** What was staged reaches the disk before any intent names it. */
 export function makeDurable(folder: JobFolder, ops: readonly Op[]): void {
   const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
-  if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(slot(folder, n, "b")))) return;
+  if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(opSlotPath(folder, n, "b")))) return;
   const descriptor = openSync(folder.path, "r");
   syncfs(descriptor);
   closeSync(descriptor);

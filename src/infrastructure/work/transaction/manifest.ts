@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { type Identity, identityOf } from "../folder/identity.ts";
-import { walk } from "../folder/walk.ts";
+import { walkFolder } from "../folder/walk.ts";
 
 /** What a root held at begin. */
 export interface Manifest {
@@ -22,7 +22,7 @@ export function takeManifest(root: string, leaveOut: (path: string) => boolean):
   const enter = (path: string) => !leaveOut(path);
   let hasBytes = false;
   const unreadable = (path: string) => void hidden.add(path);
-  for (const { path, stats, noText } of walk(root, { enter, unreadable, noText: true })) {
+  for (const { path, stats, noText } of walkFolder(root, { enter, unreadable, noText: true })) {
     if (stats.isFile()) bytes += Number(stats.blocks) * 512;
     if (noText) {
       hasBytes = true;

@@ -17,7 +17,7 @@ export interface OpenFile {
   readonly process: string;
 }
 
-export interface Watched {
+export interface WatchedPaths {
   /** By device and inode. */
   readonly files: ReadonlyMap<string, WatchedFile>;
   /** Folders of which everything below counts. */
@@ -56,7 +56,7 @@ export function fileKey({
  * process off from it. Files are told by device and inode: a process in another mount namespace knows them under other
  * paths. Linux; elsewhere nothing is seen.
  */
-export function openForWriting({ files, folders }: Watched): OpenFile[] {
+export function openForWriting({ files, folders }: WatchedPaths): OpenFile[] {
   if (process.platform !== "linux" || (files.size === 0 && folders.length === 0)) return [];
   if (folders.length === 0 && nobodyWrites(files)) return [];
   const found: OpenFile[] = [];
@@ -85,9 +85,9 @@ const ASKED_ONE_BY_ONE = 200;
 const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** True when the kernel says so of each; false when somebody does, or nothing is known. */
-function nobodyWrites(files: Watched["files"]): boolean {
+function nobodyWrites(files: WatchedPaths["files"]): boolean {
   if (files.size > ASKED_ONE_BY_ONE) return false;
-  for (const [key, { at }] of files) if (!attempt(() => isWithoutWriters(at, key))) return false;
+  for (const [key, { at }] of files) if (!readOrNull(() => isWithoutWriters(at, key))) return false;
   return true;
 }
 
@@ -103,7 +103,7 @@ function isWithoutWriters(at: string, key: string): boolean {
 }
 
 function belowByPath(folders: readonly WatchedFolder[], link: string): string | undefined {
-  const target = attempt(() => readlinkSync(link)) ?? "";
+  const target = readOrNull(() => readlinkSync(link)) ?? "";
   const folder = folders.find(({ at }) => target.startsWith(`${at}/`));
   return folder === undefined ? undefined : folder.told + target.slice(folder.at.length);
 }
@@ -117,26 +117,26 @@ function belowByInode(folders: readonly WatchedFolder[], key: string): string | 
 }
 
 function writableFile(link: string): BigIntStats | null {
-  const shown = attempt(() => lstatSync(link, { bigint: true, throwIfNoEntry: false }));
+  const shown = readOrNull(() => lstatSync(link, { bigint: true, throwIfNoEntry: false }));
   if (shown === undefined || shown === null || (shown.mode & WRITABLE) === 0n) return null;
-  const stats = attempt(() => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
+  const stats = readOrNull(() => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
   return stats?.isFile() === true ? stats : null;
 }
 
 function namespaceOf(pid: string): string | null {
-  return attempt(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+  return readOrNull(() => readlinkSync(`/proc/${pid}/ns/mnt`));
 }
 
 function descriptors(pid: string): string[] {
-  return attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return readOrNull(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
 }
 
 function commandName(pid: string): string {
-  return attempt(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
+  return readOrNull(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "?";
 }
 
 /** Processes end and belong to others while one looks at them. */
-function attempt<T>(look: () => T): T | null {
+function readOrNull<T>(look: () => T): T | null {
   try {
     return look();
   } catch {

@@ -3,7 +3,7 @@ import { pathBelow } from "../folder/path-below.ts";
 import type { Op } from "./job-folder.ts";
 
 /** The change set a person reads: paths relative to the workspace, git's object store left out. */
-export function changesOf(ops: readonly Op[], roots: readonly string[], workspace: string): Change[] {
+export function toChanges(ops: readonly Op[], roots: readonly string[], workspace: string): Change[] {
   const changes: Change[] = [];
   for (const op of ops) {
     if (op.area === "object") continue;

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Evicted } from "../../../application/ports/transaction.ts";
+import type { EvictedJob } from "../../../application/ports/transaction.ts";
 import { removeTree } from "../folder/remove-tree.ts";
-import { walk } from "../folder/walk.ts";
+import { walkFolder } from "../folder/walk.ts";
 import { readIntent } from "./intent.ts";
 import {
   appendJournal,
@@ -24,7 +24,7 @@ export function jobBytes(folder: JobFolder): number {
     const stats = lstatSync(join(slots, name), { bigint: true });
     bytes += Number(stats.blocks) * 512;
     if (stats.isDirectory())
-      for (const below of walk(join(slots, name), { noText: true }))
+      for (const below of walkFolder(join(slots, name), { noText: true }))
         bytes += Number(below.stats.blocks) * 512;
   }
   return bytes;
@@ -58,14 +58,14 @@ export function evictPastQuota(
   quotaBytes: number,
   keep: string,
   now: () => Date,
-): Evicted[] {
-  const known = readJson<{ bytes: number }>(kept(storage))?.bytes;
+): EvictedJob[] {
+  const known = readJson<{ bytes: number }>(keptBytesFile(storage))?.bytes;
   const atMost =
     known === undefined
       ? Number.POSITIVE_INFINITY
       : known + (readState(jobFolder(storage, keep))?.bytes ?? 0);
   if (atMost <= quotaBytes) {
-    writeKept(storage, atMost);
+    writeKeptBytes(storage, atMost);
     return [];
   }
   const busy = readIntent(storage)?.job_id;
@@ -76,7 +76,7 @@ export function evictPastQuota(
   const bytesOf = ({ folder, state }: (typeof jobs)[number]) =>
     HOLDS_UNDO.has(state?.state ?? "") ? (state?.bytes ?? 0) : storyBytes(folder);
   let total = jobs.reduce((sum, job) => sum + bytesOf(job), 0);
-  const evicted: Evicted[] = [];
+  const evicted: EvictedJob[] = [];
   for (const job of jobs) {
     const { folder, state } = job;
     if (total <= quotaBytes) break;
@@ -99,7 +99,7 @@ export function evictPastQuota(
     total -= storyBytes(folder);
     removeTree(folder.path);
   }
-  writeKept(storage, total);
+  writeKeptBytes(storage, total);
   return evicted;
 }
 
@@ -107,10 +107,10 @@ export function evictPastQuota(
  * An upper bound of what all jobs keep, so that a workspace with ten thousand jobs need not read them all for one
  * more. Every job adds to it; it is counted anew only when it passes the quota.
  */
-function kept(storage: string): string {
+function keptBytesFile(storage: string): string {
   return join(storage, "kept.json");
 }
 
-function writeKept(storage: string, bytes: number): void {
-  writeFileSync(kept(storage), JSON.stringify({ bytes }));
+function writeKeptBytes(storage: string, bytes: number): void {
+  writeFileSync(keptBytesFile(storage), JSON.stringify({ bytes }));
 }

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
-import type { Refusal } from "../../../application/ports/transaction.ts";
+import type { BeginRefusal } from "../../../application/ports/transaction.ts";
 import { InstallationIncomplete } from "../../runtime/installation.ts";
 
-const CODES: Readonly<Record<string, Refusal["code"]>> = {
+const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
   ENOSPC: "no-space",
   EDQUOT: "no-space",
   EROFS: "read-only",
@@ -11,7 +11,7 @@ const CODES: Readonly<Record<string, Refusal["code"]>> = {
 };
 
 /** Why the place for staged changes could not be made; errors that are not the system's are bugs. */
-export function refusalOf(error: unknown, folder: string): Refusal {
+export function toRefusal(error: unknown, folder: string): BeginRefusal {
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") throw error;
   if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };

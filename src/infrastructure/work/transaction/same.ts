@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from "node:fs";
 import { getXattr, listXattrs } from "../../runtime/xattr.ts";
 import type { Identity } from "../folder/identity.ts";
 
-export interface Compared {
+export interface EntryPair {
   readonly a: Identity;
   readonly b: Identity;
   readonly aHash: string | undefined;
@@ -17,7 +17,7 @@ export interface Compared {
  * Whether nothing a person could see differs: kind, mode, owner, bytes and attributes; the time of change stands in for
  * bytes that are too many to read.
  */
-export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compared): boolean {
+export function isVisiblySame({ a, b, aHash, bHash, isIndex, from, to }: EntryPair): boolean {
   if (a.kind !== b.kind || a.mode !== b.mode || !sameOwner(a, b)) return false;
   if (isIndex) return aHash !== undefined && aHash === bHash;
   if (a.kind === "symlink") return readlinkSync(to) === readlinkSync(from);
@@ -28,10 +28,10 @@ export function sameToAPerson({ a, b, aHash, bHash, isIndex, from, to }: Compare
 }
 
 /** Whether the two differ in nothing but their mode, and the file has no other name that a change would reach. */
-export function onlyModeDiffers(compared: Compared): boolean {
+export function onlyModeDiffers(compared: EntryPair): boolean {
   const { a, b, from } = compared;
   if (a.kind !== "file" || a.mode === b.mode || compared.aHash === undefined) return false;
-  if (!sameToAPerson({ ...compared, b: { ...b, mode: a.mode } })) return false;
+  if (!isVisiblySame({ ...compared, b: { ...b, mode: a.mode } })) return false;
   return lstatSync(from, { throwIfNoEntry: false })?.nlink === 1;
 }
 

@@ -1,12 +1,12 @@
 import { readdirSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { Difference, Standing } from "../../../application/ports/transaction.ts";
+import type { Difference, EntryState } from "../../../application/ports/transaction.ts";
 import { inFolder, inParent } from "../folder/anchor.ts";
 import { type Identity, identify } from "../folder/identity.ts";
 import { pathBelow } from "../folder/path-below.ts";
 import { readNoFollow } from "./content.ts";
 import { isInside, repositoryOf } from "./git-roots.ts";
-import { type JobFolder, type Op, slot } from "./job-folder.ts";
+import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
 
 export interface SealedOps {
   readonly folder: JobFolder;
@@ -60,7 +60,7 @@ export function sealedDifference({ folder, workspace, roots, ops }: SealedOps): 
   function original(path: string): Uint8Array | null {
     const at = place(path);
     if (at === null || !isReadable(identityBefore(path))) return null;
-    return attempt(() => inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)));
+    return readOrNull(() => inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)));
   }
 
   return {
@@ -68,13 +68,14 @@ export function sealedDifference({ folder, workspace, roots, ops }: SealedOps): 
       path: shown(op),
       kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified",
     })),
-    look: (path, when) => standing(when === "before" ? identityBefore(path) : identityAfter(path)),
+    look: (path, when) =>
+      standingFromIdentity(when === "before" ? identityBefore(path) : identityAfter(path)),
     original,
     current(path) {
       const op = deciding(path);
       if (op === null || op.inPlace === true) return original(path);
       if (!isReadable(identityAfter(path))) return null;
-      return attempt(() => readNoFollow(slot(folder, op.n, "b")));
+      return readOrNull(() => readNoFollow(opSlotPath(folder, op.n, "b")));
     },
     get repository() {
       return repositoryOf(workspace);
@@ -92,7 +93,7 @@ function* namesBelow(root: string, folder: string): Generator<string> {
   const pending = [""];
   while (pending.length > 0) {
     const at = pending.pop() as string;
-    const entries = attempt(() =>
+    const entries = readOrNull(() =>
       inFolder(root, at === "" ? folder : `${folder}/${at}`, (self) =>
         readdirSync(self, { withFileTypes: true }),
       ),
@@ -109,12 +110,12 @@ function isReadable(identity: Identity | null): boolean {
   return identity?.kind === "file" && identity.size <= LARGEST_READ;
 }
 
-function standing(identity: Identity | null): Standing | null {
+function standingFromIdentity(identity: Identity | null): EntryState | null {
   return identity === null ? null : { kind: identity.kind, mode: identity.mode };
 }
 
 /** What its own user may not open, or what went meanwhile, has no bytes. */
-function attempt<T>(use: () => T): T | null {
+function readOrNull<T>(use: () => T): T | null {
   try {
     return use();
   } catch (error) {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { birthOf } from "../process/process-birth.ts";
+import { processBirth } from "../process/process-birth.ts";
 import { type HolderRecord, type HolderRecords, type Inode, inodeOf } from "./holder-records.ts";
 
 export interface HolderWatch {
@@ -39,7 +39,7 @@ export function createHolderWatch(watch: HolderWatch): () => void {
       seen.since = now;
       return;
     }
-    if (now - seen.since >= deadAfterMs && end(holder.pid)) onEnded(holder.pid);
+    if (now - seen.since >= deadAfterMs && killHolder(holder.pid)) onEnded(holder.pid);
   };
 }
 
@@ -49,13 +49,14 @@ export function findStoppedHolder(lock: Inode, holders: HolderRecords): HolderRe
     holders
       .of(lock)
       .find(
-        ({ pid, birth }) => birthOf(pid) === birth && isStopped(pid) && isLikeUs(pid) && holdsLock(pid, lock),
+        ({ pid, birth }) =>
+          processBirth(pid) === birth && isStopped(pid) && isLikeUs(pid) && holdsLock(pid, lock),
       ) ?? null
   );
 }
 
 function isStopped(pid: number): boolean {
-  return tells(() => {
+  return isTrueIfReadable(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name in brackets may hold anything.
     return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T ");
@@ -64,7 +65,7 @@ function isStopped(pid: number): boolean {
 
 /** Of the same user, and in the same namespaces. */
 function isLikeUs(pid: number): boolean {
-  return tells(
+  return isTrueIfReadable(
     () =>
       statSync(`/proc/${pid}`).uid === process.geteuid?.() &&
       NAMESPACES.every(
@@ -75,9 +76,9 @@ function isLikeUs(pid: number): boolean {
 
 /** Whether one of its open files is this folder, and locked. A path says nothing: it leads elsewhere in a container. */
 export function holdsLock(pid: number, lock: Inode): boolean {
-  return tells(() =>
+  return isTrueIfReadable(() =>
     readdirSync(`/proc/${pid}/fd`).some((fd) =>
-      tells(() => {
+      isTrueIfReadable(() => {
         const { dev, ino } = statSync(`/proc/${pid}/fd/${fd}`, { bigint: true });
         return (
           String(dev) === lock.device &&
@@ -89,13 +90,13 @@ export function holdsLock(pid: number, lock: Inode): boolean {
   );
 }
 
-function end(pid: number): boolean {
+function killHolder(pid: number): boolean {
   // Gone since, or not ours to end: the lock says which.
-  return tells(() => process.kill(pid, "SIGKILL"));
+  return isTrueIfReadable(() => process.kill(pid, "SIGKILL"));
 }
 
 /** What cannot be read here is not so. */
-function tells(read: () => boolean): boolean {
+function isTrueIfReadable(read: () => boolean): boolean {
   try {
     return read();
   } catch {

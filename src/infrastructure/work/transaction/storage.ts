@@ -11,7 +11,7 @@ import {
 import { dirname, join, relative, resolve } from "node:path";
 import { renameable } from "./mounts.ts";
 import { isTrusted, keepsModes } from "./trusted-folder.ts";
-import { findEntry, noteWorkspace, workspaceId } from "./workspace-register.ts";
+import { findRegisteredWorkspace, noteWorkspace, workspaceId } from "./workspace-register.ts";
 
 /**
  * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
@@ -34,18 +34,18 @@ export interface Storage {
  * reason.
  */
 export function locateStorage(workspace: string, home: string, outermost: string): Storage {
-  const { folder: entry, movedFrom } = findEntry(workspace, home);
-  const at = (folder: string, trusted = true) => storage(workspace, folder, trusted);
+  const { folder: entry, movedFrom } = findRegisteredWorkspace(workspace, home);
+  const at = (folder: string, trusted = true) => toStorage(workspace, folder, trusted);
   if (lstatSync(entry, { throwIfNoEntry: false }) !== undefined && !isTrusted(entry, home))
     return at(entry, false);
   const known = readLocation(entry, workspace, movedFrom);
   if (known !== null && renameable(known.folder, workspace)) {
     if (!isTrusted(known.folder, home, known)) return at(known.folder, false);
-    attempt(() => noteWorkspace(entry, workspace));
+    succeeds(() => noteWorkspace(entry, workspace));
     return at(known.folder);
   }
   if (renameable(nearestExisting(home), workspace) && prepare(entry)) {
-    attempt(() => noteWorkspace(entry, workspace));
+    succeeds(() => noteWorkspace(entry, workspace));
     return at(entry);
   }
   return at(makeElsewhere(entry, workspace, outermost));
@@ -88,32 +88,32 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
   const inside = join(workspace, `.picoclaw-${random}`);
   if (!existsSync(workspace)) return inside;
   for (const folder of renameable(dirname(outermost), workspace) ? [beside, inside] : [inside]) {
-    const registered = attempt(() => {
+    const registered = succeeds(() => {
       mkdirSync(entry, { recursive: true, mode: 0o700 });
       writeLocation(entry, { folder, anyMode: false });
     });
     if (!registered) return entry;
-    const made = attempt(() => {
+    const made = succeeds(() => {
       mkdirSync(folder, { mode: 0o700 });
       if (!keepsModes(folder)) writeLocation(entry, { folder, anyMode: true });
       noteWorkspace(entry, workspace);
     });
     if (made && prepare(folder)) return folder;
-    attempt(() => rmSync(locationFile(entry), { force: true }));
+    succeeds(() => rmSync(locationFile(entry), { force: true }));
   }
   return inside;
 }
 
 /** Makes a storage that no `git status` shows; false where that cannot be. */
 function prepare(folder: string): boolean {
-  return attempt(() => {
+  return succeeds(() => {
     mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (!existsSync(join(folder, ".gitignore"))) writeFileSync(join(folder, ".gitignore"), "*\n");
   });
 }
 
-function attempt(act: () => void): boolean {
+function succeeds(act: () => void): boolean {
   try {
     act();
     return true;
@@ -123,7 +123,7 @@ function attempt(act: () => void): boolean {
   }
 }
 
-function storage(workspace: string, folder: string, trusted: boolean): Storage {
+function toStorage(workspace: string, folder: string, trusted: boolean): Storage {
   const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
   return { workspace, folder, inside, trusted };
 }

@@ -1,32 +1,45 @@
 import { relative } from "node:path";
-import type { Conflict, JobState, LeftAlone, SwapOutcome } from "../../../application/ports/transaction.ts";
+import type {
+  Conflict,
+  JobState,
+  SwapOutcome,
+  UntouchedPath,
+} from "../../../application/ports/transaction.ts";
 import { type Anchors, createAnchors } from "../folder/anchor.ts";
 import { type Identity, identify, sameUntouched } from "../folder/identity.ts";
 import { checkSwap, isOutOfReach } from "./check.ts";
-import { findDoors } from "./doors.ts";
+import { findUnwritableFolders } from "./doors.ts";
 import { takeStamp } from "./fs-stamp.ts";
-import { keptOf, lateWriters } from "./held-files.ts";
+import { lateWriters, readKeptEntries } from "./held-files.ts";
 import { clearIntent, type Intent, writeIntent } from "./intent.ts";
 import {
   type JobFolder,
-  type Left,
   type Op,
   type Plan,
-  readStands,
-  removeStands,
-  writeStands,
+  readSwapRecord,
+  removeSwapRecord,
+  type SwapRecordEntry,
   writeState,
+  writeSwapRecord,
 } from "./job-folder.ts";
 import type { OwnPlan } from "./own-plan.ts";
-import { changesOf } from "./plan-changes.ts";
+import { toChanges } from "./plan-changes.ts";
 import { jobBytes } from "./quota.ts";
-import { reverse } from "./repair.ts";
-import { type Checkpoint, swap } from "./swap.ts";
+import { reverseSwap } from "./repair.ts";
+import { type Checkpoint, runSwap } from "./swap.ts";
 import { SwapFailure } from "./swap-failure.ts";
-import { type Direction, isThing, keepsFolder, recordedTurn, rootOf, type Swap, type Turn } from "./turns.ts";
+import {
+  type Direction,
+  isSameEntry,
+  keepsFolder,
+  recordedStep,
+  rootOf,
+  type Swap,
+  type SwapStep,
+} from "./turns.ts";
 import { exchangedFolders } from "./way-folders.ts";
 
-export interface SwapParts {
+export interface SwapDeps {
   readonly storage: string;
   readonly workspace: string;
   readonly now: () => Date;
@@ -42,11 +55,11 @@ export interface SwapRequest {
 }
 
 /** Checks, writes the intent, swaps, notes what stands now. Called under the lock. */
-export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
+export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   const { storage, workspace, at } = parts;
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
-  const stands = readStands(folder, request.turn);
+  const stands = readSwapRecord(folder, request.turn);
   const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands });
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
@@ -56,28 +69,30 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
     direction: request.direction,
     turn: request.turn + 1,
     skip: plan.ops.filter(({ n }) => !active.has(n)).map(({ n }) => n),
-    found: turns.filter((turn) => !isRecorded(turn, recordedTurn(turn.op, direction, stands))).map(asFound),
-    doors: findDoors(plan, turns),
+    found: turns
+      .filter((turn) => !isRecorded(turn, recordedStep(turn.op, direction, stands)))
+      .map(toFoundEntry),
+    doors: findUnwritableFolders(plan, turns),
   };
   const work: Swap = { folder, plan, direction, turns, doors: intent.doors };
   at("checked");
   writeIntent(storage, intent);
   at("intent");
-  let kept: LeftAlone[];
+  let kept: UntouchedPath[];
   try {
-    kept = swap(work, at);
+    kept = runSwap(work, at);
   } catch (error) {
-    return takeBack(parts, work, intent, () => [conflictOf(error, workspace)]);
+    return rollBackSwap(parts, work, intent, () => [toConflict(error, workspace)]);
   }
   at("swapped");
-  const lying = keptOf(work);
+  const lying = readKeptEntries(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp));
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
-  if (late.length > 0) return takeBack(parts, work, intent, () => late);
-  settle(parts, work, intent, { left: new Set(), lying });
+  if (late.length > 0) return rollBackSwap(parts, work, intent, () => late);
+  settleSwap(parts, work, intent, { left: new Set(), lying });
   return {
     status: "done",
-    changes: changesOf(
+    changes: toChanges(
       turns.map(({ op }) => op),
       plan.roots,
       workspace,
@@ -87,8 +102,8 @@ export function swapJob(parts: SwapParts, request: SwapRequest): SwapOutcome {
 }
 
 /** What cannot be put back now either stays noted in the intent, for a repair. */
-function takeBack(
-  { storage, workspace, at }: SwapParts,
+function rollBackSwap(
+  { storage, workspace, at }: SwapDeps,
   work: Swap,
   intent: Intent,
   why: () => readonly Conflict[],
@@ -96,24 +111,24 @@ function takeBack(
   writeIntent(storage, { ...intent, taking_back: true });
   at("taking back");
   try {
-    swap(reverse(work), at);
+    runSwap(reverseSwap(work), at);
   } catch (error) {
-    return { status: "conflict", conflicts: [...why(), conflictOf(error, workspace)] };
+    return { status: "conflict", conflicts: [...why(), toConflict(error, workspace)] };
   }
   clearIntent(storage);
   return { status: "conflict", conflicts: why() };
 }
 
-function isRecorded(turn: Turn, recorded: Turn): boolean {
-  return sameUntouched(turn.goes, recorded.goes) && isThing(turn.comes, recorded.comes);
+function isRecorded(turn: SwapStep, recorded: SwapStep): boolean {
+  return sameUntouched(turn.goes, recorded.goes) && isSameEntry(turn.comes, recorded.comes);
 }
 
-function asFound({ op, goes, comes }: Turn): Intent["found"][number] {
+function toFoundEntry({ op, goes, comes }: SwapStep): Intent["found"][number] {
   return [op.n, goes, comes];
 }
 
 /** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
-export function conflictOf(error: unknown, workspace: string): Conflict {
+export function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
   return {
@@ -122,7 +137,7 @@ export function conflictOf(error: unknown, workspace: string): Conflict {
   };
 }
 
-interface Found {
+interface SwapLeftovers {
   /** Ops that the user had edited before they were reached: what stands there is the user's. */
   readonly left: ReadonlySet<number>;
   /** What lies in the slots. */
@@ -130,20 +145,25 @@ interface Found {
 }
 
 /** After the last rename: what stands now, the new state, and the intent goes. */
-export function settle(parts: SwapParts, work: Swap, intent: Intent, { left, lying }: Found): void {
+export function settleSwap(
+  parts: SwapDeps,
+  work: Swap,
+  intent: Intent,
+  { left, lying }: SwapLeftovers,
+): void {
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
-  const entries = new Map<number, Left>();
+  const entries = new Map<number, SwapRecordEntry>();
   const anchors = createAnchors();
   for (const op of plan.ops) {
     const turn = turns.get(op.n);
     const kept = lying.get(op.n) ?? null;
-    const standing = left.has(op.n) ? (turn?.goes ?? null) : standingAt(plan, op, turn, anchors);
+    const standing = left.has(op.n) ? (turn?.goes ?? null) : currentEntryAt(plan, op, turn, anchors);
     entries.set(op.n, { standing, kept });
   }
   anchors.close();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
-  writeStands(folder, intent.turn, { stamp: String(stamp), entries });
+  writeSwapRecord(folder, intent.turn, { stamp: String(stamp), entries });
   parts.at("stands");
   writeState(folder, {
     state: targetState(intent.direction),
@@ -154,11 +174,11 @@ export function settle(parts: SwapParts, work: Swap, intent: Intent, { left, lyi
   parts.at("state");
   clearIntent(parts.storage);
   parts.at("cleared");
-  removeStands(folder, intent.turn - 1);
+  removeSwapRecord(folder, intent.turn - 1);
 }
 
 /** What we put there. If somebody has written to it since, that is theirs: a later swap must see the difference. */
-function standingAt(plan: Plan, op: Op, turn: Turn | undefined, anchors: Anchors): Identity | null {
+function currentEntryAt(plan: Plan, op: Op, turn: SwapStep | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
     now = identify(rootOf(plan, op), op.path, anchors);
@@ -166,7 +186,7 @@ function standingAt(plan: Plan, op: Op, turn: Turn | undefined, anchors: Anchors
     return turn?.comes ?? null;
   }
   if (turn === undefined || keepsFolder(op) || turn.comes === null) return now;
-  return isThing(now, turn.comes) ? now : turn.comes;
+  return isSameEntry(now, turn.comes) ? now : turn.comes;
 }
 
 function movesContents({ a, b }: Op): boolean {
@@ -177,6 +197,9 @@ function targetState(direction: Intent["direction"]): JobState {
   return direction === "undo" ? "undone" : "committed";
 }
 
-export function foreignRoot({ root }: Extract<OwnPlan, { status: "foreign" }>, workspace: string): Conflict {
+export function foreignRootConflict(
+  { root }: Extract<OwnPlan, { status: "foreign" }>,
+  workspace: string,
+): Conflict {
   return { path: relative(workspace, root), reason: "no-access" };
 }

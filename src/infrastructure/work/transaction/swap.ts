@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
-import type { LeftAlone } from "../../../application/ports/transaction.ts";
+import type { UntouchedPath } from "../../../application/ports/transaction.ts";
 import { createAnchors, inParent } from "../folder/anchor.ts";
 import { identifyAt, isAbsence } from "../folder/identity.ts";
-import { openDoors, openTurn, restoreModes } from "./doors.ts";
+import { restoreModes, unlockFolders, unlockSwapStep } from "./doors.ts";
 import { giveMode } from "./give-mode.ts";
 import type { Plan } from "./job-folder.ts";
 import { exchange, moveIfFree } from "./move.ts";
 import { SwapFailure } from "./swap-failure.ts";
 import { inDepthOrder } from "./swap-order.ts";
-import { inSlot, isThing, outSlot, rootOf, type Swap, staysInPlace, type Turn } from "./turns.ts";
+import { inSlot, isSameEntry, outSlot, rootOf, type Swap, type SwapStep, staysInPlace } from "./turns.ts";
 
 /** Called between the steps of a swap; a crash test stops the program there. */
 export type Checkpoint = (point: string) => void;
@@ -24,11 +24,11 @@ export type Checkpoint = (point: string) => void;
  *   5. files of which only the mode differs get it where they stand
  *   6. folders get their modes
  */
-export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
+export function runSwap(request: Swap, at: Checkpoint): UntouchedPath[] {
   const { plan } = request;
-  const left: LeftAlone[] = [];
+  const left: UntouchedPath[] = [];
   const { early, incoming, late } = inDepthOrder(request.turns);
-  const attempt = (turn: Turn, point: string | null, act: () => void) => {
+  const attempt = (turn: SwapStep, point: string | null, act: () => void) => {
     try {
       act();
     } catch (error) {
@@ -38,8 +38,8 @@ export function swap(request: Swap, at: Checkpoint): LeftAlone[] {
     }
     if (point !== null) at(`${point} ${turn.op.n}`);
   };
-  atFolders(plan, () => openDoors(request));
-  for (const turn of request.turns) attempt(turn, null, () => openTurn(request, turn));
+  atFolders(plan, () => unlockFolders(request));
+  for (const turn of request.turns) attempt(turn, null, () => unlockSwapStep(request, turn));
   at("opened");
   for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
   for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
@@ -66,7 +66,7 @@ function atFolders(plan: Plan, act: () => void): void {
 }
 
 /** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
-function takeOut({ folder, plan, direction }: Swap, { op, goes }: Turn, left: LeftAlone[]): void {
+function takeOut({ folder, plan, direction }: Swap, { op, goes }: SwapStep, left: UntouchedPath[]): void {
   const slot = outSlot(folder, op, direction);
   if (identifyAt(slot) !== null) return;
   const path = `${rootOf(plan, op)}/${op.path}`;
@@ -76,15 +76,15 @@ function takeOut({ folder, plan, direction }: Swap, { op, goes }: Turn, left: Le
       left.push({ path, reason: "not-empty" });
       return;
     }
-    if (!isThing(identifyAt(here), goes)) throw new SwapFailure(path);
+    if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
     renameSync(here, slot);
-    if (isThing(identifyAt(slot), goes)) return;
+    if (isSameEntry(identifyAt(slot), goes)) return;
     moveIfFree(slot, here);
     throw new SwapFailure(path);
   });
 }
 
-function bringIn({ folder, plan, direction }: Swap, turn: Turn, at: Checkpoint): void {
+function bringIn({ folder, plan, direction }: Swap, turn: SwapStep, at: Checkpoint): void {
   const { op, goes, comes } = turn;
   if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
@@ -94,37 +94,37 @@ function bringIn({ folder, plan, direction }: Swap, turn: Turn, at: Checkpoint):
   inParent(rootOf(plan, op), op.path, (parent, name) => {
     const here = `${parent}/${name}`;
     if (goes === null) {
-      if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
+      if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
       return;
     }
     const aside = identifyAt(out);
-    if (isThing(aside, comes)) {
+    if (isSameEntry(aside, comes)) {
       // An exchange that was cut off before its second step, seen from the other side.
-      replace(out, here, out, turn, path);
+      replaceEntry(out, here, out, turn, path);
       return;
     }
     if (aside === null) {
       let exchanged = false;
-      if (isThing(identifyAt(from), comes)) {
-        exchanged = replace(from, here, out, turn, path);
+      if (isSameEntry(identifyAt(from), comes)) {
+        exchanged = replaceEntry(from, here, out, turn, path);
         at(`exchange ${op.n}`);
       }
-      if (exchanged || isThing(identifyAt(from), goes)) renameSync(from, out);
-    } else if (isThing(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
+      if (exchanged || isSameEntry(identifyAt(from), goes)) renameSync(from, out);
+    } else if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
   });
 }
 
 /** `from` and `here` change places; afterwards `from` (or, without that ability, `out`: false) holds what stood here. */
-function replace(from: string, here: string, out: string, { goes }: Turn, path: string): boolean {
-  if (!isThing(identifyAt(here), goes)) throw new SwapFailure(path);
+function replaceEntry(from: string, here: string, out: string, { goes }: SwapStep, path: string): boolean {
+  if (!isSameEntry(identifyAt(here), goes)) throw new SwapFailure(path);
   if (exchange(from, here)) {
-    if (isThing(identifyAt(from), goes)) return true;
+    if (isSameEntry(identifyAt(from), goes)) return true;
     exchange(from, here);
     throw new SwapFailure(path);
   }
   const aside = from === out ? `${out}.aside` : out;
   renameSync(here, aside);
-  if (!isThing(identifyAt(aside), goes)) {
+  if (!isSameEntry(identifyAt(aside), goes)) {
     moveIfFree(aside, here);
     throw new SwapFailure(path);
   }

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import type {
   BeginRequest,
-  Begun,
-  Evicted,
+  BeginResult,
+  EvictedJob,
   JobState,
-  Repaired,
+  RepairedJob,
   SwapOutcome,
   Transactions,
 } from "../../../application/ports/transaction.ts";
@@ -14,7 +14,7 @@ import { removeTree } from "../folder/remove-tree.ts";
 import type { LimitCopy } from "../limited/limit-copy.ts";
 import type { ConfineCopy } from "../overlay/confined-copy.ts";
 import { killStrays } from "../overlay/kill-strays.ts";
-import type { OverlayBegun } from "../overlay/overlay-transaction.ts";
+import type { OverlayBeginResult } from "../overlay/overlay-transaction.ts";
 import { keepAfterImages } from "./after-images.ts";
 import { createDirectTransaction } from "./direct-transaction.ts";
 import { finishInterrupted } from "./finish-interrupted.ts";
@@ -34,15 +34,15 @@ import { withFolderLocks } from "./lock.ts";
 import { nameLockHolder } from "./lock-holder.ts";
 import { removeOldStories } from "./old-stories.ts";
 import { readOwnPlan, readOwnRoots } from "./own-plan.ts";
-import { changesOf } from "./plan-changes.ts";
+import { toChanges } from "./plan-changes.ts";
 import { evictPastQuota, jobBytes } from "./quota.ts";
-import { refusalOf } from "./refusal.ts";
+import { toRefusal } from "./refusal.ts";
 import { createRunningJobs } from "./running-jobs.ts";
 import type { Storage } from "./storage.ts";
 import type { Checkpoint } from "./swap.ts";
-import { foreignRoot, type SwapParts, swapJob } from "./swap-job.ts";
+import { foreignRootConflict, type SwapDeps, swapJob } from "./swap-job.ts";
 
-export interface TransactionParts {
+export interface TransactionDeps {
   readonly storage: Storage;
   /** PicoClaw's home, where processes write down which locks they hold. */
   readonly home: string;
@@ -72,7 +72,7 @@ interface OpenOptions {
 }
 
 export interface Sandbox {
-  overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBegun>;
+  overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBeginResult>;
   /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
   fallsBack(complaint: string): TransactionReason | null;
   confine(): ConfineCopy | null;
@@ -81,19 +81,19 @@ export interface Sandbox {
 }
 
 /** The one commit and undo engine for every way to stage. */
-export function createTransactions(parts: TransactionParts): Transactions {
+export function createTransactions(parts: TransactionDeps): Transactions {
   const { storage, now } = parts;
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
   const holders = createHolderRecords(parts.home);
-  const swapParts: SwapParts = {
+  const swapParts: SwapDeps = {
     storage: storage.folder,
     workspace,
     now,
     at: parts.checkpoint ?? (() => {}),
   };
 
-  async function begin(request: BeginRequest): Promise<Begun> {
+  async function begin(request: BeginRequest): Promise<BeginResult> {
     const { jobId } = request;
     const trouble = workspaceTrouble(workspace);
     if (trouble !== null) return trouble;
@@ -105,11 +105,11 @@ export function createTransactions(parts: TransactionParts): Transactions {
       return begun.ok && repaired !== null ? { ...begun, repaired } : begun;
     } catch (error) {
       forget(jobId);
-      return { ok: false, refusal: refusalOf(error, storage.folder) };
+      return { ok: false, refusal: toRefusal(error, storage.folder) };
     }
   }
 
-  async function open(request: BeginRequest): Promise<Begun> {
+  async function open(request: BeginRequest): Promise<BeginResult> {
     const { jobId, kind, network = true, resting = false, preview = false, again = false } = request;
     const options = { network, resting, preview };
     if (!again) running.start(jobId);
@@ -130,7 +130,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     }
   }
 
-  async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<Begun> {
+  async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<BeginResult> {
     const { copyLimitBytes: limitBytes, ownFolders } = parts;
     const { beginCopyTransaction } = await import("./copy-transaction.ts");
     const sandbox = await parts.sandbox?.();
@@ -153,8 +153,8 @@ export function createTransactions(parts: TransactionParts): Transactions {
   async function overlayOr(
     folder: JobFolder,
     options: OpenOptions,
-    otherwise: () => Promise<Begun>,
-  ): Promise<Begun> {
+    otherwise: () => Promise<BeginResult>,
+  ): Promise<BeginResult> {
     const sandbox = await parts.sandbox?.();
     const begun = await sandbox?.overlay(folder, options);
     if (begun === undefined || "complaint" in begun) {
@@ -233,18 +233,19 @@ export function createTransactions(parts: TransactionParts): Transactions {
     const state = readState(folder);
     if (state === null) return { status: "refused", reason: "unknown-job" };
     const own = readOwnPlan(folder, workspace);
-    if (own.status === "foreign") return { status: "conflict", conflicts: [foreignRoot(own, workspace)] };
+    if (own.status === "foreign")
+      return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
     const plan = own.status === "own" ? own.plan : null;
     if (state.state === "evicted") return { status: "refused", reason: "evicted" };
     if (direction === "commit" && state.state === "committed" && plan !== null)
-      return { status: "done", changes: changesOf(plan.ops, plan.roots, workspace), left: [] };
+      return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null) return { status: "refused", reason: "evicted" };
     if (direction === "commit") keepAfterImages(folder, plan);
     return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
   }
 
-  async function repair(): Promise<Repaired | null> {
+  async function repair(): Promise<RepairedJob | null> {
     const intent = readIntent(storage.folder);
     if (intent === null) return null;
     const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts));
@@ -295,7 +296,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
     },
     stage: async (jobId) => stage(jobId),
     repair,
-    enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly Evicted[]> => {
+    enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
       const evicted = await locked(undefined, () => {
         removeOldStories(storage.folder, journalDays, now);
         return evictPastQuota(storage.folder, quotaBytes, keep, now);
@@ -305,7 +306,7 @@ export function createTransactions(parts: TransactionParts): Transactions {
   };
 }
 
-function workspaceTrouble(workspace: string): Begun | null {
+function workspaceTrouble(workspace: string): BeginResult | null {
   const stats = statSync(workspace, { throwIfNoEntry: false });
   if (stats === undefined)
     return {

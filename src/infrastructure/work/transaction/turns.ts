@@ -1,12 +1,12 @@
 import type { Identity } from "../folder/identity.ts";
 import { pathBelow } from "../folder/path-below.ts";
-import type { Door } from "./intent.ts";
-import { type JobFolder, type Op, type Plan, type Stands, slot } from "./job-folder.ts";
+import type { UnwritableFolder } from "./intent.ts";
+import { type JobFolder, type Op, opSlotPath, type Plan, type SwapRecord } from "./job-folder.ts";
 
 export type Direction = "forward" | "back";
 
 /** One op in one swap: what stands at its path and goes into a slot, what lies in a slot and comes to the path. */
-export interface Turn {
+export interface SwapStep {
   readonly op: Op;
   readonly goes: Identity | null;
   readonly comes: Identity | null;
@@ -17,8 +17,8 @@ export interface Swap {
   readonly folder: JobFolder;
   readonly plan: Plan;
   readonly direction: Direction;
-  readonly turns: readonly Turn[];
-  readonly doors: readonly Door[];
+  readonly turns: readonly SwapStep[];
+  readonly doors: readonly UnwritableFolder[];
 }
 
 export function rootOf(plan: Plan, op: Op): string {
@@ -41,20 +41,20 @@ export function staysInPlace(op: Op): boolean {
 }
 
 /** A folder that stood before the job and goes with all it holds. */
-export function goesWhole({ op, goes, comes }: Turn): boolean {
+export function removesWholeFolder({ op, goes, comes }: SwapStep): boolean {
   return goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null;
 }
 
 export function inSlot(folder: JobFolder, op: Op, direction: Direction): string {
-  return slot(folder, op.n, direction === "forward" ? "b" : "a");
+  return opSlotPath(folder, op.n, direction === "forward" ? "b" : "a");
 }
 
 export function outSlot(folder: JobFolder, op: Op, direction: Direction): string {
-  return slot(folder, op.n, direction === "forward" ? "a" : "b");
+  return opSlotPath(folder, op.n, direction === "forward" ? "a" : "b");
 }
 
 /** What the record says of an op: the plan before the first swap, then what the last swap left. */
-export function recordedTurn(op: Op, direction: Direction, stands: Stands | null): Turn {
+export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | null): SwapStep {
   const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
   if (stands === null) return { op, ...planned };
   const left = stands.entries.get(op.n);
@@ -66,19 +66,19 @@ export function recordedTurn(op: Op, direction: Direction, stands: Stands | null
 }
 
 /** What was moved out comes back as it is by now: whoever had it open may have gone on writing. */
-export function reversed({ op, goes, comes }: Turn): Turn {
+export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
   return { op, goes: comes, comes: goes?.kind === "file" ? { ...goes, mtime: ANY_TIME } : goes };
 }
 
 /** Stands for any contents of the same inode. */
 const ANY_TIME = "any";
 
-export function opposite(direction: Direction): Direction {
+export function oppositeDirection(direction: Direction): Direction {
   return direction === "forward" ? "back" : "forward";
 }
 
 /** The same thing as far as a swap is concerned: the inode and, but for folders, its contents. */
-export function isThing(found: Identity | null, expected: Identity | null): boolean {
+export function isSameEntry(found: Identity | null, expected: Identity | null): boolean {
   if (found === null || expected === null) return found === expected;
   if (found.ino !== expected.ino || found.kind !== expected.kind) return false;
   if (expected.mtime === ANY_TIME) return true;

@@ -5,7 +5,7 @@ import { hasLiveJobs } from "./running-jobs.ts";
 import { isTrusted } from "./trusted-folder.ts";
 
 /** Which folder a workspace is, wherever it has been moved on its file system. */
-interface Known {
+interface KnownFolder {
   readonly path: string;
   readonly dev: string;
   readonly ino: string;
@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** A workspace's folder in PicoClaw's home. */
-export interface Entry {
+export interface RegisteredWorkspace {
   readonly folder: string;
   /** Where the workspace was before somebody moved it; only told once. */
   readonly movedFrom: string | null;
@@ -34,12 +34,12 @@ export function workspaceId(workspace: string): string {
  * which it does not stand any more. The entry of such a moved workspace gets the name of its new path. Nothing is made
  * for a workspace that was never here.
  */
-export function findEntry(workspace: string, home: string): Entry {
+export function findRegisteredWorkspace(workspace: string, home: string): RegisteredWorkspace {
   const all = join(home, "workspaces");
   const folder = join(all, workspaceId(workspace));
-  const now = lookAt(workspace);
+  const now = readKnownFolder(workspace);
   const noted = readNote(folder);
-  if (now === null || (noted !== null && isSame(noted, now))) return { folder, movedFrom: null };
+  if (now === null || (noted !== null && isSameFolder(noted, now))) return { folder, movedFrom: null };
   if (noted === null && existsSync(folder)) return { folder, movedFrom: null };
   const from = findMoved(all, now, home);
   if (from === null) return { folder, movedFrom: null };
@@ -58,34 +58,34 @@ export function findEntry(workspace: string, home: string): Entry {
 
 /** Remembers which folder the workspace of an entry is. */
 export function noteWorkspace(entry: string, workspace: string): void {
-  const now = lookAt(workspace);
+  const now = readKnownFolder(workspace);
   const noted = readNote(entry);
-  if (now === null || (noted !== null && isSame(noted, now) && noted.path === now.path)) return;
+  if (now === null || (noted !== null && isSameFolder(noted, now) && noted.path === now.path)) return;
   writeFileSync(notePath(entry), JSON.stringify(now), { mode: 0o600 });
 }
 
 function findMoved(
   all: string,
-  now: Known,
+  now: KnownFolder,
   home: string,
-): { readonly folder: string; readonly known: Known } | null {
+): { readonly folder: string; readonly known: KnownFolder } | null {
   if (!existsSync(all)) return null;
   for (const name of readdirSync(all)) {
     const folder = join(all, name);
     const known = readNote(folder);
-    if (known === null || known.path === now.path || !isSame(known, now) || !isTrusted(folder, home))
+    if (known === null || known.path === now.path || !isSameFolder(known, now) || !isTrusted(folder, home))
       continue;
-    const there = lookAt(known.path);
-    if (there === null || !isSame(there, now)) return { folder, known };
+    const there = readKnownFolder(known.path);
+    if (there === null || !isSameFolder(there, now)) return { folder, known };
   }
   return null;
 }
 
-function isSame(one: Known, other: Known): boolean {
+function isSameFolder(one: KnownFolder, other: KnownFolder): boolean {
   return one.dev === other.dev && one.ino === other.ino && one.born === other.born;
 }
 
-function lookAt(path: string): Known | null {
+function readKnownFolder(path: string): KnownFolder | null {
   try {
     const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
     return { path, dev: String(dev), ino: String(ino), born: String(birthtimeNs) };
@@ -94,9 +94,9 @@ function lookAt(path: string): Known | null {
   }
 }
 
-function readNote(entry: string): Known | null {
+function readNote(entry: string): KnownFolder | null {
   try {
-    return JSON.parse(readFileSync(notePath(entry), "utf8")) as Known;
+    return JSON.parse(readFileSync(notePath(entry), "utf8")) as KnownFolder;
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { RunProgram } from "../../context.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import type { Place } from "../../place.ts";
+import type { ResolvedPath } from "../../place.ts";
 import { changeFile } from "../change-file.ts";
 import { toInternalError } from "./error.ts";
 import type { ApplyPatchDependencies, PatchTarget, Spawn } from "./types.ts";
@@ -79,7 +79,10 @@ function spawnWith(runProgram: RunProgram, signal: AbortSignal): Spawn {
   };
 }
 
-function targetOf({ workspace: { files }, asWritten }: Place): Pick<PatchTarget, "path" | "attributes"> {
+function targetOf({
+  workspace: { files },
+  asWritten,
+}: ResolvedPath): Pick<PatchTarget, "path" | "attributes"> {
   const folders = asWritten.split("/").slice(0, -1);
   const attributes = ["", ...folders.map((_, at) => `${folders.slice(0, at + 1).join("/")}/`)]
     .map((folder) => `${folder}.gitattributes`)

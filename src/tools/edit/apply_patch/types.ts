@@ -38,7 +38,7 @@ export interface ApplyPatchDependencies {
 }
 
 /** What one application needs; the usecase knows nothing of contexts. */
-export interface ApplyPatchParts {
+export interface PatchRunDeps {
   readonly spawn: Spawn;
   readonly hasher: Hasher;
   readonly openScratch: () => Scratch;

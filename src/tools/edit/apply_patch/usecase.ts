@@ -1,7 +1,7 @@
 import type { Entry } from "../../../application/ports/view.ts";
 import type { NewContent } from "../replacement.ts";
 import { ApplyPatchError } from "./error.ts";
-import type { ApplyPatchParts, PatchTarget } from "./types.ts";
+import type { PatchRunDeps, PatchTarget } from "./types.ts";
 
 /** Before any process is started: the target exists, is a file, and is not too large. */
 export function checkTarget(entry: Entry, filePath: string, maxBytes: number): void {
@@ -20,7 +20,7 @@ export function checkTarget(entry: Entry, filePath: string, maxBytes: number): v
  * Returns the new content, "delete", or null where the file stays as it is.
  */
 export async function applyPatch(
-  parts: ApplyPatchParts,
+  parts: PatchRunDeps,
   target: PatchTarget,
   patch: string,
 ): Promise<NewContent | "delete" | null> {

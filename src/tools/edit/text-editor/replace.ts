@@ -1,10 +1,10 @@
 import { readableText, toBytesText } from "../../../domain/patch/match/bytes.ts";
 import { planEdit } from "../../../domain/patch/plan-edit.ts";
-import type { Place } from "../../place.ts";
+import type { ResolvedPath } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
 import { lineAt, toCrLf, usesCrLf } from "./text-of.ts";
 
-export interface Edited {
+export interface EditedText {
   /** Bytes text. */
   readonly text: string;
   readonly firstLine: number;
@@ -14,7 +14,7 @@ export interface Edited {
 const MOST_PLACES = 20;
 
 /** Replaces the one place where `oldText` stands. None or several is an error that says where to look. */
-export function replaceOnce(place: Place, text: string, oldText: string, newText: string): Edited {
+export function replaceOnce(place: ResolvedPath, text: string, oldText: string, newText: string): EditedText {
   let [wanted, next] = [toBytesText(oldText), toBytesText(newText)];
   let places = occurrences(text, wanted);
   if (places.length === 0 && usesCrLf(text)) {
@@ -38,7 +38,7 @@ function occurrences(text: string, wanted: string): number[] {
   return found;
 }
 
-function notUnique({ given }: Place, text: string, places: readonly number[]): ToolError {
+function notUnique({ given }: ResolvedPath, text: string, places: readonly number[]): ToolError {
   const shown = places.slice(0, MOST_PLACES).map((at) => {
     const line = lineAt(text, at);
     return `${line}: ${readableText(lineText(text, at)).slice(0, 200)}`;
@@ -57,7 +57,7 @@ function lineText(text: string, at: number): string {
 }
 
 /** Asks the patch engine where the text may have been meant; it only suggests. */
-function noMatch({ given, path }: Place, text: string, oldText: string): ToolError {
+function noMatch({ given, path }: ResolvedPath, text: string, oldText: string): ToolError {
   const lines = toBytesText(oldText)
     .split("\n")
     .map((line) => ({ tag: "-" as const, text: line, eol: "\n" }));

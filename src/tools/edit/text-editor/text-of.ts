@@ -1,12 +1,16 @@
 import { isAscii, toBytesText } from "../../../domain/patch/match/bytes.ts";
-import type { Place } from "../../place.ts";
+import type { ResolvedPath } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
 
 /**
  * A file as bytes text (one character per byte), so that every byte an edit does not touch survives. New text goes
  * in as UTF-8; into a file of another encoding only ASCII may go.
  */
-export function editableText(place: Place, before: Uint8Array | null, pieces: readonly string[]): string {
+export function editableText(
+  place: ResolvedPath,
+  before: Uint8Array | null,
+  pieces: readonly string[],
+): string {
   if (before === null) throw new ToolError("NOT_FOUND", `no such file: ${place.given}`);
   if (!isUtf8(before)) {
     if (before.includes(0)) throw new ToolError("BINARY_FILE", `binary file: ${place.given}`);

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
 import { fromBytesText, readableText, toBytesText } from "../../../domain/patch/match/bytes.ts";
-import { createSecureTool, type Done, type ToolCall } from "../../create-secure-tool.ts";
-import type { Place } from "../../place.ts";
-import { numbered } from "../../read/numbered.ts";
+import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
+import type { ResolvedPath } from "../../place.ts";
+import { numberLines } from "../../read/numbered.ts";
 import { readLines } from "../../read/read-lines.ts";
-import { shown } from "../../read/shown.ts";
+import { maskShownText } from "../../read/shown.ts";
 import { walkTree } from "../../read/tree/walk-tree.ts";
-import { sourceOf } from "../../run-job.ts";
-import { takeBackJob } from "../../take-back-job.ts";
+import { toolJobSource } from "../../run-job.ts";
+import { undoWorkspaceJob } from "../../take-back-job.ts";
 import { ToolError } from "../../tool-error.ts";
 import { changeFile } from "../change-file.ts";
-import { type Edited, replaceOnce } from "./replace.ts";
+import { type EditedText, replaceOnce } from "./replace.ts";
 import { editableText, toCrLf, usesCrLf } from "./text-of.ts";
 
 const NAME = "text_editor";
@@ -71,7 +71,7 @@ export const textEditor = createSecureTool({
   destructive: true,
   paths: ["path"],
   refine: complaintAbout,
-  async run(call): Promise<Done<TextEditorData>> {
+  async run(call): Promise<ToolRunResult<TextEditorData>> {
     const { args, context } = call;
     const place = call.place("path");
     switch (args.command) {
@@ -115,7 +115,11 @@ function complaintAbout(args: Args): string | null {
     : null;
 }
 
-async function create(call: ToolCall<Args>, place: Place, text: string): Promise<Done<TextEditorData>> {
+async function create(
+  call: ToolCall<Args>,
+  place: ResolvedPath,
+  text: string,
+): Promise<ToolRunResult<TextEditorData>> {
   const made = await changeFile(call, place, {
     tool: NAME,
     title: `text_editor create ${place.path}`,
@@ -135,11 +139,11 @@ const AROUND = 4;
 
 async function edit(
   call: ToolCall<Args>,
-  place: Place,
+  place: ResolvedPath,
   pieces: readonly string[],
-  change: (text: string, pieces: readonly string[]) => Edited,
-): Promise<Done<TextEditorData>> {
-  let edited: Edited = { text: "", firstLine: 1, lines: 0 };
+  change: (text: string, pieces: readonly string[]) => EditedText,
+): Promise<ToolRunResult<TextEditorData>> {
+  let edited: EditedText = { text: "", firstLine: 1, lines: 0 };
   const made = await changeFile(call, place, {
     tool: NAME,
     title: `text_editor ${call.args.command} ${place.path}`,
@@ -155,7 +159,7 @@ async function edit(
     .split("\n")
     .slice(from - 1, to)
     .join("\n");
-  const content = numbered(place.workspace.mask(around), from);
+  const content = numberLines(place.workspace.mask(around), from);
   return {
     data: { path: place.path, content },
     ...made,
@@ -164,7 +168,7 @@ async function edit(
 }
 
 /** Puts whole lines after line `after`; 0 is the beginning of the file. */
-function insertAfter({ given }: Place, text: string, after: number, inserted: string): Edited {
+function insertAfter({ given }: ResolvedPath, text: string, after: number, inserted: string): EditedText {
   const starts = [0];
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   const ended = text === "" || text.endsWith("\n");
@@ -188,21 +192,21 @@ function insertAfter({ given }: Place, text: string, after: number, inserted: st
 }
 
 /** Takes back the last job that this tool made on the path; called again, the one before it. Jobs outlive us. */
-async function undoEdit(place: Place, tool: string) {
+async function undoEdit(place: ResolvedPath, tool: string) {
   const { workspace, path, given } = place;
   const touches = ({ changes }: StoredJob) => changes.some((change) => change.path === path);
   const last = workspace.archive
     .list()
-    .findLast((job) => job.source === sourceOf(tool) && job.state === "committed" && touches(job));
+    .findLast((job) => job.source === toolJobSource(tool) && job.state === "committed" && touches(job));
   if (last === undefined) throw new ToolError("NOTHING_TO_UNDO", `no edit of ${given} is left to undo`);
-  return takeBackJob(workspace, last.jobId);
+  return undoWorkspaceJob(workspace, last.jobId);
 }
 
 const LEVELS = 2;
 const MOST_ENTRIES = 2000;
 
 /** A file with line numbers, or a folder two levels deep. */
-function view(place: Place, range: readonly [number, number] | undefined, limitChars: number) {
+function view(place: ResolvedPath, range: readonly [number, number] | undefined, limitChars: number) {
   const { path } = place;
   if (place.entry.kind === "directory") {
     const { lines, more } = walkTree(place, {
@@ -215,10 +219,10 @@ function view(place: Place, range: readonly [number, number] | undefined, limitC
   }
   const [from, to] = range ?? [1, -1];
   const read = readLines(place, { from, to: to === -1 ? Infinity : to }, { asked: "auto", limitChars });
-  const { text, notes } = shown(place, read.text);
+  const { text, notes } = maskShownText(place, read.text);
   const data = {
     path,
-    content: numbered(text, read.from),
+    content: numberLines(text, read.from),
     start_line: read.from,
     end_line: read.to,
     total_lines: read.total,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { takeBackJob } from "../../take-back-job.ts";
+import { undoWorkspaceJob } from "../../take-back-job.ts";
 
 const input = z.strictObject({
   job_id: z
@@ -31,7 +31,7 @@ export const undoJob = createSecureTool({
         ? context.workspace
         : ([...context.opened.values()].find(({ archive }) => archive.read(name) !== null) ??
           context.workspace);
-    const { job_id, changes } = await context.gate.run(holder.root, () => takeBackJob(holder, name));
+    const { job_id, changes } = await context.gate.run(holder.root, () => undoWorkspaceJob(holder, name));
     return { data: { undone: job_id.split(","), changes } };
   },
 });

@@ -41,10 +41,10 @@ export const gitStatusSummary = createSecureTool({
         ...["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all"],
         ...["--no-renames", "--", "."],
       ],
-      [...HARMLESS, ...withoutFilters(text(filters.stdout))],
+      [...HARMLESS, ...withoutFilters(outputText(filters.stdout))],
     );
-    if (status.exitCode !== 0) throw refusalOf(context.workspace.mask(text(status.stderr)), root);
-    const summary = parseStatus(text(status.stdout));
+    if (status.exitCode !== 0) throw refusalOf(context.workspace.mask(outputText(status.stderr)), root);
+    const summary = parseStatus(outputText(status.stdout));
     const most = args.max_paths ?? 200;
     const counts = {
       staged: summary.staged.length,
@@ -115,6 +115,6 @@ function refusalOf(stderr: string, root: string): ToolError {
     : new ToolError("REFUSED", `git status failed: ${stderr.trim().slice(0, 1000)}`);
 }
 
-function text(bytes: Uint8Array): string {
+function outputText(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { ENCODINGS } from "../decode.ts";
 import { readLines } from "../read-lines.ts";
-import { shown } from "../shown.ts";
+import { maskShownText } from "../shown.ts";
 
 const input = z.strictObject({
   path: z.string().describe("File path in the workspace"),
@@ -40,7 +40,7 @@ export const readFile = createSecureTool({
       { from: args.start_line ?? 1, to: args.end_line ?? Infinity },
       { asked: args.encoding ?? "auto", limitChars: context.limits.outputChars },
     );
-    const { text, notes } = shown(place, read.text);
+    const { text, notes } = maskShownText(place, read.text);
     const data = {
       path: place.path,
       content: text,

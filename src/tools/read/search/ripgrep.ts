@@ -1,5 +1,5 @@
 import type { RunProgram } from "../../context.ts";
-import type { Place } from "../../place.ts";
+import type { ResolvedPath } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
 import { toRipgrepPattern } from "./ripgrep-pattern.ts";
 import { byPath, LARGEST_BYTES } from "./search-files.ts";
@@ -19,7 +19,7 @@ const NO_MATCHES = 1;
  */
 export async function filesByRipgrep(
   runProgram: RunProgram,
-  { workspace: { root }, path }: Place,
+  { workspace: { root }, path }: ResolvedPath,
   { pattern, ignoreCase, signal, timeoutMs }: RipgrepQuery,
 ): Promise<readonly string[] | null> {
   const translated = toRipgrepPattern(pattern, ignoreCase);

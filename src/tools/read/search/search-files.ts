@@ -1,10 +1,10 @@
 import { ViewFault } from "../../../application/ports/view.ts";
 import type { Workspace } from "../../../application/ports/workspace.ts";
-import type { Ignored } from "../../../domain/policy/ignored.ts";
-import type { Place } from "../../place.ts";
-import { detect } from "../decode.ts";
+import type { IgnoreMatcher } from "../../../domain/policy/ignored.ts";
+import type { ResolvedPath } from "../../place.ts";
+import { detectEncoding } from "../decode.ts";
 
-export interface Match {
+export interface SearchMatch {
   readonly path: string;
   readonly line: number;
   readonly text: string;
@@ -29,8 +29,8 @@ export interface FileSearch {
 export function* searchFile(
   { workspace, matches, anyEncoding, expired }: FileSearch,
   path: string,
-): Generator<Match> {
-  const text = textOf(workspace, path, anyEncoding);
+): Generator<SearchMatch> {
+  const text = searchableText(workspace, path, anyEncoding);
   if (text === null) return;
   let line = 0;
   for (let at = 0; at < text.length && !expired(); ) {
@@ -44,12 +44,12 @@ export function* searchFile(
   }
 }
 
-function textOf({ files }: Workspace, path: string, anyEncoding: boolean): string | null {
+function searchableText({ files }: Workspace, path: string, anyEncoding: boolean): string | null {
   try {
     const entry = files.look(path);
     if (entry.kind !== "file" || entry.size === 0 || entry.size > LARGEST_BYTES) return null;
     const bytes = files.readPart(path, 0, entry.size);
-    const encoding = detect(anyEncoding ? bytes : bytes.subarray(0, LOOK_BYTES), anyEncoding);
+    const encoding = detectEncoding(anyEncoding ? bytes : bytes.subarray(0, LOOK_BYTES), anyEncoding);
     if (encoding === "binary") return null;
     const wide = encoding.startsWith("utf-16");
     return new TextDecoder(wide || anyEncoding ? encoding : "utf-8").decode(bytes);
@@ -61,7 +61,10 @@ function textOf({ files }: Workspace, path: string, anyEncoding: boolean): strin
 }
 
 /** Files below a place in order, links not followed. */
-export function* filesBelow({ workspace: { files }, path: top }: Place, ignored: Ignored): Generator<string> {
+export function* filesBelow(
+  { workspace: { files }, path: top }: ResolvedPath,
+  ignored: IgnoreMatcher,
+): Generator<string> {
   const pending = [top];
   while (pending.length > 0) {
     const path = pending.pop() as string;

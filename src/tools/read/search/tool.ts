@@ -2,12 +2,12 @@ import { z } from "zod";
 import { isAscii } from "../../../domain/patch/match/bytes.ts";
 import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { type Place, placeOf } from "../../place.ts";
+import { type ResolvedPath, resolvePathArgument } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
-import { ignoredIn } from "../ignored.ts";
-import { shown } from "../shown.ts";
+import { readIgnoredPaths } from "../ignored.ts";
+import { maskShownText } from "../shown.ts";
 import { filesByRipgrep } from "./ripgrep.ts";
-import { filesBelow, type Match, searchFile } from "./search-files.ts";
+import { filesBelow, type SearchMatch, searchFile } from "./search-files.ts";
 
 const input = z.strictObject({
   pattern: z.string().min(1).describe("Regular expression (JavaScript), matched line by line"),
@@ -47,11 +47,11 @@ export const search = createSecureTool({
   paths: ["path"],
   async run({ args, place, context, signal }) {
     const ignoreCase = args.ignore_case ?? false;
-    const at = args.path ? place("path") : await placeOf(context, ".");
+    const at = args.path ? place("path") : await resolvePathArgument(context, ".");
     if (at.entry.kind === "missing") throw new ToolError("NOT_FOUND", `no such file or folder: ${at.given}`);
     const { matches: isMatch, unicode } = createLineMatcher(args.pattern, ignoreCase);
     const included = includes(args.include);
-    const ignored = ignoredIn(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
+    const ignored = readIgnoredPaths(at.workspace.files, { includeIgnored: args.include_ignored ?? false });
     const ascii = isAscii(args.pattern) && !/\\[uxp]/.test(args.pattern);
     const deadline = performance.now() + TIME_LIMIT_MS;
     const expired = () => performance.now() > deadline;
@@ -64,7 +64,7 @@ export const search = createSecureTool({
 
     const most = args.max_results ?? 200;
     const file = { workspace: at.workspace, matches: isMatch, anyEncoding: !ascii, expired };
-    const matches: Match[] = [];
+    const matches: SearchMatch[] = [];
     let stopped: "results" | "output" | "time" | null = null;
     let chars = 0;
     let files = 0;
@@ -84,10 +84,10 @@ export const search = createSecureTool({
       if (expired()) stopped ??= "time";
       if (stopped !== null) break;
     }
-    const { lines, notes } = masked(at, matches);
+    const { lines, notes } = maskMatches(at, matches);
     return {
       data: { matches: lines, truncated: stopped !== null },
-      notes: [...notes, restOf(stopped, matches.length)],
+      notes: [...notes, remainingNote(stopped, matches.length)],
     };
   },
 });
@@ -102,18 +102,18 @@ function includes(glob: string | undefined): (path: string) => boolean {
   return (path) => regExp.test(path);
 }
 
-function masked({ workspace }: Place, matches: readonly Match[]) {
+function maskMatches({ workspace }: ResolvedPath, matches: readonly SearchMatch[]) {
   const notes = new Set<string>();
   const lines = matches.map((match) => {
     const place = { workspace, path: match.path, given: match.path };
-    const { text, notes: said } = shown(place, match.text);
+    const { text, notes: said } = maskShownText(place, match.text);
     for (const note of said) notes.add(note);
     return { ...match, text };
   });
   return { lines, notes: [...notes].slice(0, 10) };
 }
 
-function restOf(stopped: "results" | "output" | "time" | null, count: number): string {
+function remainingNote(stopped: "results" | "output" | "time" | null, count: number): string {
   if (stopped === null) return "";
   const why = stopped === "time" ? `stopped after ${TIME_LIMIT_MS / 1000} s` : "output capped";
   const raise = stopped === "results" ? ", or raise max_results" : "";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { placeOf } from "../../place.ts";
+import { resolvePathArgument } from "../../place.ts";
 import { ToolError } from "../../tool-error.ts";
 import { walkTree } from "./walk-tree.ts";
 
@@ -27,7 +27,7 @@ export const tree = createSecureTool({
   access: "read",
   paths: ["path"],
   async run({ args, place, context }) {
-    const at = args.path ? place("path") : await placeOf(context, ".");
+    const at = args.path ? place("path") : await resolvePathArgument(context, ".");
     if (at.entry.kind !== "directory")
       throw at.entry.kind === "missing"
         ? new ToolError("NOT_FOUND", `no such folder: ${at.given}`)

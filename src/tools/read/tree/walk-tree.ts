@@ -1,6 +1,6 @@
 import { ViewFault } from "../../../application/ports/view.ts";
-import type { Place } from "../../place.ts";
-import { ignoredIn } from "../ignored.ts";
+import type { ResolvedPath } from "../../place.ts";
+import { readIgnoredPaths } from "../ignored.ts";
 
 export interface TreeOptions {
   readonly levels: number;
@@ -16,8 +16,8 @@ export interface Tree {
 }
 
 /** A folder's entries in order, links not followed. */
-export function walkTree({ workspace: { files }, path: top }: Place, options: TreeOptions): Tree {
-  const ignored = ignoredIn(files, options);
+export function walkTree({ workspace: { files }, path: top }: ResolvedPath, options: TreeOptions): Tree {
+  const ignored = readIgnoredPaths(files, options);
   const lines: string[] = [];
   let more = false;
 

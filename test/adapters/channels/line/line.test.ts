@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { messagingApi } from "@line/bot-sdk";
 import { createLineChannel, type LineChannel } from "../../../../src/adapters/channels/line/line-channel.ts";
 import { createLineWebhook } from "../../../../src/adapters/channels/line/line-webhook.ts";
-import type { Delivery, InboundMessage, Received } from "../../../../src/application/ports/channel.ts";
+import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
 import { lineMessagesFor } from "../../../../src/domain/texts/texts.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
@@ -17,7 +17,7 @@ describe("LINE", () => {
   let line: ReturnType<typeof startLine>;
   let channel: LineChannel;
   let received: InboundMessage[];
-  let answer: (message: InboundMessage) => Received | Error;
+  let answer: (message: InboundMessage) => ReceiveResult | Error;
   let nudged: string[];
   let pushes: number;
   let quota: number;

@@ -7,7 +7,7 @@ import type {
   Channel,
   Delivery,
   InboundMessage,
-  Received,
+  ReceiveResult,
   StoredMessage,
 } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
@@ -31,7 +31,7 @@ describe("Slack", () => {
   let app: SlackApp;
   let channel: Channel;
   let received: InboundMessage[];
-  let answer: (message: InboundMessage) => Received | Error;
+  let answer: (message: InboundMessage) => ReceiveResult | Error;
   let arrived: () => void;
   const timers = createManualTimers();
   const { signal } = new AbortController();

@@ -7,7 +7,7 @@ import { createTelegramStatus } from "../../../../src/adapters/channels/telegram
 import { createTelegramUpdates } from "../../../../src/adapters/channels/telegram/telegram-updates.ts";
 import { createTelegramWebhook } from "../../../../src/adapters/channels/telegram/telegram-webhook.ts";
 import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/channel.ts";
-import type { Action } from "../../../../src/domain/work/job-actions.ts";
+import type { JobAction } from "../../../../src/domain/work/job-actions.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { replyOf } from "../../../fakes/conversation.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
@@ -48,7 +48,11 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
   return { client, take, channel, received };
 }
 
-const delivery = (text: string, actions: readonly Action[] = [], more: Partial<Delivery> = {}): Delivery => ({
+const delivery = (
+  text: string,
+  actions: readonly JobAction[] = [],
+  more: Partial<Delivery> = {},
+): Delivery => ({
   key: crypto.randomUUID(),
   channel: "telegram",
   chatId: "7",

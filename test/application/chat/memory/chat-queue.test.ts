@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type ChatQueue, createChatQueue } from "../../../../src/application/chat/chat-queue.ts";
-import type { QueueParts } from "../../../../src/application/chat/hold-lease.ts";
+import type { ChatQueueDeps } from "../../../../src/application/chat/hold-lease.ts";
 import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
 import { createChatLeases } from "../../../../src/infrastructure/store/chat-leases.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
@@ -17,7 +17,7 @@ const openLeases = (isGone: (process: string) => boolean = nobodyGone): ChatLeas
   createChatLeases({ db: bench.db, workspace: "/ws", process: `process ${++owners}`, isGone });
 
 let owners = 0;
-function openQueue(more: Partial<QueueParts> = {}): ChatQueue {
+function openQueue(more: Partial<ChatQueueDeps> = {}): ChatQueue {
   return createChatQueue({
     leases: openLeases(),
     now: () => new Date(),

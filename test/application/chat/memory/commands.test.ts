@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { memoryCommands } from "../../../../src/application/chat/memory/commands.ts";
 import { createRouteTeacher } from "../../../../src/application/chat/memory/teach-route.ts";
-import type { ChatParts } from "../../../../src/application/chat/parts.ts";
+import type { ChatDeps } from "../../../../src/application/chat/parts.ts";
 import type { ChatTurn } from "../../../../src/application/chat/turn.ts";
 import type { ChatEvent } from "../../../../src/application/ports/conversation.ts";
 import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
@@ -67,7 +67,7 @@ async function send(
     emit: (event: ChatEvent) => void events.push(event),
   } as unknown as ChatTurn;
   return commands[name]!(
-    { sessions, now, messages: messagesFor(locale as "ja" | "en") } as unknown as ChatParts,
+    { sessions, now, messages: messagesFor(locale as "ja" | "en") } as unknown as ChatDeps,
     turn,
     rest,
   );

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { SessionParts } from "../../../../src/application/chat/session-parts.ts";
+import type { SessionDeps } from "../../../../src/application/chat/session-parts.ts";
 import { createSessions } from "../../../../src/application/chat/sessions.ts";
 import type { Logger } from "../../../../src/application/ports/logger.ts";
 import type { Model, ModelFailure, ModelRequest, Models } from "../../../../src/application/ports/model.ts";
@@ -75,7 +75,7 @@ export interface Bench {
   readonly file: string;
   readonly lines: Line[];
   readonly time: { now: string };
-  sessions(more?: Partial<SessionParts>): ReturnType<typeof createSessions>;
+  sessions(more?: Partial<SessionDeps>): ReturnType<typeof createSessions>;
   remove(): Promise<void>;
 }
 

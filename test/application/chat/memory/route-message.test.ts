@@ -8,7 +8,7 @@ import type {
   StoredDecision,
 } from "../../../../src/application/ports/routing-store.ts";
 import { DEFAULTS } from "../../../../src/config/defaults.ts";
-import { compileRules, trusted } from "../../../../src/domain/routing/rule-dictionary.ts";
+import { compileRules, compileTrustedRule } from "../../../../src/domain/routing/rule-dictionary.ts";
 import { SHIPPED_RULES } from "../../../../src/domain/routing/shipped-rules.ts";
 import { HELD_OUT } from "../../../domain/routing/held-out-messages.ts";
 import { MESSAGES } from "../../../domain/routing/messages.ts";
@@ -35,7 +35,7 @@ function memoryStore(): RoutingStore & { decisions: StoredDecision[] } {
 }
 
 const configured = compileRules(DEFAULTS.routing.rules, "config").rules;
-const shipped = SHIPPED_RULES.map((rule) => trusted(rule, "shipped"));
+const shipped = SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped"));
 const now = () => new Date("2026-03-01T00:00:00Z");
 
 function open(models: Models, more: { rules?: typeof configured } = {}) {

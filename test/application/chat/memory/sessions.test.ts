@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
-import { keepTime } from "../../../../src/application/chat/keep-time.ts";
+import { cutSessionsOnTime } from "../../../../src/application/chat/keep-time.ts";
 import { createSummarise } from "../../../../src/application/chat/summarise.ts";
 import type { NewTurn } from "../../../../src/application/ports/sessions.ts";
 import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
@@ -279,7 +279,7 @@ describe("a server at midnight", () => {
     const waits: { run: () => void; ms: number }[] = [];
     const woken = Promise.withResolvers<void>();
     const cuts: string[] = [];
-    const stop = keepTime({
+    const stop = cutSessionsOnTime({
       sessions: {
         async cutDue(hold) {
           await hold("line:U1", async () => void cuts.push("line:U1"));

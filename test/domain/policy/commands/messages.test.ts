@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { RULES } from "../../../../src/domain/policy/commands/rules/all-rules.ts";
-import { texts as en } from "../../../../src/domain/texts/en/commands.ts";
-import { texts as ja } from "../../../../src/domain/texts/ja/commands.ts";
+import { commandsTexts as en } from "../../../../src/domain/texts/en/commands.ts";
+import { commandsTexts as ja } from "../../../../src/domain/texts/ja/commands.ts";
 
 const facts = { name: "NAME", detail: "DETAIL" };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { settle } from "../../../../src/domain/work/checks/flaky.ts";
-import { type CheckResult, judge } from "../../../../src/domain/work/checks/judge.ts";
+import { settleFlaky } from "../../../../src/domain/work/checks/flaky.ts";
+import { type CheckResult, judgeCheck } from "../../../../src/domain/work/checks/judge.ts";
 import { judgeAll } from "../../../../src/domain/work/checks/judge-all.ts";
 import { countTests, type TestOutcome } from "../../../../src/domain/work/checks/test-results.ts";
 
@@ -29,7 +29,7 @@ function check(text: string, kind: CheckResult["kind"] = "test"): CheckResult {
 
 /** `verdict | worse | mended | new | weakened`, `!` where it weakens tests. */
 function judged(baseline: string | null, draft: string, old: string | null = null): string {
-  const { verdict, worse, mended, newFailing, weakened, weakensTests } = judge({
+  const { verdict, worse, mended, newFailing, weakened, weakensTests } = judgeCheck({
     baseline: baseline === null ? null : check(baseline),
     draft: check(draft),
     old: old === null ? null : check(old),
@@ -144,7 +144,7 @@ describe("several checks", () => {
 
 describe("a red result that is run again", () => {
   const settled = (first: string, second: string) => {
-    const { result, isFlaky } = settle(check(first), check(second));
+    const { result, isFlaky } = settleFlaky(check(first), check(second));
     const tests = [...(result.results?.tests ?? [])].map(([name, outcome]) => `${outcome} ${name}`);
     return `${result.state}${isFlaky ? " flaky" : ""}: ${tests.join(", ")}`;
   };

@@ -10,7 +10,7 @@ export type JsonMeaning =
   | { readonly kind: "other" };
 
 /** In prose or among other blocks: only what names a command's fields counts. */
-export function meaningOf(value: unknown): JsonMeaning {
+export function jsonMeaning(value: unknown): JsonMeaning {
   if (Array.isArray(value)) {
     const [first] = value;
     return value.length === 0 || isCommandLike(first)
@@ -89,7 +89,16 @@ type CommandRead =
   | { readonly ok: true; readonly command: PatchCommand; readonly ignored: readonly string[] }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-const FIELDS = new Set(["type", "action", "target", "content", "metadata", "env", "workdir", "shell"]);
+const COMMAND_FIELDS = new Set([
+  "type",
+  "action",
+  "target",
+  "content",
+  "metadata",
+  "env",
+  "workdir",
+  "shell",
+]);
 
 /**
  * Reads one command of a JSON patch. `type` and `action` may name things that do not exist: those fail when
@@ -97,27 +106,33 @@ const FIELDS = new Set(["type", "action", "target", "content", "metadata", "env"
  */
 function readCommand(value: unknown, index: number): CommandRead {
   if (!isRecord(value))
-    return refuse(index, undefined, value, `command[${index}]: must be an object, got ${describe(value)}`);
+    return refuseCommand(
+      index,
+      undefined,
+      value,
+      `command[${index}]: must be an object, got ${describeValue(value)}`,
+    );
   const own = (field: string): unknown =>
     Object.hasOwn(value, field) ? (value[field] ?? undefined) : undefined;
 
   for (const field of ["type", "action", "target", "content", "workdir", "shell"]) {
     const found = own(field);
     if (found !== undefined && typeof found !== "string")
-      return refuse(
+      return refuseCommand(
         index,
         field,
         found,
-        `command[${index}]: ${field} must be a string, got ${describe(found)}`,
+        `command[${index}]: ${field} must be a string, got ${describeValue(found)}`,
       );
   }
   const text = (field: string): string => (own(field) as string | undefined) ?? "";
   const type = text("type");
   const action = text("action");
   const target = text("target");
-  if (type === "") return required(index, "type");
-  if (action === "") return required(index, "action");
-  if (target === "" && !(type === "git_operation" && action === "commit")) return required(index, "target");
+  if (type === "") return requiredField(index, "type");
+  if (action === "") return requiredField(index, "action");
+  if (target === "" && !(type === "git_operation" && action === "commit"))
+    return requiredField(index, "target");
 
   const metadata = readStrings(own("metadata"), index, "metadata");
   if (!metadata.ok) return metadata;
@@ -136,7 +151,7 @@ function readCommand(value: unknown, index: number): CommandRead {
       ...(text("workdir") !== "" && { workdir: text("workdir") }),
       ...(text("shell") !== "" && { shell: text("shell") }),
     },
-    ignored: Object.keys(value).filter((key) => !FIELDS.has(key)),
+    ignored: Object.keys(value).filter((key) => !COMMAND_FIELDS.has(key)),
   };
 }
 
@@ -151,21 +166,21 @@ type StringsRead =
 function readStrings(value: unknown, index: number, field: string): StringsRead {
   if (value === undefined) return { ok: true, strings: undefined };
   if (!isRecord(value))
-    return refuse(
+    return refuseCommand(
       index,
       field,
       value,
-      `command[${index}]: ${field} must be an object, got ${describe(value)}`,
+      `command[${index}]: ${field} must be an object, got ${describeValue(value)}`,
     );
   const strings: [string, string][] = [];
   for (const [key, entry] of Object.entries(value)) {
     if (typeof entry !== "string") {
       const name = `${field}.${key}`;
-      return refuse(
+      return refuseCommand(
         index,
         name,
         entry,
-        `command[${index}]: ${name} must be a string, got ${describe(entry)}`,
+        `command[${index}]: ${name} must be a string, got ${describeValue(entry)}`,
       );
     }
     strings.push([key, entry]);
@@ -174,14 +189,14 @@ function readStrings(value: unknown, index: number, field: string): StringsRead 
   return { ok: true, strings: Object.fromEntries(strings) };
 }
 
-function required(index: number, field: string): { ok: false; failure: ParseFailure } {
+function requiredField(index: number, field: string): { ok: false; failure: ParseFailure } {
   return {
     ok: false,
     failure: { code: "invalid-command", message: `command[${index}]: ${field} is required`, index, field },
   };
 }
 
-function refuse(index: number, field: string | undefined, value: unknown, message: string) {
+function refuseCommand(index: number, field: string | undefined, value: unknown, message: string) {
   const failure: ParseFailure = {
     code: "invalid-command",
     message,
@@ -192,7 +207,7 @@ function refuse(index: number, field: string | undefined, value: unknown, messag
   return { ok: false, failure } as const;
 }
 
-function describe(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") return "an object";

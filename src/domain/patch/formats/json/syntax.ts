@@ -18,11 +18,11 @@ const CLOSE_OBJECT = 0x7d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-type Expected = "value" | "value-or-end" | "key" | "key-or-end" | "colon" | "comma-or-end";
+type ExpectedToken = "value" | "value-or-end" | "key" | "key-or-end" | "colon" | "comma-or-end";
 
 export function scanJson(text: string, from: number): JsonExtent {
   const stack: number[] = [];
-  let expected: Expected = "value";
+  let expected: ExpectedToken = "value";
   let at = from;
   for (;;) {
     at = skipJsonSpace(text, at);
@@ -33,17 +33,17 @@ export function scanJson(text: string, from: number): JsonExtent {
       stack.pop();
       at += 1;
     } else if (expected === "colon") {
-      if (code !== COLON) return unexpected(text, at);
+      if (code !== COLON) return unexpectedToken(text, at);
       expected = "value";
       at += 1;
       continue;
     } else if (expected === "comma-or-end") {
-      if (code !== COMMA) return unexpected(text, at);
+      if (code !== COMMA) return unexpectedToken(text, at);
       expected = stack.at(-1) === OPEN_OBJECT ? "key" : "value";
       at += 1;
       continue;
     } else if (expected === "key" || expected === "key-or-end") {
-      if (code !== QUOTE) return unexpected(text, at);
+      if (code !== QUOTE) return unexpectedToken(text, at);
       const key = scanString(text, at);
       if (!key.ok) return key;
       at = key.end;
@@ -75,7 +75,7 @@ export function skipJsonSpace(text: string, from: number): number {
   return at;
 }
 
-function mayClose(expected: Expected, code: number, open: number | undefined): boolean {
+function mayClose(expected: ExpectedToken, code: number, open: number | undefined): boolean {
   if (code === CLOSE_ARRAY)
     return open === OPEN_ARRAY && (expected === "value-or-end" || expected === "comma-or-end");
   return open === OPEN_OBJECT && (expected === "key-or-end" || expected === "comma-or-end");
@@ -110,7 +110,7 @@ function scanWord(text: string, from: number): JsonExtent {
   while (end < text.length && end - from < LONGEST_WORD && isWordCode(text.charCodeAt(end))) end++;
   const word = text.slice(from, end);
   if (word === "true" || word === "false" || word === "null" || NUMBER.test(word)) return { ok: true, end };
-  return unexpected(text, from);
+  return unexpectedToken(text, from);
 }
 
 function isWordCode(code: number): boolean {
@@ -118,7 +118,7 @@ function isWordCode(code: number): boolean {
   return letter || (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e;
 }
 
-function unexpected(text: string, at: number): JsonExtent {
+function unexpectedToken(text: string, at: number): JsonExtent {
   const found = String.fromCodePoint(text.codePointAt(at) ?? 0);
   return { ok: false, at, reason: `unexpected character ${JSON.stringify(found)}` };
 }

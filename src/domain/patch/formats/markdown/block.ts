@@ -1,7 +1,7 @@
 import type { PatchCommand } from "../../command.ts";
 import type { ParseFailure, PatchFormat } from "../../parse-error.ts";
-import { meaningOf, parseJsonText, readCommands } from "../json/json.ts";
-import type { EmbeddedPlace } from "./embedded.ts";
+import { jsonMeaning, parseJsonText, readCommands } from "../json/json.ts";
+import type { EmbeddedContext } from "./embedded.ts";
 import { readEmbedded } from "./embedded.ts";
 import { gitBlock } from "./git-block.ts";
 import type { BlockInfo } from "./info.ts";
@@ -10,7 +10,7 @@ import type { EmbeddedFormat } from "./marks.ts";
 import { consoleBlock, shellBlock } from "./shell-block.ts";
 import type { Piece } from "./walk.ts";
 
-export type Block = Extract<Piece, { kind: "block" }>;
+export type FencedBlock = Extract<Piece, { kind: "block" }>;
 
 /** What one fenced block comes to. */
 export type BlockRead =
@@ -31,39 +31,39 @@ export type BlockRead =
 const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
 
 /** What stands before a block in its reply. */
-export type BlockPlace = Pick<EmbeddedPlace, "firstIndex" | "lastPath">;
+export type BlockContext = Pick<EmbeddedContext, "firstIndex" | "lastPath">;
 
-export function readBlock(block: Block, place: BlockPlace): BlockRead {
+export function readBlock(block: FencedBlock, place: BlockContext): BlockRead {
   const { firstIndex } = place;
   const info = readInfo(block.info);
   const embedded = readEmbeddedBlock(block, info, place);
   if (embedded !== undefined) return embedded;
   switch (info.kind) {
     case "file":
-      return commandsOf("markdown", [fileEdit(info, block.body)]);
+      return readAsCommands("markdown", [fileEdit(info, block.body)]);
     case "shell":
       return oneOrNone(shellBlock(block.body, info.shell), "empty shell block");
     case "console":
       return oneOrNone(consoleBlock(block.body), "console block without a `$ ` line");
     case "git": {
       const commands = gitBlock(block.body);
-      return commands.length > 0 ? commandsOf("markdown", commands) : skipped("empty git block");
+      return commands.length > 0 ? readAsCommands("markdown", commands) : skipBlock("empty git block");
     }
     case "diff":
       return block.body.trim() === ""
-        ? skipped("empty diff block")
+        ? skipBlock("empty diff block")
         : embeddedCommands("diff", block.body, place);
     case "json":
       return readJsonBlock(block.body, "json", firstIndex);
     case "unknown":
-      return info.tag === "" ? readJsonBlock(block.body, "", firstIndex) : unknown(info.tag);
+      return info.tag === "" ? readJsonBlock(block.body, "", firstIndex) : skipUnknownBlock(info.tag);
     default:
       return info satisfies never;
   }
 }
 
 /** A patch of another format inside the fence, whatever the fence says it is. */
-function readEmbeddedBlock(block: Block, info: BlockInfo, place: BlockPlace): BlockRead | undefined {
+function readEmbeddedBlock(block: FencedBlock, info: BlockInfo, place: BlockContext): BlockRead | undefined {
   const { embedded, body } = block;
   if (info.kind === "file") {
     const isDiff = /^(diff|patch)$/i.test(info.language);
@@ -80,7 +80,7 @@ function readEmbeddedBlock(block: Block, info: BlockInfo, place: BlockPlace): Bl
   return embeddedCommands(embedded, body, { ...place, lead: { prose: block.above } });
 }
 
-export function embeddedCommands(format: EmbeddedFormat, text: string, place: EmbeddedPlace): BlockRead {
+export function embeddedCommands(format: EmbeddedFormat, text: string, place: EmbeddedContext): BlockRead {
   const read = readEmbedded(format, text, place);
   return read.ok ? { kind: "commands", format, ...read } : { kind: "failed", failure: read.failure };
 }
@@ -98,37 +98,37 @@ function fileEdit(info: { readonly path: string; readonly language: string }, co
 /** Commands, or a whole proposal, as JSON. Other JSON is an example or a sample of data. */
 function readJsonBlock(body: string, tag: string, firstIndex: number): BlockRead {
   const text = body.trim();
-  if (text === "" || (text.charAt(0) !== "[" && text.charAt(0) !== "{")) return unknown(tag);
+  if (text === "" || (text.charAt(0) !== "[" && text.charAt(0) !== "{")) return skipUnknownBlock(tag);
   const json = parseJsonText(text);
   if (!json.ok) {
     const meant = text.includes('"type"') && text.includes('"action"');
-    if (!meant) return unknown(tag);
+    if (!meant) return skipUnknownBlock(tag);
     return {
       kind: "failed",
       failure: { code: "invalid-json", message: json.reason },
       at: json.at + body.length - body.trimStart().length,
     };
   }
-  const meaning = meaningOf(json.value);
-  if (meaning.kind === "other") return unknown(tag);
+  const meaning = jsonMeaning(json.value);
+  if (meaning.kind === "other") return skipUnknownBlock(tag);
   if (meaning.kind === "proposal") return meaning;
   const read = readCommands(meaning.items, firstIndex);
   return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
 }
 
-function commandsOf(format: PatchFormat, commands: readonly PatchCommand[]): BlockRead {
+function readAsCommands(format: PatchFormat, commands: readonly PatchCommand[]): BlockRead {
   return { kind: "commands", format, commands, warnings: [] };
 }
 
 function oneOrNone(command: PatchCommand | undefined, why: string): BlockRead {
-  return command === undefined ? skipped(why) : commandsOf("markdown", [command]);
+  return command === undefined ? skipBlock(why) : readAsCommands("markdown", [command]);
 }
 
-function skipped(why: string): BlockRead {
+function skipBlock(why: string): BlockRead {
   return { kind: "skipped", why, known: true, markdown: false };
 }
 
-function unknown(tag: string): BlockRead {
+function skipUnknownBlock(tag: string): BlockRead {
   return {
     kind: "skipped",
     why: tag === "" ? "code block without a language or path" : `unknown code block: ${tag}`,

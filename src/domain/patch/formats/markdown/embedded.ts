@@ -12,7 +12,7 @@ export type EmbeddedRead =
   | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-export interface EmbeddedPlace {
+export interface EmbeddedContext {
   /** Says which file the patch is for, where that stands apart from it: a path, or the prose above. */
   readonly lead?: { readonly path: string } | { readonly prose: string };
   /** The file of the SEARCH/REPLACE block before, which one without a path goes on with. */
@@ -22,19 +22,19 @@ export interface EmbeddedPlace {
 }
 
 /** Reads a patch of another format that stands in a reply. Lines in failures and warnings count from the text's own first. */
-export function readEmbedded(format: EmbeddedFormat, text: string, place: EmbeddedPlace): EmbeddedRead {
+export function readEmbedded(format: EmbeddedFormat, text: string, place: EmbeddedContext): EmbeddedRead {
   const { lead, lastPath, firstIndex } = place;
   switch (format) {
     case "diff":
       if (lead === undefined || !("path" in lead)) return readDiff(text);
-      return shifted(readDiff(`--- a/${lead.path}\n+++ b/${lead.path}\n${text}`), -2, firstIndex);
+      return shiftLines(readDiff(`--- a/${lead.path}\n+++ b/${lead.path}\n${text}`), -2, firstIndex);
     case "v4a":
       return readV4a(text, firstIndex);
     case "search-replace": {
       const last = lastPath === undefined ? "" : `\`${lastPath}\`\n`;
       const prose = lead !== undefined && "prose" in lead ? `${last}${lead.prose}` : "";
       const above = lead !== undefined && "path" in lead ? `\`${lead.path}\`` : prose;
-      return shifted(parseSearchReplace(text, above), 0, firstIndex);
+      return shiftLines(parseSearchReplace(text, above), 0, firstIndex);
     }
     default:
       return format satisfies never;
@@ -50,7 +50,7 @@ function readV4a(text: string, firstIndex: number): EmbeddedRead {
   const lineOf = createLineCounter(text);
   for (let from = 0; from !== -1; ) {
     const end = extents.v4a(from) ?? text.length;
-    const read = shifted(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
+    const read = shiftLines(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
     if (!read.ok) return read;
     for (const command of read.commands) commands.push(command);
     warnings.push(...read.warnings);
@@ -82,7 +82,7 @@ function readDiff(text: string): EmbeddedRead {
   return { ok: true, commands: [command], warnings };
 }
 
-function shifted(read: EmbeddedRead, lines: number, firstIndex: number): EmbeddedRead {
+function shiftLines(read: EmbeddedRead, lines: number, firstIndex: number): EmbeddedRead {
   if (read.ok) return { ...read, warnings: read.warnings.map((warning) => shiftWarning(warning, lines)) };
   const { index } = read.failure;
   const failure = shiftFailure(read.failure, lines);

@@ -2,7 +2,7 @@ import { closeFence, closeNestedFence, type Fence, type FenceEnd } from "./fence
 import type { EmbeddedFormat } from "./marks.ts";
 import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./marks.ts";
 
-const REPLACE = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
+const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
 const DIVIDER = /^={5,9}[ \t]*\r?$/;
 const END_PATCH = "*** End Patch";
 const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
@@ -95,7 +95,9 @@ export function createExtents(text: string): Extents {
         if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length)
           return other ?? secondDivider(from, search);
       }
-      const found = REPLACE.exec(text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!);
+      const found = REPLACE_MARK.exec(
+        text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!,
+      );
       if (found === null) continue;
       const end = Math.min(lineEnd(text, hit) + 1, text.length);
       if (found[1]!.length === length) return end;

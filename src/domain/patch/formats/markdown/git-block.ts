@@ -9,23 +9,23 @@ import type { PatchCommand } from "../../command.ts";
  */
 export function gitBlock(body: string): PatchCommand[] {
   return splitGitLines(body).flatMap((line): PatchCommand[] => {
-    if (line.kind === "shell") return [operation(line.text, [])];
+    if (line.kind === "shell") return [gitOperation(line.text, [])];
     const [program, ...rest] = line.words;
     const [action = "git", ...args] = program === "git" ? rest : line.words;
     switch (action) {
       case "add":
-        return add(args);
+        return addOperations(args);
       case "commit":
-        return commit(args);
+        return commitOperations(args);
       case "reset":
-        return [operation("reset", args.length === 0 ? ["HEAD"] : args)];
+        return [gitOperation("reset", args.length === 0 ? ["HEAD"] : args)];
       default:
-        return [operation(action, args)];
+        return [gitOperation(action, args)];
     }
   });
 }
 
-function operation(action: string, args: readonly string[], content = ""): PatchCommand {
+function gitOperation(action: string, args: readonly string[], content = ""): PatchCommand {
   return {
     type: "git_operation",
     action,
@@ -36,7 +36,7 @@ function operation(action: string, args: readonly string[], content = ""): Patch
 }
 
 /** One command a path. `-A` with paths is what git does anyway; other options keep the line together. */
-function add(args: readonly string[]): PatchCommand[] {
+function addOperations(args: readonly string[]): PatchCommand[] {
   const dashes = args.indexOf("--");
   const before = dashes === -1 ? args : args.slice(0, dashes);
   const after =
@@ -44,12 +44,12 @@ function add(args: readonly string[]): PatchCommand[] {
   const options = before.filter((arg) => arg.startsWith("-"));
   const paths = [...before.filter((arg) => !arg.startsWith("-")), ...after];
   const all = options.every((option) => option === "-A" || option === "--all");
-  if (paths.length > 0 && all) return paths.map((path) => operation("add", [path]));
-  return [operation("add", [...options, ...paths])];
+  if (paths.length > 0 && all) return paths.map((path) => gitOperation("add", [path]));
+  return [gitOperation("add", [...options, ...paths])];
 }
 
 /** Message from `-m`, as often as given; `-a` becomes an `add -u` before. Other options are not ours to drop. */
-function commit(args: readonly string[]): PatchCommand[] {
+function commitOperations(args: readonly string[]): PatchCommand[] {
   const messages: string[] = [];
   let all = false;
   for (let at = 0; at < args.length; at++) {
@@ -57,17 +57,17 @@ function commit(args: readonly string[]): PatchCommand[] {
     const cluster = /^-([aqv]*)m(.*)$/s.exec(arg);
     if (arg === "--message" || (cluster !== null && cluster[2] === "")) {
       const message = args[at + 1];
-      if (message === undefined) return [operation(`commit ${args.map(quoteWord).join(" ")}`, [])];
+      if (message === undefined) return [gitOperation(`commit ${args.map(quoteWord).join(" ")}`, [])];
       messages.push(message);
       at += 1;
     } else if (cluster !== null) messages.push(cluster[2]!);
     else if (arg.startsWith("--message=")) messages.push(arg.slice("--message=".length));
     else if (!/^(-[aqv]+|--all|--quiet|--verbose)$/.test(arg))
-      return [operation(`commit ${args.map(quoteWord).join(" ")}`, [])];
+      return [gitOperation(`commit ${args.map(quoteWord).join(" ")}`, [])];
     all ||= cluster?.[1]?.includes("a") || arg === "--all" || /^-[aqv]*a[aqv]*$/.test(arg);
   }
-  const command = operation("commit", [], messages.join("\n\n"));
-  return all ? [operation("add", ["-u"]), command] : [command];
+  const command = gitOperation("commit", [], messages.join("\n\n"));
+  return all ? [gitOperation("add", ["-u"]), command] : [command];
 }
 
 function quoteWord(word: string): string {
@@ -167,20 +167,20 @@ function readLine(text: string, from: number): { line: GitLine | undefined; next
   return { line: words.length === 0 ? undefined : { kind: "words", words }, next };
 }
 
-interface Quoted {
+interface QuotedText {
   readonly inside: string;
   /** Offset of the closing quote. */
   readonly end: number;
   readonly needsShell: boolean;
 }
 
-function singleQuoted(text: string, at: number): Quoted {
+function singleQuoted(text: string, at: number): QuotedText {
   const end = text.indexOf("'", at + 1);
   if (end === -1) return { inside: "", end: text.length, needsShell: true };
   return { inside: text.slice(at + 1, end), end, needsShell: false };
 }
 
-function doubleQuoted(text: string, from: number): Quoted {
+function doubleQuoted(text: string, from: number): QuotedText {
   const parts: string[] = [];
   let needsShell = false;
   let start = from + 1;

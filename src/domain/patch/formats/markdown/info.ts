@@ -29,10 +29,10 @@ export function readInfo(info: string): BlockInfo {
   if (second !== undefined) return { kind: "file", path: second, language };
   if (rest === "" && first.includes("/") && looksLikePath(first))
     return { kind: "file", path: first, language: extensionOf(first) };
-  return byLanguage(language);
+  return infoByLanguage(language);
 }
 
-function byLanguage(tag: string): BlockInfo {
+function infoByLanguage(tag: string): BlockInfo {
   switch (tag.toLowerCase()) {
     case "bash":
     case "shell":
@@ -56,7 +56,7 @@ function byLanguage(tag: string): BlockInfo {
 }
 
 function isShell(language: string): boolean {
-  const { kind } = byLanguage(language);
+  const { kind } = infoByLanguage(language);
   return kind === "shell" || kind === "console" || kind === "git";
 }
 

@@ -1,4 +1,4 @@
-import { meaningOf } from "../json/json.ts";
+import { jsonMeaning } from "../json/json.ts";
 import { scanJson, skipJsonSpace } from "../json/syntax.ts";
 import { createFinder } from "./marks.ts";
 
@@ -45,7 +45,7 @@ export function createJsonSearch(
       return { piece: { kind: "broken-json", at: extent.at, reason: extent.reason, start, flush }, next };
     }
     const value: unknown = JSON.parse(text.slice(start, extent.end));
-    const commands = meaningOf(value).kind !== "other";
+    const commands = jsonMeaning(value).kind !== "other";
     return { piece: commands ? { kind: "json", value, start } : undefined, next: extent.end };
   };
 

@@ -1,8 +1,8 @@
 import type { PatchCommand } from "../../command.ts";
 import type { ParseResult, PatchFormat } from "../../parse-error.ts";
-import { jsonFailure, meaningOf, readCommands } from "../json/json.ts";
+import { jsonFailure, jsonMeaning, readCommands } from "../json/json.ts";
 import { createLineCounter } from "../line-offsets.ts";
-import type { Block, BlockPlace, BlockRead } from "./block.ts";
+import type { BlockContext, BlockRead, FencedBlock } from "./block.ts";
 import { embeddedCommands, readBlock } from "./block.ts";
 import { shiftFailure, shiftWarning } from "./embedded.ts";
 import type { Piece } from "./walk.ts";
@@ -86,7 +86,7 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
         return read satisfies never;
     }
   }
-  if (formats.size > 0) return { ok: true, commands, warnings: warnings.all(), format: formatOf(formats) };
+  if (formats.size > 0) return { ok: true, commands, warnings: warnings.all(), format: patchFormat(formats) };
   if (blocks === 1 && wrapper !== undefined && unwrap !== undefined) return unwrap(wrapper);
   if (broken !== undefined) return { ok: false, failure: jsonFailure(text, broken.at, broken.reason) };
   const message = blocks > 0 ? "no valid code blocks found in Markdown patch" : "unknown patch format";
@@ -94,22 +94,22 @@ export function parseReply(text: string, unwrap: ((patch: string) => ParseResult
 }
 
 /** A patch that stands in the reply without a fence. */
-function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, place: BlockPlace): BlockRead {
+function readLoose(piece: Extract<Piece, { kind: "raw" | "json" }>, place: BlockContext): BlockRead {
   if (piece.kind === "raw")
     return embeddedCommands(piece.format, piece.text, { ...place, lead: { prose: piece.above } });
-  const meaning = meaningOf(piece.value);
+  const meaning = jsonMeaning(piece.value);
   if (meaning.kind === "proposal") return meaning;
   const read = readCommands(meaning.kind === "commands" ? meaning.items : [], place.firstIndex);
   return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
 }
 
-function noteBlock(block: Block, line: number, warn: (warning: string) => void): void {
+function noteBlock(block: FencedBlock, line: number, warn: (warning: string) => void): void {
   if (!block.closed) warn(`line ${line}: code block is not closed, it runs to the end of the text`);
   if (block.nested)
     warn(`line ${line}: fences inside the Markdown file are as long as the one around it, read as nested`);
 }
 
-function formatOf(formats: ReadonlySet<PatchFormat>): PatchFormat {
+function patchFormat(formats: ReadonlySet<PatchFormat>): PatchFormat {
   const [only, ...others] = [...formats].filter((format) => format !== "empty");
   return others.length > 0 ? "mixed" : (only ?? "empty");
 }

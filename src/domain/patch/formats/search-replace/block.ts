@@ -1,11 +1,11 @@
 import { lineAfter, lineAt } from "../line-offsets.ts";
 
 /** Finds the parts of one block. Marks of five to nine characters count; where lengths differ, equal ones belong together. */
-export type BlockRead =
+export type SearchBlockRead =
   | {
       readonly ok: true;
-      readonly search: Range;
-      readonly replace: Range;
+      readonly search: TextRange;
+      readonly replace: TextRange;
       /** 1-based line of the file, where the block says one. */
       readonly startLine?: number;
       /** Where the second divider ends the block although more text stands before its closing mark. */
@@ -16,7 +16,7 @@ export type BlockRead =
   | { readonly ok: false; readonly message: string };
 
 /** Whole lines of the text, by offset. */
-export interface Range {
+export interface TextRange {
   readonly from: number;
   readonly end: number;
 }
@@ -41,9 +41,9 @@ export function startOfBlock(text: string, at: number): number | null {
  * number the middle one divides. Of an even number the first divides and the second ends the block, also where the
  * closing mark is missing: models write it in that mark's place.
  */
-export function readBlock(text: string, at: number, length: number): BlockRead {
+export function readSearchBlock(text: string, at: number, length: number): SearchBlockRead {
   const from = lineAfter(text, at);
-  const close = endOf(text, from, length);
+  const close = blockEnd(text, from, length);
   const end = close < 0 ? nextBlock(text, from) : close;
   const hints = readHints(text, from, end);
   const dividers = dividersIn(text, hints.from, end, length);
@@ -86,7 +86,7 @@ function nextBlock(text: string, from: number): number {
 }
 
 /** The closing mark of the same length, before another block of that length opens; else the first of any length. */
-function endOf(text: string, from: number, length: number): number {
+function blockEnd(text: string, from: number, length: number): number {
   let other = -1;
   for (let at = from; at < text.length; at = lineAfter(text, at)) {
     const found = endMark(text, at);
@@ -156,7 +156,7 @@ function pathBesideFence(info: string): string | null {
   const last = info.trim().split(/\s+/).at(-1) ?? "";
   const name = last.replace(/^(?:title|file|path)=/, "").replace(/^["']|["']$/g, "");
   const afterColon = /^[\w+#-]+:(.+)$/.exec(name)?.[1] ?? name;
-  return afterColon.includes("/") || /^[^.]+\.\w+$/.test(afterColon) ? plausible(afterColon) : null;
+  return afterColon.includes("/") || /^[^.]+\.\w+$/.test(afterColon) ? isPlausiblePath(afterColon) : null;
 }
 
 function pathIn(line: string): string | null {
@@ -181,6 +181,6 @@ function isNamed(name: string, certain: boolean): boolean {
   return hasExtension || (name.includes("/") && /^[^\s()]+$/.test(name));
 }
 
-function plausible(name: string): string | null {
+function isPlausiblePath(name: string): string | null {
   return isNamed(name, false) ? name : null;
 }

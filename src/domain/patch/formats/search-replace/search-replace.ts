@@ -4,7 +4,7 @@ import { toBytesText } from "../../match/bytes.ts";
 import type { ParseFailure } from "../../parse-error.ts";
 import { createLineCounter, lineAfter } from "../line-offsets.ts";
 import { UnreadHunk } from "../unread-hunk.ts";
-import { pathAbove, type Range, readBlock, startOfBlock } from "./block.ts";
+import { pathAbove, readSearchBlock, startOfBlock, type TextRange } from "./block.ts";
 
 /**
  * SEARCH/REPLACE blocks. Each block is one command; one without a path of its own continues the file of the
@@ -33,9 +33,9 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
       const failure = { message: `${message} (line ${line})`, line, index: commands.length };
       return { ok: false, failure: { code: "invalid-block", ...failure } };
     };
-    path = pathOf(text, proseFrom, at, above) ?? path;
+    path = blockPath(text, proseFrom, at, above) ?? path;
     if (path === null) return fail("the block has no file name above it");
-    const block = readBlock(text, at, start);
+    const block = readSearchBlock(text, at, start);
     if (!block.ok) return fail(block.message);
     const { search, replace, startLine } = block;
     if (search.from === search.end && replace.from === replace.end)
@@ -65,7 +65,7 @@ export function parseSearchReplace(text: string, above = ""): SearchReplaceParse
   return { ok: true, commands, warnings };
 }
 
-function pathOf(text: string, from: number, at: number, above: string): string | null {
+function blockPath(text: string, from: number, at: number, above: string): string | null {
   if (from > 0 || above === "") return pathAbove(text, from, at);
   const prose = `${above}\n${text.slice(0, at)}`;
   return pathAbove(prose, 0, prose.length);
@@ -81,19 +81,19 @@ function withoutCr(block: string): string {
 class SearchReplaceHunk extends UnreadHunk implements Hunk {
   constructor(
     private readonly text: string,
-    private readonly search: Range,
-    private readonly replace: Range,
+    private readonly search: TextRange,
+    private readonly replace: TextRange,
     readonly oldStart: number | undefined,
   ) {
     super();
   }
 
   protected read(): readonly HunkLine[] {
-    return compare(linesIn(this.text, this.search), linesIn(this.text, this.replace));
+    return compareSides(linesIn(this.text, this.search), linesIn(this.text, this.replace));
   }
 }
 
-function linesIn(text: string, { from, end }: Range): string[] {
+function linesIn(text: string, { from, end }: TextRange): string[] {
   if (from >= end) return [];
   const lines = toBytesText(text.slice(from, end)).split("\n");
   lines.pop();
@@ -101,27 +101,27 @@ function linesIn(text: string, { from, end }: Range): string[] {
 }
 
 /** Lines in both are context, so that the file's own bytes stay there. */
-function compare(search: readonly string[], replace: readonly string[]): HunkLine[] {
+function compareSides(search: readonly string[], replace: readonly string[]): HunkLine[] {
   let head = 0;
   while (head < search.length && head < replace.length && search[head] === replace[head]) head++;
   let tail = 0;
   const most = Math.min(search.length, replace.length) - head;
   while (tail < most && search[search.length - 1 - tail] === replace[replace.length - 1 - tail]) tail++;
   return [
-    ...search.slice(0, head).map((text) => line(" ", text)),
-    ...difference(search.slice(head, search.length - tail), replace.slice(head, replace.length - tail)),
-    ...search.slice(search.length - tail).map((text) => line(" ", text)),
+    ...search.slice(0, head).map((text) => hunkLine(" ", text)),
+    ...lineDifference(search.slice(head, search.length - tail), replace.slice(head, replace.length - tail)),
+    ...search.slice(search.length - tail).map((text) => hunkLine(" ", text)),
   ];
 }
 
-function line(tag: HunkLine["tag"], text: string): HunkLine {
+function hunkLine(tag: HunkLine["tag"], text: string): HunkLine {
   return { tag, text, eol: "\n" };
 }
 
 /** By the longest common subsequence; texts too long for that are taken as replaced altogether. */
-function difference(from: readonly string[], to: readonly string[]): HunkLine[] {
+function lineDifference(from: readonly string[], to: readonly string[]): HunkLine[] {
   if (from.length * to.length > MAX_TABLE) {
-    return [...from.map((text) => line("-", text)), ...to.map((text) => line("+", text))];
+    return [...from.map((text) => hunkLine("-", text)), ...to.map((text) => hunkLine("+", text))];
   }
   const width = to.length + 1;
   const common = new Uint16Array((from.length + 1) * width);
@@ -138,14 +138,14 @@ function difference(from: readonly string[], to: readonly string[]): HunkLine[] 
   let k = 0;
   while (i < from.length || k < to.length) {
     if (i < from.length && k < to.length && from[i] === to[k]) {
-      lines.push(line(" ", from[i++]!));
+      lines.push(hunkLine(" ", from[i++]!));
       k++;
     } else if (
       k >= to.length ||
       (i < from.length && common[(i + 1) * width + k]! >= common[i * width + k + 1]!)
     ) {
-      lines.push(line("-", from[i++]!));
-    } else lines.push(line("+", to[k++]!));
+      lines.push(hunkLine("-", from[i++]!));
+    } else lines.push(hunkLine("+", to[k++]!));
   }
   return lines;
 }

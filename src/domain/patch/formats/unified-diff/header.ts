@@ -2,12 +2,12 @@ import type { DiffPaths } from "../../edit.ts";
 import {
   cleanPath,
   gitHeaderNames,
+  headerFileName,
   isDevNull,
   isEpoch,
-  nameOf,
-  strip,
   stripCount,
   stripCr,
+  stripPrefix,
   unquote,
 } from "./names.ts";
 import type { DiffText } from "./text.ts";
@@ -47,10 +47,10 @@ export function readGitHeader(diff: DiffText, at: number): HeaderRead {
   return typeof paths === "string" ? fail(paths) : { ok: true, paths, next, guessed: false };
 }
 
-type Taken = "taken" | "end" | { readonly mode: string };
+type HeaderLineRead = "taken" | "end" | { readonly mode: string };
 
 /** Takes one line of an extended header. */
-function takeLine(header: GitHeader, line: string): Taken {
+function takeLine(header: GitHeader, line: string): HeaderLineRead {
   if (line.startsWith("@@")) return "end";
   if (line.startsWith("--- ")) header.oldLine = line.slice(4);
   else if (line.startsWith("+++ ")) header.newLine = line.slice(4);
@@ -65,7 +65,7 @@ function takeLine(header: GitHeader, line: string): Taken {
   return "taken";
 }
 
-function takeMove(header: GitHeader, verb: string, side: string, written: string): Taken {
+function takeMove(header: GitHeader, verb: string, side: string, written: string): HeaderLineRead {
   if (verb === "copy") header.copied = true;
   else header.renamed = true;
   const name = unquote(written)?.value ?? written;
@@ -74,7 +74,7 @@ function takeMove(header: GitHeader, verb: string, side: string, written: string
   return "taken";
 }
 
-function takeMode(header: GitHeader, key: string, text: string): Taken {
+function takeMode(header: GitHeader, key: string, text: string): HeaderLineRead {
   const found = /^([0-7]+)(\s|$)/.exec(text);
   if (!found) return { mode: text };
   const mode = Number.parseInt(found[1]!, 8);
@@ -85,7 +85,7 @@ function takeMode(header: GitHeader, key: string, text: string): Taken {
   return "taken";
 }
 
-function takeIndex(header: GitHeader, rest: string): Taken {
+function takeIndex(header: GitHeader, rest: string): HeaderLineRead {
   const found = /^([0-9a-fA-F]+)\.\.([0-9a-fA-F]+)(?: (.*))?$/.exec(rest);
   if (!found) return "taken";
   header.facts.oldBlob = found[1]!.toLowerCase();
@@ -100,8 +100,8 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
   const fromTitle = gitHeaderNames(names);
   const oldNull = header.oldLine !== undefined && isDevNull(header.oldLine);
   const newNull = header.newLine !== undefined && isDevNull(header.newLine);
-  const oldName = header.oldLine === undefined || oldNull ? null : nameOf(header.oldLine);
-  const newName = header.newLine === undefined || newNull ? null : nameOf(header.newLine);
+  const oldName = header.oldLine === undefined || oldNull ? null : headerFileName(header.oldLine);
+  const newName = header.newLine === undefined || newNull ? null : headerFileName(header.newLine);
   const noName =
     header.oldLine === undefined && header.newLine === undefined && header.moveFrom === undefined;
   if (noName && fromTitle === null) return NO_NAME;
@@ -109,7 +109,7 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
     fromTitle && !isDevNull(fromTitle.oldName) && !isDevNull(fromTitle.newName)
       ? stripCount(fromTitle.oldName, fromTitle.newName)
       : stripCount(oldName, newName);
-  const take = (name: string | null) => (name === null ? null : cleanPath(strip(name, count)));
+  const take = (name: string | null) => (name === null ? null : cleanPath(stripPrefix(name, count)));
   const title = titlePath(fromTitle, count);
   if (header.renamed || header.copied) {
     const oldPath = cleanPath(header.moveFrom ?? "");
@@ -153,8 +153,8 @@ function gitPaths(header: GitHeader, names: string): DiffPaths | string {
 /** The one name of a `diff --git` line that repeats it; null when its two names differ. */
 function titlePath(names: ReturnType<typeof gitHeaderNames>, count: 0 | 1): string | null {
   if (names === null) return null;
-  const oldName = strip(names.oldName, count);
-  const newName = strip(names.newName, count);
+  const oldName = stripPrefix(names.oldName, count);
+  const newName = stripPrefix(names.newName, count);
   return oldName === newName || cleanPath(oldName) === cleanPath(newName) ? cleanPath(oldName) : null;
 }
 
@@ -165,12 +165,12 @@ export function readPlainHeader(diff: DiffText, at: number): HeaderRead {
   const newLine = diff.line(second).slice(4);
   const oldNull = isDevNull(oldLine);
   const newNull = isDevNull(newLine);
-  const oldName = oldNull ? null : nameOf(oldLine);
-  const newName = newNull ? null : nameOf(newLine);
+  const oldName = oldNull ? null : headerFileName(oldLine);
+  const newName = newNull ? null : headerFileName(newLine);
   const count = stripCount(oldName, newName);
-  const oldPath = oldName === null ? null : cleanPath(strip(oldName, count));
-  const newPath = newName === null ? null : cleanPath(strip(newName, count));
-  const path = shorter(oldPath, newPath);
+  const oldPath = oldName === null ? null : cleanPath(stripPrefix(oldName, count));
+  const newPath = newName === null ? null : cleanPath(stripPrefix(newName, count));
+  const path = shorterPath(oldPath, newPath);
   if (path === null || path === "") return { ok: false, at, message: "unable to find a filename" };
   const next = diff.after(second);
   if (oldNull || (!newNull && isEpoch(oldLine))) {
@@ -189,13 +189,13 @@ export function readPlainHeader(diff: DiffText, at: number): HeaderRead {
 }
 
 /** Of `file.orig` and `file` the shorter is meant; otherwise the new name. */
-function shorter(oldPath: string | null, newPath: string | null): string | null {
+function shorterPath(oldPath: string | null, newPath: string | null): string | null {
   if (oldPath === null || newPath === null) return newPath ?? oldPath;
   return oldPath !== "" && newPath.startsWith(oldPath) ? oldPath : newPath;
 }
 
 function alternate(name: string | null, count: 0 | 1): { alternatePath?: string } {
   if (name === null || !name.includes("/") || (count === 1 && /^[ab]\//.test(name))) return {};
-  const path = cleanPath(strip(name, count === 1 ? 0 : 1));
+  const path = cleanPath(stripPrefix(name, count === 1 ? 0 : 1));
   return path === "" ? {} : { alternatePath: path };
 }

@@ -29,7 +29,7 @@ interface HunkHeader {
 }
 
 /** What can be said of a hunk without reading its lines. */
-interface Body {
+interface HunkBody {
   readonly end: number;
   readonly hasOld: boolean;
   readonly hasNew: boolean;
@@ -82,7 +82,7 @@ class DiffHunk extends UnreadHunk implements Hunk {
   constructor(
     private readonly diff: DiffText,
     private readonly from: number,
-    body: Body,
+    body: HunkBody,
     header: HunkHeader,
   ) {
     super();
@@ -160,7 +160,7 @@ function parseHeader(line: string): HunkHeader | null {
 }
 
 /** The body by the header's counts, or null when it does not agree with them. */
-function countedBody(diff: DiffText, from: number, header: HunkHeader): Body | null {
+function countedBody(diff: DiffText, from: number, header: HunkHeader): HunkBody | null {
   const { text } = diff;
   let oldLeft = header.oldCount;
   let newLeft = header.newCount;
@@ -193,13 +193,13 @@ function countedBody(diff: DiffText, from: number, header: HunkHeader): Body | n
     plain = false;
     at = diff.after(at);
   }
-  if (goesOn(diff, at)) return null;
+  if (bodyContinues(diff, at)) return null;
   plain &&= text.charCodeAt(at - 1) === LINE_FEED;
   return { end: at, hasOld: header.oldCount > 0, hasNew: header.newCount > 0, changes, plain };
 }
 
 /** True when changes follow that the counts left out; more context alone may be dropped. */
-function goesOn(diff: DiffText, from: number): boolean {
+function bodyContinues(diff: DiffText, from: number): boolean {
   const { text } = diff;
   for (let at = from; at < text.length; at = diff.after(at)) {
     const tag = text.charCodeAt(at);
@@ -210,7 +210,7 @@ function goesOn(diff: DiffText, from: number): boolean {
   return false;
 }
 
-function looseBody(diff: DiffText, from: number): Body {
+function looseBody(diff: DiffText, from: number): HunkBody {
   const { text } = diff;
   let end = from;
   for (let at = from; at < text.length && !endsHunk(diff, at); ) {
@@ -226,7 +226,7 @@ function looseBody(diff: DiffText, from: number): Body {
   return { end, ...tagsIn(diff, from, end) };
 }
 
-function tagsIn(diff: DiffText, from: number, end: number): Omit<Body, "end"> {
+function tagsIn(diff: DiffText, from: number, end: number): Omit<HunkBody, "end"> {
   const { text } = diff;
   let context = false;
   let deletes = false;

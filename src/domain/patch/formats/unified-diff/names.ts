@@ -44,7 +44,7 @@ export function isDevNull(name: string): boolean {
 }
 
 /** The name in a `---` or `+++` line, still with its prefix. A date may stand after a TAB, or after spaces. */
-export function nameOf(field: string): string {
+export function headerFileName(field: string): string {
   const quoted = unquote(field);
   if (quoted) return quoted.value;
   const line = stripCr(field);
@@ -76,23 +76,23 @@ const PREFIXES = new Set(["a", "b", "i", "w", "c", "o", "1", "2", "l", "r", "old
  */
 export function stripCount(oldName: string | null, newName: string | null): 0 | 1 {
   if (oldName !== null && newName !== null) {
-    const oldHead = headOf(oldName);
-    const newHead = headOf(newName);
+    const oldHead = nameHead(oldName);
+    const newHead = nameHead(newName);
     if (oldHead === null || newHead === null) return 0;
     if (oldHead !== newHead && sameBelow(oldName, oldHead, newName, newHead)) return 1;
     return PREFIXES.has(oldHead) && PREFIXES.has(newHead) ? 1 : 0;
   }
   const only = oldName ?? newName;
-  const head = only === null ? null : headOf(only);
+  const head = only === null ? null : nameHead(only);
   return head !== null && head.length === 1 && PREFIXES.has(head) ? 1 : 0;
 }
 
-export function strip(name: string, count: 0 | 1): string {
+export function stripPrefix(name: string, count: 0 | 1): string {
   return count === 0 ? name : name.slice(name.indexOf("/") + 1);
 }
 
 /** The first component, where others follow. */
-function headOf(name: string): string | null {
+function nameHead(name: string): string | null {
   const slash = name.indexOf("/");
   return slash <= 0 ? null : name.slice(0, slash);
 }
@@ -132,8 +132,8 @@ function splitUnquoted(line: string): { readonly oldName: string; readonly newNa
 }
 
 function sameBelowPrefix(oldName: string, newName: string): boolean {
-  const oldHead = headOf(oldName);
-  const newHead = headOf(newName);
+  const oldHead = nameHead(oldName);
+  const newHead = nameHead(newName);
   if (oldHead === null || newHead === null || oldName.length === oldHead.length + 1) return false;
   return sameBelow(oldName, oldHead, newName, newHead);
 }

@@ -29,16 +29,16 @@ export function parseUnifiedDiff(input: string | Uint8Array): UnifiedDiffParse {
   for (let at = 0; at < diff.text.length; ) {
     const git = diff.startsWith("diff --git ", at);
     if (!git && !isPlainHeader(diff, at)) {
-      if (isNumberedHeader(diff, at)) return failure(diff, at, "patch fragment without header");
+      if (isNumberedHeader(diff, at)) return diffFailure(diff, at, "patch fragment without header");
       at = diff.after(at);
       continue;
     }
     const read = readFile(diff, at, git, warn);
-    if (!read.ok) return failure(diff, read.at, read.message);
+    if (!read.ok) return diffFailure(diff, read.at, read.message);
     if (read.file !== null) files.push(read.file);
     at = read.next;
   }
-  if (files.length === 0) return failure(diff, 0, "no valid patches in input", "not-a-patch");
+  if (files.length === 0) return diffFailure(diff, 0, "no valid patches in input", "not-a-patch");
   return { ok: true, files, warnings };
 }
 
@@ -106,7 +106,7 @@ function skipBlank(diff: DiffText, from: number): number {
   return at;
 }
 
-function failure(
+function diffFailure(
   diff: DiffText,
   at: number,
   message: string,

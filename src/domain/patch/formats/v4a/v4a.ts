@@ -36,13 +36,13 @@ interface Operation extends HeaderLine {
 
 export function parseV4a(text: string): V4aParse {
   const begin = findMarker(text, BEGIN, 0, () => true);
-  if (begin < 0) return failed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
+  if (begin < 0) return v4aFailed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
   const end = findMarker(text, END, lineAfter(text, begin), (at) => isEnd(text, at));
   if (end < 0) {
     const message = `the last line must be '${END}'; the patch may have been cut off`;
-    return failed("invalid-v4a", message, createLineCounter(text)(text.length));
+    return v4aFailed("invalid-v4a", message, createLineCounter(text)(text.length));
   }
-  const patch = dedented(text.slice(begin, end));
+  const patch = dedentHeader(text.slice(begin, end));
   const lineOf = (at: number) => createLineCounter(text)(begin) + createLineCounter(patch)(at) - 1;
   const commands: PatchCommand[] = [];
   const warnings: string[] = [];
@@ -58,15 +58,15 @@ export function parseV4a(text: string): V4aParse {
       continue;
     }
     if (open !== null) {
-      const made = commandOf(open, patch, at, warnings);
-      if ("message" in made) return failed("invalid-v4a", made.message, lineOf(made.at), commands.length);
+      const made = toCommand(open, patch, at, warnings);
+      if ("message" in made) return v4aFailed("invalid-v4a", made.message, lineOf(made.at), commands.length);
       commands.push(made);
     }
     open = header === null ? null : { ...header, at, body: next };
     if (open?.path === "")
-      return failed("invalid-v4a", "the header names no file", lineOf(at), commands.length);
+      return v4aFailed("invalid-v4a", "the header names no file", lineOf(at), commands.length);
   }
-  if (commands.length === 0) return failed("invalid-v4a", "the patch names no file to change", lineOf(0));
+  if (commands.length === 0) return v4aFailed("invalid-v4a", "the patch names no file to change", lineOf(0));
   return { ok: true, commands, warnings };
 }
 
@@ -87,7 +87,7 @@ function isEnd(text: string, at: number): boolean {
 }
 
 /** Takes off what the whole patch is indented by, and the carriage returns of a patch with such line ends. */
-function dedented(patch: string): string {
+function dedentHeader(patch: string): string {
   const first = lineAt(patch, 0);
   const plain = first.endsWith("\r") ? patch.replaceAll("\r\n", "\n") : patch;
   const indent = /^[ \t]*/.exec(first)?.[0] ?? "";
@@ -125,7 +125,7 @@ function takeLine(open: Operation, line: string, at: number, next: number): bool
 }
 
 /** What an operation whose lines end at `end` asks for. */
-function commandOf(
+function toCommand(
   operation: Operation,
   patch: string,
   end: number,
@@ -178,14 +178,14 @@ function readHunks(
 }
 
 function invalidHeader(line: string, at: number): V4aParse {
-  return failed(
+  return v4aFailed(
     "invalid-v4a",
     `'${line.trim()}' is not a valid header; valid are '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'`,
     at,
   );
 }
 
-function failed(code: ParseFailure["code"], message: string, line: number, index?: number): V4aParse {
+function v4aFailed(code: ParseFailure["code"], message: string, line: number, index?: number): V4aParse {
   return {
     ok: false,
     failure: { code, message: `${message} (line ${line})`, line, ...(index === undefined ? {} : { index }) },

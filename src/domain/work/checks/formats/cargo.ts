@@ -1,4 +1,4 @@
-import { borneOut, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
 const TARGET = /^ +(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/;
 const TEST = /^test (.+?) \.\.\. (ok|FAILED|ignored(?:, .*)?)$/;
@@ -19,24 +19,24 @@ export function readCargo(lines: readonly string[]): TestResults | null {
     if (names !== null && state === "outside") target = names[1] ?? names[2] ?? "";
     else if (/^running \d+ tests?$/.test(line) && state === "outside") state = "tests";
     else if (line === "failures:" && state !== "outside") state = "failures";
-    else if (test !== null) list.add(nameOf(target, test[1] as string), outcomeOf(test[2]));
+    else if (test !== null) list.add(cargoTestName(target, test[1] as string), cargoOutcome(test[2]));
     else if (result !== null) {
       counts.passed += Number(result[1]);
       counts.failed += Number(result[2]);
       counts.skipped += Number(result[3]);
       state = "outside";
       runs++;
-    } else if (state === "failures" && /^ {4}\S/.test(line)) failures.add(nameOf(target, line.trim()));
+    } else if (state === "failures" && /^ {4}\S/.test(line)) failures.add(cargoTestName(target, line.trim()));
   }
-  return runs === 0 || state !== "outside" ? null : borneOut("cargo", counts, list.tests, failures);
+  return runs === 0 || state !== "outside" ? null : confirmTestCounts("cargo", counts, list.tests, failures);
 }
 
 /** The line of a documentation test moves with every edit above it. */
-function nameOf(target: string, name: string): string {
+function cargoTestName(target: string, name: string): string {
   return `${target} › ${name.replace(/ \(line \d+\)/, "")}`;
 }
 
-function outcomeOf(word: string | undefined): TestOutcome {
+function cargoOutcome(word: string | undefined): TestOutcome {
   if (word === "ok") return "pass";
   return word === "FAILED" ? "fail" : "skip";
 }

@@ -6,7 +6,7 @@ interface GoEvent {
   readonly Test?: string;
 }
 
-const OUTCOMES: Readonly<Record<string, TestOutcome | undefined>> = {
+const GO_JSON_OUTCOMES: Readonly<Record<string, TestOutcome | undefined>> = {
   pass: "pass",
   fail: "fail",
   skip: "skip",
@@ -17,8 +17,8 @@ export function readGoJson(lines: readonly string[]): TestResults | null {
   const tests = new Map<string, TestOutcome>();
   const open = new Set<string>();
   const failing = new Set<string>();
-  for (const { Action = "", Package = "", Test } of lines.flatMap(eventOf)) {
-    const outcome = OUTCOMES[Action];
+  for (const { Action = "", Package = "", Test } of lines.flatMap(readGoEvent)) {
+    const outcome = GO_JSON_OUTCOMES[Action];
     if (Action === "start") open.add(Package);
     else if (Action === "run") tests.set(`${Package} › ${Test}`, "fail");
     if (outcome === undefined) continue;
@@ -34,7 +34,7 @@ export function readGoJson(lines: readonly string[]): TestResults | null {
   return { formats: ["go-json"], listed: "all", tests, counts: countTests(tests) };
 }
 
-function eventOf(line: string): GoEvent[] {
+function readGoEvent(line: string): GoEvent[] {
   if (!line.startsWith('{"')) return [];
   try {
     const event = JSON.parse(line) as GoEvent;

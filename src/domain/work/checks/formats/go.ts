@@ -3,7 +3,7 @@ import { countTests, createTestList, type TestOutcome, type TestResults } from "
 const RESULT = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/;
 const RUN = /^=== RUN {3}(\S+)$/;
 const PACKAGE = /^(?:(ok) {2}|(FAIL)|\? {3})\t(\S+)(?:\t| \[)/;
-const OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
+const GO_TEXT_OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
 
 /**
  * `go test`, with and without `-v`. Tests stand before the line of their package. Without `-v` what passed has the name of its
@@ -23,7 +23,7 @@ export function readGo(lines: readonly string[]): TestResults | null {
       pending.set(run, null);
     } else if (result !== null) {
       const name = result[2] as string;
-      const outcome = OUTCOMES[result[1] as keyof typeof OUTCOMES];
+      const outcome = GO_TEXT_OUTCOMES[result[1] as keyof typeof GO_TEXT_OUTCOMES];
       if (pending.get(name) !== "fail") pending.set(name, outcome);
     } else if (ended !== null) {
       const [, ok, failed, name = ""] = ended;

@@ -14,7 +14,7 @@ export function readJunit(lines: readonly string[]): TestResults | null {
   for (const [, end, tag, attributes = "", alone] of plain.matchAll(TAG)) {
     const closed = end === "/" || alone === "/";
     if (tag === "testcase") {
-      if (end !== "/") test = { name: nameOf(attributes, suites), outcome: "pass" };
+      if (end !== "/") test = { name: junitTestName(attributes, suites), outcome: "pass" };
       if (closed && test !== null) {
         list.add(test.name, test.outcome);
         test = null;
@@ -32,7 +32,7 @@ export function readJunit(lines: readonly string[]): TestResults | null {
 }
 
 /** The suites above it, its class and its own name, without what is said twice. */
-function nameOf(attributes: string, suites: readonly string[]): string {
+function junitTestName(attributes: string, suites: readonly string[]): string {
   const parts = [...suites, attribute(attributes, "classname"), attribute(attributes, "name")];
   return parts.filter((part, at) => part !== "" && parts.indexOf(part) === at).join(" › ");
 }

@@ -1,10 +1,10 @@
-import { borneOut, createTestList, type TestList, type TestResults } from "../test-results.ts";
+import { confirmTestCounts, createTestList, type TestList, type TestResults } from "../test-results.ts";
 import { createOutline, type Outline } from "./outline.ts";
 
-const TEST = /^( +)(?:([✔✓])|(-)|\d+\)) (.*?)(?: \(\d+ms\))?$/;
+const MOCHA_TEST = /^( +)(?:([✔✓])|(-)|\d+\)) (.*?)(?: \(\d+ms\))?$/;
 /** node:test marks its tests the same way, but always tells their time, in fractions. */
-const OTHERS = / \(\d+\.\d+ms\)(?: # .*)?$/;
-const COUNT = /^ {2}(\d+) (passing|pending|failing)(?: \([^)]*\))?$/;
+const NODE_TIMED_LINE = / \(\d+\.\d+ms\)(?: # .*)?$/;
+const MOCHA_COUNT = /^ {2}(\d+) (passing|pending|failing)(?: \([^)]*\))?$/;
 
 /** The reporter `spec` of mocha, and every other one of it that ends with its summary: then the failures alone have names. */
 export function readMocha(lines: readonly string[]): TestResults | null {
@@ -15,25 +15,25 @@ export function readMocha(lines: readonly string[]): TestResults | null {
   let runs = 0;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] as string;
-    if (COUNT.exec(line)?.[2] !== "passing") {
-      takeLine(outline, line, list);
+    if (MOCHA_COUNT.exec(line)?.[2] !== "passing") {
+      takeMochaLine(outline, line, list);
       continue;
     }
-    const summary = readSummary(lines, at);
+    const summary = readMochaSummary(lines, at);
     if (summary === null) return null;
     counts.passed += summary.passing;
     counts.skipped += summary.pending;
     counts.failed += summary.failing;
-    at = takeFailures(lines, summary.end, summary.failing, failures);
+    at = takeMochaFailures(lines, summary.end, summary.failing, failures);
     outline = createOutline();
     runs++;
   }
-  return runs === 0 ? null : borneOut("mocha", counts, list.tests, failures);
+  return runs === 0 ? null : confirmTestCounts("mocha", counts, list.tests, failures);
 }
 
-function takeLine(outline: Outline, line: string, list: TestList): void {
-  if (OTHERS.test(line)) return;
-  const test = TEST.exec(line);
+function takeMochaLine(outline: Outline, line: string, list: TestList): void {
+  if (NODE_TIMED_LINE.test(line)) return;
+  const test = MOCHA_TEST.exec(line);
   const indent = line.length - line.trimStart().length;
   if (test !== null) {
     const outcome = test[2] !== undefined ? "pass" : test[3] !== undefined ? "skip" : "fail";
@@ -42,10 +42,10 @@ function takeLine(outline: Outline, line: string, list: TestList): void {
 }
 
 /** An empty line ends the summary; without it, the line about failures may be missing. */
-function readSummary(lines: readonly string[], from: number) {
+function readMochaSummary(lines: readonly string[], from: number) {
   const found = { passing: 0, pending: 0, failing: 0 };
   for (let end = from; end < lines.length; end++) {
-    const count = COUNT.exec(lines[end] as string);
+    const count = MOCHA_COUNT.exec(lines[end] as string);
     if (count !== null) found[count[2] as keyof typeof found] = Number(count[1]);
     else return lines[end] === "" ? { ...found, end } : null;
   }
@@ -53,7 +53,12 @@ function readSummary(lines: readonly string[], from: number) {
 }
 
 /** `  1) suite`, deeper suites below it, and the title with a colon at its end. */
-function takeFailures(lines: readonly string[], from: number, wanted: number, failures: Set<string>): number {
+function takeMochaFailures(
+  lines: readonly string[],
+  from: number,
+  wanted: number,
+  failures: Set<string>,
+): number {
   let at = from;
   for (let number = 1; number <= wanted; number++) {
     const head = `  ${number}) `;

@@ -1,4 +1,4 @@
-import { borneOut, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
 
 const WORD = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS";
 const SUMMARY = /^=+ short test summary info =+$/;
@@ -19,10 +19,10 @@ export function readPytest(lines: readonly string[]): TestResults | null {
     else if (/^=+ (?:FAILURES|ERRORS|PASSES|warnings summary.*) =+$/.test(line)) inReports = true;
     const total = TOTAL.exec(line)?.[1];
     if (total !== undefined) {
-      counts.passed += numberOf(total, "passed");
-      counts.failed += numberOf(total, "failed") + numberOf(total, "errors?");
+      counts.passed += pytestNumber(total, "passed");
+      counts.failed += pytestNumber(total, "failed") + pytestNumber(total, "errors?");
       counts.skipped += ["skipped", "xfailed", "xpassed"].reduce(
-        (sum, word) => sum + numberOf(total, word),
+        (sum, word) => sum + pytestNumber(total, word),
         0,
       );
       runs++;
@@ -32,11 +32,11 @@ export function readPytest(lines: readonly string[]): TestResults | null {
     else if (!inReports) {
       const verbose = VERBOSE.exec(line);
       const parallel = PARALLEL.exec(line);
-      if (verbose !== null) list.note(verbose[1] as string, outcomeOf(verbose[2]));
-      else if (parallel !== null) list.note(parallel[2] as string, outcomeOf(parallel[1]));
+      if (verbose !== null) list.note(verbose[1] as string, pytestOutcome(verbose[2]));
+      else if (parallel !== null) list.note(parallel[2] as string, pytestOutcome(parallel[1]));
     }
   }
-  return runs === 0 || inSummary ? null : borneOut("pytest", counts, list.tests);
+  return runs === 0 || inSummary ? null : confirmTestCounts("pytest", counts, list.tests);
 }
 
 /** A message may follow the name; brackets of a parameter may hold what looks like one. `SKIPPED [2] file:10` has no name. */
@@ -45,14 +45,14 @@ function takeListed(note: (name: string, outcome: TestOutcome) => void, match: R
   if (word === undefined || /^\[\d+\] /.test(rest)) return;
   const name = /^[^[]*?\[.*?\](?= - |$)/.exec(rest)?.[0] ?? rest;
   const plain = rest.split(" - ", 1)[0] as string;
-  note(plain.includes("[") ? name : plain, outcomeOf(word));
+  note(plain.includes("[") ? name : plain, pytestOutcome(word));
 }
 
-function outcomeOf(word: string | undefined): TestOutcome {
+function pytestOutcome(word: string | undefined): TestOutcome {
   if (word === "PASSED") return "pass";
   return word === "FAILED" || word === "ERROR" ? "fail" : "skip";
 }
 
-function numberOf(total: string, word: string): number {
+function pytestNumber(total: string, word: string): number {
   return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
 }

@@ -4,10 +4,10 @@ import {
   listAt,
   numberAt,
   objectAt,
+  readTrouble,
   type StreamEvent,
   type StreamReader,
   textAt,
-  troubleOf,
   type WorkerKind,
 } from "../worker-kind.ts";
 
@@ -84,7 +84,7 @@ function createReader(): StreamReader {
         case "system":
           if (event.subtype !== "api_retry") return [];
           return [
-            troubleOf(`${numberAt(event, "error_status") || "connection error"} ${textAt(event, "error")}`),
+            readTrouble(`${numberAt(event, "error_status") || "connection error"} ${textAt(event, "error")}`),
           ];
         case "result": {
           const said = objectAt(event, "usage");
@@ -99,7 +99,7 @@ function createReader(): StreamReader {
           error = event.is_error === true ? summary || textAt(event, "subtype") : null;
           return error === null
             ? []
-            : [troubleOf(`${numberAt(event, "api_error_status") || ""} ${error}`.trim())];
+            : [readTrouble(`${numberAt(event, "api_error_status") || ""} ${error}`.trim())];
         }
         default:
           return [];

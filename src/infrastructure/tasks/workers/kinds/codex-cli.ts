@@ -4,10 +4,10 @@ import {
   listAt,
   numberAt,
   objectAt,
+  readTrouble,
   type StreamEvent,
   type StreamReader,
   textAt,
-  troubleOf,
   type WorkerKind,
 } from "../worker-kind.ts";
 
@@ -84,7 +84,7 @@ function createReader(): StreamReader {
         return completed ? [] : [{ kind: "tool", name: textAt(item, "tool") }];
       // Said in passing: about a model that it does not know, for instance.
       case "error":
-        return completed ? [troubleOf(textAt(item, "message"))] : [];
+        return completed ? [readTrouble(textAt(item, "message"))] : [];
       default:
         return [];
     }
@@ -109,7 +109,7 @@ function createReader(): StreamReader {
           return [];
         case "error":
           error = textAt(event, "message");
-          return [troubleOf(error)];
+          return [readTrouble(error)];
         default:
           return [];
       }

@@ -1,5 +1,12 @@
 import { readJsonLines } from "../json-lines.ts";
-import { numberAt, objectAt, type StreamReader, textAt, troubleOf, type WorkerKind } from "../worker-kind.ts";
+import {
+  numberAt,
+  objectAt,
+  readTrouble,
+  type StreamReader,
+  textAt,
+  type WorkerKind,
+} from "../worker-kind.ts";
 
 const EDITS = new Set(["replace", "write_file", "edit"]);
 
@@ -80,7 +87,7 @@ function createReader(): StreamReader {
           return [];
         }
         case "error":
-          return [troubleOf(textAt(event, "message"))];
+          return [readTrouble(textAt(event, "message"))];
         case "result": {
           const stats = objectAt(event, "stats");
           usage = {
@@ -89,7 +96,7 @@ function createReader(): StreamReader {
             costUsd: 0,
           };
           error = event.status === "error" ? textAt(objectAt(event, "error"), "message") || "error" : null;
-          return error === null ? [] : [troubleOf(error)];
+          return error === null ? [] : [readTrouble(error)];
         }
         default:
           return [];
