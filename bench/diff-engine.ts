@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createTwoFilesPatch } from "diff";
-import type { FileSource } from "../src/domain/patch/edit.ts";
+import type { FileSource } from "../src/domain/patch/patch-command.ts";
 import { parsePatch } from "../src/domain/patch/parse-patch.ts";
 import { planEdit } from "../src/domain/patch/plan-edit.ts";
 import { inTurns, milliseconds, type Row } from "./measure.ts";

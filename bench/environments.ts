@@ -1,11 +1,11 @@
 /** Task environments on a real engine, held against the engine's own client and against themselves. */
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import type { ContainerSpec, SandboxManager } from "../src/application/ports/sandbox.ts";
+import type { ContainerSpec, SandboxManager } from "../src/application/ports/containers.ts";
 import { DEFAULTS } from "../src/config/defaults.ts";
-import { createEngine } from "../src/infrastructure/environments/engine/engine.ts";
-import { parseEngineAddress } from "../src/infrastructure/environments/engine/engine-address.ts";
-import { openPlainExec } from "../src/infrastructure/environments/engine/plain-exec.ts";
+import { createEngine } from "../src/infrastructure/containers/docker-engine.ts";
+import { parseEngineAddress } from "../src/infrastructure/containers/engine-address.ts";
+import { openPlainExec } from "../src/infrastructure/containers/plain-exec.ts";
 import { openDockerSandbox } from "../src/wiring/docker-sandbox.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";
 import { remove, tempFolder } from "./workspaces.ts";

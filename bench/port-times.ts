@@ -1,4 +1,4 @@
-import type { Model, ModelEvent } from "../src/application/ports/model.ts";
+import type { Model, ModelEvent } from "../src/application/ports/models.ts";
 
 /** Milliseconds and calls by what was waited for. */
 export interface PortTimes {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { WorkerExecutor } from "../src/application/ports/worker-executor.ts";
 import { DEFAULTS } from "../src/config/defaults.ts";
 import { createTaskFiles } from "../src/infrastructure/tasks/task-files.ts";
-import { findWorkerKind } from "../src/infrastructure/tasks/workers/find-kind.ts";
-import type { WorkerKind } from "../src/infrastructure/tasks/workers/worker-kind.ts";
+import { findWorkerKind } from "../src/infrastructure/tasks/worker-kinds/find-kind.ts";
+import type { WorkerKind } from "../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
 import { openTaskExecutor } from "../src/wiring/task-executor.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { startWorkerModel } from "../test/infrastructure/tasks/worker-model.ts";
@@ -155,7 +155,7 @@ function bench(allowedHosts: readonly string[]) {
   return {
     user,
     async open(id: string, kind: WorkerKind, image: string) {
-      const { findCredentials } = await import("../src/infrastructure/tasks/workers/credentials.ts");
+      const { findCredentials } = await import("../src/infrastructure/tasks/credentials.ts");
       const opened = await openWorkspace(env, { cwd: workspace });
       if (!opened.ok) throw new Error("the workspace could not be opened");
       const key = { CODEX_API_KEY: "key-of-the-bench" };

@@ -1,4 +1,4 @@
-/** Makes src/domain/routing/shipped-rules.ts of rules.yaml: nobody should read YAML to route a message. */
+/** Makes src/domain/chat/shipped-rules.ts of rules.yaml: nobody should read YAML to route a message. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";

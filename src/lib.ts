@@ -1,27 +1,27 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
-import type { ExecutionEnvironmentManager } from "./application/environments/execution-environment-manager.ts";
+import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
 import type { Conversation } from "./application/ports/conversation.ts";
 import type { StoredJob } from "./application/ports/jobs.ts";
 import type { JobEvent } from "./application/ports/journal.ts";
-import type { Models } from "./application/ports/model.ts";
+import type { Models } from "./application/ports/models.ts";
 import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening.ts";
-import type { SandboxManager } from "./application/ports/sandbox.ts";
+import type { SandboxManager } from "./application/ports/containers.ts";
 import type { WorkerExecutor } from "./application/ports/worker-executor.ts";
-import { ranFacts } from "./application/work/report/job-facts.ts";
-import type { CommandResultJson, ResultJson } from "./application/work/result-json.ts";
-import { toResultJson } from "./application/work/result-json.ts";
-import type { TakeBack } from "./application/work/take-back.ts";
-import { formatExecutionResults as formatResults } from "./domain/texts/format-results.ts";
+import { ranFacts } from "./application/jobs/job-facts.ts";
+import type { CommandResultJson, ResultJson } from "./application/jobs/result-json.ts";
+import { toResultJson } from "./application/jobs/result-json.ts";
+import type { TakeBack } from "./application/jobs/undo-job.ts";
+import { formatExecutionResults as formatResults } from "./domain/jobs/format-results.ts";
 import type { Locale } from "./domain/texts/messages.ts";
 import { messagesFor } from "./domain/texts/messages.ts";
-import type { ToolContext } from "./tools/context.ts";
+import type { ToolContext } from "./tools/tool-context.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import type { WorkerChoices } from "./wiring/worker.ts";
 import { openWorkspace } from "./wiring/workspace.ts";
 
-export type { ContainerInfo } from "./application/environments/container-info.ts";
-export type { EnvironmentTask } from "./application/environments/execution-environment-manager.ts";
-export type { ExecutionResult } from "./application/environments/execution-result.ts";
+export type { ContainerInfo } from "./domain/containers/container-info.ts";
+export type { EnvironmentTask } from "./application/containers/execution-environment-manager.ts";
+export type { ExecutionResult } from "./application/containers/execution-result.ts";
 export type { ChatEvent, Conversation, IncomingMessage, Reply } from "./application/ports/conversation.ts";
 export type {
   Model,
@@ -36,7 +36,7 @@ export type {
   ModelTool,
   ModelUsage,
   ToolCall,
-} from "./application/ports/model.ts";
+} from "./application/ports/models.ts";
 export type {
   ContainerFacts,
   ContainerSpec,
@@ -45,19 +45,19 @@ export type {
   SandboxFailure,
   SandboxManager,
   StartedContainer,
-} from "./application/ports/sandbox.ts";
+} from "./application/ports/containers.ts";
 export type {
   ExecutorStarted,
   RunOptions,
   WorkerExecutor,
   WorkerProgress,
 } from "./application/ports/worker-executor.ts";
-export type { Workspace } from "./application/ports/workspace.ts";
+export type { Workspace } from "./application/ports/jobs-workspace.ts";
 export type { WorkspaceFiles } from "./application/ports/workspace-files.ts";
 export type { PatchCommand } from "./domain/patch/command.ts";
 export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
 export { parsePatch } from "./domain/patch/parse-patch.ts";
-export type { Change } from "./domain/patch/result.ts";
+export type { Change } from "./domain/jobs/result.ts";
 export type { TestRun, WorkerRun } from "./domain/tasks/events.ts";
 export { ToolCatalog, type ToolName } from "./tools/catalog.ts";
 export {
@@ -67,7 +67,7 @@ export {
   type ToolSpec,
 } from "./tools/create-secure-tool.ts";
 export { createApplyPatch } from "./tools/edit/apply_patch/tool.ts";
-export type { ToolErrorCode, ToolFailure, ToolResult, ToolSuccess } from "./tools/envelope.ts";
+export type { ToolErrorCode, ToolFailure, ToolResult, ToolSuccess } from "./tools/tool-result.ts";
 export type { ToolPolicy, WriteScope } from "./tools/policy.ts";
 export { TOOL_DEFINITIONS, type ToolDefinition, toolDefinitions } from "./tools/registry/definitions.ts";
 export { ToolError } from "./tools/tool-error.ts";

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../src/infrastructure/work/folder/remove-tree.ts";
+import { removeTree } from "../src/infrastructure/engine/remove-tree.ts";
 import { DOCKER_HOST, realImage, removeInstallation } from "./infrastructure/environments/real-engine.ts";
 import { requirePart } from "./require.ts";
 

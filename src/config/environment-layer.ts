@@ -1,5 +1,5 @@
 import type { ConfigProblem, ConfigWarning } from "../domain/config/config-problem.ts";
-import { coerceText } from "./coerce.ts";
+import { coerceText } from "./scalar-values.ts";
 import { type Env, SHORT_VARIABLES, settingVariables, variableOf } from "./environment.ts";
 import type { KeyInfo } from "./keys.ts";
 import { nearestName } from "./nearest.ts";

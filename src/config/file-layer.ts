@@ -1,7 +1,7 @@
 import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
 import { maskSecrets } from "../domain/policy/mask.ts";
-import { looksLikeSecretName } from "../domain/policy/secret-name.ts";
-import { coerceText } from "./coerce.ts";
+import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
+import { coerceText } from "./scalar-values.ts";
 import type { Env } from "./environment.ts";
 import { nodeAt, type SchemaNode } from "./keys.ts";
 import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";

@@ -1,4 +1,4 @@
-import { isCoder, type Route } from "../domain/routing/route.ts";
+import { isCoder, type Route } from "../domain/config/route.ts";
 import { parseByteSize } from "./byte-size.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 

@@ -1,4 +1,4 @@
-import { looksLikeSecretName } from "../domain/policy/secret-name.ts";
+import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
 import type { Config } from "./config.ts";
 import type { Env } from "./environment.ts";
 import { leavesOf } from "./tree.ts";

@@ -3,7 +3,7 @@ import type { ConfigProblem, FilePosition } from "../domain/config/config-proble
 import { expectedOf, nodeAt, type SchemaNode } from "./keys.ts";
 import { nearestName } from "./nearest.ts";
 import { invalidValue, type Origin } from "./origin.ts";
-import { type TaskFile, taskFileSchema } from "./schema/task.ts";
+import { type TaskFile, taskFileSchema } from "./task.ts";
 import { getAt, pathText, type Tree } from "./tree.ts";
 import { parseYamlTree } from "./yaml-tree.ts";
 

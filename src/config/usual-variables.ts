@@ -1,6 +1,6 @@
 import type { ConfigWarning } from "../domain/config/config-problem.ts";
-import { ollamaAddress } from "../domain/setup/ollama-address.ts";
-import { isOpenAi, OPENROUTER } from "../domain/setup/usual-addresses.ts";
+import { ollamaAddress } from "../domain/config/provider-addresses.ts";
+import { isOpenAi, OPENROUTER } from "../domain/config/usual-addresses.ts";
 import type { Env } from "./environment.ts";
 import type { KeySource } from "./loaded.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";

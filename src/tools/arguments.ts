@@ -1,4 +1,4 @@
-import { failedResult, type ToolFailure } from "./envelope.ts";
+import { failedResult, type ToolFailure } from "./tool-result.ts";
 
 export type CleanArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }

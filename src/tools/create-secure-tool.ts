@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { ViewFault } from "../application/ports/view.ts";
 import { cleanArguments } from "./arguments.ts";
-import type { ToolContext } from "./context.ts";
-import { deniedResult, failedResult, type JobFacts, type ToolFailure, type ToolResult } from "./envelope.ts";
-import { type ResolvedPath, resolvePathArgument, viewFaultError } from "./place.ts";
+import type { ToolContext } from "./tool-context.ts";
+import { deniedResult, failedResult, type JobFacts, type ToolFailure, type ToolResult } from "./tool-result.ts";
+import { type ResolvedPath, resolvePathArgument, viewFaultError } from "./resolved-path.ts";
 import { checkPolicy, checkWriteScope } from "./policy.ts";
 import { ToolError } from "./tool-error.ts";
 

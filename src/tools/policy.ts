@@ -1,4 +1,4 @@
-import { deniedResult, type ToolFailure } from "./envelope.ts";
+import { deniedResult, type ToolFailure } from "./tool-result.ts";
 
 export type Verdict = "allow" | "deny";
 

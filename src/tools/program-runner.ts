@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { jobEnvironment } from "../application/work/environment.ts";
-import type { RunProgram } from "./context.ts";
+import { jobEnvironment } from "../application/jobs/environment.ts";
+import type { RunProgram } from "./tool-context.ts";
 import { ToolError } from "./tool-error.ts";
 
 const OUTPUT_BYTES = 32 * 1024 ** 2;

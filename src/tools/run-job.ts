@@ -1,11 +1,11 @@
-import type { Workspace } from "../application/ports/workspace.ts";
-import type { Execution, JobRequest } from "../application/work/execution.ts";
-import { describeConflict } from "../application/work/report/describe-conflict.ts";
-import { ranFacts } from "../application/work/report/job-facts.ts";
-import { wordAllNotes } from "../application/work/report/word-job.ts";
+import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import type { Execution, JobRequest } from "../application/jobs/execution.ts";
+import { describeConflict } from "../application/jobs/describe-conflict.ts";
+import { ranFacts } from "../application/jobs/job-facts.ts";
+import { wordAllNotes } from "../application/jobs/job-report.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import type { ToolContext } from "./context.ts";
-import type { JobFacts } from "./envelope.ts";
+import type { ToolContext } from "./tool-context.ts";
+import type { JobFacts } from "./tool-result.ts";
 import { ToolError } from "./tool-error.ts";
 
 type RanExecution = Extract<Execution, { status: "ran" }>;

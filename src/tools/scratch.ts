@@ -1,7 +1,7 @@
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Scratch } from "./context.ts";
+import type { Scratch } from "./tool-context.ts";
 
 /** A folder of its own under the system's temporary folder, readable by nobody else. */
 export function openScratch(): Scratch {

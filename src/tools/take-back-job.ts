@@ -1,8 +1,8 @@
-import type { Workspace } from "../application/ports/workspace.ts";
-import { type ActionCode, takeBackFacts } from "../application/work/report/action-facts.ts";
-import { wordReason } from "../application/work/report/word-action.ts";
+import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { type ActionCode, takeBackFacts } from "../application/jobs/action-report.ts";
+import { wordReason } from "../application/jobs/word-action.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import type { JobFacts, ToolErrorCode } from "./envelope.ts";
+import type { JobFacts, ToolErrorCode } from "./tool-result.ts";
 import { ToolError } from "./tool-error.ts";
 
 const CODES: Partial<Record<ActionCode, ToolErrorCode>> = {

@@ -1,4 +1,4 @@
-import type { StopReason, ToolErrorCode, ToolFailure } from "./envelope.ts";
+import type { StopReason, ToolErrorCode, ToolFailure } from "./tool-result.ts";
 
 /** An expected end of a call, thrown inside a tool and made into an envelope at its edge. */
 export class ToolError extends Error {

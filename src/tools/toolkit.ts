@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import type { ToolCatalog, ToolName } from "./catalog.ts";
-import type { ToolContext } from "./context.ts";
+import type { ToolContext } from "./tool-context.ts";
 import type { CallOptions, SecureTool } from "./create-secure-tool.ts";
-import { failedResult, type ToolResult } from "./envelope.ts";
+import { failedResult, type ToolResult } from "./tool-result.ts";
 import { ALL_TOOLS, findTool } from "./find-tool.ts";
 import { policyVerdict } from "./policy.ts";
 

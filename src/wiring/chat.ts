@@ -1,30 +1,30 @@
 import { availableParallelism } from "node:os";
 import type { Kysely } from "kysely";
 import type { ChatQueue } from "../application/chat/chat-queue.ts";
-import { commandNames } from "../application/chat/commands/built-in.ts";
+import { commandNames } from "../application/chat/built-in.ts";
 import { createConversation } from "../application/chat/conversation.ts";
 import type { FarJobs } from "../application/chat/far-jobs.ts";
 import type { OpenChat } from "../application/chat/open-chat.ts";
-import type { ChatDeps } from "../application/chat/parts.ts";
+import type { ChatDeps } from "../application/chat/chat-turn.ts";
 import { createSteering } from "../application/chat/steering.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import type { Logger } from "../application/ports/logger.ts";
-import type { Models } from "../application/ports/model.ts";
+import type { Models } from "../application/ports/models.ts";
 import type { NamedChats } from "../application/ports/named-chats.ts";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceDeps } from "../application/work/workspace-parts.ts";
+import type { WorkspaceDeps } from "../application/jobs/workspace-parts.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
-import { ROUTES } from "../domain/routing/route.ts";
-import { chatKeyOf } from "../domain/session/session-id.ts";
+import { ROUTES } from "../domain/config/route.ts";
+import { chatKeyOf } from "../domain/chat/session-id.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { adoptRoot } from "../infrastructure/fleet/adopt-root.ts";
-import { createMcpPool } from "../infrastructure/mcp/mcp-pool.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
-import { createNamedChats } from "../infrastructure/store/named-chats.ts";
+import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { createNamedChats } from "../infrastructure/chat/named-chats.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
-import { createCheckMemory } from "../infrastructure/work/folder/check-memory.ts";
+import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
@@ -192,10 +192,10 @@ function settingsOf(config: Config): ChatDeps["settings"] {
 /** The parser is loaded for the first script that may reach somebody. */
 async function reachesOutward(script: string): Promise<boolean> {
   const { mayReachOutward, reachesOutward: reaches } = await import(
-    "../domain/policy/commands/reaches-outward.ts"
+    "../domain/policy/reaches-outward.ts"
   );
   if (!mayReachOutward(script)) return false;
-  const { parseShell } = await import("../infrastructure/environments/shell/parse-shell.ts");
+  const { parseShell } = await import("../infrastructure/policy/shell-parse-shell.ts");
   return reaches(script, parseShell);
 }
 

@@ -1,20 +1,20 @@
-import type { ContainerInfo } from "../application/environments/container-info.ts";
-import type { TextEditorResult } from "../application/environments/manager-parts.ts";
+import type { ContainerInfo } from "../domain/containers/container-info.ts";
+import type { TextEditorResult } from "../application/containers/manager-parts.ts";
 import type { EnvironmentRecords } from "../application/ports/environment-records.ts";
-import type { SandboxManager } from "../application/ports/sandbox.ts";
+import type { SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import type { Engine } from "../infrastructure/environments/engine/engine.ts";
-import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
+import type { Engine } from "../infrastructure/containers/docker-engine.ts";
+import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
 import {
   type ContainerWorkspace,
   openContainerWorkspace,
-} from "../infrastructure/work/container/container-workspace.ts";
-import { globCompiler } from "../infrastructure/work/folder/folder-protection.ts";
-import { createToolContext, type RunProgram, type ToolContext } from "../tools/context.ts";
-import type { ToolResult } from "../tools/envelope.ts";
+} from "../infrastructure/containers/container-container-workspace.ts";
+import { globCompiler } from "../infrastructure/engine/folder-protection.ts";
+import { createToolContext, type RunProgram, type ToolContext } from "../tools/tool-context.ts";
+import type { ToolResult } from "../tools/tool-result.ts";
 import { findTool } from "../tools/find-tool.ts";
 import { createProgramRunner } from "../tools/program-runner.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";

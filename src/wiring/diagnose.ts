@@ -1,10 +1,10 @@
 import type { DoctorCheck } from "../application/ports/check.ts";
 import type { Opened } from "../application/ports/opening.ts";
-import { diagnoseJobs } from "../application/work/diagnose-jobs.ts";
+import { diagnoseJobs } from "../application/jobs/diagnose-jobs.ts";
 import { resolveHome } from "../config/home.ts";
 import { createSecrets } from "../config/secrets.ts";
-import { diagnoseWorkspace } from "../infrastructure/work/folder/diagnose-workspace.ts";
-import { diagnosePrograms } from "../infrastructure/work/process/diagnose-programs.ts";
+import { diagnoseWorkspace } from "../infrastructure/engine/diagnose-workspace.ts";
+import { diagnosePrograms } from "../infrastructure/engine/diagnose-machine.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -16,7 +16,7 @@ export async function diagnose(
 ): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
   const { kind, reason } = workspace.staging;
-  const { diagnoseSandbox } = await import("../infrastructure/work/overlay/diagnose-sandbox.ts");
+  const { diagnoseSandbox } = await import("../infrastructure/engine/diagnose-sandbox.ts");
   return [
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),
@@ -31,14 +31,14 @@ export async function diagnose(
 
 async function docker(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
   const { openEngine } = await import("./docker-sandbox.ts");
-  const { diagnoseDocker } = await import("../infrastructure/environments/engine/diagnose-docker.ts");
+  const { diagnoseDocker } = await import("../infrastructure/containers/diagnose-docker.ts");
   return diagnoseDocker(openEngine(opened.config.command_executor.docker, env), opened);
 }
 
 async function modelsAndMemory(env: Environment, opened: Opened): Promise<DoctorCheck[]> {
   const { openModels } = await import("./models.ts");
   const { diagnoseModels } = await import("../application/models/diagnose-models.ts");
-  const { diagnoseMemory } = await import("../infrastructure/store/diagnose-memory.ts");
+  const { diagnoseMemory } = await import("../infrastructure/chat/diagnose-memory.ts");
   const { config, messages, workspace } = opened;
   const [home, secrets] = [resolveHome(env), createSecrets(env, config)];
   const models = openModels(config, secrets, { locale: messages.locale, env, home, mask: workspace.mask });

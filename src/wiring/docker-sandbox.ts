@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
+import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
-import { createDockerSandbox } from "../infrastructure/environments/engine/docker-sandbox.ts";
-import { createEngine, type Engine } from "../infrastructure/environments/engine/engine.ts";
-import { parseEngineAddress } from "../infrastructure/environments/engine/engine-address.ts";
-import { sandboxFailure } from "../infrastructure/environments/engine/failures.ts";
-import { readInstallationId } from "../infrastructure/environments/engine/installation-id.ts";
-import { createProxyProgram } from "../infrastructure/environments/engine/proxy-program.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
+import { createDockerSandbox } from "../infrastructure/containers/docker-sandbox.ts";
+import { createEngine, type Engine } from "../infrastructure/containers/docker-engine.ts";
+import { parseEngineAddress } from "../infrastructure/containers/engine-address.ts";
+import { sandboxFailure } from "../infrastructure/containers/failures.ts";
+import { readInstallationId } from "../infrastructure/containers/installation-id.ts";
+import { createProxyProgram } from "../infrastructure/containers/proxy-program.ts";
+import { hashHex } from "../infrastructure/platform/hash.ts";
 
 const HOUR_MS = 3_600_000;
 

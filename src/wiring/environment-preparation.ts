@@ -1,27 +1,27 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BuildImageDeps, buildImage } from "../application/environments/build-image.ts";
-import type { Prepare } from "../application/environments/manager-parts.ts";
-import type { OpenEnvironments } from "../application/environments/open-environments.ts";
-import { prepareEnvironment } from "../application/environments/prepare-environment.ts";
-import type { PrepareConfig, PrepareDeps } from "../application/environments/prepare-request.ts";
-import type { ContainerNetwork, SandboxManager } from "../application/ports/sandbox.ts";
-import { jobEnvironment } from "../application/work/environment.ts";
+import { type BuildImageDeps, buildImage } from "../application/containers/ensure-image.ts";
+import type { Prepare } from "../application/containers/manager-parts.ts";
+import type { OpenEnvironments } from "../application/containers/open-environments.ts";
+import { prepareEnvironment } from "../application/containers/prepare-environment.ts";
+import type { PrepareConfig, PrepareDeps } from "../application/containers/prepare-request.ts";
+import type { ContainerNetwork, SandboxManager } from "../application/ports/containers.ts";
+import { jobEnvironment } from "../application/jobs/environment.ts";
 import { parseByteSize } from "../config/byte-size.ts";
 import type { Config } from "../config/config.ts";
-import { environmentImages } from "../domain/environments/environment-setting.ts";
-import { IMAGE_RECIPES } from "../domain/environments/image-recipes.ts";
-import { parseRepository } from "../domain/environments/repository-source.ts";
-import { createDownloadStore } from "../infrastructure/environments/download-store.ts";
-import type { Engine } from "../infrastructure/environments/engine/engine.ts";
-import { createDockerImages } from "../infrastructure/environments/engine/images.ts";
-import { createRecipes } from "../infrastructure/environments/engine/recipes.ts";
-import { createLocalRepositories } from "../infrastructure/environments/local-repositories.ts";
-import { createNpmRegistry } from "../infrastructure/environments/npm-registry.ts";
-import { lookUp } from "../infrastructure/network/look-up.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
-import { findInstallation } from "../infrastructure/runtime/installation.ts";
-import { createProcessRunner } from "../infrastructure/work/process/process-runner.ts";
+import { environmentImages } from "../domain/containers/environment-setting.ts";
+import { IMAGE_RECIPES } from "../domain/containers/image-recipes.ts";
+import { parseRepository } from "../domain/containers/clone-plan.ts";
+import { createDownloadStore } from "../infrastructure/containers/download-store.ts";
+import type { Engine } from "../infrastructure/containers/docker-engine.ts";
+import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
+import { createRecipes } from "../infrastructure/containers/recipes.ts";
+import { createLocalRepositories } from "../infrastructure/containers/local-repositories.ts";
+import { createNpmRegistry } from "../infrastructure/containers/npm-registry.ts";
+import { lookUp } from "../infrastructure/engine/look-up.ts";
+import { hashHex } from "../infrastructure/platform/hash.ts";
+import { findInstallation } from "../infrastructure/platform/runtime-installation.ts";
+import { createProcessRunner } from "../infrastructure/engine/process-process-runner.ts";
 
 export interface PreparationDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -97,7 +97,7 @@ export async function buildNamed(
   if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
   if (from !== "debian-rootfs")
     return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
-  const { ensureDebianRoot } = await import("../infrastructure/environments/engine/debian-root.ts");
+  const { ensureDebianRoot } = await import("../infrastructure/containers/debian-root.ts");
   const root = await ensureDebianRoot(parts.images, rest);
   if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
   return buildImage(parts, { recipe, ...rest, root: root.name });

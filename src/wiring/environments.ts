@@ -1,29 +1,29 @@
-import { ExecutionEnvironmentManager } from "../application/environments/execution-environment-manager.ts";
-import type { EnvironmentManagerDeps } from "../application/environments/manager-parts.ts";
-import type { EnvironmentObserver } from "../application/environments/observe-environments.ts";
-import type { OpenEnvironments } from "../application/environments/open-environments.ts";
+import { ExecutionEnvironmentManager } from "../application/containers/execution-environment-manager.ts";
+import type { EnvironmentManagerDeps } from "../application/containers/manager-parts.ts";
+import type { EnvironmentObserver } from "../application/containers/observe-environments.ts";
+import type { OpenEnvironments } from "../application/containers/open-environments.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
-import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
+import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { environmentCommands, environmentImages } from "../domain/environments/environment-setting.ts";
-import { credentialFor } from "../domain/environments/repository-source.ts";
+import { environmentCommands, environmentImages } from "../domain/containers/environment-setting.ts";
+import { credentialFor } from "../domain/containers/clone-plan.ts";
 import { byForge } from "../domain/forges/forge-kinds.ts";
 import {
   allowedCommands,
   allowedCommandsText,
   type CommandPolicy,
   createCommandPolicy,
-} from "../domain/policy/commands/allowed-commands.ts";
+} from "../domain/policy/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { environmentMessages } from "../domain/texts/texts.ts";
-import { createEnvironmentRecords } from "../infrastructure/environments/environment-records.ts";
-import { lookUp } from "../infrastructure/network/look-up.ts";
-import { mayLive, processBirth } from "../infrastructure/work/process/process-birth.ts";
+import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";
+import { lookUp } from "../infrastructure/engine/look-up.ts";
+import { mayLive, processBirth } from "../infrastructure/engine/process-birth.ts";
 import type { ContainerToolDeps, ContainerToolkits } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 
@@ -112,7 +112,7 @@ export function createEnvironments(
     sandboxes,
     async modelSide() {
       const { commandExecutorPrompt } = await import(
-        "../infrastructure/environments/command-executor-prompt.ts"
+        "../infrastructure/containers/command-executor-prompt.ts"
       );
       const { execute, editor } = await parts.definitions();
       return {
@@ -184,11 +184,11 @@ export function commandLists(
     allowedCommands: () => allowedCommands(policy),
     allowedCommandsText: () => allowedCommandsText(policy),
     async refuse(command, environment) {
-      const { parseShell } = await import("../infrastructure/environments/shell/parse-shell.ts");
-      const { decideCommand } = await import("../domain/policy/commands/decide-command.ts");
+      const { parseShell } = await import("../infrastructure/policy/shell-parse-shell.ts");
+      const { decideCommand } = await import("../domain/policy/decide-command.ts");
       const decision = decideCommand(command, policyOf(config, environment), parseShell);
       if (decision.allowed) return null;
-      const { explainRefusal } = await import("../domain/policy/commands/explain-refusal.ts");
+      const { explainRefusal } = await import("../domain/policy/explain-refusal.ts");
       return explainRefusal(decision.refusal, locale);
     },
   };

@@ -7,11 +7,11 @@ import { messagesFor } from "../domain/texts/messages.ts";
 import { fleetMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
 import { createFleetViews } from "../infrastructure/fleet/fleet-views.ts";
 import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import { openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
+import { openWorkQueue } from "../infrastructure/serve/open-work-queue.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
 import { databaseClock } from "../infrastructure/store/database-clock.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
-import { createOwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { createOwnerNames } from "../infrastructure/engine/owner-name.ts";
 
 /** The fleet for the command line: it looks and orders, and takes no work. */
 export async function openFleetControl(

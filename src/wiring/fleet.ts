@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import type { Kysely } from "kysely";
-import { keepMachine } from "../application/fleet/keep-machine.ts";
+import { keepMachine } from "../application/fleet/machine-presence.ts";
 import { createWaitingNotifier } from "../application/fleet/tell-waiting.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Config } from "../config/config.ts";
 import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
 import { homeMark, readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { VERSION } from "../version.ts";

@@ -1,10 +1,10 @@
-import type { Forge, ForgeFailure } from "../application/ports/forge.ts";
+import type { Forge, ForgeFailure } from "../application/ports/forges.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { byForge, type ForgeKind, forgeShape } from "../domain/forges/forge-kinds.ts";
-import type { KnownSites } from "../domain/forges/item-url.ts";
+import type { KnownSites } from "../domain/forges/forge-items.ts";
 import { createForgeFetch } from "../infrastructure/forges/forge-fetch.ts";
-import { createForge } from "../infrastructure/forges/registry.ts";
+import { createForge } from "../infrastructure/forges/forge-registry.ts";
 import { VERSION } from "../version.ts";
 
 export interface ForgeOptions {

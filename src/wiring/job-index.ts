@@ -5,11 +5,11 @@ import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { memoryMessagesFor } from "../domain/texts/texts.ts";
-import { installQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
-import { createJobIndex } from "../infrastructure/store/job-index.ts";
+import { installQueue } from "../infrastructure/serve/open-work-queue.ts";
+import { createJobIndex } from "../infrastructure/jobs/job-index.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
-import { createJobArchive } from "../infrastructure/work/transaction/job-archive.ts";
-import { jobStorages } from "../infrastructure/work/transaction/job-storages.ts";
+import { createJobArchive } from "../infrastructure/engine/job-archive.ts";
+import { jobStorages } from "../infrastructure/engine/job-storages.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
 export async function openJobIndex(

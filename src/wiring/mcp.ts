@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
-import type { McpHost } from "../adapters/mcp-server/host.ts";
-import type { HttpOptions } from "../adapters/mcp-server/serve-http.ts";
+import type { McpHost } from "../adapters/mcp/host.ts";
+import type { HttpOptions } from "../adapters/mcp/mcp-server-serve-http.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import { toolDefinitions } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
@@ -30,21 +30,21 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
   return {
     ...opened,
     async endpoint() {
-      return (await import("../adapters/mcp-server/http-endpoint.ts")).createMcpEndpoint(host);
+      return (await import("../adapters/mcp/serve-http.ts")).createMcpEndpoint(host);
     },
     async serveStdio(stop: AbortSignal) {
-      const { serveStdio } = await import("../adapters/mcp-server/serve-stdio.ts");
+      const { serveStdio } = await import("../adapters/mcp/mcp-server-serve-stdio.ts");
       await serveStdio(host, { input: process.stdin, output: process.stdout }, stop);
     },
     async serveHttp(port: number, stop: AbortSignal) {
-      const { serveHttp } = await import("../adapters/mcp-server/serve-http.ts");
+      const { serveHttp } = await import("../adapters/mcp/mcp-server-serve-http.ts");
       const given = env.PICOCLAW_MCP_TOKEN || null;
       const token = given ?? randomBytes(32).toString("base64url");
       const onListening = (url: string) => {
         log(`PicoClaw MCP: ${url}`);
         if (given === null) log(`Authorization: Bearer ${token}`);
       };
-      const { listenHttp } = await import("../infrastructure/runtime/http-server.ts");
+      const { listenHttp } = await import("../infrastructure/platform/http-server.ts");
       const listen: HttpOptions["listen"] = (on) =>
         listenHttp({ ...on, host: "127.0.0.1", limitBytes: MOST_BODY_BYTES });
       await serveHttp(host, { port, token, onListening, listen }, stop);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Models } from "../application/ports/model.ts";
+import type { Models } from "../application/ports/models.ts";
 import type { Config } from "../config/config.ts";
 import { DEFAULTS } from "../config/defaults.ts";
 import type { Secrets } from "../config/secrets.ts";
@@ -8,9 +8,9 @@ import { createMasker } from "../domain/policy/mask.ts";
 import type { Locale } from "../domain/texts/messages.ts";
 import { modelMessagesFor } from "../domain/texts/texts.ts";
 import { createModels, type ProviderSettings, type RoleSettings } from "../infrastructure/models/models.ts";
-import type { Fetch } from "../infrastructure/models/settings.ts";
-import { canConnect } from "../infrastructure/runtime/connects.ts";
-import { pause } from "../infrastructure/runtime/pause.ts";
+import type { Fetch } from "../infrastructure/models/model-settings.ts";
+import { canConnect } from "../infrastructure/platform/connects.ts";
+import { pause } from "../infrastructure/platform/timers.ts";
 
 export interface ModelsOptions {
   readonly locale: Locale;

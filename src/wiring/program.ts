@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
 import { resolveHome } from "../config/home.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { isTerminal, writeAll } from "../infrastructure/runtime/standard-streams.ts";
+import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
@@ -14,7 +14,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     version: VERSION,
     out: (text) => writeAll(1, text),
     err: (text) => writeAll(2, text),
-    page: async (text) => (await import("../infrastructure/runtime/pager.ts")).showInPager(text, env),
+    page: async (text) => (await import("../infrastructure/platform/pager.ts")).showInPager(text, env),
     errIsTerminal: isTerminal(2),
     outIsTerminal: isTerminal(1),
     inIsTerminal: isTerminal(0),
@@ -22,14 +22,14 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
     removeFolder: async (path) =>
-      (await import("../infrastructure/work/folder/remove-tree.ts")).removeTree(path),
+      (await import("../infrastructure/engine/remove-tree.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openStoreData: async (options) => (await import("./store-data.ts")).openStoreData(env, options),
     openServe: async (options) => (await import("./serve.ts")).openServe(env, options),
     openFleet: async (options) => (await import("./fleet-control.ts")).openFleetControl(env, options),
     openDemo: async () => {
-      const place = await (await import("../infrastructure/inbox/demo-place.ts")).openDemo(
+      const place = await (await import("../infrastructure/serve/demo-folder.ts")).openDemo(
         env,
         resolveLocale({ env }),
       );
@@ -40,12 +40,12 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     },
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./model-troubles.ts")).modelTroubles(env, options),
-    askLine: async (question) => (await import("../infrastructure/runtime/ask-line.ts")).askLine(question),
+    askLine: async (question) => (await import("../infrastructure/platform/ask-line.ts")).askLine(question),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
     openTerminal: async (onBytes, onEnd) =>
-      (await import("../infrastructure/runtime/terminal.ts")).openTerminal(onBytes, onEnd),
+      (await import("../infrastructure/platform/terminal.ts")).openTerminal(onBytes, onEnd),
     chatHistory: {
       file: join(resolveHome(env), "chat-history.ndjson"),
       save(text) {

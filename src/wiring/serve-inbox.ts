@@ -1,23 +1,23 @@
 import { allowedUsers, type OpenedChannels, openChannels } from "../adapters/channels/registry.ts";
 import { createWebChannel } from "../adapters/web/channel.ts";
-import { createAdmission } from "../application/inbox/admission.ts";
-import { createMessageAnswerer } from "../application/inbox/answer-messages.ts";
-import { createBus } from "../application/inbox/bus.ts";
-import { createWorkKeeper } from "../application/inbox/keep-work.ts";
-import { createLiveWorks } from "../application/inbox/live-work.ts";
-import { logMessages } from "../application/inbox/log-messages.ts";
-import { createPairingCodes } from "../application/inbox/pairing.ts";
-import { chooseMessageLane, createReceiver } from "../application/inbox/receive-messages.ts";
-import { createReplySender } from "../application/inbox/send-replies.ts";
-import { settleEarlier } from "../application/inbox/settle-earlier.ts";
-import { createViewerJobs, type OwnJobs } from "../application/inbox/viewer-jobs.ts";
+import { createAdmission } from "../application/serve/admission.ts";
+import { createMessageAnswerer } from "../application/serve/answer-messages.ts";
+import { createBus } from "../application/serve/bus.ts";
+import { createWorkKeeper } from "../application/serve/keep-work.ts";
+import { createLiveWorks } from "../application/serve/serve-events.ts";
+import { logMessages } from "../application/serve/log-messages.ts";
+import { createPairingCodes } from "../application/serve/pairing.ts";
+import { chooseMessageLane, createReceiver } from "../application/serve/receive-messages.ts";
+import { createReplySender } from "../application/serve/send-replies.ts";
+import { settleEarlier } from "../application/serve/settle-earlier.ts";
+import { createViewerJobs, type OwnJobs } from "../application/fleet/viewer-jobs.ts";
 import type { Channel } from "../application/ports/channel.ts";
-import { formatDayIn } from "../domain/session/day-in.ts";
+import { formatDayIn } from "../domain/chat/day-in.ts";
 import { chatMessagesFor } from "../domain/texts/texts.ts";
-import { jobActions } from "../domain/work/job-actions.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
-import { traceparentOf } from "../infrastructure/store/message-trace.ts";
-import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
+import { jobActions } from "../domain/jobs/job-actions.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { traceparentOf } from "../infrastructure/serve/message-trace.ts";
+import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
 import type { Control } from "./control.ts";
 import type { ServeDeps } from "./serve-parts.ts";
 
@@ -151,7 +151,7 @@ function openReached(
     sendWaiting,
     publicUrl,
     openPushCounter: async () =>
-      (await import("../infrastructure/store/push-counter.ts")).createPushCounter(db, now),
+      (await import("../infrastructure/serve/push-counter.ts")).createPushCounter(db, now),
     onTrouble,
   });
 }

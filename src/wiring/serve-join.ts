@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { JoinedFleet, JoinOptions } from "../application/inbox/server.ts";
+import type { JoinedFleet, JoinOptions } from "../application/serve/server.ts";
 import { labelsOf } from "./fleet.ts";
 import type { ListenDeps } from "./serve-parts.ts";
 import { openWorking } from "./serve-work.ts";

@@ -1,8 +1,8 @@
 import { createWebApp } from "../adapters/web/app.ts";
-import type { ListenOptions, RunningServer } from "../application/inbox/server.ts";
+import type { ListenOptions, RunningServer } from "../application/serve/server.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/webhook.ts";
-import { noteAddress } from "../infrastructure/inbox/live-address.ts";
-import { listenHttp } from "../infrastructure/runtime/http-server.ts";
+import { noteAddress } from "../infrastructure/serve/live-address.ts";
+import { listenHttp } from "../infrastructure/platform/http-server.ts";
 import { labelsOf } from "./fleet.ts";
 import type { ListenDeps, ServeDeps } from "./serve-parts.ts";
 import { startServeSchedules } from "./serve-rounds.ts";

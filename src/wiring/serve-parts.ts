@@ -1,16 +1,16 @@
 import type { Kysely } from "kysely";
 import type { FarJobs } from "../application/chat/far-jobs.ts";
-import type { CommitGuard } from "../application/inbox/commit-guard.ts";
+import type { CommitGuard } from "../application/serve/commit-guard.ts";
 import type { AccessStore } from "../application/ports/access.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
-import type { MessageStore } from "../application/ports/message-store.ts";
+import type { MessageStore } from "../application/ports/serve.ts";
 import type { OpenOptions } from "../application/ports/opening.ts";
 import type { WorkQueue } from "../application/ports/work-queue.ts";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { ServeMessages } from "../domain/texts/texts.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
-import type { OwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import type { OwnerNames } from "../infrastructure/engine/owner-name.ts";
 import type { OpenedState } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
 

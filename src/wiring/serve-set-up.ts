@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { WebHost } from "../adapters/web/host.ts";
-import { createSetUpSteps } from "../application/setup/set-up-steps.ts";
+import { createSetUpSteps } from "../application/setup/setup-steps.ts";
 import { homeConfigFile } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import { isOwnVariable } from "../config/usual-variables.ts";

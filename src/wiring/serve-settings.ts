@@ -12,7 +12,7 @@ import {
 } from "../config/trust.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { manageMessagesFor } from "../domain/texts/texts.ts";
-import { readTextFile, replaceFile } from "../infrastructure/runtime/replace-file.ts";
+import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import type { ServeDeps } from "./serve-parts.ts";
 
 const LIST_MS = 1_000;
@@ -91,7 +91,7 @@ export function createSettings(
       return [...new Set([...(installed ?? []).map(({ name }) => name), ...named])];
     },
     async nextTime(cron, timezone) {
-      const { nextTimeOf } = await import("../infrastructure/inbox/schedules.ts");
+      const { nextTimeOf } = await import("../infrastructure/serve/inbox-schedules.ts");
       return nextTimeOf(cron, timezone, new Date());
     },
   };

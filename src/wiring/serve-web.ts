@@ -1,25 +1,25 @@
 import { isDirectChat } from "../adapters/channels/registry.ts";
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
-import { createEnvironmentReader } from "../application/environments/environments-now.ts";
+import { createEnvironmentReader } from "../application/containers/environments-now.ts";
 import { createFleetControl } from "../application/fleet/control-fleet.ts";
-import { cacheAnswer, checkHealth } from "../application/inbox/health.ts";
-import { healthChecks } from "../application/inbox/health-checks.ts";
-import { createMetrics } from "../application/inbox/metrics.ts";
-import { createOwnChats } from "../application/inbox/own-chats.ts";
-import { stopMessage } from "../application/inbox/stop-message.ts";
-import { createWaitForAnswer } from "../application/inbox/wait-for-answer.ts";
-import { createChatWatch } from "../application/inbox/watch-chats.ts";
-import { allTasks } from "../application/tasks/all-tasks.ts";
+import { cacheAnswer, checkHealth } from "../application/serve/inbox-health.ts";
+import { healthChecks } from "../application/serve/health-checks.ts";
+import { createMetrics } from "../application/serve/health.ts";
+import { createOwnChats } from "../application/serve/own-chats.ts";
+import { stopMessage } from "../application/serve/stop-message.ts";
+import { createWaitForAnswer } from "../application/serve/wait-for-answer.ts";
+import { createChatWatch } from "../application/serve/console-chats.ts";
+import { allTasks } from "../infrastructure/tasks/all-tasks.ts";
 import { describeConfig, sourceText } from "../config/describe.ts";
 import { loadConfig } from "../config/load.ts";
-import { formatDayIn } from "../domain/session/day-in.ts";
+import { formatDayIn } from "../domain/chat/day-in.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
 import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import { hashHex } from "../infrastructure/runtime/hash.ts";
-import { watchOwnPieces } from "../infrastructure/runtime/own-pieces.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
-import { createChatLeases } from "../infrastructure/store/chat-leases.ts";
-import { createSessionReader, createTaskReader } from "../infrastructure/store/console-readers.ts";
+import { hashHex } from "../infrastructure/platform/hash.ts";
+import { watchOwnPieces } from "../infrastructure/platform/own-pieces.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
+import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
 import { isStoreAway } from "../infrastructure/store/store-away.ts";
 import { tryWrite } from "../infrastructure/store/try-write.ts";
 import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
@@ -143,7 +143,7 @@ function healthOf(parts: WebHostDeps): WebHost["health"] {
       defaultCoder: parts.state.current().config.roles.default_coder,
       pingDocker: enabled
         ? async (signal) =>
-            (await import("../infrastructure/runtime/docker-ping.ts")).pingDocker(docker.host, signal)
+            (await import("../infrastructure/platform/docker-ping.ts")).pingDocker(docker.host, signal)
         : null,
       channels: parts.inbox.channels.values(),
     });

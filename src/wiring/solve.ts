@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { OpenSolve } from "../application/tasks/open-solve.ts";
+import type { OpenSolve } from "../application/ports/open-solve.ts";
 import { takeInTask } from "../application/tasks/take-in.ts";
-import { itemUrl, parseItemUrl } from "../domain/forges/item-url.ts";
-import { WORKER_KIND_NAMES } from "../domain/tasks/worker-kind-names.ts";
-import { isWorkerKind } from "../infrastructure/tasks/workers/solve-worker.ts";
+import { itemUrl, parseItemUrl } from "../domain/forges/forge-items.ts";
+import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
+import { isWorkerKind } from "../infrastructure/tasks/solve-worker.ts";
 import { knownSites, openForge } from "./forges.ts";
 import { openSolver } from "./solver.ts";
 

@@ -2,24 +2,24 @@ import type { Kysely } from "kysely";
 import {
   createEnvironmentObserver,
   type EnvironmentCounts,
-} from "../application/environments/observe-environments.ts";
-import { createWorkKeeper, type WorkKeeper } from "../application/inbox/keep-work.ts";
+} from "../application/containers/observe-environments.ts";
+import { createWorkKeeper, type WorkKeeper } from "../application/serve/keep-work.ts";
 import type { ModelCall } from "../application/models/meter.ts";
-import type { Forge } from "../application/ports/forge.ts";
+import type { Forge } from "../application/ports/forges.ts";
 import type { Logger } from "../application/ports/logger.ts";
 import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
-import type { SolveStore, SolveTask } from "../application/ports/solve-store.ts";
+import type { SolveStore, SolveTask } from "../application/ports/tasks.ts";
 import type { SolveOptions } from "../application/tasks/carry-out.ts";
-import type { SolveDeps } from "../application/tasks/solve-parts.ts";
+import type { SolveDeps } from "../application/tasks/solve-work.ts";
 import { solveTask } from "../application/tasks/solve-task.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { memoryMessagesFor, type SolveMessages, solveMessagesFor } from "../domain/texts/texts.ts";
 import { sweepPublishFolders } from "../infrastructure/forges/publish-folders.ts";
-import { type OpenedQueue, openWorkQueue } from "../infrastructure/inbox/queue/open-work-queue.ts";
-import { timers } from "../infrastructure/runtime/timers.ts";
+import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/open-work-queue.ts";
+import { timers } from "../infrastructure/platform/runtime-timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
-import { createSolveStore } from "../infrastructure/store/solve-store.ts";
-import { createOwnerNames, type OwnerNames } from "../infrastructure/work/process/owner-name.ts";
+import { createSolveStore } from "../infrastructure/tasks/solve-store.ts";
+import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/owner-name.ts";
 import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments } from "./environments.ts";
 import { createSolveDeps, publishFolder } from "./solve-task-parts.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
-import type { StoreData } from "../application/ports/store-data.ts";
+import type { StoreData } from "../application/ports/store.ts";
 import { homeConfigFile } from "../config/home.ts";
 import { loadConfig } from "../config/load.ts";
 import { resolveLocale } from "../config/locale.ts";
@@ -9,13 +9,13 @@ import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/texts.ts
 import { parseWorkspaceName, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { readBackup, writeBackup } from "../infrastructure/store/backup.ts";
 import { fillStore } from "../infrastructure/store/fill-store.ts";
-import { forgetPerson } from "../infrastructure/store/forget-person.ts";
+import { forgetPerson } from "../infrastructure/serve/forget-person.ts";
 import { asWaiting, type KeptTable } from "../infrastructure/store/kept-tables.ts";
 import { migrate } from "../infrastructure/store/migrate.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { readRows } from "../infrastructure/store/read-rows.ts";
 import { withSnapshot } from "../infrastructure/store/snapshot.ts";
-import { jobStorages } from "../infrastructure/work/transaction/job-storages.ts";
+import { jobStorages } from "../infrastructure/engine/job-storages.ts";
 import { VERSION } from "../version.ts";
 
 /** The store of this installation as a whole: to keep, to bring back, to move, to forget. */

@@ -1,5 +1,5 @@
 import type { WorkerAccount } from "../application/models/meter.ts";
-import type { Model, ModelRole } from "../application/ports/model.ts";
+import type { Model, ModelRole } from "../application/ports/models.ts";
 import { resolveLocale } from "../config/locale.ts";
 import { memoryMessagesFor } from "../domain/texts/texts.ts";
 import type { OpenedFolder } from "./workspace.ts";

@@ -1,25 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
-import { ensureImage } from "../application/environments/ensure-image.ts";
+import { ensureImage } from "../application/containers/environments-ensure-image.ts";
 import { LOG } from "../application/ports/logger.ts";
-import type { SandboxFailure, SandboxManager } from "../application/ports/sandbox.ts";
+import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { WorkerExecutor } from "../application/ports/worker-executor.ts";
-import { executePatch } from "../application/work/execute-patch.ts";
-import { diffText } from "../application/work/report/diff-text.ts";
-import { wordNote } from "../application/work/report/word-note.ts";
+import { executePatch } from "../application/jobs/execute-patch.ts";
+import { diffText } from "../application/jobs/diff-text.ts";
+import { wordNote } from "../application/jobs/word-notes.ts";
 import { resolveLocale } from "../config/locale.ts";
-import { environmentImages } from "../domain/environments/environment-setting.ts";
+import { environmentImages } from "../domain/containers/environment-setting.ts";
 import { taskMessagesFor } from "../domain/texts/texts.ts";
-import { createDockerImages } from "../infrastructure/environments/engine/images.ts";
-import { copyXattrs } from "../infrastructure/runtime/xattr.ts";
+import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
+import { copyXattrs } from "../infrastructure/platform/xattr.ts";
 import { deadViews } from "../infrastructure/tasks/task-files.ts";
-import type { Credentials } from "../infrastructure/tasks/workers/credentials.ts";
+import type { Credentials } from "../infrastructure/tasks/credentials.ts";
 import {
   createWorkerExecutor,
   type WorkerExecutorDeps,
-} from "../infrastructure/tasks/workers/worker-executor.ts";
-import type { WorkerKind } from "../infrastructure/tasks/workers/worker-kind.ts";
-import { createTransactions, type Sandbox } from "../infrastructure/work/transaction/transactions.ts";
+} from "../infrastructure/tasks/worker-executor.ts";
+import type { WorkerKind } from "../infrastructure/tasks/worker-kinds/worker-kind.ts";
+import { createTransactions, type Sandbox } from "../infrastructure/engine/folder-workspace.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { prepareConfig, recipeDeps } from "./environment-preparation.ts";
 import type { OpenedFolder } from "./workspace.ts";

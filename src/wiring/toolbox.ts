@@ -1,11 +1,11 @@
-import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/parts.ts";
+import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/chat-turn.ts";
 import type { WebTools } from "../application/chat/web-tools.ts";
 import type { Opened, OpenOptions } from "../application/ports/opening.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { cutMiddle } from "../domain/texts/cut-middle.ts";
-import type { McpPool } from "../infrastructure/mcp/mcp-pool.ts";
-import type { McpTools } from "../infrastructure/mcp/mcp-tools.ts";
-import type { ToolResult } from "../tools/envelope.ts";
+import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
+import type { McpTools } from "../infrastructure/chat/mcp-tools.ts";
+import type { ToolResult } from "../tools/tool-result.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { contextOf } from "./toolkit.ts";
@@ -43,7 +43,7 @@ export async function openToolbox(parts: ToolboxDeps, request: ToolboxRequest): 
   const key = [sessionKey, ...servers.map(([name]) => name)].join(" ");
   let mcp: McpTools | null = null;
   if (servers.length > 0) {
-    const { openMcpTools } = await import("../infrastructure/mcp/mcp-tools.ts");
+    const { openMcpTools } = await import("../infrastructure/chat/mcp-tools.ts");
     const open = () =>
       openMcpTools({
         servers: servers.map(([name, { command, args, env: variables, url }]) => ({
@@ -95,7 +95,7 @@ async function openWebTools({ opened, loaded, version }: ToolboxDeps): Promise<W
   const { fetch, allowed, denied, search_url: searchUrl, timeout } = loaded.config.research;
   if (!fetch) return null;
   const [{ createWeb }, { createNetworkPolicy }, { createWebTools }] = await Promise.all([
-    import("../infrastructure/network/read-web.ts"),
+    import("../infrastructure/engine/read-web.ts"),
     import("../domain/policy/network.ts"),
     import("../application/chat/web-tools.ts"),
   ]);

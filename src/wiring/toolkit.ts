@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
 import type { Config } from "../config/config.ts";
-import { createToolContext, type ToolContext, type ToolContextDeps } from "../tools/context.ts";
+import { createToolContext, type ToolContext, type ToolContextDeps } from "../tools/tool-context.ts";
 import type { ToolPolicy, Verdict } from "../tools/policy.ts";
 import { createProgramRunner } from "../tools/program-runner.ts";
 import { openScratch } from "../tools/scratch.ts";

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceDeps } from "../application/work/workspace-parts.ts";
+import type { WorkspaceDeps } from "../application/jobs/workspace-parts.ts";
 import { loadConfig } from "../config/load.ts";
 import type { LoadedConfig } from "../config/loaded.ts";
 import { resolveLocale } from "../config/locale.ts";
@@ -9,13 +9,13 @@ import { isFolderTrusted } from "../config/trust.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Messages } from "../domain/texts/messages.ts";
 import { messagesFor } from "../domain/texts/messages.ts";
-import type { Remedy } from "../domain/work/machine.ts";
-import { createLineLogger } from "../infrastructure/telemetry/line-logger.ts";
-import { protectFolder } from "../infrastructure/work/folder/folder-protection.ts";
-import { createFolderWorkspace } from "../infrastructure/work/folder/folder-workspace.ts";
-import { chooseStaging } from "../infrastructure/work/overlay/staging.ts";
-import { findGit } from "../infrastructure/work/transaction/git-roots.ts";
-import { locateStorage } from "../infrastructure/work/transaction/storage.ts";
+import type { Remedy } from "../domain/jobs/machine-trouble.ts";
+import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
+import { protectFolder } from "../infrastructure/engine/folder-protection.ts";
+import { createFolderWorkspace } from "../infrastructure/engine/folder-folder-workspace.ts";
+import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { findGit } from "../infrastructure/engine/git-roots.ts";
+import { locateStorage } from "../infrastructure/engine/job-storage.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -61,7 +61,7 @@ export async function openWorkspace(
       rootNames: [...new Set([root, given])],
     },
     sandbox: async () =>
-      (await import("../infrastructure/work/overlay/create-sandbox.ts")).createSandbox({
+      (await import("../infrastructure/engine/create-sandbox.ts")).createSandbox({
         env,
         storage,
         home,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseByteSize } from "../../src/config/byte-size.ts";
-import { coerceText } from "../../src/config/coerce.ts";
+import { coerceText } from "../../src/config/scalar-values.ts";
 import { resolveHome } from "../../src/config/home.ts";
 import { resolveLocale } from "../../src/config/locale.ts";
 import { editDistance, nearestName } from "../../src/config/nearest.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import type { Difference, DifferenceVerdict } from "../../src/application/ports/transaction.ts";
+import type { Difference, DifferenceVerdict } from "../../src/application/ports/jobs-transaction.ts";
 import { type ContractPart, changeAll } from "./contract-job.ts";
 import { type Change, type TransactionBench, text } from "./transaction-bench.ts";
 

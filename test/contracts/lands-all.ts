@@ -1,4 +1,4 @@
-import type { ValidateDifference } from "../../src/application/ports/transaction.ts";
+import type { ValidateDifference } from "../../src/application/ports/jobs-transaction.ts";
 
 /** For tests of the engine alone: everything that was staged may land. */
 export const landsAll: ValidateDifference = () => ({ drop: [], rewrite: new Map() });

@@ -4,9 +4,9 @@ import type {
   ModelEvent,
   ModelFailure,
   ModelRequest,
-} from "../../src/application/ports/model.ts";
+} from "../../src/application/ports/models.ts";
 import { modelMessagesFor } from "../../src/domain/texts/texts.ts";
-import type { Fetch, ModelDeps, ModelLimits } from "../../src/infrastructure/models/settings.ts";
+import type { Fetch, ModelDeps, ModelLimits } from "../../src/infrastructure/models/model-settings.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";
 

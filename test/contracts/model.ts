@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { ModelEvent } from "../../src/application/ports/model.ts";
+import type { ModelEvent } from "../../src/application/ports/models.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import { answerOf, ask, eventsOf, failureOf, type ModelBench } from "./model-kit.ts";
 

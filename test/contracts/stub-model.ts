@@ -1,10 +1,10 @@
-import type { Model } from "../../src/application/ports/model.ts";
-import { createAnthropicWire } from "../../src/infrastructure/models/anthropic.ts";
-import { createGeminiWire } from "../../src/infrastructure/models/gemini.ts";
-import { createOllamaWire } from "../../src/infrastructure/models/ollama.ts";
-import { createOpenAiChatWire } from "../../src/infrastructure/models/openai-chat.ts";
-import { createOpenAiResponsesWire } from "../../src/infrastructure/models/openai-responses.ts";
-import type { ModelDeps, ModelSettings } from "../../src/infrastructure/models/settings.ts";
+import type { Model } from "../../src/application/ports/models.ts";
+import { createAnthropicWire } from "../../src/infrastructure/models/wires/anthropic.ts";
+import { createGeminiWire } from "../../src/infrastructure/models/wires/gemini.ts";
+import { createOllamaWire } from "../../src/infrastructure/models/wires/ollama.ts";
+import { createOpenAiChatWire } from "../../src/infrastructure/models/wires/models-openai-chat.ts";
+import { createOpenAiResponsesWire } from "../../src/infrastructure/models/wires/openai-responses.ts";
+import type { ModelDeps, ModelSettings } from "../../src/infrastructure/models/model-settings.ts";
 import type { Wire } from "../../src/infrastructure/models/wire.ts";
 import { createWireModel } from "../../src/infrastructure/models/wire-model.ts";
 import type { Protocol } from "../fakes/model-server/protocols.ts";

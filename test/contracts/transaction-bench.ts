@@ -12,18 +12,18 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Transaction, Transactions } from "../../src/application/ports/transaction.ts";
+import type { Transaction, Transactions } from "../../src/application/ports/jobs-transaction.ts";
 import type { View } from "../../src/application/ports/view.ts";
-import { copyXattrs } from "../../src/infrastructure/runtime/xattr.ts";
-import { createSandbox } from "../../src/infrastructure/work/overlay/create-sandbox.ts";
-import { findProgram } from "../../src/infrastructure/work/overlay/staging.ts";
-import { findGit } from "../../src/infrastructure/work/transaction/git-roots.ts";
-import { locateStorage, type Storage } from "../../src/infrastructure/work/transaction/storage.ts";
+import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
+import { createSandbox } from "../../src/infrastructure/engine/create-sandbox.ts";
+import { findProgram } from "../../src/infrastructure/engine/staging.ts";
+import { findGit } from "../../src/infrastructure/engine/git-roots.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/engine/job-storage.ts";
 import {
   createTransactions,
   type Sandbox,
   type TransactionDeps,
-} from "../../src/infrastructure/work/transaction/transactions.ts";
+} from "../../src/infrastructure/engine/folder-workspace.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
 

@@ -1,5 +1,5 @@
 import { accessSync, constants, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { getXattr, listXattrs } from "../../src/infrastructure/runtime/xattr.ts";
+import { getXattr, listXattrs } from "../../src/infrastructure/platform/xattr.ts";
 
 /** One entry as a person could tell it from another: everything but times of folders and inode numbers. */
 export interface TreeEntry {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { Workspace } from "../../src/application/ports/workspace.ts";
+import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
 import { type Bench, createBench, edit } from "../application/work/worker-kit.ts";
 import { describeWorkspace } from "./workspace.contract.ts";
 

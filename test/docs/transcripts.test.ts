@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeTree } from "../../src/infrastructure/work/folder/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
 import { requirePart } from "../require.ts";
 
 const root = join(import.meta.dir, "..", "..");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { splitText } from "../../src/domain/texts/split-text.ts";
+import { splitText } from "../../src/domain/texts/format-text.ts";
 
 describe("a long text in pieces", () => {
   test("is cut between paragraphs, else lines, else sentences, else words", () => {

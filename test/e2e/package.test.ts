@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/work/folder/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 

@@ -4,7 +4,7 @@ import type {
   ModelFailure,
   ModelRequest,
   ToolCall,
-} from "../../src/application/ports/model.ts";
+} from "../../src/application/ports/models.ts";
 
 export type Said =
   | string

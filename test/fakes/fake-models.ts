@@ -8,7 +8,7 @@ import type {
   ModelRequest,
   ModelRole,
   Models,
-} from "../../src/application/ports/model.ts";
+} from "../../src/application/ports/models.ts";
 
 export interface AskedRequest extends ModelRequest {
   readonly role: ModelRole;

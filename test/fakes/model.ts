@@ -1,4 +1,4 @@
-import type { Model, ModelEvent, ModelFailure, ModelRequest } from "../../src/application/ports/model.ts";
+import type { Model, ModelEvent, ModelFailure, ModelRequest } from "../../src/application/ports/models.ts";
 
 /** Answers in order; a failure stands for one. What it was asked is kept. */
 export function fakeModel(

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { type View, ViewFault } from "../../src/application/ports/view.ts";
-import { resolveTarget } from "../../src/application/work/resolve-path.ts";
+import { resolveTarget } from "../../src/application/jobs/edit-policy.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import {
   createBench,

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RepairedJob } from "../../src/application/ports/transaction.ts";
-import { jobFolder } from "../../src/infrastructure/work/transaction/job-folder.ts";
-import { readRepairMarks } from "../../src/infrastructure/work/transaction/repair-marks.ts";
+import type { RepairedJob } from "../../src/application/ports/jobs-transaction.ts";
+import { jobFolder } from "../../src/infrastructure/engine/job-folder.ts";
+import { readRepairMarks } from "../../src/infrastructure/engine/repair-marks.ts";
 import {
   createBench,
   openTransactions,

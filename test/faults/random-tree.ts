@@ -11,7 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { type View, ViewFault } from "../../src/application/ports/view.ts";
-import { setXattrFd } from "../../src/infrastructure/runtime/xattr.ts";
+import { setXattrFd } from "../../src/infrastructure/platform/xattr.ts";
 
 /** A small pool of names, so that random commands meet. */
 const NAMES = ["a", "b", "c", "dir", "ü", "sp ace", ".hid"];

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Transaction } from "../../src/application/ports/transaction.ts";
+import type { Transaction } from "../../src/application/ports/jobs-transaction.ts";
 import { createBench, type StagingKind } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";
 import { cases, requirePart } from "../require.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { getXattr, listXattrs } from "../../src/infrastructure/runtime/xattr.ts";
+import { getXattr, listXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { type Cli, createCli, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/runtime/landlock.ts";
+import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/platform/landlock.ts";
 import { shell } from "../e2e/cli-kit.ts";
 import { backwards, createTarget, type Target } from "./hostile-kit.ts";
 

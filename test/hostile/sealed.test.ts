@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { getXattr, setXattrFd } from "../../src/infrastructure/runtime/xattr.ts";
+import { getXattr, setXattrFd } from "../../src/infrastructure/platform/xattr.ts";
 import { shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 import { createTarget, type Target } from "./hostile-kit.ts";

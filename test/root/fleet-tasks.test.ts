@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { takeInTask } from "../../src/application/tasks/take-in.ts";
-import { timers } from "../../src/infrastructure/runtime/timers.ts";
+import { timers } from "../../src/infrastructure/platform/runtime-timers.ts";
 import { openTasks } from "../application/tasks/solve-store-kit.ts";
 import { requirePart } from "../require.ts";
 import { hasNamespaces, type Machine } from "./fleet/machines.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { getXattr } from "../../src/infrastructure/runtime/xattr.ts";
+import { getXattr } from "../../src/infrastructure/platform/xattr.ts";
 import { type Cli, createCli, shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
 

@@ -1,8 +1,8 @@
 /** The toolkit on a throw-away workspace: real files, real jobs, real git. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ToolContext } from "../../src/tools/context.ts";
-import type { ToolResult } from "../../src/tools/envelope.ts";
+import type { ToolContext } from "../../src/tools/tool-context.ts";
+import type { ToolResult } from "../../src/tools/tool-result.ts";
 import { type AgentToolkit, createAgentToolkit } from "../../src/tools/toolkit.ts";
 import { openToolContext, type ToolContextChoices } from "../../src/wiring/toolkit.ts";
 import { createBench, type Settings } from "../application/work/worker-kit.ts";

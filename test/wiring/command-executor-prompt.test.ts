@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createCommandPolicy } from "../../src/domain/policy/commands/allowed-commands.ts";
-import { commandExecutorPrompt } from "../../src/infrastructure/environments/command-executor-prompt.ts";
+import { createCommandPolicy } from "../../src/domain/policy/allowed-commands.ts";
+import { commandExecutorPrompt } from "../../src/infrastructure/containers/command-executor-prompt.ts";
 
 test("the fragment of the system prompt lists what is allowed", () => {
   const policy = createCommandPolicy({

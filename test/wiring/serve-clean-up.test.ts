@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scheduleCleanUp } from "../../src/application/environments/clean-up-rounds.ts";
-import { cleanUpStaleContainers } from "../../src/application/environments/environments-now.ts";
+import { scheduleCleanUp } from "../../src/application/containers/clean-up-rounds.ts";
+import { cleanUpStaleContainers } from "../../src/application/containers/environments-now.ts";
 import { DEFAULTS } from "../../src/config/defaults.ts";
 import { openEnvironments } from "../../src/wiring/environments.ts";
 

@@ -1,6 +1,6 @@
 import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
 import type { NotOpened } from "../../application/ports/opening.ts";
-import { wordRepair } from "../../application/work/report/word-repair.ts";
+import { wordRepair } from "../../application/jobs/word-repair.ts";
 import type { AcpHost, EditorFolder } from "./host.ts";
 import { createEditorUpdates } from "./tell-event.ts";
 import { tellReply } from "./tell-reply.ts";

@@ -1,5 +1,5 @@
 import type { Channel, Receive } from "../../application/ports/channel.ts";
-import type { ChatKey } from "../../application/ports/message-store.ts";
+import type { ChatKey } from "../../application/ports/serve.ts";
 import type { PushCounter } from "../../application/ports/push-counter.ts";
 import type { Timers } from "../../application/ports/timers.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";

@@ -2,9 +2,9 @@ import type { Channel } from "../../application/ports/channel.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
 import type { Config } from "../../config/config.ts";
 import type { ChannelDeps, ChannelEntry } from "./channel-entry.ts";
-import { line } from "./line/line.ts";
-import { slack } from "./slack/slack.ts";
-import { telegram } from "./telegram/telegram.ts";
+import { line } from "./line.ts";
+import { slack } from "./slack.ts";
+import { telegram } from "./telegram.ts";
 
 /** One line a channel. */
 const CHANNELS: readonly ChannelEntry[] = [line, slack, telegram];

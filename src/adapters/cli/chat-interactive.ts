@@ -1,15 +1,15 @@
 import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
 import type { ChatMessages } from "../../domain/texts/texts.ts";
 import { readChatHistory, saveChatHistory } from "./chat-history.ts";
-import { describeEvent } from "./describe-event.ts";
+import { describeEvent } from "../../application/chat/describe-event.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat, type Terminal } from "./program.ts";
-import { createKeyReader, type Key } from "./terminal/keys.ts";
-import { applyKey, type EditorState, EMPTY_EDITOR, editorText } from "./terminal/line-editor.ts";
-import { createPromptView } from "./terminal/prompt-view.ts";
-import { createMarkdownPrinter, type MarkdownPrinter, renderMarkdown } from "./terminal/render-markdown.ts";
-import { createSpinner } from "./terminal/spinner.ts";
-import { wrapWords } from "./terminal/wrap-words.ts";
+import { createKeyReader, type Key } from "./keys.ts";
+import { applyKey, type EditorState, EMPTY_EDITOR, editorText } from "./terminal-editor.ts";
+import { createPromptView } from "./prompt-view.ts";
+import { createMarkdownPrinter, type MarkdownPrinter, renderMarkdown } from "./terminal-markdown.ts";
+import { createSpinner } from "./spinner.ts";
+import { wrapWords } from "./terminal-text.ts";
 
 const PROMPT = "> ";
 /** What people type who do not know Ctrl-D. */

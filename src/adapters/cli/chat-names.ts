@@ -2,7 +2,7 @@ import { localTime } from "../../domain/texts/local-time.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
-import { columnsOf } from "./terminal/columns-of.ts";
+import { columnsOf } from "./columns-of.ts";
 
 type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
 

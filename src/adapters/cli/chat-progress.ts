@@ -1,9 +1,9 @@
 import type { ChatEvent, Reply } from "../../application/ports/conversation.ts";
 import type { ChatMessages } from "../../domain/texts/texts.ts";
-import { describeEvent } from "./describe-event.ts";
+import { describeEvent } from "../../application/chat/describe-event.ts";
 import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";
-import type * as Markdown from "./terminal/render-markdown.ts";
+import type * as Markdown from "./terminal-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
 const COLUMNS = 100;

@@ -1,6 +1,6 @@
 import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
-import { readRoute } from "../../domain/routing/route.ts";
-import { replyJson } from "../reply-json.ts";
+import { readRoute } from "../../domain/config/route.ts";
+import { replyJson } from "../serve/reply-json.ts";
 import { createChatProgress } from "./chat-progress.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
@@ -131,7 +131,7 @@ async function sendOne(
   const progress = createChatProgress(program, opened.chat, {
     streams: !json && !events,
     markdown:
-      program.outIsTerminal && !program.env.NO_COLOR ? await import("./terminal/render-markdown.ts") : null,
+      program.outIsTerminal && !program.env.NO_COLOR ? await import("./terminal-markdown.ts") : null,
   });
   let streamed = false;
   const onEvent = (event: ChatEvent) => {

@@ -1,10 +1,10 @@
-import { JobBroken } from "../../application/work/job-broken.ts";
-import { LimitReached } from "../../application/work/limit-reached.ts";
+import { JobBroken } from "../../application/jobs/job-broken.ts";
+import { LimitReached } from "../../application/jobs/limit-reached.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 import { confinementMessages, messagesFor } from "../../domain/texts/messages.ts";
-import type { FileTrouble } from "../../domain/work/file-trouble.ts";
-import { missingPiece } from "../../domain/work/missing-piece.ts";
+import type { FileTrouble } from "../../domain/jobs/file-trouble.ts";
+import { missingPiece } from "../../domain/jobs/missing-piece.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

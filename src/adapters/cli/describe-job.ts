@@ -1,11 +1,11 @@
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JobEvent } from "../../application/ports/journal.ts";
 import type { Opened } from "../../application/ports/opening.ts";
-import { foldChanges, foldedLines } from "../../application/work/report/change-lines.ts";
-import { storedFacts } from "../../application/work/report/job-facts.ts";
-import { toListedJob } from "../../application/work/report/job-json.ts";
-import { validatedJournal } from "../../application/work/report/judged-journal.ts";
-import { wordAllNotes, wordHeadline, wordSummary } from "../../application/work/report/word-job.ts";
+import { foldChanges, foldedLines } from "../../application/jobs/change-lines.ts";
+import { storedFacts } from "../../application/jobs/job-facts.ts";
+import { toListedJob } from "../../application/jobs/job-json.ts";
+import { validatedJournal } from "../../application/jobs/judged-journal.ts";
+import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
 import { reportMessages } from "../../domain/texts/messages.ts";
 import { shownPath } from "../../domain/texts/shown-path.ts";

@@ -1,5 +1,5 @@
-import { discardFacts } from "../../application/work/report/action-facts.ts";
-import { waitingPreview } from "../../application/work/waiting-preview.ts";
+import { discardFacts } from "../../application/jobs/action-report.ts";
+import { waitingPreview } from "../../application/jobs/waiting-preview.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";

@@ -1,7 +1,7 @@
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { wrapWords } from "./terminal/wrap-words.ts";
+import { wrapWords } from "./terminal-text.ts";
 
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
 export const command: Subcommand = {

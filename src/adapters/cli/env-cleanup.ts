@@ -1,5 +1,5 @@
-import { containerName } from "../../application/environments/container-info.ts";
-import { EnvironmentError } from "../../application/environments/environment-error.ts";
+import { containerName } from "../../domain/containers/container-info.ts";
+import { EnvironmentError } from "../../application/containers/environment-error.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { taskFlag } from "./env-task.ts";

@@ -1,4 +1,4 @@
-import { quoteWords as shellWords } from "../../application/environments/clone-plan.ts";
+import { quoteWords as shellWords } from "../../domain/containers/environments-clone-plan.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { environmentTexts, taskFlag, usageStop } from "./env-task.ts";

@@ -1,5 +1,5 @@
-import type { EnvironmentRow } from "../../application/environments/open-environments.ts";
-import type { ContainerUsage } from "../../application/ports/sandbox.ts";
+import type { EnvironmentRow } from "../../application/containers/open-environments.ts";
+import type { ContainerUsage } from "../../application/ports/containers.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { taskFlag } from "./env-task.ts";

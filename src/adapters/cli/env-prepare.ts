@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { containerName } from "../../application/environments/container-info.ts";
-import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
-import type { PrepareEvent } from "../../domain/environments/prepare-event.ts";
-import { parseRepository } from "../../domain/environments/repository-source.ts";
+import { containerName } from "../../domain/containers/container-info.ts";
+import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
+import { parseRepository } from "../../domain/containers/clone-plan.ts";
 import type { CliCommand } from "./command.ts";
 import { ENV } from "./env-help.ts";
 import { requiredFlag, taskFlag, usageStop } from "./env-task.ts";

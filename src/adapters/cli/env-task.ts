@@ -1,4 +1,4 @@
-import { isTaskUuid } from "../../application/environments/container-info.ts";
+import { isTaskUuid } from "../../domain/containers/container-info.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import type { EnvironmentMessages } from "../../domain/texts/texts.ts";
 import { environmentMessages } from "../../domain/texts/texts.ts";

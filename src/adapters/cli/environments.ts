@@ -1,5 +1,5 @@
-import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
-import type { SandboxFailure } from "../../application/ports/sandbox.ts";
+import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { SandboxFailure } from "../../application/ports/containers.ts";
 import { fail } from "./fail.ts";
 import { Stop } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";

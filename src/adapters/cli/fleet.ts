@@ -1,7 +1,7 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
-import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/texts.ts";
-import { fleetJson } from "../fleet-json.ts";
+import { fleetJson } from "../fleet/fleet-json.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedStoreOrStop, readFlags } from "./flags.ts";

@@ -3,7 +3,7 @@ import { nearestName } from "../../config/nearest.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { type HelpMessages, helpMessagesFor } from "../../domain/texts/texts.ts";
 import type { CommandLine } from "./command.ts";
-import { wrapWords } from "./terminal/wrap-words.ts";
+import { wrapWords } from "./terminal-text.ts";
 
 export { nearestName };
 

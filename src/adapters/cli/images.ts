@@ -1,5 +1,5 @@
 import { EngineUnavailable } from "../../application/ports/images.ts";
-import { IMAGE_RECIPES, recipeNamed } from "../../domain/environments/image-recipes.ts";
+import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/image-recipes.ts";
 import type { Subcommand } from "./command.ts";
 import { environmentTexts, usageStop } from "./env-task.ts";
 import { abortable, failedEngine, openEnvironments } from "./environments.ts";

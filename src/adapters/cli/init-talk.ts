@@ -1,4 +1,4 @@
-import type { ChoiceTestResult, OpenedSetUp } from "../../application/ports/set-up.ts";
+import type { ChoiceTestResult, OpenedSetUp } from "../../application/ports/setup.ts";
 import { describeTest } from "../../application/setup/describe-found.ts";
 import { type ChosenModel, type ModelChoice, offeredFor } from "../../domain/setup/choice.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";

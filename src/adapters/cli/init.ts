@@ -1,4 +1,4 @@
-import type { OpenedSetUp } from "../../application/ports/set-up.ts";
+import type { OpenedSetUp } from "../../application/ports/setup.ts";
 import { describeFound, describeTest, foundJson } from "../../application/setup/describe-found.ts";
 import { type ModelChoice, usualChoice } from "../../domain/setup/choice.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
@@ -8,7 +8,7 @@ import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";
 import { type ChosenSetUp, chooseByTalking } from "./init-talk.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { wrapWords } from "./terminal/wrap-words.ts";
+import { wrapWords } from "./terminal-text.ts";
 
 type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 

@@ -1,15 +1,15 @@
 import type { Opened } from "../../application/ports/opening.ts";
-import type { Workspace } from "../../application/ports/workspace.ts";
-import { type ListedJob, toJobJson, toListedJob } from "../../application/work/report/job-json.ts";
-import { wordStatus } from "../../application/work/report/word-job.ts";
-import { wordInterruption } from "../../application/work/report/word-repair.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import { type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-json.ts";
+import { wordStatus } from "../../application/jobs/job-report.ts";
+import { wordInterruption } from "../../application/jobs/word-repair.ts";
 import { localTime } from "../../domain/texts/local-time.ts";
-import { toJobStatus, toUndoState } from "../../domain/work/job-status.ts";
+import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { columnsOf } from "./terminal/columns-of.ts";
+import { columnsOf } from "./columns-of.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export const command: Subcommand = {

@@ -1,4 +1,4 @@
-import { createPairingCodes } from "../../application/inbox/pairing.ts";
+import { createPairingCodes } from "../../application/serve/pairing.ts";
 import type { Role } from "../../application/ports/access.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";

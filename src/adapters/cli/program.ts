@@ -1,15 +1,15 @@
 import type { OpenChat } from "../../application/chat/open-chat.ts";
-import type { OpenEnvironments } from "../../application/environments/open-environments.ts";
-import type { Server } from "../../application/inbox/server.ts";
+import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { Server } from "../../application/serve/server.ts";
 import type { DoctorCheck } from "../../application/ports/check.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/job-index.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
-import type { OpenedSetUp } from "../../application/ports/set-up.ts";
-import type { StoreData } from "../../application/ports/store-data.ts";
-import type { ToolForm, Toolkit } from "../../application/ports/toolkit.ts";
-import type { OpenSolve } from "../../application/tasks/open-solve.ts";
-import type { OpenTasks } from "../../application/tasks/task-runs.ts";
+import type { OpenedSetUp } from "../../application/ports/setup.ts";
+import type { StoreData } from "../../application/ports/store.ts";
+import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
+import type { OpenSolve } from "../../application/ports/open-solve.ts";
+import type { OpenTasks } from "../../application/ports/task-runs.ts";
 import type { MemoryMessages } from "../../domain/texts/texts.ts";
 
 /** What the command line needs of the process and of the wiring. */

@@ -1,6 +1,6 @@
 import type { JobEvent } from "../../application/ports/journal.ts";
 import type { Opened } from "../../application/ports/opening.ts";
-import { oneLine } from "../../domain/texts/format-results.ts";
+import { oneLine } from "../../domain/jobs/format-results.ts";
 import type { CliProgram } from "./program.ts";
 
 export interface Progress {

@@ -1,5 +1,5 @@
 import type { Opened } from "../../application/ports/opening.ts";
-import { wordRepair } from "../../application/work/report/word-repair.ts";
+import { wordRepair } from "../../application/jobs/word-repair.ts";
 import { printable } from "./printable.ts";
 import type { CliProgram } from "./program.ts";
 

@@ -1,5 +1,5 @@
-import type { ActionCode, ActionFacts } from "../../application/work/report/action-facts.ts";
-import { wordAction } from "../../application/work/report/word-action.ts";
+import type { ActionCode, ActionFacts } from "../../application/jobs/action-report.ts";
+import { wordAction } from "../../application/jobs/word-action.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";

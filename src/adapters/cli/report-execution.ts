@@ -1,8 +1,8 @@
 import type { Opened } from "../../application/ports/opening.ts";
-import type { Execution } from "../../application/work/execution.ts";
-import { executionFacts, type RefusalFacts } from "../../application/work/report/job-facts.ts";
-import { wordJob, wordRefusal } from "../../application/work/report/word-job.ts";
-import { toResultJson } from "../../application/work/result-json.ts";
+import type { Execution } from "../../application/jobs/execution.ts";
+import { executionFacts, type RefusalFacts } from "../../application/jobs/job-facts.ts";
+import { wordJob, wordRefusal } from "../../application/jobs/job-report.ts";
+import { toResultJson } from "../../application/jobs/result-json.ts";
 import { reportMessages } from "../../domain/texts/messages.ts";
 import { fail } from "./fail.ts";
 import { printable } from "./printable.ts";

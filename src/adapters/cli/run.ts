@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { TaskRun } from "../../application/tasks/task-runs.ts";
+import type { TaskRun } from "../../application/ports/task-runs.ts";
 import { resolveLocale } from "../../config/locale.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
 import { passes } from "../../domain/tasks/events.ts";
@@ -14,7 +14,7 @@ import type { Flags } from "./parse-flags.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
-import { createTaskProgress } from "./task-progress.ts";
+import { createTaskProgress } from "./live-progress.ts";
 
 /** `run [TASK.yaml|-]`: a task file, carried out by a worker CLI in a container until it is done. */
 export const command: Subcommand = {

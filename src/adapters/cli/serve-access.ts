@@ -1,4 +1,4 @@
-import { isUserName } from "../../application/inbox/manage-access.ts";
+import { isUserName } from "../../application/serve/manage-access.ts";
 import { type Role, SCOPES, type Scope } from "../../application/ports/access.ts";
 import { fail } from "./fail.ts";
 import type { Flags } from "./parse-flags.ts";

@@ -1,4 +1,4 @@
-import type { RunningServer } from "../../application/inbox/server.ts";
+import type { RunningServer } from "../../application/serve/server.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openedOrStop, readFlags } from "./flags.ts";

@@ -1,5 +1,5 @@
-import { diffText } from "../../application/work/report/diff-text.ts";
-import { toJobJson, toListedJob } from "../../application/work/report/job-json.ts";
+import { diffText } from "../../application/jobs/diff-text.ts";
+import { toJobJson, toListedJob } from "../../application/jobs/job-json.ts";
 import type { Subcommand } from "./command.ts";
 import { describeJob } from "./describe-job.ts";
 import { fail } from "./fail.ts";
@@ -7,7 +7,7 @@ import { openFromFlags, readFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { colourDiff } from "./terminal/colour-diffs.ts";
+import { colourDiff } from "./colour-diffs.ts";
 
 /** `show JOB [--diff] [--all]`: one job with its commands and changes, from the journal. */
 export const command: Subcommand = {

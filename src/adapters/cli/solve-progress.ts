@@ -1,8 +1,8 @@
 import type { TaskStep } from "../../domain/tasks/step.ts";
-import { figuresOf, wordsOfStep } from "../../domain/tasks/task-figures.ts";
+import { figuresOf, wordsOfStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { CliProgram } from "./program.ts";
-import { createLiveLine } from "./terminal/live-line.ts";
+import { createLiveLine } from "./live-line.ts";
 
 export interface SolveProgressOptions {
   /** A terminal: the line with step, time, tokens and cost. */

@@ -1,11 +1,11 @@
-import type { SolveTask } from "../../application/ports/solve-store.ts";
-import type { SolveOutcome } from "../../application/tasks/open-solve.ts";
-import { itemUrl } from "../../domain/forges/item-url.ts";
+import type { SolveTask } from "../../application/ports/tasks.ts";
+import type { SolveOutcome } from "../../application/ports/open-solve.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { snakeCased } from "../../domain/tasks/snake-cased.ts";
 
-import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
+import { taskVerdict } from "../../domain/tasks/verdict.ts";
 
-import { figuresOf } from "../../domain/tasks/task-figures.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
 
 import type { SolveMessages } from "../../domain/texts/texts.ts";
 import type { Subcommand } from "./command.ts";

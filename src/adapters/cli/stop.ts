@@ -1,4 +1,4 @@
-import { stopFacts } from "../../application/work/report/action-facts.ts";
+import { stopFacts } from "../../application/jobs/action-report.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { openFromFlags, readFlags } from "./flags.ts";

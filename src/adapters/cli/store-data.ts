@@ -1,4 +1,4 @@
-import type { FillResult } from "../../application/ports/store-data.ts";
+import type { FillResult } from "../../application/ports/store.ts";
 import type { MemoryMessages } from "../../domain/texts/texts.ts";
 import { fail } from "./fail.ts";
 import { notOpened, openOptions } from "./flags.ts";

@@ -1,4 +1,4 @@
-import type { ToolEnvelope } from "../../application/ports/toolkit.ts";
+import type { ToolEnvelope } from "../../application/ports/tools.ts";
 import type { Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

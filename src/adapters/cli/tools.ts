@@ -1,4 +1,4 @@
-import type { ToolForm } from "../../application/ports/toolkit.ts";
+import type { ToolForm } from "../../application/ports/tools.ts";
 import type { Subcommand } from "./command.ts";
 import { fail } from "./fail.ts";
 import { readFlags } from "./flags.ts";

@@ -1,6 +1,6 @@
 import type { Opened } from "../../application/ports/opening.ts";
-import { takeBackFacts } from "../../application/work/report/action-facts.ts";
-import { chooseJobs, type TakeBack } from "../../application/work/take-back.ts";
+import { takeBackFacts } from "../../application/jobs/action-report.ts";
+import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { printable } from "./printable.ts";

@@ -1,4 +1,4 @@
-import type { RunningServer } from "../../application/inbox/server.ts";
+import type { RunningServer } from "../../application/serve/server.ts";
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

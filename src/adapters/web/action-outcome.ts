@@ -1,5 +1,5 @@
-import type { ActionFacts } from "../../application/work/report/action-facts.ts";
-import { wordAction } from "../../application/work/report/word-action.ts";
+import type { ActionFacts } from "../../application/jobs/action-report.ts";
+import { wordAction } from "../../application/jobs/word-action.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 
 /** What came of an action on a job, for a person and for a program. */

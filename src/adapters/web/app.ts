@@ -1,17 +1,17 @@
 import { Hono } from "hono";
-import { createSignIn } from "../../application/inbox/sign-in.ts";
+import { createSignIn } from "../../application/serve/access.ts";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import type { Api } from "./api/answers.ts";
+import type { Api } from "./answers.ts";
 import { createAssets } from "./assets.ts";
-import { createFlashes } from "./flash.ts";
+import { createFlashes } from "./page-context.ts";
 import { isOurHost, secured } from "./guard.ts";
 import type { WebHost } from "./host.ts";
-import { createStreams } from "./live.ts";
+import { createStreams } from "./live-streams.ts";
 import { html } from "./markup.ts";
 import { signInPage } from "./no-entry.ts";
-import { barePage } from "./parts/layout.ts";
-import { openRoutes } from "./routes/open.ts";
-import { localeOf, signedIn, themeOf } from "./session.ts";
+import { barePage } from "./layout.ts";
+import { openRoutes } from "./open.ts";
+import { localeOf, signedIn, themeOf } from "./visitor.ts";
 import { answerTroubles } from "./troubles.ts";
 import { type OpenEnv, respond, type Web, type WebApp } from "./web.ts";
 
@@ -39,11 +39,11 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
   openRoutes(app, web);
   app.all("/api/*", async (c) => {
-    const { createApi } = await import("./api/api.ts");
+    const { createApi } = await import("./api-api.ts");
     late.api ??= createApi(web);
     return late.api.fetch(c.req.raw);
   });
-  app.all("/mcp", async (c) => (await import("./api/mcp.ts")).answerMcp(web, c.req.raw));
+  app.all("/mcp", async (c) => (await import("./mcp.ts")).answerMcp(web, c.req.raw));
   app.all("*", async (c) => {
     const person = await signedIn(c.req.raw, host.place(), web.signIn);
     if (person === null) return askToSignIn(web, c.req.raw);

@@ -1,4 +1,4 @@
-import type { Viewer } from "../../application/inbox/viewer.ts";
+import type { Viewer } from "../../application/serve/viewer.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 

@@ -1,19 +1,19 @@
-import type { Bus } from "../../application/inbox/bus.ts";
-import type { HealthReport } from "../../application/inbox/health.ts";
-import type { LiveWorks } from "../../application/inbox/live-work.ts";
-import type { OwnChats } from "../../application/inbox/own-chats.ts";
-import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
-import type { WaitForAnswer } from "../../application/inbox/wait-for-answer.ts";
-import type { WatchChat } from "../../application/inbox/watch-chats.ts";
+import type { Bus } from "../../application/serve/bus.ts";
+import type { HealthReport } from "../../application/serve/inbox-health.ts";
+import type { LiveWorks } from "../../application/serve/serve-events.ts";
+import type { OwnChats } from "../../application/serve/own-chats.ts";
+import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
+import type { WaitForAnswer } from "../../application/serve/wait-for-answer.ts";
+import type { WatchChat } from "../../application/serve/console-chats.ts";
 import type { AccessStore } from "../../application/ports/access.ts";
 import type { Receive, StoredMessage } from "../../application/ports/channel.ts";
-import type { ConsoleSources } from "../../application/ports/console.ts";
+import type { ConsoleSources } from "../../application/ports/web.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
-import type { MessageStore } from "../../application/ports/message-store.ts";
+import type { MessageStore } from "../../application/ports/serve.ts";
 import type { OwnCommand } from "../../application/ports/own-commands.ts";
 import type { SettingsStore } from "../../application/ports/settings.ts";
 import type { Webhook } from "../../application/ports/webhook.ts";
-import type { SetUpSteps } from "../../application/setup/set-up-steps.ts";
+import type { SetUpSteps } from "../../application/setup/setup-steps.ts";
 import type { Locale, Messages } from "../../domain/texts/messages.ts";
 
 /** What the web server needs of the house; wired in `src/wiring/serve.ts`. */

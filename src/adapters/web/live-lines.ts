@@ -1,7 +1,7 @@
-import type { ServeEvent } from "../../application/inbox/bus.ts";
+import type { ServeEvent } from "../../application/serve/bus.ts";
 import type { ConsoleMessages } from "../../domain/texts/texts.ts";
 import type { WebHost } from "./host.ts";
-import { liveLine } from "./parts/live-line.ts";
+import { liveLine } from "./live-line.ts";
 
 /** What a page wants to hear of. */
 export type PageInterest =

@@ -1,7 +1,7 @@
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
 import { html, type Markup } from "./markup.ts";
-import { barePage } from "./parts/layout.ts";
-import { localeOf, themeOf } from "./session.ts";
+import { barePage } from "./layout.ts";
+import { localeOf, themeOf } from "./visitor.ts";
 import type { Web } from "./web.ts";
 
 /** Nobody is known, or the link is spent: what to do about it, in this mode. */

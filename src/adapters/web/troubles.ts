@@ -1,9 +1,9 @@
 import type { Env, Hono } from "hono";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import { missingPiece } from "../../domain/work/missing-piece.ts";
-import { answerReplaced, answerStoreAway, RETRY_SECONDS } from "./api/answers.ts";
+import { missingPiece } from "../../domain/jobs/missing-piece.ts";
+import { answerReplaced, answerStoreAway, RETRY_SECONDS } from "./answers.ts";
 import { TooSlow } from "./body.ts";
-import { localeOf } from "./session.ts";
+import { localeOf } from "./visitor.ts";
 import { standalonePage, type Web } from "./web.ts";
 
 /** What is answered where nothing is, and where something broke. */

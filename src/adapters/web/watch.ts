@@ -1,4 +1,4 @@
-import type { ViewerJobs } from "../../application/inbox/viewer-jobs.ts";
+import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { PageInterest } from "./live-lines.ts";
 
 export type Every = (ms: number, callback: () => void) => () => void;

@@ -1,14 +1,14 @@
 import type { Hono } from "hono";
-import type { SignIn } from "../../application/inbox/sign-in.ts";
+import type { SignIn } from "../../application/serve/access.ts";
 import { consoleMessagesFor } from "../../domain/texts/texts.ts";
 import type { Asset } from "./assets.ts";
 import type { PageContext } from "./context.ts";
-import type { Flashes } from "./flash.ts";
+import type { Flashes } from "./page-context.ts";
 import type { WebHost } from "./host.ts";
-import type { Streams } from "./live.ts";
+import type { Streams } from "./live-streams.ts";
 import { html, type Markup } from "./markup.ts";
-import { barePage, page } from "./parts/layout.ts";
-import { localeOf, type SignedIn, themeOf } from "./session.ts";
+import { barePage, page } from "./layout.ts";
+import { localeOf, type SignedIn, themeOf } from "./visitor.ts";
 
 /** What the routes of the console share. */
 export interface Web {

@@ -1,7 +1,7 @@
-import { type ReplyPiece, say } from "../work/report/said.ts";
+import { type ReplyPiece, say } from "./reply-words.ts";
 import { createAnswer, standInNote } from "./answering.ts";
 import { createNotice } from "./notice.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 import { workWithTools } from "./work.ts";

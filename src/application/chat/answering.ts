@@ -1,10 +1,10 @@
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import type { JobAction } from "../../domain/work/job-actions.ts";
-import type { Model } from "../ports/model.ts";
-import { type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { JobAction } from "../../domain/jobs/job-actions.ts";
+import type { Model } from "../ports/models.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 
 /** An answer of facts, with its text in the configured language. */

@@ -1,4 +1,4 @@
-import type { Rewound, Session, SessionStore, Turn } from "../ports/sessions.ts";
+import type { Rewound, Session, SessionStore, Turn } from "../ports/chat.ts";
 
 /** What a session forgets for `/rewind`, and remembers again. */
 export interface RewoundTurns {

@@ -1,9 +1,9 @@
-import type { Proposal } from "../../domain/proposal/proposal.ts";
-import { storedFacts } from "../work/report/job-facts.ts";
-import { type NamedText, type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
-import { toResultJson } from "../work/result-json.ts";
+import type { Proposal } from "../../domain/coder/proposal-proposal.ts";
+import { storedFacts } from "../jobs/job-facts.ts";
+import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import { toResultJson } from "../jobs/result-json.ts";
 import { answerPieces } from "./answering.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import { loopFacts, toOutwardFacts } from "./tool-jobs.ts";
 import type { Answer, ChatTurn } from "./turn.ts";
 import { workWithTools } from "./work.ts";

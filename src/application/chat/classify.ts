@@ -1,9 +1,9 @@
-import { jsonInAnswer } from "../../domain/agents/json-in-answer.ts";
-import { type Route, readRoute } from "../../domain/routing/route.ts";
+import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
+import { type Route, readRoute } from "../../domain/config/route.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { askJson, type JsonReading } from "../models/ask-json.ts";
 import { completionFailure } from "../models/complete.ts";
-import type { Model } from "../ports/model.ts";
+import type { Model } from "../ports/models.ts";
 
 export type ClassifyResult =
   | ({ readonly ok: true } & Classification)

@@ -1,15 +1,15 @@
-import { oneLine } from "../../domain/texts/format-results.ts";
+import { oneLine } from "../../domain/jobs/format-results.ts";
 import { checksMessagesFor } from "../../domain/texts/texts.ts";
-import { type ChecksFacts, notChecked } from "../../domain/work/checks/checks-facts.ts";
+import { type ChecksFacts, notChecked } from "../../domain/checks/checks-facts.ts";
 import type { JobEvent } from "../ports/journal.ts";
-import type { Workspace } from "../ports/workspace.ts";
-import { openChecks } from "../work/checks/open-checks.ts";
-import { createProjectChecks, type ProjectChecksDeps } from "../work/checks/project-checks.ts";
-import type { Bench } from "../work/coder/bench.ts";
-import { createDraftBench } from "../work/coder/draft-bench.ts";
-import { createPlainBench } from "../work/coder/plain-bench.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import { openChecks } from "../checks/open-checks.ts";
+import { createProjectChecks, type ProjectChecksDeps } from "../checks/checks-project-checks.ts";
+import type { Bench } from "../coder/coder-bench.ts";
+import { createDraftBench } from "../coder/bench.ts";
+import { createPlainBench } from "../coder/plain-bench.ts";
 import { createLineOutput } from "./line-output.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import type { ChatTurn } from "./turn.ts";
 
 export interface OpenedBench {

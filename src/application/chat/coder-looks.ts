@@ -1,5 +1,5 @@
-import type { Explorer } from "../context/explorer.ts";
-import type { ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/model.ts";
+import type { Explorer } from "../coder/explorer.ts";
+import type { ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 
 /** What a coder looked up by tools in one message, kept where it was said: what was sent once is only added to. */
 export interface CoderLooks {

@@ -1,18 +1,18 @@
-import { coderPrompt } from "../../domain/agents/coder-prompt.ts";
-import { agentOf, type CoderRole } from "../../domain/agents/roster.ts";
+import { coderPrompt } from "../../domain/chat/agents.ts";
+import { agentOf, type CoderRole } from "../../domain/chat/roster.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { chatMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { type ContextBudget, contextBudget } from "../context/budget.ts";
-import { coderContext } from "../context/coder-context.ts";
-import type { Skills } from "../context/skills.ts";
+import { type ContextBudget, contextBudget } from "../coder/budget.ts";
+import { coderContext } from "../coder/context-coder-context.ts";
+import type { Skills } from "./skills.ts";
 import type { RequestSize } from "../models/complete.ts";
-import type { Model, ModelMessage } from "../ports/model.ts";
-import type { CoderAnswer } from "../work/coder/coder-loop-parts.ts";
-import { type AgentRequest, askAgent } from "./ask.ts";
+import type { Model, ModelMessage } from "../ports/models.ts";
+import type { CoderAnswer } from "../coder/coder-loop-parts.ts";
+import { type AgentRequest, askAgent } from "./ask-agent.ts";
 import type { CoderLooks } from "./coder-looks.ts";
 import { earlierExchangesFor } from "./history.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import type { ChatTurn } from "./turn.ts";
 
 export interface CoderQuestion {

@@ -1,6 +1,6 @@
-import { estimateTokens } from "../../domain/session/estimate-tokens.ts";
-import type { JobHistory } from "../context/job-history.ts";
-import type { Session, Turn } from "../ports/sessions.ts";
+import { estimateTokens } from "../../domain/chat/estimate-tokens.ts";
+import type { JobHistory } from "../coder/job-history.ts";
+import type { Session, Turn } from "../ports/chat.ts";
 import type { SessionDeps } from "./session-parts.ts";
 
 /** Turns summarised in one go. */

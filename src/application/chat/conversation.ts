@@ -1,24 +1,24 @@
-import { isCoderRole, roleOf } from "../../domain/agents/roster.ts";
-import { isCoder } from "../../domain/routing/route.ts";
-import { readExplicitRoute, readSlashCommand } from "../../domain/routing/slash-command.ts";
-import { readTraceparent } from "../../domain/telemetry/traceparent.ts";
+import { isCoderRole, roleOf } from "../../domain/chat/roster.ts";
+import { isCoder } from "../../domain/config/route.ts";
+import { readExplicitRoute, readSlashCommand } from "../../domain/chat/slash-command.ts";
+import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { messagesFor } from "../../domain/texts/messages.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { missingPiece } from "../../domain/work/missing-piece.ts";
+import { missingPiece } from "../../domain/jobs/missing-piece.ts";
 import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
-import { actionsFor } from "../work/present-actions.ts";
-import { type NamedText, type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
+import { actionsFor } from "../jobs/present-actions.ts";
+import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import { answerPieces, createAnswer, createLabelledAction, rememberedWords } from "./answering.ts";
-import { commandNames } from "./commands/built-in.ts";
-import { readOwnRequest } from "./commands/own-request.ts";
-import { findCommand, findLook, isLook } from "./commands/registry.ts";
+import { commandNames } from "./built-in.ts";
+import { readOwnRequest } from "./own-request.ts";
+import { findCommand, findLook, isLook } from "./registry.ts";
 import { isDiskFull } from "./disk-full.ts";
 import { limitReply } from "./limit-reply.ts";
 import { mergeAnswers } from "./merge-answers.ts";
 import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
 import { createNotice } from "./notice.ts";
 import { openTurn } from "./open-turn.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import { readCoderTask, routeGoToPlanner } from "./plan-first.ts";
 import type { Answer, ChatTurn, RoutedText } from "./turn.ts";
 
@@ -191,7 +191,7 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
 }
 
 async function answerUnknownCommand(parts: ChatDeps, name: string): Promise<Answer> {
-  const { nearestCommand } = await import("./commands/nearest-command.ts");
+  const { nearestCommand } = await import("./nearest-command.ts");
   const own = parts.ownCommands.list().map((one) => one.name);
   const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
   return createAnswer(parts, [say("unknownCommand", name, nearest ?? null)], false);
@@ -244,8 +244,8 @@ async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): P
   if (isCoderRole(role)) {
     const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
     return wish.heads === "one"
-      ? (await import("./code.ts")).answerWithCode(parts, turn, wish)
-      : (await import("./several-heads.ts")).answerWithCandidates(parts, turn, wish);
+      ? (await import("./answer-with-code.ts")).answerWithCode(parts, turn, wish)
+      : (await import("./answer-with-candidates.ts")).answerWithCandidates(parts, turn, wish);
   }
   switch (route) {
     case "ANALYZE":
@@ -253,7 +253,7 @@ async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): P
     case "RESEARCH":
       return (await import("./answer-with-tools.ts")).answerWithTools(parts, turn, route, text);
     default:
-      return (await import("./talk.ts")).answerByTalking(
+      return (await import("./answer-by-talking.ts")).answerByTalking(
         parts,
         turn,
         route === "PLAN" ? "PLAN" : "CHAT",

@@ -1,4 +1,4 @@
-import type { Session } from "../ports/sessions.ts";
+import type { Session } from "../ports/chat.ts";
 import { withJobFacts } from "./compact-session.ts";
 import { openNewSession } from "./open-session.ts";
 import type { SessionDeps } from "./session-parts.ts";

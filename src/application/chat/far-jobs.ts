@@ -1,5 +1,5 @@
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
-import type { ActionFacts } from "../work/report/action-facts.ts";
+import type { ActionFacts } from "../jobs/action-report.ts";
 
 /** Jobs that other machines hold. Null: there is none of this id, or it is not the asker's. */
 export type FarJobs = (

@@ -1,4 +1,4 @@
-import { chatKeyOf } from "../../domain/session/session-id.ts";
+import { chatKeyOf } from "../../domain/chat/session-id.ts";
 import { openNewSession } from "./open-session.ts";
 import type { Chat, SessionDeps } from "./session-parts.ts";
 

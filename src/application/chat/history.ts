@@ -1,6 +1,6 @@
-import type { JobHistory } from "../context/job-history.ts";
-import type { ModelMessage } from "../ports/model.ts";
-import type { Turn } from "../ports/sessions.ts";
+import type { JobHistory } from "../coder/job-history.ts";
+import type { ModelMessage } from "../ports/models.ts";
+import type { Turn } from "../ports/chat.ts";
 import type { Exchange } from "./turn.ts";
 
 const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);

@@ -1,9 +1,9 @@
 import { confinementMessages, messagesFor } from "../../domain/texts/messages.ts";
 import type { Reply } from "../ports/conversation.ts";
-import { JobBroken } from "../work/job-broken.ts";
-import { LimitReached } from "../work/limit-reached.ts";
+import { JobBroken } from "../jobs/job-broken.ts";
+import { LimitReached } from "../jobs/limit-reached.ts";
 import { answerInEveryLanguage } from "./answering.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 
 /** What is said of a job that took more disk than it may, as `picoclaw apply` says it; null for any other trouble. */
 export function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {

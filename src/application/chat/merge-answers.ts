@@ -1,7 +1,7 @@
-import { type ReplyPiece, say, wordPieces } from "../work/report/said.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import { answerPieces, createAnswer } from "./answering.ts";
 import { isCoderAgent } from "./history.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import type { Answer, RoutedText } from "./turn.ts";
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */

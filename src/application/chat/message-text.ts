@@ -1,4 +1,4 @@
-import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+import { readExplicitRoute } from "../../domain/chat/slash-command.ts";
 
 /** Characters; more is a file, not a message. */
 export const LONGEST_MESSAGE = 1_000_000;

@@ -1,5 +1,5 @@
-import { chatKeyOf, sessionIdOf } from "../../domain/session/session-id.ts";
-import type { NewSession, Session } from "../ports/sessions.ts";
+import { chatKeyOf, sessionIdOf } from "../../domain/chat/session-id.ts";
+import type { NewSession, Session } from "../ports/chat.ts";
 import type { Chat, SessionDeps } from "./session-parts.ts";
 
 /** More sessions of one chat in one day than anybody begins. */

@@ -1,10 +1,10 @@
-import { readSlashCommand } from "../../domain/routing/slash-command.ts";
-import { wordMemory } from "../../domain/session/session-memory.ts";
-import { createJobHistory } from "../context/job-history.ts";
+import { readSlashCommand } from "../../domain/chat/slash-command.ts";
+import { wordMemory } from "../../domain/chat/session-memory.ts";
+import { createJobHistory } from "../coder/job-history.ts";
 import type { ChatEvent, IncomingMessage } from "../ports/conversation.ts";
-import { say } from "../work/report/said.ts";
+import { say } from "./reply-words.ts";
 import { toExchanges } from "./history.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import { type ChatTurn, groupPrefix } from "./turn.ts";
 
 interface TurnOptions {

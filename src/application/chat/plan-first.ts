@@ -1,7 +1,7 @@
-import { isGo, readAllCoders, readPlanFirst } from "../../domain/routing/plan-first.ts";
-import { type Decision, isCoder, type Route } from "../../domain/routing/route.ts";
-import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
-import type { CoderSettings } from "./parts.ts";
+import { isGo, readAllCoders, readPlanFirst } from "../../domain/chat/plan-first.ts";
+import { type Decision, isCoder, type Route } from "../../domain/config/route.ts";
+import { readExplicitRoute } from "../../domain/chat/slash-command.ts";
+import type { CoderSettings } from "./chat-turn.ts";
 import type { ChatTurn, RoutedText } from "./turn.ts";
 
 const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };

@@ -1,14 +1,14 @@
-import type { ChecksFacts } from "../../domain/work/checks/checks-facts.ts";
-import { toKeptStatus } from "../../domain/work/job-status.ts";
-import { countLines, type LineCounts } from "../../domain/work/line-counts.ts";
+import type { ChecksFacts } from "../../domain/checks/checks-facts.ts";
+import { toKeptStatus } from "../../domain/jobs/job-status.ts";
+import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
 import type { Reply } from "../ports/conversation.ts";
-import type { CoderEnd } from "../work/coder/coder-end.ts";
-import { actionsFor } from "../work/present-actions.ts";
-import type { CoderFacts } from "../work/report/coder-facts.ts";
-import { executionFacts, type JobFacts } from "../work/report/job-facts.ts";
-import { type ReplyPiece, toReplyFacts } from "../work/report/said.ts";
-import { type ResultJson, toResultJson } from "../work/result-json.ts";
-import type { ChatDeps } from "./parts.ts";
+import type { CoderEnd } from "../coder/coder-end.ts";
+import { actionsFor } from "../jobs/present-actions.ts";
+import type { CoderFacts } from "./coder-facts.ts";
+import { executionFacts, type JobFacts } from "../jobs/job-facts.ts";
+import { type ReplyPiece, toReplyFacts } from "./reply-words.ts";
+import { type ResultJson, toResultJson } from "../jobs/result-json.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 import type { ChatTurn } from "./turn.ts";
 
 interface EndedCoder {

@@ -1,10 +1,10 @@
-import { divideCode } from "../../domain/routing/coder-division.ts";
-import type { Decision, Route } from "../../domain/routing/route.ts";
-import type { CompiledRule } from "../../domain/routing/rule.ts";
-import { compileRules, matchRules } from "../../domain/routing/rule-dictionary.ts";
-import { readExplicitRoute } from "../../domain/routing/slash-command.ts";
+import { divideCode } from "../../domain/chat/coder-division.ts";
+import type { Decision, Route } from "../../domain/config/route.ts";
+import type { CompiledRule } from "../../domain/chat/rule.ts";
+import { compileRules, matchRules } from "../../domain/chat/rule-dictionary.ts";
+import { readExplicitRoute } from "../../domain/chat/slash-command.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { Models } from "../ports/model.ts";
+import type { Models } from "../ports/models.ts";
 import type { RoutingStore } from "../ports/routing-store.ts";
 import { classify } from "./classify.ts";
 

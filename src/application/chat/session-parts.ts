@@ -1,7 +1,7 @@
-import type { DayClock } from "../../domain/session/day-clock.ts";
-import type { JobHistory } from "../context/job-history.ts";
+import type { DayClock } from "../../domain/chat/session.ts";
+import type { JobHistory } from "../coder/job-history.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { SessionStore } from "../ports/sessions.ts";
+import type { SessionStore } from "../ports/chat.ts";
 import type { Summarise } from "./summarise.ts";
 
 export interface Chat {

@@ -1,5 +1,5 @@
-import { chatKeyOf } from "../../domain/session/session-id.ts";
-import { changedMemory } from "../../domain/session/session-memory.ts";
+import { chatKeyOf } from "../../domain/chat/session-id.ts";
+import { changedMemory } from "../../domain/chat/session-memory.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type {
   ChatSettings,
@@ -9,7 +9,7 @@ import type {
   SessionMemory,
   SessionStore,
   Turn,
-} from "../ports/sessions.ts";
+} from "../ports/chat.ts";
 import { createRewoundTurns, type RewoundTurns } from "./aside.ts";
 import { compactSession, newestTurns } from "./compact-session.ts";
 import { type CutOverResult, cutOver } from "./cut-over.ts";

@@ -1,9 +1,9 @@
-import { cutToTokens, estimateTokens } from "../../domain/session/estimate-tokens.ts";
+import { cutToTokens, estimateTokens } from "../../domain/chat/estimate-tokens.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { complete, completionFailure } from "../models/complete.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { ModelRequest, Models } from "../ports/model.ts";
-import type { Turn } from "../ports/sessions.ts";
+import type { ModelRequest, Models } from "../ports/models.ts";
+import type { Turn } from "../ports/chat.ts";
 
 /** Folds turns into what was known before. Never rejects: without a model, what was said is shortened as it stands. */
 export type Summarise = (

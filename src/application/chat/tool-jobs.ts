@@ -1,11 +1,11 @@
-import type { Change } from "../../domain/patch/result.ts";
-import { jobActions, jobNamedInButton } from "../../domain/work/job-actions.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import { jobActions, jobNamedInButton } from "../../domain/jobs/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import { type JobFacts, storedFacts } from "../work/report/job-facts.ts";
-import type { LoopFacts, OutwardFacts, ReplyPiece } from "../work/report/said.ts";
-import { type ResultJson, toResultJson } from "../work/result-json.ts";
-import type { ChatDeps } from "./parts.ts";
+import { type JobFacts, storedFacts } from "../jobs/job-facts.ts";
+import type { LoopFacts, OutwardFacts, ReplyPiece } from "./reply-words.ts";
+import { type ResultJson, toResultJson } from "../jobs/result-json.ts";
+import type { ChatDeps } from "./chat-turn.ts";
 
 /** A tool call that a model made, and what came of it. */
 export interface MadeCall {

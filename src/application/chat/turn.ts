@@ -1,9 +1,9 @@
-import type { JobHistory } from "../context/job-history.ts";
+import type { JobHistory } from "../coder/job-history.ts";
 import type { MeteredModels } from "../models/meter.ts";
 import type { ChatEvent, Decision, IncomingMessage, Reply, Route } from "../ports/conversation.ts";
-import type { Session } from "../ports/sessions.ts";
-import type { ReplyPiece } from "../work/report/said.ts";
-import type { ResultJson } from "../work/result-json.ts";
+import type { Session } from "../ports/chat.ts";
+import type { ReplyPiece } from "./reply-words.ts";
+import type { ResultJson } from "../jobs/result-json.ts";
 
 /** One message on its way through the conversation. */
 export interface ChatTurn {

@@ -1,9 +1,9 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { htmlToMarkdown } from "../../domain/web/html-to-markdown.ts";
-import { readSearchResults } from "../../domain/web/search-results.ts";
-import type { ModelTool } from "../ports/model.ts";
-import type { Web, WebRead } from "../ports/web.ts";
-import type { ToolOutcome } from "./parts.ts";
+import { htmlToMarkdown } from "../../domain/chat/web-content.ts";
+import { readSearchResults } from "../../domain/chat/search-results.ts";
+import type { ModelTool } from "../ports/models.ts";
+import type { Web, WebRead } from "../ports/engine.ts";
+import type { ToolOutcome } from "./chat-turn.ts";
 
 export interface WebToolsDeps {
   readonly web: Web;

@@ -1,15 +1,15 @@
-import { systemPrompt } from "../../domain/agents/system-prompt.ts";
-import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/agents/worker-output.ts";
+import { systemPrompt } from "../../domain/chat/system-prompt.ts";
+import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { shortenExchange } from "../models/shorten-exchange.ts";
 import { type LoopEnd, type LoopStep, toolLoop } from "../models/tool-loop.ts";
-import type { Model, ModelMessage, ToolCall } from "../ports/model.ts";
-import { type ReplyPiece, say } from "../work/report/said.ts";
-import { emitThinking, listenOptions, wordTrouble } from "./ask.ts";
+import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
+import { type ReplyPiece, say } from "./reply-words.ts";
+import { emitThinking, listenOptions, wordTrouble } from "./ask-agent.ts";
 import { historyFor } from "./history.ts";
 import { createLineOutput } from "./line-output.ts";
-import type { ChatDeps, Toolbox } from "./parts.ts";
+import type { ChatDeps, Toolbox } from "./chat-turn.ts";
 import { firstWords, type MadeCall } from "./tool-jobs.ts";
 import type { ChatTurn } from "./turn.ts";
 

@@ -1,5 +1,5 @@
 import type { FleetStore } from "../ports/fleet.ts";
-import type { AwayReplies } from "../ports/message-store.ts";
+import type { AwayReplies } from "../ports/serve.ts";
 import type { Timers } from "../ports/timers.ts";
 
 export interface AwayRepliesDeps {

@@ -1,7 +1,7 @@
 import type { FarJobs } from "../chat/far-jobs.ts";
-import { roleInChat, type Viewer } from "../inbox/viewer.ts";
-import type { OwnJobs, ViewerJobs } from "../inbox/viewer-jobs.ts";
-import { type ActionFacts, discardFacts, orderFacts } from "../work/report/action-facts.ts";
+import { roleInChat, type Viewer } from "../serve/viewer.ts";
+import type { OwnJobs, ViewerJobs } from "./viewer-jobs.ts";
+import { type ActionFacts, discardFacts, orderFacts } from "../jobs/action-report.ts";
 
 export interface ChatFarJobsDeps {
   /** The jobs of this workspace, which are not far. */

@@ -1,8 +1,8 @@
-import type { RestFacts, ViewedJob } from "../inbox/viewer-jobs.ts";
+import type { RestFacts, ViewedJob } from "./viewer-jobs.ts";
 import type { FileDifference } from "../ports/jobs.ts";
 import type { JournalLine } from "../ports/journal.ts";
-import type { PreviewDiscard } from "../work/discard-preview.ts";
-import type { ActionFacts } from "../work/report/action-facts.ts";
+import type { PreviewDiscard } from "../jobs/discard-preview.ts";
+import type { ActionFacts } from "../jobs/action-report.ts";
 
 /** What is answered to each kind of order, as JSON. */
 export interface OrderAnswers {

@@ -1,9 +1,9 @@
-import type { JobActionLabels } from "../../domain/work/job-actions.ts";
-import { jobNamedInButton } from "../../domain/work/job-actions.ts";
+import type { JobActionLabels } from "../../domain/jobs/job-actions.ts";
+import { jobNamedInButton } from "../../domain/jobs/job-actions.ts";
 import type { Reply } from "../ports/conversation.ts";
 import type { FleetJobs } from "../ports/fleet-jobs.ts";
-import { isJobId } from "../work/job-id.ts";
-import { presentActions } from "../work/present-actions.ts";
+import { isJobId } from "../jobs/job-id.ts";
+import { presentActions } from "../jobs/present-actions.ts";
 
 /** The jobs that a reply is about. */
 export function jobsOfReply({ actions, jobs }: Pick<Reply, "actions" | "jobs">): readonly string[] {

@@ -1,7 +1,7 @@
-import { createReach } from "../../domain/fleet/reach.ts";
+import { createReach } from "../../domain/store/liveness.ts";
 import type { ServeMessages } from "../../domain/texts/texts.ts";
 import type { FleetStore, WaitingChat } from "../ports/fleet.ts";
-import type { MessageStore, NewReply } from "../ports/message-store.ts";
+import type { MessageStore, NewReply } from "../ports/serve.ts";
 import type { Timers } from "../ports/timers.ts";
 import { DEAD_AFTER_MS } from "../ports/work-queue.ts";
 

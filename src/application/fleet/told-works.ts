@@ -1,5 +1,5 @@
-import { oneLine } from "../../domain/texts/format-results.ts";
-import { type LiveWork, lastLines, NOTHING_LIVE } from "../inbox/live-work.ts";
+import { oneLine } from "../../domain/jobs/format-results.ts";
+import { type LiveWork, lastLines, NOTHING_LIVE } from "../serve/serve-events.ts";
 import type { FleetJobs, TailedJob } from "../ports/fleet-jobs.ts";
 
 /** What is seen of messages that other processes answer, by what these told of the jobs that run. */

@@ -1,4 +1,4 @@
-import type { Model, ModelMessage, ModelRequest, ModelUsage } from "../ports/model.ts";
+import type { Model, ModelMessage, ModelRequest, ModelUsage } from "../ports/models.ts";
 import { type CompleteOptions, complete, type UnfinishedCompletion } from "./complete.ts";
 
 /** What a reader makes of an answer; `problem` is said to the model. */

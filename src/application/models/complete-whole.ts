@@ -1,5 +1,5 @@
-import { stitchAnswers } from "../../domain/proposal/stitch.ts";
-import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../ports/model.ts";
+import { stitchAnswers } from "./stitch.ts";
+import type { Model, ModelAnswer, ModelMessage, ModelRequest } from "../ports/models.ts";
 import {
   type CompleteFittingOptions,
   type Completion,

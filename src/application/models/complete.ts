@@ -1,4 +1,4 @@
-import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/model.ts";
+import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/models.ts";
 
 /** How one request ended. The one place that judges the end of a stream. */
 export type Completion = FinishedCompletion | UnfinishedCompletion;

@@ -1,7 +1,7 @@
 import { priceOf } from "../../domain/models/cost.ts";
 import { modelMessagesFor } from "../../domain/texts/texts.ts";
 import type { DoctorCheck } from "../ports/check.ts";
-import type { ModelCheck, ModelRole, Models } from "../ports/model.ts";
+import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
 import type { Opened } from "../ports/opening.ts";
 
 const PATIENCE_MS = 3000;

@@ -1,4 +1,4 @@
-import type { Model, ModelEvent, ModelFailure, ModelRequest, ModelRole } from "../ports/model.ts";
+import type { Model, ModelEvent, ModelFailure, ModelRequest, ModelRole } from "../ports/models.ts";
 
 /** Another coder's model answered in the place of the one that was asked. */
 export interface StandIn {

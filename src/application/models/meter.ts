@@ -1,6 +1,6 @@
 import type { TaskUsage } from "../../domain/tasks/events.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { Model, ModelFailure, ModelRequest, ModelRole, Models, ModelUsage } from "../ports/model.ts";
+import type { Model, ModelFailure, ModelRequest, ModelRole, Models, ModelUsage } from "../ports/models.ts";
 import type { UsageEntry, UsageStore } from "../ports/usage.ts";
 import { type StandIn, withFallback } from "./fallback.ts";
 

@@ -1,4 +1,4 @@
-import type { ModelFailure } from "../ports/model.ts";
+import type { ModelFailure } from "../ports/models.ts";
 import type { Patience } from "./complete.ts";
 
 export interface PatienceDeps {

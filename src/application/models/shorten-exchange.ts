@@ -1,5 +1,5 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { ModelMessage } from "../ports/model.ts";
+import type { ModelMessage } from "../ports/models.ts";
 
 export interface ShortenLimits {
   /** How many messages at the end count as new. */

@@ -1,4 +1,4 @@
-import { readWrittenCall } from "../../domain/agents/worker-output.ts";
+import { readWrittenCall } from "../../domain/models/worker-output.ts";
 import type {
   Model,
   ModelAnswer,
@@ -7,7 +7,7 @@ import type {
   ModelRequest,
   ModelTool,
   ToolCall,
-} from "../ports/model.ts";
+} from "../ports/models.ts";
 import {
   type CompleteFittingOptions,
   type Completion,

@@ -1,10 +1,10 @@
-import type { Decision, Route } from "../../domain/routing/route.ts";
+import type { Decision, Route } from "../../domain/config/route.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { JobAction } from "../../domain/work/job-actions.ts";
-import type { ReplyPiece } from "../work/report/said.ts";
-import type { ResultJson } from "../work/result-json.ts";
+import type { JobAction } from "../../domain/jobs/job-actions.ts";
+import type { ReplyPiece } from "../chat/reply-words.ts";
+import type { ResultJson } from "../jobs/result-json.ts";
 
-export type { Decision, Route } from "../../domain/routing/route.ts";
+export type { Decision, Route } from "../../domain/config/route.ts";
 
 /**
  * The chat as channels see it: a message goes in, events come out, the reply is the last of them.

@@ -1,4 +1,4 @@
-import type { ContainerInfo } from "../environments/container-info.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 
 /**
  * What this installation remembers of its environments, beside the engine: labels cannot say when one became ready,

@@ -1,5 +1,5 @@
 import type { FleetMessages } from "../../domain/texts/texts.ts";
-import type { ChatKey } from "./message-store.ts";
+import type { ChatKey } from "./serve.ts";
 import type { NotOpened } from "./opening.ts";
 import type { DeadWork } from "./work-queue.ts";
 

@@ -1,4 +1,4 @@
-import type { SandboxFailure } from "./sandbox.ts";
+import type { SandboxFailure } from "./containers.ts";
 
 /** An engine that does not answer is no answer about images: every operation rejects with this. */
 export class EngineUnavailable extends Error {

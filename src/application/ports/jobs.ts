@@ -1,9 +1,9 @@
-import type { Change } from "../../domain/patch/result.ts";
-import type { Interruption } from "../../domain/work/interruption.ts";
-import type { RedReason, Unsettled } from "../../domain/work/job-status.ts";
-import type { Note } from "../../domain/work/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { Interruption } from "../../domain/jobs/interruption.ts";
+import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
+import type { Note } from "../../domain/jobs/note.ts";
 import type { JobEvent, JournalLine } from "./journal.ts";
-import type { JobState } from "./transaction.ts";
+import type { JobState } from "./jobs-transaction.ts";
 
 /** What is remembered of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
 export interface JobRecord {

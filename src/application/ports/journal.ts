@@ -1,6 +1,6 @@
 import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { Change } from "../../domain/patch/result.ts";
-import type { Note } from "../../domain/work/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { Note } from "../../domain/jobs/note.ts";
 
 /** The append-only events of a job. Every string in them is masked before it is written. */
 export type JobEvent =

@@ -1,4 +1,4 @@
-import type { CloneRange } from "../environments/clone-plan.ts";
+import type { CloneRange } from "../../domain/containers/environments-clone-plan.ts";
 
 /** Repositories that lie on this machine. They are read by git as the user who runs PicoClaw. */
 export interface LocalRepositories {

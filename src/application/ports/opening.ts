@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { Messages } from "../../domain/texts/messages.ts";
-import type { Workspace } from "./workspace.ts";
+import type { Workspace } from "./jobs-workspace.ts";
 
 /** Which workspace is meant, and by which configuration. */
 export interface OpenOptions {

@@ -1,5 +1,5 @@
-import type { OwnTrouble } from "../../domain/routing/own-command.ts";
-import type { Route } from "../../domain/routing/route.ts";
+import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
+import type { Route } from "../../domain/config/route.ts";
 
 /** A command that a user wrote: `commands/NAME.md`, or a skill, `skills/NAME/SKILL.md`. */
 export interface OwnCommand {

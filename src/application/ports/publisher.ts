@@ -1,4 +1,4 @@
-import type { ChangedPaths, LeftOutPath } from "../../domain/forges/left-out.ts";
+import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-change.ts";
 
 /**
  * Brings a task's change to its forge as one commit on a branch, with git on this machine, away from the container

@@ -1,4 +1,4 @@
-import type { Decision, Route } from "../../domain/routing/route.ts";
+import type { Decision, Route } from "../../domain/config/route.ts";
 
 /** Every decision, and the rules that a chat's user taught. Looked up by the chat's key only. */
 export interface RoutingStore {

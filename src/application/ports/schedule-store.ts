@@ -1,4 +1,4 @@
-import type { NewMessage } from "./message-store.ts";
+import type { NewMessage } from "./serve.ts";
 
 /** When the schedules of one workspace are due, for all processes that share the store, by the database's clock. */
 export interface ScheduleStore {

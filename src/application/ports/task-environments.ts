@@ -1,7 +1,7 @@
-import type { RefusedHost } from "../../domain/environments/refused-hosts.ts";
+import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
 import type { TaskUsage } from "../../domain/tasks/events.ts";
-import type { ModelTool } from "./model.ts";
-import type { ContainerClaim } from "./sandbox.ts";
+import type { ModelTool } from "./models.ts";
+import type { ContainerClaim } from "./containers.ts";
 
 /** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
 export interface TaskEnvironments {

@@ -1,33 +1,65 @@
+import type { TaskFigures } from "../../domain/tasks/task-steps.ts";
+
 /**
- * The web, for reading. A call never rejects. Names are looked up once and only public addresses are dialled, after
- * each redirect again; a host of the configuration by name and port may be private.
+ * What the console shows of other parts of the house. Each reader is optional: where a part is not set up, its page
+ * says so. None of them rejects for want of data; they are asked when a page is looked at.
  */
-export interface Web {
-  read(url: string, signal: AbortSignal): Promise<WebRead>;
+export interface ConsoleSources {
+  readonly sessions?: SessionReader;
+  readonly tasks?: TaskReader;
+  readonly environments?: EnvironmentReader;
 }
 
-export type WebRead =
-  | {
-      readonly ok: true;
-      /** Where it was found in the end. */
-      readonly url: string;
-      readonly status: number;
-      /** Without parameters: `text/html`. */
-      readonly type: string;
-      readonly text: string;
-      /** The page was longer than what is read. */
-      readonly cut: boolean;
-    }
-  | { readonly ok: false; readonly why: WebRefusal; readonly detail: string };
+export interface SessionReader {
+  /** Of these chats (`<channel>:<chatId>`), newest first. */
+  list(keys: readonly string[], limit: number): Promise<readonly SessionSummary[]>;
+  /** The notes that the cut-overs of past days left; newest first. */
+  notes(keys: readonly string[], limit: number): Promise<readonly DailyNote[]>;
+}
 
-export type WebRefusal =
-  | "bad-url"
-  /** Not allowed by the configuration, or not a public address. */
-  | "refused"
-  | "no-such-host"
-  | "unreachable"
-  | "timeout"
-  | "aborted"
-  | "too-many-redirects"
-  /** An image, an archive: nothing to read. */
-  | "not-text";
+export interface SessionSummary {
+  /** `YYYYMMDD-<channel>-<chatId>`. */
+  readonly id: string;
+  readonly key: string;
+  readonly startedAt: string;
+  readonly updatedAt: string;
+  readonly turns: number;
+}
+
+export interface DailyNote {
+  readonly day: string;
+  readonly key: string;
+  readonly text: string;
+}
+
+export interface TaskReader {
+  /** Newest first. */
+  list(limit: number): Promise<readonly TaskSummary[]>;
+}
+
+export interface TaskSummary {
+  readonly id: string;
+  readonly title: string;
+  /** As the task's state machine names it. */
+  readonly state: string;
+  readonly tone: "waiting" | "running" | "good" | "bad";
+  readonly source: string;
+  readonly url?: string;
+  readonly updatedAt: string;
+  /** How far it is: 3/60. */
+  readonly step: string;
+  readonly figures: TaskFigures;
+}
+
+export interface EnvironmentReader {
+  list(): Promise<readonly EnvironmentSummary[]>;
+}
+
+export interface EnvironmentSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  readonly state: string;
+  readonly tone: "waiting" | "running" | "good" | "bad";
+  readonly createdAt: string;
+}

@@ -1,5 +1,5 @@
 import type { TestRun, WorkerRun } from "../../domain/tasks/events.ts";
-import type { SandboxFailure } from "./sandbox.ts";
+import type { SandboxFailure } from "./containers.ts";
 
 /**
  * A worker CLI in a container of its own: started once for a task, used for every run, stopped at the

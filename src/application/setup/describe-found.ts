@@ -1,7 +1,7 @@
 import type { ChosenModel, ModelChoice } from "../../domain/setup/choice.ts";
 import type { SetupFindings } from "../../domain/setup/found.ts";
 import type { SetupMessages } from "../../domain/texts/texts.ts";
-import type { ChoiceTestResult, ModelTestResult } from "../ports/set-up.ts";
+import type { ChoiceTestResult, ModelTestResult } from "../ports/setup.ts";
 
 const NAMED = 6;
 

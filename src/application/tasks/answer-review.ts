@@ -1,9 +1,9 @@
 import { type ChangedLines, isChangedNear } from "../../domain/forges/changed-lines.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { ForgeReviewComment } from "../ports/forge.ts";
+import type { ForgeReviewComment } from "../ports/forges.ts";
 import { readHeardComments } from "./heard-comments.ts";
 import { quoteModelText } from "./pull-text.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 
 export interface ReviewedChange {
   readonly commit: string;

@@ -1,4 +1,4 @@
-import { TOOL_FOLDERS } from "../../domain/forges/left-out.ts";
+import { TOOL_FOLDERS } from "../../domain/forges/publishable-change.ts";
 
 /**
  * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays

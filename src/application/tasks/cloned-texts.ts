@@ -1,7 +1,7 @@
-import { namedFiles } from "../../domain/context/named-files.ts";
-import type { Term } from "../../domain/context/request-terms.ts";
-import { byPlausibility } from "../context/guess-files.ts";
-import type { ProjectFiles } from "../ports/project-files.ts";
+import { namedFiles } from "../../domain/coder/named-files.ts";
+import type { Term } from "../../domain/coder/context-request-terms.ts";
+import { byPlausibility } from "../coder/coder-context.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 
 const LISTING_BYTES = 4 * 1024 ** 2;

@@ -1,7 +1,7 @@
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { shortenExchange } from "../models/shorten-exchange.ts";
-import type { ModelMessage, ToolCall } from "../ports/model.ts";
-import type { CommandFact } from "../ports/solve-store.ts";
+import type { ModelMessage, ToolCall } from "../ports/models.ts";
+import type { CommandFact } from "../ports/tasks.ts";
 import { isShownFiles } from "./show-pointed.ts";
 
 const KEPT_WHOLE = 12;

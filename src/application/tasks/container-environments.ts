@@ -1,8 +1,8 @@
-import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/environments/prepare-event.ts";
-import type { ContainerInfo } from "../environments/container-info.ts";
-import type { ExecutionEnvironmentManager } from "../environments/execution-environment-manager.ts";
-import type { ModelTool } from "../ports/model.ts";
-import type { SandboxManager } from "../ports/sandbox.ts";
+import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
+import type { ModelTool } from "../ports/models.ts";
+import type { SandboxManager } from "../ports/containers.ts";
 import type {
   EnvironmentCall,
   EnvironmentTrouble,

@@ -3,11 +3,11 @@ import {
   requirementLines,
   requirementName,
   scriptPrograms,
-} from "../../domain/environments/named-packages.ts";
-import { refusedText } from "../../domain/environments/refused-hosts.ts";
+} from "../../domain/containers/named-packages.ts";
+import { refusedText } from "../../domain/containers/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { FailedInstall, TaskEnvironment } from "../ports/task-environments.ts";
-import type { SolveDeps } from "./solve-parts.ts";
+import type { SolveDeps } from "./solve-work.ts";
 
 const INSTALL_CHARS = 4000;
 const MOST_NAMED = 30;

@@ -1,5 +1,5 @@
-import { findChecks, READ_FOR_CHECKS } from "../../domain/work/checks/find-checks.ts";
-import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
+import { findChecks, READ_FOR_CHECKS } from "../../domain/checks/checks-find-checks.ts";
+import type { ProjectCheck } from "../../domain/checks/project-check.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 
 /** The checks of the project as it lies in an environment. Reads a few files; runs nothing of the project's. */

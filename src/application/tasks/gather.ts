@@ -1,6 +1,6 @@
-import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
+import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
 import { readHeardComments } from "./heard-comments.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 
 const BODY_CHARS = 20_000;

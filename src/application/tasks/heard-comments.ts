@@ -1,5 +1,5 @@
-import type { ForgeComment, ForgeReviewComment } from "../ports/forge.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { orStop } from "./solve-stop.ts";
 
 export interface HeardComments {

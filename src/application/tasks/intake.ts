@@ -1,8 +1,8 @@
-import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import { type ForgeEvent, readWantedAction, type WantedAction } from "../../domain/forges/trigger.ts";
-import type { Forge } from "../ports/forge.ts";
+import type { Forge } from "../ports/forges.ts";
 import type { Logger } from "../ports/logger.ts";
-import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
+import type { SolveStore, SolveTask } from "../ports/tasks.ts";
 import { wasServed } from "./served-requests.ts";
 import { takeInTask } from "./take-in.ts";
 

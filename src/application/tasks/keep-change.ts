@@ -1,4 +1,4 @@
-import type { SolveWork } from "./solve-parts.ts";
+import type { SolveWork } from "./solve-work.ts";
 
 const KEEP_MS = 60_000;
 

@@ -1,9 +1,9 @@
-import { contradictingFile } from "../../domain/environments/choose-environment.ts";
-import { readSolvePlan, type SolvePlan } from "../../domain/tasks/solve/plan.ts";
+import { contradictingFile } from "../../domain/containers/choose-environment.ts";
+import { readSolvePlan, type SolvePlan } from "../../domain/tasks/solve-decisions.ts";
 import { askJson } from "../models/ask-json.ts";
-import type { ModelMessage } from "../ports/model.ts";
+import type { ModelMessage } from "../ports/models.ts";
 import { fileList } from "./show-project.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 
 /** Asks the coder for steps, risk and the environment it wants. One that makes no plan when asked again works without. */

@@ -1,7 +1,7 @@
-import { itemUrl } from "../../domain/forges/item-url.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { commentDeliveryId, openedDeliveryId } from "../../domain/forges/said-id.ts";
 import { type ForgeEvent, readWantedAction } from "../../domain/forges/trigger.ts";
-import type { ForgeSaid, ForgeUser } from "../ports/forge.ts";
+import type { ForgeSaid, ForgeUser } from "../ports/forges.ts";
 import { type IntakeDeps, type IntakeOutcome, takeInEvent } from "./intake.ts";
 
 export interface Poll {

@@ -1,8 +1,8 @@
-import type { PriorProgress } from "../../domain/tasks/solve/so-far.ts";
+import type { PriorProgress } from "../../domain/tasks/so-far.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { failedInstallWords } from "./failed-installs.ts";
 import { showProject } from "./show-project.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { expectBase } from "./verified-base.ts";
 

@@ -1,12 +1,12 @@
-import { itemUrl } from "../../domain/forges/item-url.ts";
-import { commentMark } from "../../domain/forges/posted.ts";
-import { PHASES } from "../../domain/tasks/solve/phase.ts";
-import { figuresOf, type TaskFigures } from "../../domain/tasks/task-figures.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
+import { commentMark } from "../../domain/forges/posted-text.ts";
+import { PHASES } from "../../domain/tasks/phase.ts";
+import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import { inline, oneLine } from "./one-line.ts";
 import { checkWords, quoteModelText } from "./pull-text.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { orStop } from "./solve-stop.ts";
 
 export interface ProgressReport {

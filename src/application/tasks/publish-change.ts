@@ -1,17 +1,17 @@
 import { branchName } from "../../domain/forges/branch-name.ts";
 import { changedLines } from "../../domain/forges/changed-lines.ts";
-import { findLeftOut, type LeftOutPath } from "../../domain/forges/left-out.ts";
-import { isShowable } from "../../domain/forges/posted.ts";
+import { findLeftOut, type LeftOutPath } from "../../domain/forges/publishable-change.ts";
+import { isShowable } from "../../domain/forges/posted-text.ts";
 import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
-import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
-import { figuresOf } from "../../domain/tasks/task-figures.ts";
+import { taskVerdict } from "../../domain/tasks/verdict.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { Published } from "../ports/publisher.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import { answerReview } from "./answer-review.ts";
 import { inline } from "./one-line.ts";
 import { commitMessage, pullText } from "./pull-text.ts";
 import { retellPull } from "./retell-pull.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
 const NAMES_TRIED = 5;

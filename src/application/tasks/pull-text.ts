@@ -1,9 +1,9 @@
-import { fenced, type PullText, postedCommit } from "../../domain/forges/posted.ts";
-import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
-import type { TaskFigures } from "../../domain/tasks/task-figures.ts";
+import { fenced, type PullText, postedCommit } from "../../domain/forges/posted-text.ts";
+import { taskVerdict } from "../../domain/tasks/verdict.ts";
+import type { TaskFigures } from "../../domain/tasks/task-steps.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import { inline, oneLine } from "./one-line.ts";
 
 const COMMANDS_SHOWN = 30;

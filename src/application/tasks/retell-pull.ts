@@ -1,7 +1,7 @@
-import { figuresOf } from "../../domain/tasks/task-figures.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import { pullText } from "./pull-text.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { orStop } from "./solve-stop.ts";
 
 /** As `branchName` writes it. */

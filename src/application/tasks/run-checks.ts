@@ -1,11 +1,11 @@
-import { failingOutput } from "../../domain/work/checks/failing-output.ts";
-import { type CheckResult, judgeCheck } from "../../domain/work/checks/judge.ts";
-import type { ProjectCheck } from "../../domain/work/checks/project-check.ts";
-import type { CheckFact } from "../ports/solve-store.ts";
+import { failingOutput } from "../../domain/checks/failing-output.ts";
+import { type CheckResult, judgeCheck } from "../../domain/checks/verdict.ts";
+import type { ProjectCheck } from "../../domain/checks/project-check.ts";
+import type { CheckFact } from "../ports/tasks.ts";
 import type { RunInEnvironment, TaskEnvironment } from "../ports/task-environments.ts";
-import { checkResult } from "../work/checks/check-results.ts";
+import { checkResult } from "../checks/check-results.ts";
 import { foundChecks } from "./found-checks.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 
 const OUTPUT_CHARS = 4000;

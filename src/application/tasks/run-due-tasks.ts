@@ -1,5 +1,5 @@
-import { createWorkTaker } from "../inbox/take-work.ts";
-import type { ClaimedTask, SolveStore } from "../ports/solve-store.ts";
+import { createWorkTaker } from "../serve/take-work.ts";
+import type { ClaimedTask, SolveStore } from "../ports/tasks.ts";
 import type { Timers } from "../ports/timers.ts";
 
 export interface TaskRunnerDeps {

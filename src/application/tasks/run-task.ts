@@ -12,7 +12,7 @@ import { lastRun, type TaskRecord, testOfNow } from "../../domain/tasks/task-rec
 import { askJson, type JsonReading } from "../models/ask-json.ts";
 import { completionFailure, type Patience } from "../models/complete.ts";
 import type { WorkerAccount } from "../models/meter.ts";
-import type { Model } from "../ports/model.ts";
+import type { Model } from "../ports/models.ts";
 import type { WorkerExecutor, WorkerProgress } from "../ports/worker-executor.ts";
 import { type OpenedRun, openRun, type RunDeps, RunEnded } from "./open-run.ts";
 

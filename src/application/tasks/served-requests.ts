@@ -1,7 +1,7 @@
-import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import type { ForgeEvent } from "../../domain/forges/trigger.ts";
-import type { Forge, ForgeRequest, ForgeUser } from "../ports/forge.ts";
-import type { SolveStore } from "../ports/solve-store.ts";
+import type { Forge, ForgeRequest, ForgeUser } from "../ports/forges.ts";
+import type { SolveStore } from "../ports/tasks.ts";
 
 export interface HeardRequest {
   readonly bot: ForgeUser;

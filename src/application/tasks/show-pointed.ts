@@ -1,10 +1,10 @@
-import { requestTerms } from "../../domain/context/request-terms.ts";
-import { contextBudget } from "../context/budget.ts";
-import { pointedFiles } from "../context/coder-context.ts";
-import type { ModelMessage } from "../ports/model.ts";
+import { requestTerms } from "../../domain/coder/context-request-terms.ts";
+import { contextBudget } from "../coder/budget.ts";
+import { pointedFiles } from "../coder/context-coder-context.ts";
+import type { ModelMessage } from "../ports/models.ts";
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { clonedTexts } from "./cloned-texts.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 
 /** What people wrote is quoted line by line, so none of it begins with this. */
 const POINTED_HEADING = "# Files that the words of the task point to";

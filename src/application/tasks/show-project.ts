@@ -3,7 +3,7 @@ import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { failedInstallWords } from "./failed-installs.ts";
 import { foundChecks } from "./found-checks.ts";
 import { isShownFiles, showPointed } from "./show-pointed.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 
 const FILES_SHOWN = 400;
 const RULES_CHARS = 20_000;

@@ -1,5 +1,5 @@
 import { completionFailure, type UnfinishedCompletion } from "../models/complete.ts";
-import type { ForgeAnswer } from "../ports/forge.ts";
+import type { ForgeAnswer } from "../ports/forges.ts";
 
 /** Why a task ended before its end. */
 export class SolveStop extends Error {

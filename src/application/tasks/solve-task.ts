@@ -1,6 +1,6 @@
-import type { ClaimedTask, SolveTask } from "../ports/solve-store.ts";
+import type { ClaimedTask, SolveTask } from "../ports/tasks.ts";
 import { carryOut, type SolveOptions } from "./carry-out.ts";
-import type { SolveDeps } from "./solve-parts.ts";
+import type { SolveDeps } from "./solve-work.ts";
 
 const AFTER_TROUBLE_MS = 5_000;
 

@@ -1,5 +1,5 @@
-import type { ItemRef } from "../../domain/forges/item-url.ts";
-import type { SolveStore, SolveTask } from "../ports/solve-store.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
+import type { SolveStore, SolveTask } from "../ports/tasks.ts";
 
 export interface TakeInRequest {
   readonly item: ItemRef;

@@ -1,8 +1,8 @@
-import { itemUrl } from "../../domain/forges/item-url.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
 import type { ChatMessages, SolveMessages } from "../../domain/texts/texts.ts";
 import type { BudgetNotice } from "../models/meter.ts";
-import type { NewReply } from "../ports/message-store.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import type { NewReply } from "../ports/serve.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 
 export interface NotifyTaskEndDeps {
   /** `<channel>:<chatId>`; null: nobody is told. */

@@ -1,9 +1,9 @@
-import { type CandidateFacts, rankCandidates } from "../../domain/tasks/solve/rank-candidates.ts";
-import type { SolveTask } from "../ports/solve-store.ts";
+import { type CandidateFacts, rankCandidates } from "../../domain/tasks/rank-candidates.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import { keepChange } from "./keep-change.ts";
-import { createNews, type NewsListener } from "./news.ts";
+import { createNews, type NewsListener } from "./item-comments.ts";
 import { prepareTask } from "./prepare-task.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { verifyChange } from "./verify.ts";
 

@@ -1,4 +1,4 @@
-import type { Forge } from "../ports/forge.ts";
+import type { Forge } from "../ports/forges.ts";
 import { orStop, SolveStop } from "./solve-stop.ts";
 
 export interface ClonedBranch {

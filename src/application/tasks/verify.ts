@@ -1,9 +1,9 @@
-import { taskVerdict } from "../../domain/tasks/solve/verdict.ts";
-import type { CheckFact } from "../ports/solve-store.ts";
-import { wordRedCheck, wordTests } from "../work/checks/word-red-check.ts";
+import { taskVerdict } from "../../domain/tasks/verdict.ts";
+import type { CheckFact } from "../ports/tasks.ts";
+import { wordRedCheck, wordTests } from "../checks/word-red-check.ts";
 import { keepChange } from "./keep-change.ts";
 import { compareWithBase, type KnownBefore, runChecks } from "./run-checks.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 

@@ -1,4 +1,4 @@
-import type { ModelMessage } from "../ports/model.ts";
+import type { ModelMessage } from "../ports/models.ts";
 
 /** Shorter ones stand in ordinary text. */
 const SHORTEST = 8;

@@ -1,21 +1,21 @@
 import { refusedEdit } from "../../domain/forges/refused-edit.ts";
-import { readDoneAnswer } from "../../domain/tasks/solve/plan.ts";
+import { readDoneAnswer } from "../../domain/tasks/solve-decisions.ts";
 import {
   afterCommand,
   afterThought,
   mustReflectBefore,
   NOTHING_FAILED,
-} from "../../domain/tasks/solve/reflection.ts";
+} from "../../domain/tasks/reflection.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
 import { type LoopEnd, type ToolLoop, type ToolResult, toolLoop } from "../models/tool-loop.ts";
-import type { ModelAnswer, ModelTool, ToolCall } from "../ports/model.ts";
+import type { ModelAnswer, ModelTool, ToolCall } from "../ports/models.ts";
 import type { EnvironmentCall, TaskEnvironment } from "../ports/task-environments.ts";
 import { compactTranscript, shortenTranscript, transcriptSize } from "./compact-transcript.ts";
 import { quoteComments } from "./gather.ts";
 import { readHeardComments } from "./heard-comments.ts";
 import { keepChange } from "./keep-change.ts";
-import type { NewsListener } from "./news.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { NewsListener } from "./item-comments.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { orStop, SolveStop, stopWithoutAnswer } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 import { withoutSecrets } from "./without-secrets.ts";

@@ -1,7 +1,7 @@
 import type { TaskEnvironment } from "../ports/task-environments.ts";
 import { keepChange } from "./keep-change.ts";
-import type { NewsListener } from "./news.ts";
-import type { SolveDeps, SolveWork } from "./solve-parts.ts";
+import type { NewsListener } from "./item-comments.ts";
+import type { SolveDeps, SolveWork } from "./solve-work.ts";
 import { SolveStop } from "./solve-stop.ts";
 import { stepsLeft } from "./steps-left.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ROUTES } from "../../domain/routing/route.ts";
+import { ROUTES } from "../../domain/config/route.ts";
 import { isTimeZone } from "../time-zone.ts";
 import { chosenName, count, flag, optionalUrl, secret, text, texts } from "./primitives.ts";
 

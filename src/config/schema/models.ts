@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ROUTES } from "../../domain/routing/route.ts";
+import { ROUTES } from "../../domain/config/route.ts";
 import { chosenName, count, httpUrl, optionalText, secret } from "./primitives.ts";
 
 const PROVIDER_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama", "scripted"] as const;

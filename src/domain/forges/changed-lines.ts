@@ -1,4 +1,4 @@
-import { cleanPath, headerFileName } from "../patch/formats/unified-diff/names.ts";
+import { cleanPath, headerFileName } from "../patch/formats/unified-diff/diff-file-names.ts";
 
 /** The lines that a patch removes, or inserts before, by path, in the numbers of the files as they were. */
 export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;

@@ -1,4 +1,4 @@
-import type { ItemRef } from "./item-url.ts";
+import type { ItemRef } from "./forge-items.ts";
 
 /** The name of a comment as a delivery: the same by webhook and by polling, so that it is taken in once. */
 export function commentDeliveryId({ forge, site }: ItemRef, commentId: number | string): string {

@@ -1,4 +1,4 @@
-import type { Edit } from "./edit.ts";
+import type { Edit } from "./patch-command.ts";
 
 /**
  * One command of a patch, immutable. `type` and `action` are whatever the patch said; what is not one of

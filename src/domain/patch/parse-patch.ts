@@ -1,7 +1,7 @@
-import { jsonFailure, jsonMeaning } from "./formats/json/json.ts";
+import { jsonFailure, jsonMeaning } from "./formats/json.ts";
 import { parseReply } from "./formats/markdown/markdown.ts";
 import type { ParseFailure, ParseResult } from "./parse-error.ts";
-import { type JsonTry, LONGEST_PATCH, tryJsonPatch } from "./parse-json-patch.ts";
+import { type JsonTry, LONGEST_PATCH, tryJsonPatch } from "./formats/parse-json-patch.ts";
 
 /**
  * Turns the text of a patch into commands, in the order of the text.

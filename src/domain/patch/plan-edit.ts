@@ -1,12 +1,12 @@
-import type { Edit, EditPlan, FileSource, FileWrite, Hunk, HunkReport } from "./edit.ts";
-import type { MatchRule } from "./match/apply-hunks.ts";
-import { fromBytesText } from "./match/bytes.ts";
-import type { PlanOptions } from "./match/diff-content.ts";
-import { editFile } from "./match/edit-file.ts";
-import { planDiff } from "./match/plan-diff.ts";
-import { createBudget } from "./match/work-budget.ts";
+import type { Edit, EditPlan, FileSource, FileWrite, Hunk, HunkReport } from "./patch-command.ts";
+import type { MatchRule } from "./apply-hunks.ts";
+import { fromBytesText } from "./patch-text.ts";
+import type { PlanOptions } from "./diff-content.ts";
+import { editFile } from "./edit-file.ts";
+import { planDiff } from "./plan-diff.ts";
+import { createBudget } from "./work-budget.ts";
 
-export { formatEditReport } from "./match/edit-report.ts";
+export { formatEditReport } from "./edit-report.ts";
 export type { PlanOptions };
 
 /** Computes everything an edit will write, or says why it will write nothing. Pure but for what `source` looks at. */

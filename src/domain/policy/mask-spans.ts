@@ -1,4 +1,4 @@
-import { isSecretField, isUpper } from "./secret-name.ts";
+import { isSecretField, isUpper } from "../platform/secret-name.ts";
 
 /** A secret in a text: `start`–`end` is replaced; `from` is where what makes it a secret begins (its name). */
 export interface SecretSpan {

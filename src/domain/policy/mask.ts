@@ -1,7 +1,7 @@
 import { findSecrets, maskedForm, type SecretSpan } from "./mask-spans.ts";
 import { createMaskStream, type MaskStream } from "./mask-stream.ts";
 
-export { looksLikeSecretName } from "./secret-name.ts";
+export { looksLikeSecretName } from "../platform/secret-name.ts";
 export type { MaskStream };
 
 export interface Masker {

@@ -1,4 +1,4 @@
-import { jsonInAnswer } from "../agents/json-in-answer.ts";
+import { jsonInAnswer } from "../chat/json-in-answer.ts";
 import type { Criterion, Verdict } from "./events.ts";
 
 export interface MetaDecision {

@@ -1,4 +1,4 @@
-import type { TestCounts } from "../work/checks/test-results.ts";
+import type { TestCounts } from "../checks/test-results.ts";
 
 /**
  * One thing that happened to a task. Steps are only ever added: progress, what a resumed coder is told and the final report are

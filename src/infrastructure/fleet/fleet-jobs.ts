@@ -3,7 +3,7 @@ import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fl
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { JournalLine } from "../../application/ports/journal.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { FleetJobRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";

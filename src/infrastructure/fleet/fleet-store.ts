@@ -1,7 +1,7 @@
 import { type Kysely, PostgresAdapter } from "kysely";
 import type { FleetStore, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../serve/work-engine.ts";
 import { databaseClock } from "../store/database-clock.ts";
 import type { Database } from "../store/schema.ts";
 import { createFleetViews } from "./fleet-views.ts";

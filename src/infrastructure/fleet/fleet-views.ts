@@ -1,7 +1,7 @@
 import type { Kysely, RawBuilder } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
-import { distinctMachineName } from "../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { ProcessRow } from "../store/fleet-tables.ts";
 import type { Database } from "../store/schema.ts";
 import { parseWorkspaceName } from "./workspace-name.ts";

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { PublishRequest } from "../../application/ports/publisher.ts";
-import type { LeftOutPath } from "../../domain/forges/left-out.ts";
+import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import type { GitRun, HostGit } from "./host-git.ts";
 
 /** An index that holds a change, beside the commit that it stands on. */

@@ -1,4 +1,4 @@
-import type { ForgeAnswer, ForgeFailure } from "../../application/ports/forge.ts";
+import type { ForgeAnswer, ForgeFailure } from "../../application/ports/forges.ts";
 
 /** A failure on its way through a client library, which may wrap it. */
 export class ForgeFault extends Error {

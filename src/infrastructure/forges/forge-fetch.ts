@@ -1,4 +1,4 @@
-import type { ForgeFailure } from "../../application/ports/forge.ts";
+import type { ForgeFailure } from "../../application/ports/forges.ts";
 import { ForgeFault } from "./forge-fault.ts";
 import { responseFailure } from "./response-failure.ts";
 

@@ -1,4 +1,4 @@
-import type { Forge } from "../../application/ports/forge.ts";
+import type { Forge } from "../../application/ports/forges.ts";
 
 /** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
 export type ForgeItems = Pick<

@@ -1,6 +1,6 @@
 import { Octokit } from "@octokit/rest";
-import type { ForgePull } from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forges/item-url.ts";
+import type { ForgePull } from "../../application/ports/forges.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 
 export interface GitHubDeps {

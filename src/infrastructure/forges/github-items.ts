@@ -1,4 +1,4 @@
-import { postedComment } from "../../domain/forges/posted.ts";
+import { postedComment } from "../../domain/forges/posted-text.ts";
 import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import type { ForgeItems } from "./forge-slices.ts";
 import { type GitHubApi, PAGE_SIZE, readAllPages, splitRepository } from "./github-api.ts";

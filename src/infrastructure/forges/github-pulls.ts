@@ -1,4 +1,4 @@
-import { postedComment, postedPull } from "../../domain/forges/posted.ts";
+import { postedComment, postedPull } from "../../domain/forges/posted-text.ts";
 import { answerForge } from "./forge-fault.ts";
 import type { ForgePulls } from "./forge-slices.ts";
 import { type GitHubApi, PAGE_SIZE, readAllPages, splitRepository } from "./github-api.ts";

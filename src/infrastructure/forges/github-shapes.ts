@@ -4,8 +4,8 @@ import type {
   ForgeItem,
   ForgeRequest,
   Permission,
-} from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forges/item-url.ts";
+} from "../../application/ports/forges.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
 
 export interface IssueEvent {
   readonly id: number;

@@ -1,4 +1,4 @@
-import type { Forge } from "../../application/ports/forge.ts";
+import type { Forge } from "../../application/ports/forges.ts";
 import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import { createGitHubApi, type GitHubDeps, splitRepository } from "./github-api.ts";
 import { createGitHubItems } from "./github-items.ts";

@@ -1,6 +1,6 @@
 import { Issues, MergeRequests } from "@gitbeaker/rest";
-import type { ForgePull } from "../../application/ports/forge.ts";
-import { type ItemRef, itemUrl } from "../../domain/forges/item-url.ts";
+import type { ForgePull } from "../../application/ports/forges.ts";
+import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
 import type { ForgeFetch } from "./forge-fetch.ts";
 import { gitlabRequester } from "./gitlab-requester.ts";
 import type { Change } from "./gitlab-shapes.ts";

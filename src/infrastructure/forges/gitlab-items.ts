@@ -8,9 +8,9 @@ import {
   MergeRequests,
   Projects,
 } from "@gitbeaker/rest";
-import type { ForgeItem } from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forges/item-url.ts";
-import { postedComment } from "../../domain/forges/posted.ts";
+import type { ForgeItem } from "../../application/ports/forges.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
+import { postedComment } from "../../domain/forges/posted-text.ts";
 import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import type { ForgeItems } from "./forge-slices.ts";
 import { type GitLabApi, PAGE_LIMITS } from "./gitlab-api.ts";

@@ -1,5 +1,5 @@
 import { Commits, MergeRequestDiscussions, MergeRequests } from "@gitbeaker/rest";
-import { type PullText, postedComment, postedPull } from "../../domain/forges/posted.ts";
+import { type PullText, postedComment, postedPull } from "../../domain/forges/posted-text.ts";
 import { answerForge } from "./forge-fault.ts";
 import type { ForgePulls } from "./forge-slices.ts";
 import { type GitLabApi, PAGE_LIMITS } from "./gitlab-api.ts";

@@ -5,8 +5,8 @@ import type {
   ForgeRequest,
   ForgeSaid,
   Permission,
-} from "../../application/ports/forge.ts";
-import type { ItemRef } from "../../domain/forges/item-url.ts";
+} from "../../application/ports/forges.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
 
 export interface Change {
   readonly addLabels?: string;

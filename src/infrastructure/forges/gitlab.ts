@@ -1,5 +1,5 @@
 import { Branches, ProjectMembers, Projects, Repositories, Users } from "@gitbeaker/rest";
-import type { Forge, ForgeUser } from "../../application/ports/forge.ts";
+import type { Forge, ForgeUser } from "../../application/ports/forges.ts";
 import { answerForge, nullIfMissing } from "./forge-fault.ts";
 import { createGitLabApi, type GitLabDeps, PAGE_LIMITS } from "./gitlab-api.ts";
 import { createGitLabItems } from "./gitlab-items.ts";

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from "node:fs";
-import { spawnChild } from "../runtime/spawn.ts";
+import { spawnChild } from "../platform/process-calls.ts";
 
 export interface HostGit {
   /** Runs git in the folder, under limits of memory and of a file's size; ends it with KILL when aborted or too slow. */

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OwnerNames } from "../work/process/owner-name.ts";
+import type { OwnerNames } from "../engine/owner-name.ts";
 
 const PREFIX = "publish-";
 const OWNER = "picoclaw-owner";

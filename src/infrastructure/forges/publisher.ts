@@ -1,7 +1,7 @@
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
-import type { LeftOutPath } from "../../domain/forges/left-out.ts";
+import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import { findBroughtSecrets } from "./brought-secrets.ts";
 import { changedEntries, leaveOutOfIndex } from "./change-index.ts";
 import { fetchFailure, pushFailure } from "./git-failure.ts";

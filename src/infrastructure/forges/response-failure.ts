@@ -1,4 +1,4 @@
-import type { ForgeFailure } from "../../application/ports/forge.ts";
+import type { ForgeFailure } from "../../application/ports/forges.ts";
 
 const MESSAGE_CHARS = 300;
 

@@ -1,5 +1,5 @@
-import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/model.ts";
-import type { Json } from "./json.ts";
+import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/models.ts";
+import type { Json } from "./json-fields.ts";
 import { createTextCalls } from "./text-calls.ts";
 import { createThinkSplitter } from "./think-tags.ts";
 import { createTrace } from "./thoughts.ts";

@@ -1,10 +1,10 @@
-import type { ModelFailure } from "../../application/ports/model.ts";
+import type { ModelFailure } from "../../application/ports/models.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ServerProblem } from "./answer.ts";
-import { fieldAt, type Json, textAt } from "./json.ts";
-import type { ModelDeps, ModelSettings } from "./settings.ts";
+import { fieldAt, type Json, textAt } from "./json-fields.ts";
+import type { ModelDeps, ModelSettings } from "./model-settings.ts";
 
 type Kind = {
   [K in keyof ModelMessages]: ModelMessages[K] extends (facts: ModelFacts) => string ? K : never;

@@ -1,4 +1,4 @@
-import type { Model, ModelCheck } from "../../application/ports/model.ts";
+import type { Model, ModelCheck } from "../../application/ports/models.ts";
 
 export interface HealthWatch {
   /** Undefined before the first look. */

@@ -1,7 +1,7 @@
 import { localityOf } from "../../domain/models/locality.ts";
 import { billionsOf, type InstalledModel } from "../../domain/models/rank-installed.ts";
-import { fieldAt, listAt, textAt } from "./json.ts";
-import type { Fetch } from "./settings.ts";
+import { fieldAt, listAt, textAt } from "./json-fields.ts";
+import type { Fetch } from "./model-settings.ts";
 import { joinUrl } from "./wire.ts";
 
 /** What a model's name is made of; anything else is not shown and not written anywhere. */

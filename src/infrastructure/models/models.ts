@@ -1,10 +1,10 @@
-import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/model.ts";
+import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/models.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
 import { failureText } from "./failures.ts";
 import type { ScriptedModelDeps } from "./scripted.ts";
-import type { ModelDeps, ModelSettings, OllamaSettings } from "./settings.ts";
+import type { ModelDeps, ModelSettings, OllamaSettings } from "./model-settings.ts";
 import type { Wire } from "./wire.ts";
 
 /** One entry under `providers`, its key resolved. */
@@ -196,14 +196,14 @@ function lateModel(
 async function wireFor(settings: ModelSettings, ollama: OllamaSettings): Promise<Wire> {
   switch (settings.type) {
     case "anthropic":
-      return (await import("./anthropic.ts")).createAnthropicWire(settings);
+      return (await import("./wires/anthropic.ts")).createAnthropicWire(settings);
     case "openai":
-      return (await import("./openai-responses.ts")).createOpenAiResponsesWire(settings);
+      return (await import("./wires/openai-responses.ts")).createOpenAiResponsesWire(settings);
     case "openai-compatible":
-      return (await import("./openai-chat.ts")).createOpenAiChatWire(settings);
+      return (await import("./wires/models-openai-chat.ts")).createOpenAiChatWire(settings);
     case "google":
-      return (await import("./gemini.ts")).createGeminiWire(settings);
+      return (await import("./wires/gemini.ts")).createGeminiWire(settings);
     case "ollama":
-      return (await import("./ollama.ts")).createOllamaWire(settings, ollama);
+      return (await import("./wires/ollama.ts")).createOllamaWire(settings, ollama);
   }
 }

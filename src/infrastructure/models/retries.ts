@@ -1,7 +1,7 @@
-import type { ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/model.ts";
+import type { ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/models.ts";
 import { LONGEST_WAIT_MS } from "./failures.ts";
-import type { ModelDeps } from "./settings.ts";
-import type { TryOutcome } from "./try-once.ts";
+import type { ModelDeps } from "./model-settings.ts";
+import type { TryOutcome } from "./generate-answer.ts";
 
 const FIRST_WAIT_MS = 500;
 /** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */

@@ -1,5 +1,5 @@
-import type { ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../../application/ports/model.ts";
-import { fieldAt, type Json, listAt, textAt } from "./json.ts";
+import type { ModelAnswer, ModelFailure, ModelRequest, ModelRole } from "../../application/ports/models.ts";
+import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
 
 /** What a script says: the first entry that fits answers. docs/models.md describes the format. */
 export interface Script {

@@ -4,14 +4,14 @@ import type {
   ModelFailure,
   ModelRequest,
   ModelRole,
-} from "../../application/ports/model.ts";
+} from "../../application/ports/models.ts";
 import { familyOf } from "../../domain/models/family.ts";
 import { createAnswer } from "./answer.ts";
 import { createFailures, type Failures, failureText } from "./failures.ts";
 import { generateWithRetries } from "./retries.ts";
 import { fitsRequest, readScript, type Script, type ScriptedAnswer, scriptPosition } from "./script.ts";
-import type { ModelDeps } from "./settings.ts";
-import type { TryOutcome } from "./try-once.ts";
+import type { ModelDeps } from "./model-settings.ts";
+import type { TryOutcome } from "./generate-answer.ts";
 
 export interface ScriptedSettings {
   readonly provider: string;

@@ -1,6 +1,6 @@
-import type { ModelMessage, ModelThoughts, ToolCall } from "../../application/ports/model.ts";
-import { fieldAt, type Json } from "./json.ts";
-import type { ModelSettings } from "./settings.ts";
+import type { ModelMessage, ModelThoughts, ToolCall } from "../../application/ports/models.ts";
+import { fieldAt, type Json } from "./json-fields.ts";
+import type { ModelSettings } from "./model-settings.ts";
 
 /** An answer with thoughts, part by part as the model wrote it: the order counts for those who signed it. */
 export type TracePart = { readonly thought: Json } | { readonly call: string } | "text";

@@ -1,4 +1,4 @@
-import type { ModelCheck, Models } from "../../application/ports/model.ts";
+import type { ModelCheck, Models } from "../../application/ports/models.ts";
 import type { Timers } from "../../application/ports/timers.ts";
 import type { Locale } from "../../domain/texts/messages.ts";
 import { modelMessagesFor } from "../../domain/texts/texts.ts";

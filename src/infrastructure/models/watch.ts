@@ -1,4 +1,4 @@
-import type { ModelLimits } from "./settings.ts";
+import type { ModelLimits } from "./model-settings.ts";
 
 export type ExpiredTimer = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "over";
 

@@ -1,6 +1,6 @@
-import type { ModelImage, ModelMessage, ModelRequest } from "../../application/ports/model.ts";
+import type { ModelImage, ModelMessage, ModelRequest } from "../../application/ports/models.ts";
 import type { AnswerSink } from "./answer.ts";
-import type { Json } from "./json.ts";
+import type { Json } from "./json-fields.ts";
 
 /** A protocol: how a request is written, how an answer is read, what to ask for a check. Holds no connection. */
 export interface Wire {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import type { Kysely } from "kysely";
-import type { FillResult } from "../../application/ports/store-data.ts";
+import type { FillResult } from "../../application/ports/store.ts";
 import { fillStore } from "./fill-store.ts";
 import { asWaiting, KEPT_TABLES, type KeptTable, type StoredRow } from "./kept-tables.ts";
 import { migrationStatus } from "./migrate.ts";

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import type { FillResult } from "../../application/ports/store-data.ts";
+import type { FillResult } from "../../application/ports/store.ts";
 import { INDEX_TABLES, KEPT_TABLES, type KeptTable, type StoredRow } from "./kept-tables.ts";
 import { readRows } from "./read-rows.ts";
 import { createRowDigest, type TableDigest } from "./row-digest.ts";

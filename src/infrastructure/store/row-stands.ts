@@ -1,5 +1,5 @@
 import { PostgresAdapter } from "kysely";
-import type { StoreTransaction } from "../inbox/queue/work-engine.ts";
+import type { StoreTransaction } from "../serve/work-engine.ts";
 
 interface OneRow {
   forShare(): OneRow;

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { TaskReader, TaskSummary } from "../../application/ports/console.ts";
+import type { TaskReader, TaskSummary } from "../../application/ports/web.ts";
 import { isEnded } from "../../domain/tasks/state.ts";
-import { figuresOf } from "../../domain/tasks/task-figures.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import { recordOf, type TaskRecord } from "../../domain/tasks/task-record.ts";
-import { tryFlock } from "../runtime/file-lock.ts";
+import { tryFlock } from "../platform/file-lock.ts";
 import { createTaskFiles } from "./task-files.ts";
 
 /** The tasks of `picoclaw run` on one workspace, from their journals. */

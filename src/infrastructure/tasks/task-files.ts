@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import type { TaskFiles } from "../../application/ports/task-files.ts";
 import type { TaskEvent } from "../../domain/tasks/events.ts";
-import { tryFlock } from "../runtime/file-lock.ts";
+import { tryFlock } from "../platform/file-lock.ts";
 
 export interface TaskFilesDeps {
   /** Where the workspace's jobs are kept. */

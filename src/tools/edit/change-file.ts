@@ -1,6 +1,6 @@
 import type { ToolCall } from "../create-secure-tool.ts";
-import type { JobFacts } from "../envelope.ts";
-import type { ResolvedPath } from "../place.ts";
+import type { JobFacts } from "../tool-result.ts";
+import type { ResolvedPath } from "../resolved-path.ts";
 import { runJob, toEditOutcome } from "../run-job.ts";
 import { ToolError } from "../tool-error.ts";
 import { type NewContent, replacementCommands } from "./replacement.ts";

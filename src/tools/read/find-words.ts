@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { FoundWords, SoughtWord } from "../../application/ports/project-files.ts";
+import type { FoundWords, SoughtWord } from "../../application/ports/coder.ts";
 
 /** Bytes of a file that are looked at. */
 const LOOKED_AT = 256 * 1024;

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { ProjectFiles } from "../../application/ports/project-files.ts";
-import type { Workspace } from "../../application/ports/workspace.ts";
+import type { ProjectFiles } from "../../application/ports/coder.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import { findWords } from "./find-words.ts";
 import { readIgnoredPaths } from "./ignored.ts";

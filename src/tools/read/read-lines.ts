@@ -1,5 +1,5 @@
 import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
-import { type ResolvedPath, requireFile } from "../place.ts";
+import { type ResolvedPath, requireFile } from "../resolved-path.ts";
 import { ToolError } from "../tool-error.ts";
 import { decodeText, detectEncoding, type Encoding, type KnownEncoding } from "./decode.ts";
 

@@ -1,4 +1,4 @@
-import type { ResolvedPath } from "../place.ts";
+import type { ResolvedPath } from "../resolved-path.ts";
 
 export interface ShownText {
   readonly text: string;

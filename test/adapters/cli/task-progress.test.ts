@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { CliProgram } from "../../../src/adapters/cli/program.ts";
-import { createTaskProgress } from "../../../src/adapters/cli/task-progress.ts";
+import { createTaskProgress } from "../../../src/adapters/cli/live-progress.ts";
 import { NO_USAGE, type TaskEvent } from "../../../src/domain/tasks/events.ts";
 import { recordOf } from "../../../src/domain/tasks/task-record.ts";
 import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";

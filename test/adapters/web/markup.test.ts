@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { html } from "../../../src/adapters/web/markup.ts";
-import { fileDiffs } from "../../../src/adapters/web/parts/diff-rows.ts";
-import { fileDiffView } from "../../../src/adapters/web/parts/diff-view.ts";
-import { markdown } from "../../../src/adapters/web/parts/markdown.ts";
-import { visible } from "../../../src/adapters/web/parts/visible.ts";
+import { fileDiffs } from "../../../src/adapters/web/diff-view.ts";
+import { fileDiffView } from "../../../src/adapters/web/parts-diff-view.ts";
+import { markdown } from "../../../src/adapters/web/parts-markdown.ts";
+import { visible } from "../../../src/adapters/web/visible.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const t = consoleMessagesFor("en");

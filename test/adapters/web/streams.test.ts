@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createStreams } from "../../../src/adapters/web/live.ts";
-import { createBus } from "../../../src/application/inbox/bus.ts";
-import { createLiveWorks } from "../../../src/application/inbox/live-work.ts";
+import { createStreams } from "../../../src/adapters/web/live-streams.ts";
+import { createBus } from "../../../src/application/serve/bus.ts";
+import { createLiveWorks } from "../../../src/application/serve/serve-events.ts";
 import type { WebSession } from "../../../src/application/ports/access.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
 

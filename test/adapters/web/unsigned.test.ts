@@ -4,10 +4,10 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { sourceOf } from "../../../src/adapters/web/source.ts";
-import { createUnsigned } from "../../../src/adapters/web/unsigned.ts";
-import { createWebhooks, forgeWebhook } from "../../../src/adapters/webhooks/webhooks.ts";
+import { createUnsigned } from "../../../src/adapters/web/request-bodies.ts";
+import { createWebhooks, forgeWebhook } from "../../../src/adapters/forges/webhooks-webhooks.ts";
 import { LARGEST_BODY_BYTES } from "../../../src/application/ports/webhook.ts";
-import { listenHttp } from "../../../src/infrastructure/runtime/http-server.ts";
+import { listenHttp } from "../../../src/infrastructure/platform/http-server.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server } from "./web-kit.ts";
 

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { trustWorkspace } from "../../../src/config/trust.ts";
-import { fillOwnCommand, readOwnCommand } from "../../../src/domain/routing/own-command.ts";
-import { readYaml } from "../../../src/infrastructure/runtime/read-yaml.ts";
+import { fillOwnCommand, readOwnCommand } from "../../../src/domain/chat/message-commands.ts";
+import { readYaml } from "../../../src/infrastructure/platform/read-yaml.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createExplorer } from "../../../src/application/context/explorer.ts";
+import { createExplorer } from "../../../src/application/coder/explorer.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 
 const project = memoryProject({

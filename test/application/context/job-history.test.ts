@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createJobHistory } from "../../../src/application/context/job-history.ts";
+import { createJobHistory } from "../../../src/application/coder/job-history.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { JobEvent } from "../../../src/application/ports/journal.ts";
 import type { PatchCommand } from "../../../src/domain/patch/command.ts";

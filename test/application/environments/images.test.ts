@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { type BuildImageDeps, buildImage } from "../../../src/application/environments/build-image.ts";
-import { ensureImage } from "../../../src/application/environments/ensure-image.ts";
+import { type BuildImageDeps, buildImage } from "../../../src/application/containers/ensure-image.ts";
+import { ensureImage } from "../../../src/application/containers/environments-ensure-image.ts";
 import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/images.ts";
-import { recipeNamed, withTag } from "../../../src/domain/environments/image-recipes.ts";
+import { recipeNamed, withTag } from "../../../src/domain/containers/image-recipes.ts";
 
 const file = (path: string, text: string): ContextFile => ({
   path,

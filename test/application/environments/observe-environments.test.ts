@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createEnvironmentObserver } from "../../../src/application/environments/observe-environments.ts";
-import type { ExecResult, SandboxManager } from "../../../src/application/ports/sandbox.ts";
+import { createEnvironmentObserver } from "../../../src/application/containers/observe-environments.ts";
+import type { ExecResult, SandboxManager } from "../../../src/application/ports/containers.ts";
 
 const ENDED: ExecResult = {
   outcome: "exited",

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "bun:test";
-import { cloneFailure } from "../../../src/application/environments/clone.ts";
-import { canReachRemote, networkToClone } from "../../../src/application/environments/clone-apart.ts";
+import { cloneFailure } from "../../../src/application/containers/clone-repository.ts";
+import { canReachRemote, networkToClone } from "../../../src/application/containers/clone-apart.ts";
 import {
   checkoutCommand,
   fetchCommand,
   gitEnvironment,
   isRefName,
   quoteWords,
-} from "../../../src/application/environments/clone-plan.ts";
-import { executionResult } from "../../../src/application/environments/execution-result.ts";
-import { prepareEnvironment } from "../../../src/application/environments/prepare-environment.ts";
-import type { PrepareDeps } from "../../../src/application/environments/prepare-request.ts";
-import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/sandbox.ts";
-import type { PrepareEvent } from "../../../src/domain/environments/prepare-event.ts";
+} from "../../../src/domain/containers/environments-clone-plan.ts";
+import { executionResult } from "../../../src/application/containers/execution-result.ts";
+import { prepareEnvironment } from "../../../src/application/containers/prepare-environment.ts";
+import type { PrepareDeps } from "../../../src/application/containers/prepare-request.ts";
+import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/containers.ts";
+import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
 
 const ENDED: ExecResult = {
   outcome: "exited",

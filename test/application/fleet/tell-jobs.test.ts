@@ -1,7 +1,7 @@
 /** What the other machines are told of jobs here: seldom enough and small enough, whatever a job does. */
 import { expect, test } from "bun:test";
-import { createJobReporter } from "../../../src/application/fleet/tell-jobs.ts";
-import { createBus } from "../../../src/application/inbox/bus.ts";
+import { createJobReporter } from "../../../src/application/fleet/report-jobs.ts";
+import { createBus } from "../../../src/application/serve/bus.ts";
 import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { JournalLine } from "../../../src/application/ports/journal.ts";

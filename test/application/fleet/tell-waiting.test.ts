@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createWaitingNotifier } from "../../../src/application/fleet/tell-waiting.ts";
-import type { NewReply } from "../../../src/application/ports/message-store.ts";
+import type { NewReply } from "../../../src/application/ports/serve.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 /** The store tells of a chat that waits; time and reach obey the test. */

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createCommitGuard } from "../../../src/application/inbox/commit-guard.ts";
-import { backoffMs } from "../../../src/application/inbox/send-replies.ts";
+import { createCommitGuard } from "../../../src/application/serve/commit-guard.ts";
+import { backoffMs } from "../../../src/application/serve/send-replies.ts";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";

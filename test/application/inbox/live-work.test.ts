@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { liveLine } from "../../../src/adapters/web/parts/live-line.ts";
-import { createBus, type ServeEvent } from "../../../src/application/inbox/bus.ts";
-import { createLiveWorks } from "../../../src/application/inbox/live-work.ts";
+import { liveLine } from "../../../src/adapters/web/live-line.ts";
+import { createBus, type ServeEvent } from "../../../src/application/serve/bus.ts";
+import { createLiveWorks } from "../../../src/application/serve/serve-events.ts";
 import type { ChatEvent } from "../../../src/application/ports/conversation.ts";
 import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
 

@@ -6,13 +6,13 @@ import {
   configuredSchedules,
   runSchedules,
   type Schedule,
-} from "../../../src/application/inbox/schedules.ts";
-import type { NewMessage } from "../../../src/application/ports/message-store.ts";
+} from "../../../src/application/serve/timed-rounds.ts";
+import type { NewMessage } from "../../../src/application/ports/serve.ts";
 import type { ScheduleStore } from "../../../src/application/ports/schedule-store.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { startSchedules } from "../../../src/infrastructure/inbox/schedules.ts";
-import { timers } from "../../../src/infrastructure/runtime/timers.ts";
-import { createScheduleStore } from "../../../src/infrastructure/store/schedule-store.ts";
+import { startSchedules } from "../../../src/infrastructure/serve/inbox-schedules.ts";
+import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
+import { createScheduleStore } from "../../../src/infrastructure/serve/schedules.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createServer, type Server, signIn } from "../../adapters/web/web-kit.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";

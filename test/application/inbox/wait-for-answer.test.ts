@@ -1,7 +1,7 @@
 /** Whoever waits for an answer has it when it is stored, whichever process wrote it. */
 import { expect, test } from "bun:test";
-import { createBus } from "../../../src/application/inbox/bus.ts";
-import { createWaitForAnswer } from "../../../src/application/inbox/wait-for-answer.ts";
+import { createBus } from "../../../src/application/serve/bus.ts";
+import { createWaitForAnswer } from "../../../src/application/serve/wait-for-answer.ts";
 import type { StoredMessage } from "../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../src/application/ports/conversation.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";

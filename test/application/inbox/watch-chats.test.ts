@@ -1,10 +1,10 @@
 /** What a page learns of messages that another process answers. */
 import { expect, test } from "bun:test";
-import { createBus } from "../../../src/application/inbox/bus.ts";
-import { createLiveWorks, type LiveWork, NOTHING_LIVE } from "../../../src/application/inbox/live-work.ts";
-import { createChatWatch } from "../../../src/application/inbox/watch-chats.ts";
+import { createBus } from "../../../src/application/serve/bus.ts";
+import { createLiveWorks, type LiveWork, NOTHING_LIVE } from "../../../src/application/serve/serve-events.ts";
+import { createChatWatch } from "../../../src/application/serve/console-chats.ts";
 import type { StoredMessage } from "../../../src/application/ports/channel.ts";
-import type { StandingMessage } from "../../../src/application/ports/message-store.ts";
+import type { StandingMessage } from "../../../src/application/ports/serve.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 
 function open() {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Completion, complete, completeFitting } from "../../../src/application/models/complete.ts";
-import type { Model, ModelEvent } from "../../../src/application/ports/model.ts";
+import type { Model, ModelEvent } from "../../../src/application/ports/models.ts";
 import { ask } from "../../contracts/model-kit.ts";
 import { openStubModel, WIRES } from "../../contracts/stub-model.ts";
 import type { ScriptedReply } from "../../fakes/model-server/reply.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/fallback.ts";
-import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/model.ts";
+import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/models.ts";
 import { answering } from "../chat/memory/memory-kit.ts";
 
 const { signal } = new AbortController();

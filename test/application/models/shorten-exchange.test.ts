@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { shortenExchange } from "../../../src/application/models/shorten-exchange.ts";
-import type { ModelMessage } from "../../../src/application/ports/model.ts";
+import type { ModelMessage } from "../../../src/application/ports/models.ts";
 
 test("what was said shrinks to head and tail, the newest least, and only whose it is asked for", () => {
   const long = `begin${"x".repeat(1000)}end`;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type ToolLoop, toolLoop, withEveryResult } from "../../../src/application/models/tool-loop.ts";
-import type { ModelMessage, ToolCall } from "../../../src/application/ports/model.ts";
+import type { ModelMessage, ToolCall } from "../../../src/application/ports/models.ts";
 import { openStubModel, WIRES, type WireKind } from "../../contracts/stub-model.ts";
 import type { ScriptedReply } from "../../fakes/model-server/reply.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";

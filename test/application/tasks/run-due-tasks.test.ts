@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTaskRunner } from "../../../src/application/tasks/run-due-tasks.ts";
 import { takeInTask } from "../../../src/application/tasks/take-in.ts";
-import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
 import { openTasks } from "./solve-store-kit.ts";
 
 test("a machine carries out what needs no more than its labels and its forges, and leaves the rest to the others", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createPatience } from "../../../src/application/models/patience.ts";
-import type { ModelFailure } from "../../../src/application/ports/model.ts";
+import type { ModelFailure } from "../../../src/application/ports/models.ts";
 import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
 import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
 import { type RunTaskDeps, runTask } from "../../../src/application/tasks/run-task.ts";

@@ -1,11 +1,11 @@
 import type { Kysely } from "kysely";
-import type { SolveStore } from "../../../src/application/ports/solve-store.ts";
+import type { SolveStore } from "../../../src/application/ports/tasks.ts";
 import type { WorkQueue } from "../../../src/application/ports/work-queue.ts";
-import { openWorkQueue } from "../../../src/infrastructure/inbox/queue/open-work-queue.ts";
-import { timers } from "../../../src/infrastructure/runtime/timers.ts";
+import { openWorkQueue } from "../../../src/infrastructure/serve/open-work-queue.ts";
+import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { createSolveStore } from "../../../src/infrastructure/store/solve-store.ts";
+import { createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 
 export interface TaskProcess {

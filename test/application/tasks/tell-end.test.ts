@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SolveTask } from "../../../src/application/ports/solve-store.ts";
+import type { SolveTask } from "../../../src/application/ports/tasks.ts";
 import { createNotifyTaskEnd } from "../../../src/application/tasks/tell-end.ts";
 import { chatMessagesFor, solveMessagesFor } from "../../../src/domain/texts/texts.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
-import { createMessageTracer } from "../../../src/application/telemetry/message-tracer.ts";
-import { traceTask } from "../../../src/application/telemetry/trace-task.ts";
+import { createMessageTracer } from "../../../src/application/serve/message-tracer.ts";
+import { traceTask } from "../../../src/application/tasks/trace-task.ts";
 import type { TaskStep } from "../../../src/domain/tasks/step.ts";
-import { createOtlpTracing } from "../../../src/infrastructure/telemetry/otlp-tracing.ts";
+import { createOtlpTracing } from "../../../src/infrastructure/platform/otlp-tracing.ts";
 import { startCollector } from "../../fakes/collector/collector.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { removeTree } from "../../../src/infrastructure/work/folder/remove-tree.ts";
+import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
 import { runs } from "../../require.ts";
 import { type Planted, plantTree, treeOnDisk } from "./disk-tree.ts";
 import { type Bench, createBench } from "./worker-kit.ts";

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import type { Draft } from "../../../src/application/work/draft.ts";
+import type { Draft } from "../../../src/application/jobs/draft.ts";
 import { trustWorkspace } from "../../../src/config/trust.ts";
-import { LEAST_ABI, landlockAbi } from "../../../src/infrastructure/runtime/landlock.ts";
+import { LEAST_ABI, landlockAbi } from "../../../src/infrastructure/platform/landlock.ts";
 import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "./worker-kit.ts";
 

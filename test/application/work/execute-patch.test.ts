@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { ranFacts } from "../../../src/application/work/report/job-facts.ts";
-import { toResultJson } from "../../../src/application/work/result-json.ts";
+import { ranFacts } from "../../../src/application/jobs/job-facts.ts";
+import { toResultJson } from "../../../src/application/jobs/result-json.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { listTitle, planTitle } from "../../../src/application/work/job-record.ts";
+import { listTitle, planTitle } from "../../../src/application/jobs/conclude-job.ts";
 
 describe("the title of a job", () => {
   const cases: readonly (readonly [string, { plan?: string; patch: string }, string])[] = [

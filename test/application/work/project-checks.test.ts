@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Workspace } from "../../../src/application/ports/workspace.ts";
-import type { CheckSettings } from "../../../src/application/work/checks/check-settings.ts";
-import { openChecks } from "../../../src/application/work/checks/open-checks.ts";
+import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
+import type { CheckSettings } from "../../../src/application/checks/check-settings.ts";
+import { openChecks } from "../../../src/application/checks/open-checks.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
   type ProjectChecks,
-} from "../../../src/application/work/checks/project-checks.ts";
-import type { Draft } from "../../../src/application/work/draft.ts";
+} from "../../../src/application/checks/checks-project-checks.ts";
+import type { Draft } from "../../../src/application/jobs/draft.ts";
 import { checksMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { createCheckMemory } from "../../../src/infrastructure/work/folder/check-memory.ts";
+import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";
 import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings } from "./worker-kit.ts";
 

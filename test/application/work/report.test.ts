@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { previewFacts, takeBackFacts } from "../../../src/application/work/report/action-facts.ts";
+import { previewFacts, takeBackFacts } from "../../../src/application/jobs/action-report.ts";
 import {
   executionFacts,
   type JobFacts,
   storedFacts,
-} from "../../../src/application/work/report/job-facts.ts";
-import { say, wordPieces, wordReply } from "../../../src/application/work/report/said.ts";
-import { wordAction } from "../../../src/application/work/report/word-action.ts";
-import { wordCard } from "../../../src/application/work/report/word-card.ts";
-import { wordChatJob, wordJob } from "../../../src/application/work/report/word-job.ts";
-import { toResultJson } from "../../../src/application/work/result-json.ts";
+} from "../../../src/application/jobs/job-facts.ts";
+import { say, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
+import { wordAction } from "../../../src/application/jobs/word-action.ts";
+import { wordCard } from "../../../src/application/chat/word-card.ts";
+import { wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
+import { toResultJson } from "../../../src/application/jobs/result-json.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
 

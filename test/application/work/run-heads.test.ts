@@ -1,6 +1,6 @@
 /** Several coders at one message: who waits, who is chosen, who is told. */
 import { expect, test } from "bun:test";
-import { runCoderCandidates } from "../../../src/application/work/coder/run-heads.ts";
+import { runCoderCandidates } from "../../../src/application/coder/candidates.ts";
 
 type Chosen = (ending: string) => Promise<boolean>;
 const drafting = (ending: string) => async (chosen: Chosen) =>

@@ -1,8 +1,8 @@
 /** Checks of several drafts: never more at once than allowed, and one baseline for all. */
 import { expect, test } from "bun:test";
-import type { BaselineDeps } from "../../../src/application/work/checks/baseline.ts";
-import { shareChecks } from "../../../src/application/work/checks/share-checks.ts";
-import type { CheckRequest, Draft } from "../../../src/application/work/draft.ts";
+import type { BaselineDeps } from "../../../src/application/checks/baseline.ts";
+import { shareChecks } from "../../../src/application/coder/share-checks.ts";
+import type { CheckRequest, Draft } from "../../../src/application/jobs/draft.ts";
 
 const REQUEST: CheckRequest = { commands: ["true"], over: "draft", timeoutSeconds: 1 };
 

@@ -3,8 +3,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ExecuteRequest, Execution } from "../../../src/application/work/execution.ts";
-import { removeTree } from "../../../src/infrastructure/work/folder/remove-tree.ts";
+import type { ExecuteRequest, Execution } from "../../../src/application/jobs/execution.ts";
+import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 
 export type Ran = Extract<Execution, { status: "ran" }>;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { coderPrompt } from "../../../src/domain/agents/coder-prompt.ts";
-import { agentOf, isCoderRole, roleOf } from "../../../src/domain/agents/roster.ts";
-import { systemPrompt } from "../../../src/domain/agents/system-prompt.ts";
-import { readWorkerOutput, readWrittenCall } from "../../../src/domain/agents/worker-output.ts";
+import { coderPrompt } from "../../../src/domain/chat/agents.ts";
+import { agentOf, isCoderRole, roleOf } from "../../../src/domain/chat/roster.ts";
+import { systemPrompt } from "../../../src/domain/chat/system-prompt.ts";
+import { readWorkerOutput, readWrittenCall } from "../../../src/domain/models/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
-import { ROUTES } from "../../../src/domain/routing/route.ts";
+import { ROUTES } from "../../../src/domain/config/route.ts";
 import { chatMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 test("every route has its agent, and CODE is the default coder", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { chooseEnvironment, detectLanguage } from "../../../src/domain/environments/choose-environment.ts";
-import { LANGUAGES } from "../../../src/domain/environments/languages.ts";
+import { chooseEnvironment, detectLanguage } from "../../../src/domain/containers/choose-environment.ts";
+import { LANGUAGES } from "../../../src/domain/containers/environment-choice.ts";
 
 const OURS = { available: ["python", "miniforge", "node"], fallback: "python" };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { planDependencies } from "../../../src/domain/environments/dependency-plan.ts";
+import { planDependencies } from "../../../src/domain/containers/dependency-plan.ts";
 
 const NPM_INSTALL = "npm install --no-audit --no-fund --no-progress";
 

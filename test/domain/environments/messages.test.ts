@@ -3,7 +3,7 @@ import type {
   PrepareFailure,
   PrepareNotice,
   PrepareStep,
-} from "../../../src/domain/environments/prepare-event.ts";
+} from "../../../src/domain/containers/prepare-event.ts";
 import type { EnvironmentMessages } from "../../../src/domain/texts/texts.ts";
 import { environmentMessages } from "../../../src/domain/texts/texts.ts";
 

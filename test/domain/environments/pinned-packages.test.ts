@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { pinnedPackages } from "../../../src/domain/environments/pinned-packages.ts";
+import { pinnedPackages } from "../../../src/domain/containers/pinned-packages.ts";
 
 const options = { npmRegistry: "https://registry.example/" };
 const npm = (text: string) => pinnedPackages("npm", text, options);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { credentialFor, parseRepository } from "../../../src/domain/environments/repository-source.ts";
+import { credentialFor, parseRepository } from "../../../src/domain/containers/clone-plan.ts";
 
 const remote = (given: string) => {
   const parsed = parseRepository(given);

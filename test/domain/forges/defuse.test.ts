@@ -8,7 +8,7 @@ import {
   postedComment,
   postedCommit,
   postedPull,
-} from "../../../src/domain/forges/posted.ts";
+} from "../../../src/domain/forges/posted-text.ts";
 import { commandsIn, hostileText } from "../../fakes/forges/commands-in.ts";
 
 describe("words of others on a forge", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ItemRef, itemUrl, parseItemUrl } from "../../../src/domain/forges/item-url.ts";
+import { type ItemRef, itemUrl, parseItemUrl } from "../../../src/domain/forges/forge-items.ts";
 
 const sites = {
   github: ["https://git.corp.example"],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findLeftOut } from "../../../src/domain/forges/left-out.ts";
+import { findLeftOut } from "../../../src/domain/forges/publishable-change.ts";
 import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
 import { refusedEdit } from "../../../src/domain/forges/refused-edit.ts";
 

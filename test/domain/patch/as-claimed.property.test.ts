@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
 import { createTwoFilesPatch } from "diff";
 import fc from "fast-check";
-import type { Hunk } from "../../../src/domain/patch/edit.ts";
+import type { Hunk } from "../../../src/domain/patch/patch-command.ts";
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
-import { applyAsClaimed } from "../../../src/domain/patch/match/as-claimed.ts";
-import { toBytesText } from "../../../src/domain/patch/match/bytes.ts";
-import { editFile } from "../../../src/domain/patch/match/edit-file.ts";
-import { createBudget } from "../../../src/domain/patch/match/work-budget.ts";
+import { applyAsClaimed } from "../../../src/domain/patch/as-claimed.ts";
+import { toBytesText } from "../../../src/domain/patch/patch-text.ts";
+import { editFile } from "../../../src/domain/patch/edit-file.ts";
+import { createBudget } from "../../../src/domain/patch/work-budget.ts";
 
 /** Few different lines, so that hunks match in several places. */
 const line = fc.constantFrom("a", "b", "{", "}", "", "  x", "値", "-- y");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { dedent } from "../../../src/domain/patch/formats/markdown/fences.ts";
-import { walkReply } from "../../../src/domain/patch/formats/markdown/walk.ts";
+import { walkReply } from "../../../src/domain/patch/formats/markdown/walk-reply.ts";
 
 /** Info, body and "open" when it was not closed. */
 function blocks(text: string): string[][] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { gitBlock } from "../../../src/domain/patch/formats/markdown/git-block.ts";
+import { gitBlock } from "../../../src/domain/patch/formats/markdown/command-blocks.ts";
 
 type Row = readonly [
   line: string,

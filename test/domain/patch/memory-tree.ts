@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { inflateSync } from "node:zlib";
-import type { FileEntry, FileSource, FileWrite } from "../../../src/domain/patch/edit.ts";
+import type { FileEntry, FileSource, FileWrite } from "../../../src/domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../../src/domain/patch/plan-edit.ts";
 
 export type Entry =

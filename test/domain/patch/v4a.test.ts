@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseV4a } from "../../../src/domain/patch/formats/v4a/v4a.ts";
+import { parseV4a } from "../../../src/domain/patch/formats/v4a.ts";
 import { runCommands } from "./memory-commands.ts";
 import { MemoryTree } from "./memory-tree.ts";
 

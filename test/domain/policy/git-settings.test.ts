@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isHarmlessSetting, revertSettings } from "../../../src/domain/policy/git-settings.ts";
+import { isHarmlessSetting, revertSettings } from "../../../src/domain/policy/git-files.ts";
 
 const SETTINGS: readonly (readonly [setting: string, mayBeSet: boolean])[] = [
   ["core.hookspath=x", false],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasFlag } from "../../../src/domain/proposal/proposal.ts";
-import { readProposal } from "../../../src/domain/proposal/read-proposal.ts";
+import { hasFlag } from "../../../src/domain/coder/proposal-proposal.ts";
+import { readProposal } from "../../../src/domain/coder/proposal.ts";
 import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { deriveRule } from "../../../src/domain/routing/derive-rule.ts";
-import { compileRules, matchRules } from "../../../src/domain/routing/rule-dictionary.ts";
+import { deriveRule } from "../../../src/domain/chat/derive-rule.ts";
+import { compileRules, matchRules } from "../../../src/domain/chat/rule-dictionary.ts";
 import { runs } from "../../require.ts";
 
 test.each([

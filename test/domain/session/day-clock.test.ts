@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createDayClock } from "../../../src/domain/session/day-clock.ts";
-import { chatKeyOf, sessionIdOf } from "../../../src/domain/session/session-id.ts";
+import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { chatKeyOf, sessionIdOf } from "../../../src/domain/chat/session-id.ts";
 import { runs } from "../../require.ts";
 
 describe("a day", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { toPriorProgress } from "../../../src/domain/tasks/solve/so-far.ts";
+import { toPriorProgress } from "../../../src/domain/tasks/so-far.ts";
 import type { StepFacts, TaskStep } from "../../../src/domain/tasks/step.ts";
 
 const steps = (...facts: (StepFacts & { candidate?: number })[]): TaskStep[] =>

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { StepFacts, TaskStep } from "../../../src/domain/tasks/step.ts";
-import { figuresOf, wordsOfStep } from "../../../src/domain/tasks/task-figures.ts";
-import { figuresText } from "../../../src/domain/texts/figures-text.ts";
+import { figuresOf, wordsOfStep } from "../../../src/domain/tasks/task-steps.ts";
+import { figuresText } from "../../../src/domain/tasks/figures-text.ts";
 
 const at = (second: number, facts: StepFacts): TaskStep => ({
   ...facts,

@@ -3,7 +3,7 @@ import {
   readTraceparent,
   traceparentOfTask,
   writeTraceparent,
-} from "../../../src/domain/telemetry/traceparent.ts";
+} from "../../../src/domain/platform/traceparent.ts";
 
 const [TRACE, SPAN] = ["4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"];
 

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import type { ConfigProblem, ConfigWarning } from "../../../src/domain/config/config-problem.ts";
 import { NOTHING } from "../../../src/domain/config/config-problem.ts";
-import type { CommandResult } from "../../../src/domain/patch/result.ts";
+import type { CommandResult } from "../../../src/domain/jobs/result.ts";
 import { formatBytes } from "../../../src/domain/texts/bytes.ts";
 import { texts as enAtStart } from "../../../src/domain/texts/en/at-start.ts";
-import { formatExecutionResults, oneLine } from "../../../src/domain/texts/format-results.ts";
+import { formatExecutionResults, oneLine } from "../../../src/domain/jobs/format-results.ts";
 import { texts as jaAtStart } from "../../../src/domain/texts/ja/at-start.ts";
 import type { Messages } from "../../../src/domain/texts/messages.ts";
 import { messagesFor, reportMessages } from "../../../src/domain/texts/messages.ts";
-import type { FileTrouble } from "../../../src/domain/work/file-trouble.ts";
-import type { Remedy } from "../../../src/domain/work/machine.ts";
+import type { FileTrouble } from "../../../src/domain/jobs/file-trouble.ts";
+import type { Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
 import type {
   NotCovered,
   TransactionKind,
   TransactionReason,
-} from "../../../src/domain/work/transaction-kind.ts";
+} from "../../../src/domain/jobs/transaction-kind.ts";
 
 const { work: en } = enAtStart;
 const { work: ja } = jaAtStart;

@@ -1,4 +1,4 @@
-import type { Forge } from "../../../src/application/ports/forge.ts";
+import type { Forge } from "../../../src/application/ports/forges.ts";
 import type { ForgeKind } from "../../../src/domain/forges/forge-kinds.ts";
 import { createForgeFetch, type ForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
 import { createGitHub } from "../../../src/infrastructure/forges/github.ts";

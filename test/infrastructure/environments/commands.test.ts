@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { ExecResult } from "../../../src/application/ports/sandbox.ts";
+import type { ExecResult } from "../../../src/application/ports/containers.ts";
 import { requirePart } from "../../require.ts";
 import { LIMITS, openRealEngine, type RealEngine } from "./real-engine.ts";
 

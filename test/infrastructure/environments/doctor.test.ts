@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
-import { diagnoseDocker } from "../../../src/infrastructure/environments/engine/diagnose-docker.ts";
+import { diagnoseDocker } from "../../../src/infrastructure/containers/diagnose-docker.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "./real-engine.ts";

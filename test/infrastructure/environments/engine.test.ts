@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { createEngine } from "../../../src/infrastructure/environments/engine/engine.ts";
-import { parseEngineAddress } from "../../../src/infrastructure/environments/engine/engine-address.ts";
+import { createEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
+import { parseEngineAddress } from "../../../src/infrastructure/containers/engine-address.ts";
 
 describe("the engine's address", () => {
   test.each([

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { cloneApart } from "../../../src/application/environments/clone-apart.ts";
-import { createRunIn } from "../../../src/application/environments/run-in.ts";
-import type { PrepareFailure, PrepareStep } from "../../../src/domain/environments/prepare-event.ts";
+import { cloneApart } from "../../../src/application/containers/clone-apart.ts";
+import { createRunIn } from "../../../src/application/containers/run-in-container.ts";
+import type { PrepareFailure, PrepareStep } from "../../../src/domain/containers/prepare-event.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

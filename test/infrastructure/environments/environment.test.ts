@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OpenEnvironments } from "../../../src/application/environments/open-environments.ts";
-import type { PrepareEvent } from "../../../src/domain/environments/prepare-event.ts";
+import type { OpenEnvironments } from "../../../src/application/containers/open-environments.ts";
+import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
 import { requirePart } from "../../require.ts";
 import {
   createEnvironmentKit,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ContainerNetwork } from "../../../src/application/ports/sandbox.ts";
+import type { ContainerNetwork } from "../../../src/application/ports/containers.ts";
 import { requirePart } from "../../require.ts";
 import {
   bridgeGateway,

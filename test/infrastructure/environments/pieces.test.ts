@@ -2,23 +2,23 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ContainerSpec, StartedContainer } from "../../../src/application/ports/sandbox.ts";
-import { isStale } from "../../../src/infrastructure/environments/engine/clean-up-stale.ts";
-import type { ListedContainer } from "../../../src/infrastructure/environments/engine/containers.ts";
-import { readEnding } from "../../../src/infrastructure/environments/engine/ended-command.ts";
-import { failureFromStatus } from "../../../src/infrastructure/environments/engine/failures.ts";
+import type { ContainerSpec, StartedContainer } from "../../../src/application/ports/containers.ts";
+import { isStale } from "../../../src/infrastructure/containers/container-removal.ts";
+import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
+import { readEnding } from "../../../src/infrastructure/containers/ended-command.ts";
+import { failureFromStatus } from "../../../src/infrastructure/containers/failures.ts";
 import {
   createFrameReader,
   createStreamReader,
-} from "../../../src/infrastructure/environments/engine/frames.ts";
-import { readInstallationId } from "../../../src/infrastructure/environments/engine/installation-id.ts";
-import { createLeases, type Lease } from "../../../src/infrastructure/environments/engine/leases.ts";
-import { createOwners } from "../../../src/infrastructure/environments/engine/owners.ts";
+} from "../../../src/infrastructure/containers/container-frames.ts";
+import { readInstallationId } from "../../../src/infrastructure/containers/installation-id.ts";
+import { createLeases, type Lease } from "../../../src/infrastructure/containers/leases.ts";
+import { createOwners } from "../../../src/infrastructure/containers/container-owners.ts";
 import {
   createSupervisorReader,
   encodeFrame,
-} from "../../../src/infrastructure/environments/engine/supervisor-wire.ts";
-import { createWarmPool } from "../../../src/infrastructure/environments/engine/warm-pool.ts";
+} from "../../../src/infrastructure/containers/supervisor-wire.ts";
+import { createWarmPool } from "../../../src/infrastructure/containers/warm-pool.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };
 const HOUR = 3_600_000;

@@ -14,7 +14,7 @@ import type {
   SandboxFailure,
   SandboxManager,
   StartedContainer,
-} from "../../../src/application/ports/sandbox.ts";
+} from "../../../src/application/ports/containers.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { openDockerSandbox } from "../../../src/wiring/docker-sandbox.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { scheduleCleanUp } from "../../../src/application/environments/clean-up-rounds.ts";
-import { cleanUpStaleContainers } from "../../../src/application/environments/environments-now.ts";
+import { scheduleCleanUp } from "../../../src/application/containers/clean-up-rounds.ts";
+import { cleanUpStaleContainers } from "../../../src/application/containers/environments-now.ts";
 import { DEFAULTS } from "../../../src/config/defaults.ts";
 import { openEnvironments } from "../../../src/wiring/environments.ts";
 import { requirePart } from "../../require.ts";

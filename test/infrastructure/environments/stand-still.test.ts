@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import type { EngineRequest } from "../../../src/infrastructure/environments/engine/engine.ts";
+import type { EngineRequest } from "../../../src/infrastructure/containers/docker-engine.ts";
 import {
   failureFromStatus,
   sandboxFailure,
-} from "../../../src/infrastructure/environments/engine/failures.ts";
+} from "../../../src/infrastructure/containers/failures.ts";
 import {
   freezeContainer,
   thawContainer,
-} from "../../../src/infrastructure/environments/engine/stand-still.ts";
+} from "../../../src/infrastructure/containers/stand-still.ts";
 
 /** An engine that holds a container for paused, or not, for some calls after that changed. */
 function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {

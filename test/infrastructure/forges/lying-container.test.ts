@@ -19,7 +19,7 @@ import {
   sweepPublishFolders,
 } from "../../../src/infrastructure/forges/publish-folders.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
-import { createOwnerNames } from "../../../src/infrastructure/work/process/owner-name.ts";
+import { createOwnerNames } from "../../../src/infrastructure/engine/owner-name.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import { addRepository, createWorld } from "../../fakes/forges/world.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Forge, ForgeAnswer } from "../../../src/application/ports/forge.ts";
+import type { Forge, ForgeAnswer } from "../../../src/application/ports/forges.ts";
 import { FORGE_KINDS, type ForgeKind } from "../../../src/domain/forges/forge-kinds.ts";
-import type { ItemRef } from "../../../src/domain/forges/item-url.ts";
+import type { ItemRef } from "../../../src/domain/forges/forge-items.ts";
 import { createForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createForge } from "../../../src/infrastructure/forges/registry.ts";
+import { createForge } from "../../../src/infrastructure/forges/forge-registry.ts";
 import { commandsIn, hostileText } from "../../fakes/forges/commands-in.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDemo } from "../../../src/infrastructure/inbox/demo-place.ts";
+import { openDemo } from "../../../src/infrastructure/serve/demo-folder.ts";
 import { openChat } from "../../../src/wiring/chat.ts";
 
 const closing: (() => Promise<void>)[] = [];

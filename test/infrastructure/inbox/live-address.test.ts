@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { liveAddress, noteAddress } from "../../../src/infrastructure/inbox/live-address.ts";
+import { liveAddress, noteAddress } from "../../../src/infrastructure/serve/live-address.ts";
 
 let home: string;
 beforeEach(() => {

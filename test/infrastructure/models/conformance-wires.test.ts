@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import type { ModelUsage, ToolCall } from "../../../src/application/ports/model.ts";
+import type { ModelUsage, ToolCall } from "../../../src/application/ports/models.ts";
 import { eventsOf } from "../../contracts/model-kit.ts";
 import { type Bytes, openRecorded, type RecordedAnswer, requestOf } from "./recorded-answer.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { ModelCheck } from "../../../src/application/ports/model.ts";
+import type { ModelCheck } from "../../../src/application/ports/models.ts";
 import { watchHealth } from "../../../src/infrastructure/models/health.ts";
 
 const well: ModelCheck = { ok: true, detail: "pulled" };

@@ -1,7 +1,7 @@
 /** What servers answer beside the ordinary, of which every provider has a way of its own. */
 import { describe, expect, test } from "bun:test";
-import type { ModelEvent } from "../../../src/application/ports/model.ts";
-import type { ModelSettings } from "../../../src/infrastructure/models/settings.ts";
+import type { ModelEvent } from "../../../src/application/ports/models.ts";
+import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
 import { eventsOf } from "../../contracts/model-kit.ts";
 import { openRecorded, requestOf } from "./recorded-answer.ts";
 

@@ -1,5 +1,5 @@
-import type { Model, ModelRequest } from "../../../src/application/ports/model.ts";
-import type { Fetch, ModelSettings } from "../../../src/infrastructure/models/settings.ts";
+import type { Model, ModelRequest } from "../../../src/application/ports/models.ts";
+import type { Fetch, ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
 import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
 import { testParts } from "../../contracts/model-kit.ts";
 import { WIRES } from "../../contracts/stub-model.ts";

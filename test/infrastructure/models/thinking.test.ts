@@ -5,8 +5,8 @@ import type {
   ModelMessage,
   ModelRequest,
   ModelThoughts,
-} from "../../../src/application/ports/model.ts";
-import type { ModelSettings } from "../../../src/infrastructure/models/settings.ts";
+} from "../../../src/application/ports/models.ts";
+import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
 import { answerOf } from "../../contracts/model-kit.ts";
 import { WIRES } from "../../contracts/stub-model.ts";
 import { openRecorded, requestOf } from "./recorded-answer.ts";

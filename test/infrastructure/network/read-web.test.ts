@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { createNetworkPolicy } from "../../../src/domain/policy/network.ts";
-import { createWeb } from "../../../src/infrastructure/network/read-web.ts";
+import { createWeb } from "../../../src/infrastructure/engine/read-web.ts";
 
 let server: Server;
 let port = 0;

@@ -11,22 +11,22 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hasWriters } from "../../../src/infrastructure/runtime/file-lease.ts";
-import { flock, tryFlock } from "../../../src/infrastructure/runtime/file-lock.ts";
+import { hasWriters } from "../../../src/infrastructure/platform/file-lease.ts";
+import { flock, tryFlock } from "../../../src/infrastructure/platform/file-lock.ts";
 import {
   reapChild,
   setChildSubreaper,
   withInheritedTag,
-} from "../../../src/infrastructure/runtime/process-control.ts";
-import { AT_FDCWD, renameExchange, renameNoReplace } from "../../../src/infrastructure/runtime/rename.ts";
-import { syncfs } from "../../../src/infrastructure/runtime/sync.ts";
+} from "../../../src/infrastructure/platform/process-control.ts";
+import { AT_FDCWD, renameExchange, renameNoReplace } from "../../../src/infrastructure/platform/rename.ts";
+import { syncfs } from "../../../src/infrastructure/platform/sync.ts";
 import {
   copyXattrs,
   getXattr,
   listXattrs,
   removeXattr,
   setXattrFd,
-} from "../../../src/infrastructure/runtime/xattr.ts";
+} from "../../../src/infrastructure/platform/xattr.ts";
 
 const linux = process.platform === "linux";
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-libc-"));

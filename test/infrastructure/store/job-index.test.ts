@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JobEvent } from "../../../src/application/ports/journal.ts";
-import { createJobIndex } from "../../../src/infrastructure/store/job-index.ts";
+import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { archiveOf, storedJob } from "./jobs-kit.ts";
 

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { traceparentOf } from "../../../src/infrastructure/store/message-trace.ts";
+import { traceparentOf } from "../../../src/infrastructure/serve/message-trace.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { newMessage, openMessages } from "./open-messages.ts";

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { memoryMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { createPgBossEngine } from "../../../src/infrastructure/inbox/queue/pg-boss-engine.ts";
+import { createPgBossEngine } from "../../../src/infrastructure/serve/pg-boss-engine.ts";
 import { openMigratedStore } from "../../../src/infrastructure/store/open-store.ts";
 import { requirePart } from "../../require.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";

@@ -6,7 +6,7 @@ import type { Kysely } from "kysely";
 import { KEPT_KINDS, type KeptKind } from "../../../src/application/ports/retention.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
-import { createRetentionStore } from "../../../src/infrastructure/store/retention-store.ts";
+import { createRetentionStore } from "../../../src/infrastructure/serve/retention-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { requirePart } from "../../require.ts";

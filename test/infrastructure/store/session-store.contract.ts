@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { NewSession, NewTurn, SessionStore } from "../../../src/application/ports/sessions.ts";
+import type { NewSession, NewTurn, SessionStore } from "../../../src/application/ports/chat.ts";
 
 export interface SessionHarness {
   readonly store: SessionStore;

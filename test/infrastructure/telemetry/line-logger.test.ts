@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LOG, type Logger } from "../../../src/application/ports/logger.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
-import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/telemetry/line-logger.ts";
+import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/platform/telemetry-line-logger.ts";
 
 function setUp(overrides: Partial<LoggerOptions> = {}): LoggerOptions {
   const { mask } = createMasker({ secrets: ["known-secret-value"] });

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { createOtlpTracing, type OtlpOptions } from "../../../src/infrastructure/telemetry/otlp-tracing.ts";
+import { createOtlpTracing, type OtlpOptions } from "../../../src/infrastructure/platform/otlp-tracing.ts";
 import { startCollector } from "../../fakes/collector/collector.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRotatingFile } from "../../../src/infrastructure/telemetry/rotating-file.ts";
+import { createRotatingFile } from "../../../src/infrastructure/platform/line-logger.ts";
 
 function setUp() {
   const file = join(mkdtempSync(join(tmpdir(), "picoclaw-rotate-")), "logs", "a.log");

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CheckRecord } from "../../../src/application/ports/check-memory.ts";
-import { createCheckMemory } from "../../../src/infrastructure/work/folder/check-memory.ts";
+import type { CheckRecord } from "../../../src/application/ports/checks.ts";
+import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";
 
 let top: string;
 beforeEach(() => {

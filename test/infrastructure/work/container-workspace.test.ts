@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type View, ViewFault } from "../../../src/application/ports/view.ts";
-import type { Execution } from "../../../src/application/work/execution.ts";
-import { createContainerView } from "../../../src/infrastructure/work/container/container-view.ts";
+import type { Execution } from "../../../src/application/jobs/execution.ts";
+import { createContainerView } from "../../../src/infrastructure/containers/container-view.ts";
 import {
   type FileChannel,
   openFileChannel,
-} from "../../../src/infrastructure/work/container/file-channel.ts";
-import { createFolderView } from "../../../src/infrastructure/work/folder/folder-view.ts";
+} from "../../../src/infrastructure/containers/container-files.ts";
+import { createFolderView } from "../../../src/infrastructure/engine/folder-view.ts";
 import { type OpenContainer, openContainer } from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";

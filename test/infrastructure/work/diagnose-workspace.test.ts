@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messagesFor } from "../../../src/domain/texts/messages.ts";
-import { diagnoseWorkspace } from "../../../src/infrastructure/work/folder/diagnose-workspace.ts";
-import { tryLimits } from "../../../src/infrastructure/work/limited/try-limits.ts";
-import { trySandbox } from "../../../src/infrastructure/work/overlay/try-sandbox.ts";
+import { diagnoseWorkspace } from "../../../src/infrastructure/engine/diagnose-workspace.ts";
+import { tryLimits } from "../../../src/infrastructure/engine/try-limits.ts";
+import { trySandbox } from "../../../src/infrastructure/engine/try-sandbox.ts";
 
 test("doctor says of a workspace that nobody may write to that no job can change it", () => {
   const messages = messagesFor("en");

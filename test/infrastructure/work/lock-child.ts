@@ -1,5 +1,5 @@
-import { createHolderRecords } from "../../../src/infrastructure/work/transaction/holder-records.ts";
-import { withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
+import { createHolderRecords } from "../../../src/infrastructure/engine/holder-records.ts";
+import { withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
 
 /** `lock-child.ts FOLDER HOME` takes the lock of a folder as a job does, says its number, and keeps it. */
 const [folder = "", home = ""] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { createOwnerNames } from "../../../src/infrastructure/work/process/owner-name.ts";
-import { mayLive, processBirth } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { createOwnerNames } from "../../../src/infrastructure/engine/owner-name.ts";
+import { mayLive, processBirth } from "../../../src/infrastructure/engine/process-birth.ts";
 
 const NOBODY = 2 ** 22 + 1;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProcessRequest } from "../../../src/application/ports/process.ts";
-import { createProcessRunner } from "../../../src/infrastructure/work/process/process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/engine/process-process-runner.ts";
 
 export const folder = mkdtempSync(join(tmpdir(), "picoclaw-process-"));
 const markers = new Set<string>();

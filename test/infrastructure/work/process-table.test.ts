@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/work/process/job-tag.ts";
+import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/engine/job-tag.ts";
 import {
   type ProcessEntry,
   parseDarwinProcesses,
   parseStat,
   parseTag,
   signalProcess,
-} from "../../../src/infrastructure/work/process/process-table.ts";
-import { selectProcesses } from "../../../src/infrastructure/work/process/select-processes.ts";
+} from "../../../src/infrastructure/engine/process-table.ts";
+import { selectProcesses } from "../../../src/infrastructure/engine/select-processes.ts";
 
 function entry(pid: number, parentPid: number, change: Partial<ProcessEntry> = {}): ProcessEntry {
   return {

@@ -14,15 +14,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processBirth } from "../../../src/infrastructure/work/process/process-birth.ts";
+import { processBirth } from "../../../src/infrastructure/engine/process-birth.ts";
 import {
   createHolderRecords,
   type HolderRecord,
   inodeOf,
-} from "../../../src/infrastructure/work/transaction/holder-records.ts";
-import { type LockOptions, withFolderLocks } from "../../../src/infrastructure/work/transaction/lock.ts";
-import { nameLockHolder } from "../../../src/infrastructure/work/transaction/lock-holder.ts";
-import { findStoppedHolder } from "../../../src/infrastructure/work/transaction/stopped-holder.ts";
+} from "../../../src/infrastructure/engine/holder-records.ts";
+import { type LockOptions, withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
+import { nameLockHolder } from "../../../src/infrastructure/engine/lock-holder.ts";
+import { findStoppedHolder } from "../../../src/infrastructure/engine/folder-lock.ts";
 import { requirePart } from "../../require.ts";
 
 interface Said {

@@ -1,16 +1,16 @@
-import type { LiveWork } from "../../../application/inbox/live-work.ts";
-import type { Chat, Exchange } from "../../../application/ports/message-store.ts";
+import type { LiveWork } from "../../../application/serve/serve-events.ts";
+import type { Chat, Exchange } from "../../../application/ports/serve.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { type Composer, composerForm } from "../parts/composer.ts";
-import { actionButton } from "../parts/form.ts";
-import { ICONS } from "../parts/icons.ts";
-import { empty, page } from "../parts/layout.ts";
-import { type LiveLine, liveLine } from "../parts/live-line.ts";
-import { markdown } from "../parts/markdown.ts";
-import { actionForm, type ReplyView, renderReply } from "../parts/reply.ts";
-import { duration, moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { type Composer, composerForm } from "./composer.ts";
+import { actionButton } from "../form.ts";
+import { ICONS } from "../icons.ts";
+import { empty, page } from "../layout.ts";
+import { type LiveLine, liveLine } from "../live-line.ts";
+import { markdown } from "../parts-markdown.ts";
+import { actionForm, type ReplyView, renderReply } from "./reply.ts";
+import { duration, moment } from "../times.ts";
+import { visible } from "../visible.ts";
 
 export interface ChatView extends Omit<ReplyView, "request"> {
   readonly channel: string;

@@ -1,13 +1,13 @@
 import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
 import type { DeadWork } from "../../../application/ports/work-queue.ts";
-import { distinctMachineName } from "../../../domain/fleet/telling-name.ts";
+import { distinctMachineName } from "../../../domain/fleet/machine-label.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { actionButton } from "../parts/form.ts";
-import { page } from "../parts/layout.ts";
-import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { actionButton } from "../form.ts";
+import { page } from "../layout.ts";
+import { moment } from "../times.ts";
+import { visible } from "../visible.ts";
 import type { Notice } from "./job.ts";
 
 const REFRESH_SECONDS = 5;

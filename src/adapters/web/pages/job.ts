@@ -1,20 +1,20 @@
-import { chatOfJob } from "../../../application/inbox/find-jobs.ts";
-import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
+import { chatOfJob } from "../../../application/fleet/find-jobs.ts";
+import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
-import { storedFacts } from "../../../application/work/report/job-facts.ts";
-import { wordJobNotes } from "../../../application/work/report/word-job.ts";
+import { storedFacts } from "../../../application/jobs/job-facts.ts";
+import { wordJobNotes } from "../../../application/jobs/job-report.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { type ConflictDiff, conflictView } from "../parts/conflict.ts";
-import type { FileDiff } from "../parts/diff-rows.ts";
-import { awayDiff, type DiffView, fileDiffView } from "../parts/diff-view.ts";
-import { actionButton } from "../parts/form.ts";
-import { ICONS } from "../parts/icons.ts";
-import { changesText, jobTitle, machineName, statusMark, viewedUndo } from "../parts/job-state.ts";
-import { page } from "../parts/layout.ts";
-import { timeline } from "../parts/timeline.ts";
-import { duration, moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { type ConflictDiff, conflictView } from "../conflict.ts";
+import type { FileDiff } from "../diff-view.ts";
+import { awayDiff, type DiffView, fileDiffView } from "../parts-diff-view.ts";
+import { actionButton } from "../form.ts";
+import { ICONS } from "../icons.ts";
+import { changesText, jobTitle, machineName, statusMark, viewedUndo } from "../job-state.ts";
+import { page } from "../layout.ts";
+import { timeline } from "../job-view.ts";
+import { duration, moment } from "../times.ts";
+import { visible } from "../visible.ts";
 
 export interface JobView {
   readonly viewed: ViewedJob;

@@ -1,13 +1,13 @@
-import type { FoundJobs, JobQuery } from "../../../application/inbox/find-jobs.ts";
-import type { ViewedJob } from "../../../application/inbox/viewer-jobs.ts";
-import { wordStatus } from "../../../application/work/report/word-job.ts";
-import type { JobStatus } from "../../../domain/work/job-status.ts";
+import type { FoundJobs, JobQuery } from "../../../application/fleet/find-jobs.ts";
+import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
+import { wordStatus } from "../../../application/jobs/job-report.ts";
+import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { changesText, jobTitle, machineName, statusMark } from "../parts/job-state.ts";
-import { empty, page } from "../parts/layout.ts";
-import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { changesText, jobTitle, machineName, statusMark } from "../job-state.ts";
+import { empty, page } from "../layout.ts";
+import { moment } from "../times.ts";
+import { visible } from "../visible.ts";
 
 const STATUSES: readonly JobStatus[] = [
   "applied",

@@ -1,13 +1,13 @@
-import type { AccessNow } from "../../../application/inbox/manage-access.ts";
+import type { AccessNow } from "../../../application/serve/manage-access.ts";
 import type { ApiToken, Pairing, Person, WebSession } from "../../../application/ports/access.ts";
 import { SCOPES } from "../../../application/ports/access.ts";
 import type { ManageMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../parts/form.ts";
-import { formField, formSelect, managePage } from "../parts/manage-frame.ts";
-import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { actionButton, csrfField } from "../form.ts";
+import { formField, formSelect, managePage } from "../manage-frame.ts";
+import { moment } from "../times.ts";
+import { visible } from "../visible.ts";
 import type { Notice } from "./job.ts";
 
 export interface AccessView {

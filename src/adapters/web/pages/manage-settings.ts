@@ -1,15 +1,15 @@
-import type { HealthReport } from "../../../application/inbox/health.ts";
+import type { HealthReport } from "../../../application/serve/inbox-health.ts";
 import type { SettingsRead, TrustState } from "../../../application/ports/settings.ts";
-import { type AgentRole, agentOf } from "../../../domain/agents/roster.ts";
+import { type AgentRole, agentOf } from "../../../domain/chat/roster.ts";
 import type { ManageMessages } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../parts/form.ts";
-import { healthTone } from "../parts/health-tone.ts";
-import { seal } from "../parts/icons.ts";
-import { formField, formSelect, managePage } from "../parts/manage-frame.ts";
-import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { actionButton, csrfField } from "../form.ts";
+import { healthTone } from "../health-tone.ts";
+import { seal } from "../icons.ts";
+import { formField, formSelect, managePage } from "../manage-frame.ts";
+import { moment } from "../times.ts";
+import { visible } from "../visible.ts";
 import type { Notice } from "./job.ts";
 
 export interface SettingsView {

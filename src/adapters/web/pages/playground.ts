@@ -1,11 +1,11 @@
 import type { ParseResult } from "../../../domain/patch/parse-error.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { csrfField } from "../parts/form.ts";
-import { page } from "../parts/layout.ts";
-import { PATCH_EXAMPLES } from "../parts/patch-examples.ts";
-import { commandLine } from "../parts/timeline.ts";
-import { visible } from "../parts/visible.ts";
+import { csrfField } from "../form.ts";
+import { page } from "../layout.ts";
+import { PATCH_EXAMPLES } from "./patch-examples.ts";
+import { commandLine } from "../job-view.ts";
+import { visible } from "../visible.ts";
 import type { Notice } from "./job.ts";
 
 export interface PlaygroundView {

@@ -1,11 +1,11 @@
-import type { DailyNote, SessionSummary } from "../../../application/ports/console.ts";
-import type { Chat } from "../../../application/ports/message-store.ts";
+import type { DailyNote, SessionSummary } from "../../../application/ports/web.ts";
+import type { Chat } from "../../../application/ports/serve.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { empty, page } from "../parts/layout.ts";
-import { markdown } from "../parts/markdown.ts";
-import { moment } from "../parts/times.ts";
-import { visible } from "../parts/visible.ts";
+import { empty, page } from "../layout.ts";
+import { markdown } from "../parts-markdown.ts";
+import { moment } from "../times.ts";
+import { visible } from "../visible.ts";
 
 export interface SessionsView {
   readonly chats: readonly Chat[];

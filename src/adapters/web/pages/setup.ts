@@ -1,14 +1,14 @@
-import type { OpenedSetUp } from "../../../application/ports/set-up.ts";
+import type { OpenedSetUp } from "../../../application/ports/setup.ts";
 import { describeFound, describeTest } from "../../../application/setup/describe-found.ts";
-import { type ChoiceTrial, modelNameOf } from "../../../application/setup/set-up-steps.ts";
+import { type ChoiceTrial, modelNameOf } from "../../../application/setup/setup-steps.ts";
 import { type ChosenModel, type ModelChoice, offeredFor, usualChoice } from "../../../domain/setup/choice.ts";
 import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/texts.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../parts/form.ts";
-import { page } from "../parts/layout.ts";
-import { formField, formSelect } from "../parts/manage-frame.ts";
-import { visible } from "../parts/visible.ts";
+import { actionButton, csrfField } from "../form.ts";
+import { page } from "../layout.ts";
+import { formField, formSelect } from "../manage-frame.ts";
+import { visible } from "../visible.ts";
 
 type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 

@@ -1,11 +1,11 @@
-import type { HealthReport } from "../../../application/inbox/health.ts";
-import type { StoreCounts } from "../../../application/ports/message-store.ts";
+import type { HealthReport } from "../../../application/serve/inbox-health.ts";
+import type { StoreCounts } from "../../../application/ports/serve.ts";
 import type { PageContext } from "../context.ts";
 import type { ConfigLine } from "../host.ts";
 import { html, type Markup } from "../markup.ts";
-import { healthTone } from "../parts/health-tone.ts";
-import { page } from "../parts/layout.ts";
-import { visible } from "../parts/visible.ts";
+import { healthTone } from "../health-tone.ts";
+import { page } from "../layout.ts";
+import { visible } from "../visible.ts";
 
 export interface SystemView {
   readonly version: string;

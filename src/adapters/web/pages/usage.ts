@@ -1,8 +1,8 @@
-import type { UsageRow } from "../../../application/ports/message-store.ts";
+import type { UsageRow } from "../../../application/ports/serve.ts";
 import type { PageContext } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
-import { type Bar, bars } from "../parts/bars.ts";
-import { empty, page } from "../parts/layout.ts";
+import { type Bar, bars } from "./bars.ts";
+import { empty, page } from "../layout.ts";
 
 export interface UsageView {
   /** Every day of the span, oldest first. */

@@ -1,22 +1,22 @@
 import type { texts as en } from "../en/index.ts";
-import { chatTexts as chat } from "./chat.ts";
-import { checksTexts as checks } from "./checks.ts";
-import { commandsTexts as commands } from "./commands.ts";
-import { consoleTexts as webConsole } from "./console.ts";
-import { dockerTexts as docker } from "./docker.ts";
-import { environmentsTexts as environments } from "./environments.ts";
-import { fleetTexts as fleet } from "./fleet.ts";
-import { helpTexts as help } from "./help.ts";
-import { lineTexts as line } from "./line.ts";
-import { manageTexts as manage } from "./manage.ts";
-import { memoryTexts as memory } from "./memory.ts";
-import { modelsTexts as models } from "./models.ts";
-import { serveTexts as serve } from "./serve.ts";
-import { setupTexts as setup } from "./setup.ts";
-import { slackTexts as slack } from "./slack.ts";
-import { solveTexts as solve } from "./solve.ts";
-import { tasksTexts as tasks } from "./tasks.ts";
-import { telegramTexts as telegram } from "./telegram.ts";
+import { chatTexts as chat } from "../chat.ja.ts";
+import { checksTexts as checks } from "../checks.ja.ts";
+import { commandsTexts as commands } from "../policy.ja.ts";
+import { consoleTexts as webConsole } from "../web.ja.ts";
+import { dockerTexts as docker } from "../ja-docker.ts";
+import { environmentsTexts as environments } from "../containers.ja.ts";
+import { fleetTexts as fleet } from "../fleet.ja.ts";
+import { helpTexts as help } from "../cli.ja.ts";
+import { lineTexts as line } from "../channels.ja.ts";
+import { manageTexts as manage } from "../ja-manage.ts";
+import { memoryTexts as memory } from "../ja-memory.ts";
+import { modelsTexts as models } from "../models.ja.ts";
+import { serveTexts as serve } from "../serve.ja.ts";
+import { setupTexts as setup } from "../setup.ja.ts";
+import { slackTexts as slack } from "../ja-slack.ts";
+import { solveTexts as solve } from "../tasks.ja.ts";
+import { tasksTexts as tasks } from "../ja-tasks.ts";
+import { telegramTexts as telegram } from "../ja-telegram.ts";
 
 /** All columns but those of `at-start.ts`. */
 export const texts: typeof en = {

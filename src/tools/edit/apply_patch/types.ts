@@ -1,4 +1,4 @@
-import type { Scratch } from "../../context.ts";
+import type { Scratch } from "../../tool-context.ts";
 
 export interface ApplyPatchInput {
   readonly filePath: string;

@@ -1,6 +1,6 @@
-import { readableText, toBytesText } from "../../../domain/patch/match/bytes.ts";
+import { readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
 import { planEdit } from "../../../domain/patch/plan-edit.ts";
-import type { ResolvedPath } from "../../place.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-error.ts";
 import { lineAt, toCrLf, usesCrLf } from "./text-of.ts";
 

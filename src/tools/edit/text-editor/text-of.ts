@@ -1,5 +1,5 @@
-import { isAscii, toBytesText } from "../../../domain/patch/match/bytes.ts";
-import type { ResolvedPath } from "../../place.ts";
+import { isAscii, toBytesText } from "../../../domain/patch/patch-text.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-error.ts";
 
 /**

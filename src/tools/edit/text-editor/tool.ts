@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
-import { fromBytesText, readableText, toBytesText } from "../../../domain/patch/match/bytes.ts";
+import { fromBytesText, readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
 import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
-import type { ResolvedPath } from "../../place.ts";
-import { numberLines } from "../../read/numbered.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
+import { numberLines } from "./numbered.ts";
 import { readLines } from "../../read/read-lines.ts";
 import { maskShownText } from "../../read/shown.ts";
 import { walkTree } from "../../read/tree/walk-tree.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RunProgram } from "../../context.ts";
+import type { RunProgram } from "../../tool-context.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { ToolError } from "../../tool-error.ts";
 import { parseStatus } from "./parse-status.ts";

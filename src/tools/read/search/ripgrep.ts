@@ -1,5 +1,5 @@
-import type { RunProgram } from "../../context.ts";
-import type { ResolvedPath } from "../../place.ts";
+import type { RunProgram } from "../../tool-context.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-error.ts";
 import { toRipgrepPattern } from "./ripgrep-pattern.ts";
 import { byPath, LARGEST_BYTES } from "./search-files.ts";

@@ -1,7 +1,7 @@
 import { ViewFault } from "../../../application/ports/view.ts";
-import type { Workspace } from "../../../application/ports/workspace.ts";
+import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
 import type { IgnoreMatcher } from "../../../domain/policy/ignored.ts";
-import type { ResolvedPath } from "../../place.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
 import { detectEncoding } from "../decode.ts";
 
 export interface SearchMatch {

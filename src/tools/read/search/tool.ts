@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { isAscii } from "../../../domain/patch/match/bytes.ts";
+import { isAscii } from "../../../domain/patch/patch-text.ts";
 import { globSource } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { type ResolvedPath, resolvePathArgument } from "../../place.ts";
+import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-error.ts";
 import { readIgnoredPaths } from "../ignored.ts";
 import { maskShownText } from "../shown.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { resolvePathArgument } from "../../place.ts";
+import { resolvePathArgument } from "../../resolved-path.ts";
 import { ToolError } from "../../tool-error.ts";
 import { walkTree } from "./walk-tree.ts";
 

@@ -1,5 +1,5 @@
 import { ViewFault } from "../../../application/ports/view.ts";
-import type { ResolvedPath } from "../../place.ts";
+import type { ResolvedPath } from "../../resolved-path.ts";
 import { readIgnoredPaths } from "../ignored.ts";
 
 export interface TreeOptions {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CommandResult } from "../../../domain/patch/result.ts";
+import type { CommandResult } from "../../../domain/jobs/result.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { jobNotes, runJob } from "../../run-job.ts";
 import { ToolError } from "../../tool-error.ts";

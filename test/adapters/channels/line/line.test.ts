@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { messagingApi } from "@line/bot-sdk";
-import { createLineChannel, type LineChannel } from "../../../../src/adapters/channels/line/line-channel.ts";
-import { createLineWebhook } from "../../../../src/adapters/channels/line/line-webhook.ts";
+import { createLineChannel, type LineChannel } from "../../../../src/adapters/channels/line-channel.ts";
+import { createLineWebhook } from "../../../../src/adapters/channels/line-webhook.ts";
 import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/channel.ts";
 import type { Reply } from "../../../../src/application/ports/conversation.ts";
 import { lineMessagesFor } from "../../../../src/domain/texts/texts.ts";

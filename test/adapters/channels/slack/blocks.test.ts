@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { toBlocks } from "../../../../src/adapters/channels/slack/blocks.ts";
+import { toBlocks } from "../../../../src/adapters/channels/blocks.ts";
 import { slackMessagesFor } from "../../../../src/domain/texts/texts.ts";
 
 test("a reply that names everybody calls nobody, in its notification either", () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack/slack-app.ts";
-import { createSlackChannel } from "../../../../src/adapters/channels/slack/slack-channel.ts";
-import { fromSlackText, toMrkdwn } from "../../../../src/adapters/channels/slack/slack-text.ts";
+import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack-channel.ts";
+import { createSlackChannel } from "../../../../src/adapters/channels/slack-slack-channel.ts";
+import { fromSlackText, toMrkdwn } from "../../../../src/adapters/channels/slack-text.ts";
 import type {
   Channel,
   Delivery,

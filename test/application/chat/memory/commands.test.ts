@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { memoryCommands } from "../../../../src/application/chat/memory/commands.ts";
-import { createRouteTeacher } from "../../../../src/application/chat/memory/teach-route.ts";
-import type { ChatDeps } from "../../../../src/application/chat/parts.ts";
+import { memoryCommands } from "../../../../src/application/chat/memory-commands.ts";
+import { createRouteTeacher } from "../../../../src/application/chat/teach-route.ts";
+import type { ChatDeps } from "../../../../src/application/chat/chat-turn.ts";
 import type { ChatTurn } from "../../../../src/application/chat/turn.ts";
 import type { ChatEvent } from "../../../../src/application/ports/conversation.ts";
 import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
 import type { UsageStore } from "../../../../src/application/ports/usage.ts";
-import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
+import { createDayClock } from "../../../../src/domain/chat/session.ts";
 import { messagesFor } from "../../../../src/domain/texts/messages.ts";
-import { createRoutingStore } from "../../../../src/infrastructure/store/routing-store.ts";
-import { createUsageStore } from "../../../../src/infrastructure/store/usage-store.ts";
+import { createRoutingStore } from "../../../../src/infrastructure/chat/routing-store.ts";
+import { createUsageStore } from "../../../../src/infrastructure/models/usage-store.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;

@@ -1,7 +1,7 @@
 /** Run as a process of its own by cut-over-crash.test.ts: cuts a session over and kills itself at the named step. */
 import { createSessions } from "../../../../src/application/chat/sessions.ts";
-import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
-import { createSessionStore } from "../../../../src/infrastructure/store/session-store.ts";
+import { createDayClock } from "../../../../src/domain/chat/session.ts";
+import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
 import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
 
 const [file, where] = process.argv.slice(2) as [string, string];

@@ -5,11 +5,11 @@ import type { Kysely } from "kysely";
 import type { SessionDeps } from "../../../../src/application/chat/session-parts.ts";
 import { createSessions } from "../../../../src/application/chat/sessions.ts";
 import type { Logger } from "../../../../src/application/ports/logger.ts";
-import type { Model, ModelFailure, ModelRequest, Models } from "../../../../src/application/ports/model.ts";
-import { createDayClock } from "../../../../src/domain/session/day-clock.ts";
+import type { Model, ModelFailure, ModelRequest, Models } from "../../../../src/application/ports/models.ts";
+import { createDayClock } from "../../../../src/domain/chat/session.ts";
 import { migrate } from "../../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../../src/infrastructure/store/schema.ts";
-import { createSessionStore } from "../../../../src/infrastructure/store/session-store.ts";
+import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
 import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
 
 export interface Line {

@@ -7,12 +7,12 @@ import {
   allowedCommands,
   allowedCommandsText,
   createCommandPolicy,
-} from "../../../../src/domain/policy/commands/allowed-commands.ts";
-import { decideCommand } from "../../../../src/domain/policy/commands/decide-command.ts";
-import { fillExecutorPrompt } from "../../../../src/domain/policy/commands/executor-prompt.ts";
-import { explainRefusal } from "../../../../src/domain/policy/commands/explain-refusal.ts";
-import type { RuleId } from "../../../../src/domain/policy/commands/rule.ts";
-import { parseShell } from "../../../../src/infrastructure/environments/shell/parse-shell.ts";
+} from "../../../../src/domain/policy/allowed-commands.ts";
+import { decideCommand } from "../../../../src/domain/policy/decide-command.ts";
+import { fillExecutorPrompt } from "../../../../src/domain/policy/executor-prompt.ts";
+import { explainRefusal } from "../../../../src/domain/policy/explain-refusal.ts";
+import type { RuleId } from "../../../../src/domain/policy/rules/command-rule.ts";
+import { parseShell } from "../../../../src/infrastructure/policy/shell-parse-shell.ts";
 import { cpuTimeMs } from "../../../cpu-time.ts";
 
 const settings: AllowedCommandsSettings = { use_default: true, additional: [], exclude: [], custom_list: [] };

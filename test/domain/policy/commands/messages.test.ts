@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { RULES } from "../../../../src/domain/policy/commands/rules/all-rules.ts";
-import { commandsTexts as en } from "../../../../src/domain/texts/en/commands.ts";
-import { commandsTexts as ja } from "../../../../src/domain/texts/ja/commands.ts";
+import { RULES } from "../../../../src/domain/policy/all-rules.ts";
+import { commandsTexts as en } from "../../../../src/domain/texts/policy.en.ts";
+import { commandsTexts as ja } from "../../../../src/domain/texts/policy.ja.ts";
 
 const facts = { name: "NAME", detail: "DETAIL" };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { settleFlaky } from "../../../../src/domain/work/checks/flaky.ts";
-import { type CheckResult, judgeCheck } from "../../../../src/domain/work/checks/judge.ts";
-import { judgeAll } from "../../../../src/domain/work/checks/judge-all.ts";
-import { countTests, type TestOutcome } from "../../../../src/domain/work/checks/test-results.ts";
+import { settleFlaky } from "../../../../src/domain/checks/flaky.ts";
+import { type CheckResult, judgeCheck } from "../../../../src/domain/checks/verdict.ts";
+import { judgeAll } from "../../../../src/domain/checks/judge-all.ts";
+import { countTests, type TestOutcome } from "../../../../src/domain/checks/test-results.ts";
 
 const OUTCOMES: Readonly<Record<string, TestOutcome>> = { "+": "pass", "-": "fail", "~": "skip" };
 

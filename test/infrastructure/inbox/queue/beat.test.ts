@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/application/ports/work-queue.ts";
-import { createSqliteEngine } from "../../../../src/infrastructure/inbox/queue/sqlite-engine.ts";
-import { createWorkIds } from "../../../../src/infrastructure/inbox/queue/work-ids.ts";
-import { createWorkQueue } from "../../../../src/infrastructure/inbox/queue/work-queue.ts";
-import { timers } from "../../../../src/infrastructure/runtime/timers.ts";
+import { createSqliteEngine } from "../../../../src/infrastructure/serve/sqlite-engine.ts";
+import { createWorkIds } from "../../../../src/infrastructure/serve/work-ids.ts";
+import { createWorkQueue } from "../../../../src/infrastructure/serve/work-queue.ts";
+import { timers } from "../../../../src/infrastructure/platform/runtime-timers.ts";
 import { migrate } from "../../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
 

@@ -5,9 +5,9 @@ import { createServer, get, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/workers/key-proxy.ts";
-import { createKeyQuota, type KeyLimits } from "../../../../src/infrastructure/tasks/workers/key-quota.ts";
-import { sweepKeys } from "../../../../src/infrastructure/tasks/workers/sweep-keys.ts";
+import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/key-proxy.ts";
+import { createKeyQuota, type KeyLimits } from "../../../../src/infrastructure/tasks/key-quota.ts";
+import { sweepKeys } from "../../../../src/infrastructure/tasks/sweep-keys.ts";
 
 let server: Server;
 let proxy: KeyProxy;

@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { WorkerKindName } from "../../../../src/domain/tasks/worker-kind-names.ts";
-import { findWorkerKind, WORKER_KINDS } from "../../../../src/infrastructure/tasks/workers/find-kind.ts";
+import type { WorkerKindName } from "../../../../src/domain/config/worker-kind-names.ts";
+import { findWorkerKind, WORKER_KINDS } from "../../../../src/infrastructure/tasks/worker-kinds/find-kind.ts";
 
 /** Recorded from codex 0.166.0, claude 2.1.325 and gemini 0.61.0. */
 const recorded = (name: string) => readFileSync(join(import.meta.dir, "streams", `${name}.jsonl`), "utf8");

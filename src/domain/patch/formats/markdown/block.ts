@@ -1,14 +1,14 @@
 import type { PatchCommand } from "../../command.ts";
 import type { ParseFailure, PatchFormat } from "../../parse-error.ts";
-import { jsonMeaning, parseJsonText, readCommands } from "../json/json.ts";
+import { jsonMeaning, parseJsonText, readCommands } from "../json.ts";
 import type { EmbeddedContext } from "./embedded.ts";
 import { readEmbedded } from "./embedded.ts";
-import { gitBlock } from "./git-block.ts";
+import { gitBlock } from "./command-blocks.ts";
 import type { BlockInfo } from "./info.ts";
 import { extensionOf, readInfo } from "./info.ts";
 import type { EmbeddedFormat } from "./marks.ts";
 import { consoleBlock, shellBlock } from "./shell-block.ts";
-import type { Piece } from "./walk.ts";
+import type { Piece } from "./walk-reply.ts";
 
 export type FencedBlock = Extract<Piece, { kind: "block" }>;
 

@@ -1,10 +1,10 @@
 import type { PatchCommand } from "../../command.ts";
 import type { ParseFailure } from "../../parse-error.ts";
-import { createLineCounter } from "../line-offsets.ts";
-import { parseSearchReplace } from "../search-replace/search-replace.ts";
+import { createLineCounter } from "../../line-offsets.ts";
+import { parseSearchReplace } from "../search-replace-search-replace.ts";
 import { parseUnifiedDiff } from "../unified-diff/unified-diff.ts";
-import { parseV4a } from "../v4a/v4a.ts";
-import { createExtents } from "./extent.ts";
+import { parseV4a } from "../v4a.ts";
+import { createExtents } from "./piece-extent.ts";
 import type { EmbeddedFormat } from "./marks.ts";
 import { createFinder } from "./marks.ts";
 

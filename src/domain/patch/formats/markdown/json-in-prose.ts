@@ -1,5 +1,5 @@
-import { jsonMeaning } from "../json/json.ts";
-import { scanJson, skipJsonSpace } from "../json/syntax.ts";
+import { jsonMeaning } from "../json.ts";
+import { scanJson, skipJsonSpace } from "../syntax.ts";
 import { createFinder } from "./marks.ts";
 
 /** JSON that means commands, or was surely meant to. */

@@ -1,12 +1,12 @@
 import type { PatchCommand } from "../../command.ts";
 import type { ParseResult, PatchFormat } from "../../parse-error.ts";
-import { jsonFailure, jsonMeaning, readCommands } from "../json/json.ts";
-import { createLineCounter } from "../line-offsets.ts";
+import { jsonFailure, jsonMeaning, readCommands } from "../json.ts";
+import { createLineCounter } from "../../line-offsets.ts";
 import type { BlockContext, BlockRead, FencedBlock } from "./block.ts";
 import { embeddedCommands, readBlock } from "./block.ts";
 import { shiftFailure, shiftWarning } from "./embedded.ts";
-import type { Piece } from "./walk.ts";
-import { walkReply } from "./walk.ts";
+import type { Piece } from "./walk-reply.ts";
+import { walkReply } from "./walk-reply.ts";
 
 const MOST_COMMANDS = 1_000_000;
 const MOST_WARNINGS = 100;

@@ -1,5 +1,5 @@
-import type { BinaryPatch } from "../../edit.ts";
-import { stripCr } from "./names.ts";
+import type { BinaryPatch } from "../../patch-command.ts";
+import { stripCr } from "./diff-file-names.ts";
 import type { DiffText } from "./text.ts";
 
 /** Reads the base85 data after `GIT binary patch`: a forward hunk and, for undoing, often a reverse one. */

@@ -1,4 +1,4 @@
-import type { DiffPaths } from "../../edit.ts";
+import type { DiffPaths } from "../../patch-command.ts";
 import {
   cleanPath,
   gitHeaderNames,
@@ -9,7 +9,7 @@ import {
   stripCr,
   stripPrefix,
   unquote,
-} from "./names.ts";
+} from "./diff-file-names.ts";
 import type { DiffText } from "./text.ts";
 
 /** Reads what stands before the hunks of one file: git's extended header, or a plain `---` / `+++` pair. */

@@ -1,5 +1,5 @@
-import { isAscii, toBytesText } from "../../match/bytes.ts";
-import { lineAfter, lineAt } from "../line-offsets.ts";
+import { isAscii, toBytesText } from "../../patch-text.ts";
+import { lineAfter, lineAt } from "../../line-offsets.ts";
 
 /** The text of a diff, gone through by offset. Only what is read for good is turned into bytes text. */
 export class DiffText {

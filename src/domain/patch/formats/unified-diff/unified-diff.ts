@@ -1,9 +1,9 @@
-import type { DiffFile, DiffPaths, Hunk } from "../../edit.ts";
+import type { DiffFile, DiffPaths, Hunk } from "../../patch-command.ts";
 import type { ParseFailure } from "../../parse-error.ts";
-import { createLineCounter } from "../line-offsets.ts";
+import { createLineCounter } from "../../line-offsets.ts";
 import { readBinary } from "./binary.ts";
 import { readGitHeader, readPlainHeader } from "./header.ts";
-import { isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./hunk.ts";
+import { isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./diff-hunk.ts";
 import { DiffText } from "./text.ts";
 
 /**

@@ -1,0 +1,42 @@
+import type { ChannelEntry } from "./channel-entry.ts";
+
+export const line: ChannelEntry = {
+  name: "line",
+  allowedUsers: (config) => config.line.allowed_users,
+  isDirect: ({ chatId, userId }) => chatId === userId,
+  async open(parts) {
+    const { config, secrets, timers, locale } = parts;
+    const settings = config().line;
+    const secret = secrets.resolve(settings.channel_secret);
+    const token = secrets.resolve(settings.channel_access_token);
+    if (secret === undefined || token === undefined) return null;
+    const { messagingApi } = await import("@line/bot-sdk");
+    const { createLineChannel } = await import("./line-channel.ts");
+    const { createLineWebhook, LIMIT_BYTES } = await import("./line-webhook.ts");
+    const { lineMessagesFor } = await import("../../domain/texts/texts.ts");
+    const channel = createLineChannel({
+      client: new messagingApi.MessagingApiClient({
+        channelAccessToken: token,
+        ...(settings.base_url !== null && { baseURL: settings.base_url }),
+      }),
+      counter: await parts.openPushCounter(),
+      quota: () => config().line.push_quota,
+      wording: () => ({
+        texts: lineMessagesFor(locale()),
+        jobUrl: (jobId) => (parts.publicUrl === null ? null : `${parts.publicUrl}/jobs/${jobId}`),
+      }),
+      timers,
+    });
+    const answer = createLineWebhook({
+      secret,
+      channel,
+      receive: parts.receive,
+      forcedRoute: () => config().line.forced_route,
+      strict: () => config().line.strict,
+      sendWaiting: (chatId) => parts.sendWaiting({ channel: "line", chatId }),
+      onTrouble: (error) => parts.onTrouble(error, "line"),
+    });
+    const webhook = { signedBy: "x-line-signature", limitBytes: LIMIT_BYTES, answer };
+    return { channel, webhook, start: async () => {} };
+  },
+};

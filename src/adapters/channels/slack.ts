@@ -1,0 +1,40 @@
+import type { ChannelEntry } from "./channel-entry.ts";
+
+export const slack: ChannelEntry = {
+  name: "slack",
+  allowedUsers: (config) => config.slack.allowed_users,
+  isDirect: ({ chatId }) => chatId.startsWith("D"),
+  async open(parts) {
+    const { config, secrets, timers, locale } = parts;
+    const settings = config().slack;
+    const botToken = secrets.resolve(settings.bot_token);
+    const appToken = secrets.resolve(settings.app_token) ?? null;
+    const signingSecret = secrets.resolve(settings.signing_secret) ?? null;
+    if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
+    const { createSlackApp, LIMIT_BYTES } = await import("./slack-channel.ts");
+    const { createSlackChannel } = await import("./slack-slack-channel.ts");
+    const { slackMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { chatMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { describeEvent } = await import("../../application/chat/describe-event.ts");
+    const texts = () => slackMessagesFor(locale());
+    const app = createSlackApp({
+      botToken,
+      appToken,
+      signingSecret,
+      apiUrl: settings.base_url,
+      receive: parts.receive,
+      texts,
+      onTrouble: (error) => parts.onTrouble(error, "slack"),
+    });
+    const channel = createSlackChannel({
+      client: app.client,
+      texts,
+      timers,
+      describe: (event) => describeEvent(event, chatMessagesFor(locale())) || null,
+      onClose: () => app.stop(),
+    });
+    const { webhook: answer } = app;
+    const webhook = answer && { signedBy: "x-slack-signature", limitBytes: LIMIT_BYTES, answer };
+    return { channel, webhook, start: () => app.start() };
+  },
+};

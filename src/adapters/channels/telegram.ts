@@ -1,0 +1,46 @@
+import type { ChatEvent } from "../../application/ports/conversation.ts";
+import type { ChannelEntry } from "./channel-entry.ts";
+
+export const telegram: ChannelEntry = {
+  name: "telegram",
+  allowedUsers: (config) => config.telegram.allowed_users,
+  isDirect: ({ chatId, userId }) => chatId === userId,
+  async open({ config, secrets, locale, receive, timers, publicUrl, onTrouble }) {
+    const settings = config().telegram;
+    const token = secrets.resolve(settings.bot_token);
+    if (token === undefined) return null;
+    const secret = secrets.resolve(settings.webhook_secret) ?? null;
+    const { createTelegramClient } = await import("./telegram-client.ts");
+    const { createTelegramChannel } = await import("./telegram-telegram-channel.ts");
+    const { createTelegramUpdates } = await import("./telegram-updates.ts");
+    const { createTelegramWebhook, LIMIT_BYTES } = await import("./telegram-webhook.ts");
+    const { pollTelegram, SIGNED_BY, setTelegramWebhook } = await import("./telegram-listen.ts");
+    const { createTelegramStatus } = await import("./telegram-channel.ts");
+    const { chatMessagesFor, telegramMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { describeEvent } = await import("../../application/chat/describe-event.ts");
+    const trouble = (error: unknown) => onTrouble(error, "telegram");
+    const client = createTelegramClient({ token, apiUrl: settings.base_url });
+    const take = createTelegramUpdates({ client, receive });
+    const closed = new AbortController();
+    const texts = () => telegramMessagesFor(locale());
+    const describe = (event: ChatEvent) => describeEvent(event, chatMessagesFor(locale())) || null;
+    const channel = createTelegramChannel({
+      client,
+      texts,
+      status: createTelegramStatus({ client, texts, timers, describe }),
+      onClose: async () => closed.abort(),
+    });
+    if (secret === null || publicUrl === null)
+      return {
+        channel,
+        webhook: null,
+        start: async () => void pollTelegram({ client, take, timers, onTrouble: trouble }, closed.signal),
+      };
+    const answer = createTelegramWebhook({ secret, take, onTrouble: trouble });
+    return {
+      channel,
+      webhook: { signedBy: SIGNED_BY, limitBytes: LIMIT_BYTES, answer },
+      start: () => setTelegramWebhook(client, `${publicUrl.replace(/\/+$/, "")}/webhooks/telegram`, secret),
+    };
+  },
+};

@@ -1,0 +1,101 @@
+import type { TaskProgress } from "../../application/ports/task-runs.ts";
+import { NO_USAGE, passes, type TaskEvent } from "../../domain/tasks/events.ts";
+import type { TaskRecord } from "../../domain/tasks/task-record.ts";
+import { oneLine } from "../../domain/jobs/format-results.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
+import type { CliProgram } from "./program.ts";
+import { createLiveLine, harmless } from "./live-line.ts";
+
+/**
+ * A task for a person who waits: with `line`, one line on standard error that says how it stands; with `follow`, every
+ * step on standard output as it comes.
+ */
+export function createTaskProgress(
+  program: CliProgram,
+  texts: TaskMessages,
+  { follow, line }: { readonly follow: boolean; readonly line: boolean },
+) {
+  let record: TaskRecord | null = null;
+  let last = "";
+  const startedAt = Date.now();
+  const live = createLiveLine(program, {
+    enabled: line,
+    render: () =>
+      texts.progress({
+        state: record?.state ?? "PENDING",
+        loop: record?.loops.length ?? 0,
+        maxLoops: record?.facts.maxLoops ?? 0,
+        figures: { ...(record?.usage ?? NO_USAGE), elapsedMs: Date.now() - startedAt },
+        last,
+      }),
+  });
+  const say = (text: string) => {
+    last = oneLine(text);
+    live.draw();
+    if (follow) program.out(`${harmless(text)}\n`);
+  };
+  return {
+    record(next: TaskRecord, event: TaskEvent): void {
+      record = next;
+      const text = describeTaskEvent(event);
+      if (SHOWN_EVENTS.has(event.type)) last = oneLine(text);
+      if (follow && text !== "") program.out(`[${event.at}] ${next.state} ${harmless(text)}\n`);
+      live.draw();
+    },
+    worker(progress: TaskProgress): void {
+      const text = progressWords(progress);
+      if (text !== "") say(text);
+    },
+    end: live.end,
+  };
+}
+
+/** Events that are the last action for a while. */
+const SHOWN_EVENTS: ReadonlySet<TaskEvent["type"]> = new Set([
+  "decided",
+  "worker-finished",
+  "tested",
+  "assessed",
+]);
+
+function progressWords(progress: TaskProgress): string {
+  switch (progress.kind) {
+    case "setup":
+    case "text":
+      return progress.text;
+    case "command":
+      return `$ ${progress.command}`;
+    case "edit":
+      return `✎ ${progress.path}`;
+    case "tool":
+      return `⚙ ${progress.name}`;
+    case "trouble":
+      return `! ${progress.text}`;
+  }
+}
+
+function describeTaskEvent(event: TaskEvent): string {
+  switch (event.type) {
+    case "created":
+      return event.task.title;
+    case "planned":
+      return event.criteria.map(({ id, description }) => `${id}: ${oneLine(description)}`).join(" · ");
+    case "decided":
+      return `${event.loop}: ${event.action} ${oneLine(event.reason)}`;
+    case "worker-finished": {
+      const { error, exitCode, job } = event.run;
+      const changes = job === null ? "" : ` ${job.id} (${job.changes.length})`;
+      return `${event.loop}: exit ${exitCode ?? "-"}${changes}${error === null ? "" : ` ${error}`}`;
+    }
+    case "tested":
+      return `${event.loop}: ${event.test.command} → ${event.test.exitCode ?? "-"}${passes(event.test) ? "" : " ✗"}`;
+    case "assessed":
+      return event.verdicts.map(({ id, passed }) => `${id} ${passed ? "✓" : "✗"}`).join(" ");
+    case "completed":
+      return event.summary;
+    case "failed":
+      return event.reason;
+    default:
+      return event.type;
+  }
+}

@@ -1,0 +1,81 @@
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { createFrameReader } from "./frame-reader.ts";
+import { type BadMessage, readMessage, toErrorResponse, tooLong } from "./mcp-server-read-message.ts";
+
+/** The two pipes to a client. */
+export interface StdioStreams {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+}
+
+/**
+ * JSON-RPC by lines. Unlike the SDK's own, it answers what it cannot read (garbage, not UTF-8, too long) and goes on,
+ * and it closes when either pipe does.
+ */
+export function createStdioTransport(
+  { input, output }: StdioStreams,
+  limitBytes: number,
+): Transport & { readonly closed: Promise<void> } {
+  const frames = createFrameReader(limitBytes);
+  const end = Promise.withResolvers<void>();
+  let open = true;
+  /** While the client does not read as fast as we write. */
+  let drained: Promise<void> | null = null;
+
+  const transport: Transport & { readonly closed: Promise<void> } = {
+    closed: end.promise,
+    async start() {
+      input.on("data", take);
+      input.on("end", close);
+      input.on("close", close);
+      input.on("error", close);
+      output.on("error", close);
+    },
+    send: write,
+    async close() {
+      close();
+    },
+  };
+
+  function take(chunk: Buffer | string): void {
+    for (const frame of frames.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) {
+      if (frame.kind === "too-long") refuse(tooLong(limitBytes, frame.id));
+      else if (frame.bytes.some((byte) => byte > 0x20)) receive(frame.bytes);
+    }
+  }
+
+  function receive(bytes: Uint8Array): void {
+    const read = readMessage(bytes);
+    if (read.ok) transport.onmessage?.(read.message);
+    else refuse(read.bad);
+  }
+
+  function refuse(bad: BadMessage): void {
+    transport.onerror?.(new Error(bad.message));
+    void write(toErrorResponse(bad));
+  }
+
+  function write(message: JSONRPCMessage | ReturnType<typeof toErrorResponse>): Promise<void> {
+    if (!open) return Promise.resolve();
+    if (output.write(`${JSON.stringify(message)}\n`)) return Promise.resolve();
+    drained ??= Promise.race([
+      new Promise<void>((resolve) => output.once("drain", resolve)),
+      end.promise,
+    ]).then(() => {
+      drained = null;
+    });
+    return drained;
+  }
+
+  function close(): void {
+    if (!open) return;
+    open = false;
+    input.removeListener("data", take);
+    input.pause();
+    end.resolve();
+    transport.onclose?.();
+  }
+
+  return transport;
+}

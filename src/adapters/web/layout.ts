@@ -1,0 +1,146 @@
+import { LANGUAGES, LOCALES } from "../../domain/texts/locale.ts";
+import type { ConsoleMessages } from "../../domain/texts/texts.ts";
+import type { PageContext, Theme } from "./context.ts";
+import { html, type Markup, type Piece } from "./markup.ts";
+import { csrfField } from "./form.ts";
+import { ICONS, MARK } from "./icons.ts";
+
+export type Section =
+  | "chat"
+  | "jobs"
+  | "playground"
+  | "tasks"
+  | "sessions"
+  | "usage"
+  | "manage"
+  | "fleet"
+  | "system";
+
+const ADDRESSES: Readonly<Record<Section, string>> = {
+  chat: "/chat",
+  jobs: "/jobs",
+  playground: "/playground",
+  tasks: "/tasks",
+  sessions: "/sessions",
+  usage: "/usage",
+  manage: "/manage",
+  fleet: "/fleet",
+  system: "/system",
+};
+/** What an operator alone may see. */
+const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "fleet", "system"]);
+/** On a phone the rest is under "more". */
+const FIRST: readonly Section[] = ["chat", "jobs", "playground"];
+
+interface Frame {
+  readonly title: string;
+  readonly section: Section | null;
+  readonly body: Piece;
+  /** Wide pages: diffs. */
+  readonly wide?: boolean;
+  /** Fills the height: the chat. */
+  readonly tall?: boolean;
+  readonly refreshSeconds?: number;
+}
+
+export function page(context: PageContext, frame: Frame): Markup {
+  const { t } = context;
+  const sections = sectionsFor(context);
+  return document(t, context.theme, context, {
+    title: frame.title,
+    refreshSeconds: frame.refreshSeconds,
+    body: html`<a class="skip" href="#content">${t.skipToContent}</a>
+<div class="frame">
+<header class="side">
+<a class="brand" href="/chat">${MARK}<span>${t.appName}</span></a>
+<nav aria-label="${t.nav.main}"><ul>${sections.map((section) => item(t, section, frame.section))}</ul></nav>
+<div class="foot">${settings(context)}</div>
+</header>
+<main id="content" class="${frame.wide ? "wide" : ""} ${frame.tall ? "tall" : ""}">
+${context.demo && html`<p class="banner" role="note">${t.demoBanner}</p>`}
+${frame.body}
+</main>
+<nav class="tabs" aria-label="${t.nav.main}"><ul>
+${sections.filter((section) => FIRST.includes(section)).map((section) => item(t, section, frame.section))}
+<li><details class="more"><summary ${frame.section !== null && !FIRST.includes(frame.section) && html`class="current"`}>${ICONS.more}<span>${t.nav.more}</span></summary><div class="sheet"><ul>
+${sections.filter((section) => !FIRST.includes(section)).map((section) => item(t, section, frame.section))}
+</ul>${settings(context)}</div></details></li>
+</ul></nav>
+</div>
+<p class="offline" role="status" hidden>${t.connectionLost}</p>`,
+  });
+}
+
+/** A page of its own: signing in, trouble before anybody is known. */
+export function barePage(
+  t: ConsoleMessages,
+  theme: Theme,
+  assets: { readonly style: string; readonly script: string },
+  frame: { readonly title: string; readonly body: Piece; readonly refreshTo?: string },
+): Markup {
+  return document(t, theme, assets, {
+    title: frame.title,
+    body: html`<main id="content" class="alone"><div class="card">${MARK}${frame.body}</div></main>`,
+    ...(frame.refreshTo !== undefined && { refreshTo: frame.refreshTo }),
+  });
+}
+
+function document(
+  t: ConsoleMessages,
+  theme: Theme,
+  { style, script }: { readonly style: string; readonly script: string },
+  {
+    title,
+    body,
+    refreshSeconds,
+    refreshTo,
+  }: { title: string; body: Piece; refreshSeconds?: number | undefined; refreshTo?: string },
+): Markup {
+  return html`<!doctype html>
+<html lang="${t.locale}" data-theme="${theme}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="${theme === "auto" ? "light dark" : theme}">
+<meta name="robots" content="noindex">
+<title>${title} · ${t.appName}</title>
+<link rel="icon" href="/assets/mark.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${style}">
+<script src="${script}" defer></script>
+${refreshTo !== undefined && html`<meta http-equiv="refresh" content="0;url=${refreshTo}">`}
+${refreshSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+function sectionsFor({ viewer }: PageContext): Section[] {
+  return (Object.keys(ADDRESSES) as Section[]).filter(
+    (section) => viewer.role === "operator" || !OPERATOR.has(section),
+  );
+}
+
+function item(t: ConsoleMessages, section: Section, current: Section | null): Markup {
+  return html`<li><a href="${ADDRESSES[section]}" ${section === current && html`aria-current="page"`}>${ICONS[section]}<span>${t.nav[section]}</span></a></li>`;
+}
+
+function settings(context: PageContext): Markup {
+  const { t, theme, viewer, here } = context;
+  const choice = (name: string, value: string, label: string, current: boolean) =>
+    html`<button type="submit" name="${name}" value="${value}" ${current ? html`aria-pressed="true"` : html`aria-pressed="false"`}>${label}</button>`;
+  return html`<div class="settings">
+<form method="post" action="/preferences">${csrfField(context)}<input type="hidden" name="back" value="${here}">
+<div class="choice" role="group" aria-label="${t.language}">${LOCALES.map((one) => choice("lang", one, LANGUAGES[one], t.locale === one))}</div>
+<div class="choice" role="group" aria-label="${t.theme}">${(["auto", "light", "dark"] as const).map((one) => choice("theme", one, t.themes[one], theme === one))}</div>
+</form>
+<form method="post" action="/logout" class="who">${csrfField(context)}<span>${t.signedInAs(viewer.userId, viewer.role)}</span><button type="submit" class="quiet">${t.logout}</button></form>
+</div>`;
+}
+
+/** Nothing here yet, and what will be. */
+export function empty(title: string, text: string, more?: Piece): Markup {
+  return html`<div class="empty"><p class="heading">${title}</p><p>${text}</p>${more}</div>`;
+}

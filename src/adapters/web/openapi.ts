@@ -1,0 +1,248 @@
+import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
+import { SCHEMAS } from "./openapi-schemas.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+const knownSchemaRef = (name: keyof typeof SCHEMAS) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: Json) => ({ "application/json": { schema } });
+const ok = (description: string, schema: Json) => ({ description, content: json(schema) });
+const failed = (description: string) => ok(description, knownSchemaRef("Error"));
+const parameter = (name: string, place: "path" | "query", schema: Json, description: string) => ({
+  name,
+  in: place,
+  required: place === "path",
+  schema,
+  description,
+});
+const jobId = parameter(
+  "job",
+  "path",
+  { type: "string", pattern: "^job_\\d+_[0-9a-z]{8}$" },
+  "The job's id.",
+);
+
+/** Answers that any request may get. */
+const COMMON = {
+  "401": failed("No token, or one that is not known."),
+  "403": failed("The token lacks the scope, or an operator's is needed."),
+};
+
+function operation(summary: string, scope: string, more: Json): Json {
+  const { responses, ...rest } = more;
+  return {
+    summary,
+    description: `Scope: \`${scope}\`.`,
+    security: [{ token: [] }],
+    ...rest,
+    responses: { ...(responses as Json), ...COMMON },
+  };
+}
+
+const changeOperation = (summary: string, more: Json = {}) =>
+  operation(summary, "jobs", {
+    parameters: [jobId],
+    responses: {
+      "200": ok("Done.", knownSchemaRef("Changed")),
+      "404": failed("No such job."),
+      "409": failed("It is in another state, or something stands in the way; nothing was changed."),
+      "503": failed("The machine of the job is away, or has not said how it ended."),
+    },
+    ...more,
+  });
+
+/** The API's own description, OpenAPI 3.1. */
+export function openApi(version: string): Json {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "PicoClaw",
+      version,
+      description:
+        "Messages, jobs and what they cost. Make a token with `picoclaw serve token create NAME`. Users see what they caused themselves; a job or message of somebody else is unknown to them.",
+    },
+    servers: [{ url: "/api/v1" }],
+    paths: {
+      "/messages": {
+        post: operation("Send a message", "chat", {
+          requestBody: { required: true, content: json(knownSchemaRef("NewMessage")) },
+          responses: {
+            "200": ok("It was sent and answered within `wait`.", knownSchemaRef("Message")),
+            "202": ok("It is stored and will be answered.", knownSchemaRef("Message")),
+            "400": failed("Something in the body is not right."),
+            "413": failed("Too long."),
+            "429": failed("Too many messages."),
+            "503": failed("The disk of the store is full; nothing was taken in."),
+          },
+        }),
+      },
+      "/messages/{id}": {
+        get: operation("A message and its reply", "read", {
+          parameters: [parameter("id", "path", { type: "string" }, "The message's id.")],
+          responses: {
+            "200": ok("The message.", knownSchemaRef("Message")),
+            "404": failed("No such message."),
+          },
+        }),
+      },
+      "/messages/{id}/stop": {
+        post: operation("End the answering of a message; what it had begun is taken back", "chat", {
+          parameters: [parameter("id", "path", { type: "string" }, "The message's id.")],
+          responses: {
+            "200": ok("Whoever answers it ends within seconds.", {
+              type: "object",
+              required: ["message_id", "stopping"],
+              properties: { message_id: { type: "string" }, stopping: { type: "boolean", const: true } },
+            }),
+            "404": failed("No such message."),
+            "409": failed("Nobody is answering it."),
+          },
+        }),
+      },
+      "/jobs": {
+        get: operation("Jobs, newest first", "read", {
+          parameters: [
+            parameter(
+              "limit",
+              "query",
+              { type: "integer", minimum: 1, maximum: 500, default: 50 },
+              "How many, or how many on a page.",
+            ),
+            parameter(
+              "q",
+              "query",
+              { type: "string", maxLength: 200 },
+              "Words that all stand in the request, the title, a path or the id.",
+            ),
+            parameter("status", "query", { enum: JOB_STATUSES }, "What became of them."),
+            parameter(
+              "chat",
+              "query",
+              { type: "string" },
+              "The chat whose message made them: `<channel>:<chat>`.",
+            ),
+            parameter("day", "query", { type: "string", format: "date" }, "The day they began, in `zone`."),
+            parameter(
+              "zone",
+              "query",
+              { type: "string" },
+              "The time zone of `day`, as in `Europe/Paris`. Default: `session.timezone`.",
+            ),
+            parameter("path", "query", { type: "string" }, "A part of a changed path."),
+            parameter(
+              "page",
+              "query",
+              { type: "integer", minimum: 1 },
+              "Which page; one that is not there is the last.",
+            ),
+          ],
+          responses: {
+            "200": ok("The jobs; where the list was narrowed or a page was asked for, how many there are.", {
+              type: "object",
+              required: ["jobs"],
+              additionalProperties: false,
+              properties: {
+                jobs: { type: "array", items: knownSchemaRef("Job") },
+                total: { type: "integer" },
+                page: { type: "integer" },
+                pages: { type: "integer" },
+              },
+            }),
+            "400": failed("A parameter is not right."),
+          },
+        }),
+        post: operation("Carry out a patch as one job", "jobs, of an operator", {
+          requestBody: { required: true, content: json(knownSchemaRef("NewJob")) },
+          responses: {
+            "200": ok("It ran; `result` says with what success.", knownSchemaRef("Ran")),
+            "400": failed("Something in the body is not right."),
+            "409": failed("It was refused before anything ran."),
+            "422": failed("This is no patch."),
+          },
+        }),
+      },
+      "/jobs/{job}": {
+        get: operation("One job with its journal", "read", {
+          parameters: [jobId],
+          responses: {
+            "200": ok("The job.", knownSchemaRef("JobWithEvents")),
+            "404": failed("No such job."),
+          },
+        }),
+      },
+      "/jobs/{job}/diff": {
+        get: operation("What a job changed, as a unified diff", "read", {
+          parameters: [jobId],
+          responses: {
+            "200": ok("The difference.", knownSchemaRef("Diff")),
+            "404": failed("No such job."),
+            "503": failed("The machine of the job is away."),
+          },
+        }),
+      },
+      "/jobs/{job}/undo": {
+        post: changeOperation("Take a job back", {
+          requestBody: { required: false, content: json(knownSchemaRef("Force")) },
+        }),
+      },
+      "/jobs/{job}/redo": {
+        post: changeOperation("Bring it in again", {
+          requestBody: { required: false, content: json(knownSchemaRef("Force")) },
+        }),
+      },
+      "/jobs/{job}/apply": { post: changeOperation("Apply exactly what a preview showed") },
+      "/jobs/{job}/stop": { post: changeOperation("End a running job; nothing of it is applied") },
+      "/sessions": {
+        get: operation("Chats, the last used first", "read", {
+          responses: { "200": ok("The chats.", knownSchemaRef("Sessions")) },
+        }),
+      },
+      "/sessions/{channel}/{chat}": {
+        get: operation("What was said in a chat", "read", {
+          parameters: [
+            parameter("channel", "path", { type: "string" }, "`web`, `line`, `slack`, `telegram`."),
+            parameter("chat", "path", { type: "string" }, "The chat's id."),
+          ],
+          responses: {
+            "200": ok("The last hundred messages.", {
+              type: "object",
+              required: ["messages"],
+              additionalProperties: false,
+              properties: { messages: { type: "array", items: knownSchemaRef("Message") } },
+            }),
+            "404": failed("No such chat."),
+          },
+        }),
+      },
+      "/usage": {
+        get: operation("Tokens and cost by day and model", "read", {
+          parameters: [
+            parameter(
+              "days",
+              "query",
+              { type: "integer", minimum: 1, maximum: 366, default: 30 },
+              "How far back.",
+            ),
+          ],
+          responses: {
+            "200": ok("The sums.", knownSchemaRef("Usage")),
+            "400": failed("Not a number of days."),
+          },
+        }),
+      },
+      "/health": {
+        get: operation("Which parts work", "read", {
+          responses: { "200": ok("The parts.", knownSchemaRef("Health")) },
+        }),
+      },
+      "/config": {
+        get: operation("The effective configuration, secrets masked", "read, of an operator", {
+          responses: { "200": ok("The keys.", knownSchemaRef("Config")) },
+        }),
+      },
+    },
+    components: {
+      schemas: SCHEMAS,
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+    },
+  };
+}

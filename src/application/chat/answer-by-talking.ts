@@ -1,0 +1,75 @@
+import { systemPrompt } from "../../domain/chat/system-prompt.ts";
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { type ReplyPiece, say } from "./reply-words.ts";
+import { createAnswer, createLabelledAction, standInNote } from "./answering.ts";
+import { askAgent } from "./ask-agent.ts";
+import { historyFor } from "./history.ts";
+import type { ChatDeps } from "./chat-turn.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+const DUTIES = {
+  CHAT: "You talk with the user and answer questions. You have no tools here; for work on files the user writes /code, for looking into things /analyze.",
+  PLAN: "You make plans: goal, steps in order, what could go wrong, how to tell that it is done. You have no tools here and change nothing.",
+} as const;
+
+/** There is no model for conversations. */
+const WITHOUT_LOCAL: ReadonlySet<string> = new Set([
+  "unreachable",
+  "unknown-model",
+  "refused-remote",
+  "not-configured",
+]);
+
+/** Mio's routes: CHAT and PLAN. Words come as they are written. */
+export async function answerByTalking(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  route: keyof typeof DUTIES,
+  text: string,
+): Promise<Answer> {
+  const answered = await askAgent(parts, turn, {
+    role: "chat",
+    streams: true,
+    whenCut: "shown",
+    request: (model, size) => ({
+      system: systemPrompt({
+        agent: "Mio",
+        duty: DUTIES[route],
+        tools: [],
+        memory: size === "full" ? turn.memory : "",
+        today: parts.now().toISOString().slice(0, 10),
+        workspace: parts.workspace.root,
+      }),
+      messages: [
+        ...historyFor(
+          model,
+          turn.history,
+          size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
+        ),
+        { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000) },
+      ],
+    }),
+  });
+  if (!answered.ok) {
+    const alone = WITHOUT_LOCAL.has(answered.code ?? "") && parts.canAsk(parts.settings.defaultCoder);
+    const said: ReplyPiece[] = [
+      { kind: "worded", texts: answered.trouble },
+      ...(alone ? [say("coderWorks")] : []),
+    ];
+    return createAnswer(parts, said, false, "Mio");
+  }
+  const { provider, model, local } = answered.model;
+  const said: ReplyPiece[] = [
+    { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+    ...(answered.cut ? [say("answerCut")] : []),
+    ...standInNote(answered.model, turn),
+    ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
+  ];
+  return {
+    ...createAnswer(parts, said, true, "Mio"),
+    model: { provider, model, local },
+    ...(route === "PLAN" && {
+      actions: [createLabelledAction(parts, (chat) => chat.giveToCoder, "/code go")],
+    }),
+  };
+}

@@ -1,0 +1,240 @@
+import { agentOf, type CoderRole } from "../../domain/chat/roster.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import type { ChecksFacts } from "../../domain/checks/checks-facts.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../../domain/coder/heads-facts.ts";
+import { compareByChecks, rankCoderCandidates } from "../../domain/coder/candidates.ts";
+import { countLines } from "../../domain/patch/line-counts.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { BaselineDeps } from "../checks/baseline.ts";
+import { provesFix } from "../coder/proves-fix.ts";
+import { type SharedChecks, shareChecks } from "../coder/share-checks.ts";
+import type { CoderEnding } from "../coder/coder-end.ts";
+import { runCoderCandidates } from "../coder/candidates.ts";
+import type { Draft } from "../jobs/draft.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import { answerPieces } from "./answering.ts";
+import { answerForCoder, answerWithCode, type CodeRequest, type CoderRunResult, runCoder } from "./answer-with-code.ts";
+import { mergeAnswers } from "./merge-answers.ts";
+import type { ChatDeps } from "./chat-turn.ts";
+import type { CandidateMode } from "./plan-first.ts";
+import type { Answer, ChatTurn } from "./turn.ts";
+
+export interface CandidatesRequest extends CodeRequest {
+  readonly heads: CandidateMode;
+}
+
+const CODERS: readonly CoderRole[] = ["coder1", "coder2", "coder3"];
+
+interface CandidateEnding {
+  readonly ending: CoderEnding;
+  readonly checked: ChecksFacts | null;
+}
+
+/** Several coders at one message, each in a draft of its own without network; the best draft lands, the others are told. */
+export async function answerWithCandidates(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  request: CandidatesRequest,
+): Promise<Answer> {
+  const roles = candidateRoles(parts, turn, request);
+  const isNext = request.heads === "next";
+  if (roles.length < 2) {
+    const [role = request.role] = roles;
+    const alone = await answerWithCode(parts, turn, { ...request, role });
+    return isNext ? alone : withPieces(parts, alone, [say("headsAlone")]);
+  }
+  const desk = parts.steering.open(turn.sessionKey);
+  const steering = shareDesk(desk.take, roles);
+  const pit = createDraftContest(parts);
+  // A copy of the workspace for each draft is made one at a time.
+  const atOnce = !isNext && parts.workspace.staging.kind === "overlay";
+  const time = { leftMs: parts.settings.coder.maxMinutes * 60_000 };
+  const ends = await runCoderCandidates<CoderRole, CandidateEnding, CoderRunResult>({
+    heads: roles,
+    atOnce,
+    goesOn: (came) => !turn.signal.aborted && (!isNext || isRed(came)),
+    run: (role, chosen) =>
+      runCoder(parts, candidateTurn(turn, role), {
+        role,
+        text: request.text,
+        planOnly: false,
+        steering: steering(role),
+        chosen: (ending, checked) => chosen({ ending, checked }),
+        beside: pit.beside(role),
+        ...(!atOnce && { time }),
+      }),
+    choose: (waiting) => (turn.signal.aborted ? Promise.resolve(null) : pit.choose(waiting)),
+  }).finally(desk.close);
+  return wordCandidates(parts, turn, ends, pit.result());
+}
+
+/** The routed one first; only those that can be asked. Without drafts there is no second one. */
+function candidateRoles(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { role, heads }: CandidatesRequest,
+): readonly CoderRole[] {
+  if (turn.dryRun || parts.workspace.staging.kind === "none") return [role];
+  const most = heads === "candidates" ? parts.settings.coder.candidates : CODERS.length;
+  return [role, ...CODERS.filter((other) => other !== role)].filter(parts.canAsk).slice(0, most);
+}
+
+function isRed(
+  came: { kind: "waits"; ending: CandidateEnding } | { kind: "ended"; end: CoderRunResult },
+): boolean {
+  return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
+}
+
+/** What is noticed of one of several has its name before it. */
+function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
+  return {
+    ...turn,
+    emit: (event) =>
+      turn.emit(
+        event.type === "notice"
+          ? {
+              ...event,
+              text: `${agentOf(role)}: ${event.text}`,
+              texts: inEveryLanguage((locale) => `${agentOf(role)}: ${event.texts?.[locale] ?? event.text}`),
+            }
+          : event,
+      ),
+  };
+}
+
+/** What the user writes meanwhile reaches every coder, at its own next round. */
+function shareDesk(take: () => readonly string[], roles: readonly CoderRole[]) {
+  const desks = new Map(roles.map((role) => [role, [] as string[]]));
+  return (role: CoderRole) => () => {
+    const said = take();
+    for (const desk of desks.values()) desk.push(...said);
+    return desks.get(role)?.splice(0) ?? [];
+  };
+}
+
+interface CandidatesResult {
+  readonly facts: ReadonlyMap<CoderRole, CoderCandidateFacts>;
+  readonly taken: CoderRole | null;
+  readonly by: ChosenBy;
+}
+
+/** Where the drafts meet: it knows each one's draft and which is best. */
+function createDraftContest({ workspace, checks }: Pick<ChatDeps, "workspace" | "checks">) {
+  const shared = shareChecks(workspace, checks.atOnce);
+  const drafts = new Map<CoderRole, Draft>();
+  let judging: BaselineDeps | null = null;
+  let result: CandidatesResult = { facts: new Map(), taken: null, by: "only" };
+
+  function beside(role: CoderRole): SharedChecks {
+    const openDraft: Workspace["openDraft"] = async (request) => {
+      const opened = await shared.openDraft(request);
+      if (opened.ok) drafts.set(role, opened.draft);
+      return opened;
+    };
+    return {
+      openDraft,
+      measure(parts, draft) {
+        judging = parts;
+        return shared.measure(parts, draft);
+      },
+    };
+  }
+
+  async function proves(role: CoderRole): Promise<boolean> {
+    const draft = drafts.get(role);
+    if (draft === undefined || judging === null) return false;
+    return provesFix(judging, draft, await shared.measure(judging, draft));
+  }
+
+  async function choose(waiting: ReadonlyMap<CoderRole, CandidateEnding>): Promise<CoderRole | null> {
+    const heads = [...waiting].map(([role, ended]) => ({
+      role,
+      ...toCandidateFacts(workspace.mask, role, ended, drafts.get(role)),
+    }));
+    // A test is only asked where the checks do not tell two apart.
+    const [best] = heads.toSorted(compareByChecks);
+    const equal = heads.filter((head) => best !== undefined && compareByChecks(head, best) === 0);
+    const proofs = equal.length < 2 ? [] : await Promise.all(equal.map(({ role }) => proves(role)));
+    const judged = heads.map((head) => ({ ...head, provesFix: proofs[equal.indexOf(head)] ?? false }));
+    const { ranked, by } = rankCoderCandidates(judged);
+    const taken = ranked[0]?.role ?? null;
+    result = { facts: new Map(judged.map(({ role, ...facts }) => [role, facts])), taken, by };
+    return taken;
+  }
+  return { beside, choose, result: () => result };
+}
+
+function toCandidateFacts(
+  mask: (text: string) => string,
+  role: CoderRole,
+  { ending: { proposal, red, attempts }, checked }: CandidateEnding,
+  draft: Draft | undefined,
+): CoderCandidateFacts {
+  const counts = (draft?.diff() ?? []).map(({ before, after }) =>
+    before === undefined || after === undefined ? null : countLines(before, after),
+  );
+  return {
+    agent: agentOf(role),
+    outcome: red?.kind ?? "green",
+    words: firstLine(mask(proposal.plan)),
+    attempts,
+    files: draft?.changes().length ?? 0,
+    size: counts.reduce((sum, one) => sum + (one === null ? 1 : one.added + one.removed), 0),
+    provesFix: false,
+    checks: checked,
+  };
+}
+
+const LINE_CHARS = 200;
+
+function firstLine(text: string): string {
+  return (text.trim().split("\n")[0] ?? "").slice(0, LINE_CHARS);
+}
+
+async function wordCandidates(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  ends: ReadonlyMap<CoderRole, CoderRunResult>,
+  { facts, taken, by }: CandidatesResult,
+): Promise<Answer> {
+  const winner = taken === null ? undefined : ends.get(taken);
+  const chosen = taken === null ? undefined : facts.get(taken);
+  if (winner === undefined || chosen === undefined) {
+    const ended = [...ends.values()];
+    const told = turn.signal.aborted ? ended.slice(0, 1) : ended;
+    const answers = await Promise.all(told.map((one) => answerForCoder(parts, turn, one)));
+    return mergeAnswers(parts, [], answers, () => []);
+  }
+  const others = [...ends].flatMap(([role, ended]) =>
+    role === taken ? [] : [facts.get(role) ?? withoutDraft(parts, ended)],
+  );
+  const answer = await answerForCoder(parts, turn, winner);
+  return withPieces(parts, answer, [say("heads", { chosen, by, others })]);
+}
+
+/** One that had no draft. */
+function withoutDraft({ workspace, messages }: ChatDeps, { role, end }: CoderRunResult): CoderCandidateFacts {
+  const words =
+    end.kind === "unanswered"
+      ? end.text[messages.locale]
+      : "text" in end
+        ? end.text
+        : "why" in end
+          ? end.why
+          : "";
+  return {
+    agent: agentOf(role),
+    outcome: end.kind === "said" ? "said" : "none",
+    words: firstLine(workspace.mask(words)),
+    attempts: 0,
+    files: 0,
+    size: 0,
+    provesFix: false,
+    checks: null,
+  };
+}
+
+function withPieces({ messages }: ChatDeps, answer: Answer, more: readonly ReplyPiece[]): Answer {
+  const said = [...answerPieces(answer), ...more];
+  return { ...answer, said, text: wordPieces(messages.locale, said) };
+}

@@ -1,0 +1,26 @@
+import type { ChatEvent } from "../ports/conversation.ts";
+import type { ChatMessages } from "../../domain/texts/texts.ts";
+
+/** What happens, in one line; empty for what needs no words. */
+export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
+  switch (event.type) {
+    case "queued":
+      return chat.doing("waiting", String(event.ahead));
+    case "decided":
+      return event.decision.route;
+    case "thinking":
+      return chat.doing("thinking", `${event.agent} (${event.provider}/${event.model})`);
+    case "tool":
+      return event.state === "started" ? chat.doing("tool", event.name) : "";
+    case "proposed":
+      return event.plan.split("\n", 1)[0] ?? "";
+    case "progress":
+      return event.attempt > 1 || event.doing !== "asking" ? chat.progress(event) : "";
+    case "job-command":
+      return chat.doing("running", `[${event.index}] ${event.command}`);
+    case "job-output":
+      return event.text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+    default:
+      return "";
+  }
+}

@@ -1,0 +1,170 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/workspace-files.ts";
+import type { ProjectChecks } from "../checks/checks-project-checks.ts";
+import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
+import type { Execution } from "../jobs/execution.ts";
+import type { Bench, BenchAttempt, CarryOutResult } from "./coder-bench.ts";
+
+export interface DraftBenchDeps {
+  readonly workspace: Pick<Workspace, "openDraft" | "files">;
+  readonly request: Omit<DraftRequest, "checked">;
+  /** What of a workspace's files a coder may be shown. */
+  readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
+  /** Null where nobody judges. */
+  readonly checks: ProjectChecks | null;
+  /** Whether a shell command sends something out that cannot be taken back. */
+  readonly reachesOutward: (script: string) => Promise<boolean>;
+  readonly onOutput: (text: string) => void;
+  readonly onEvent: (event: JobEvent) => void;
+}
+
+export interface DraftBench extends Bench {
+  /** Opens the draft before the coder is asked, where checks are going to judge it. */
+  begin(): Promise<void>;
+}
+
+/** What a coder tries out before it writes may take this long. */
+const TRY_OUT_SECONDS = 120;
+
+/** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
+export function createDraftBench(parts: DraftBenchDeps): DraftBench {
+  const { checks, request, workspace } = parts;
+  let draft: Draft | null = null;
+  const held: PatchCommand[] = [];
+
+  async function open({
+    checked = checks !== null,
+  } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
+    if (draft !== null) return draft;
+    const opened = await workspace.openDraft({ ...request, checked });
+    if (!opened.ok) return { status: "refused", refusal: opened.refusal };
+    draft = opened.draft;
+    return draft;
+  }
+
+  function mustBeOpen(): Draft {
+    if (draft === null) throw new Error("nothing was carried out yet");
+    return draft;
+  }
+
+  async function carryOut({ number, proposal, commands }: BenchAttempt): Promise<CarryOutResult> {
+    const opened = await open();
+    if ("status" in opened) return { kind: "refused", execution: opened };
+    const { now, later, checked } = await sortCommands(parts, commands);
+    held.splice(0, held.length, ...later);
+    const isWhole = now.length === commands.length;
+    const ran = await opened.run({
+      attempt: number,
+      work: isWhole ? { patch: proposal.patch } : { commands: now },
+      plan: proposal.plan,
+      onOutput: parts.onOutput,
+      onEvent: parts.onEvent,
+    });
+    if (ran.status === "refused") return { kind: "refused", execution: ran };
+    if (ran.status === "parse-error") throw new Error(ran.failure.message);
+    if (ran.aborted) return { kind: "aborted" };
+    const own = await runChecksOf(parts, opened, number, checked);
+    return { kind: "ran", results: [...ran.results, ...own] };
+  }
+
+  return {
+    async begin() {
+      if (checks === null) return;
+      const opened = await open();
+      if (!("status" in opened)) checks.begin(opened);
+    },
+    files: () => parts.filesOf(draft?.files ?? workspace.files),
+    carryOut,
+    async tryOut(command) {
+      const opened = await open({ checked: true });
+      if ("status" in opened) return null;
+      const tried = await opened.check({
+        commands: [command],
+        over: "draft",
+        attempt: 0,
+        timeoutSeconds: TRY_OUT_SECONDS,
+        onOutput: parts.onOutput,
+      });
+      const [run] = tried.ok ? tried.runs : [];
+      return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
+    },
+    async judge(attempt) {
+      return checks === null ? null : checks.judge(mustBeOpen(), attempt);
+    },
+    async confirm(attempt) {
+      return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
+    },
+    async sendOut(attempt) {
+      if (held.length === 0) return;
+      const { onOutput, onEvent } = parts;
+      await mustBeOpen().run({ attempt, work: { commands: held.splice(0) }, onOutput, onEvent });
+    },
+    changes: () => draft?.changes() ?? [],
+    land: () => mustBeOpen().commit(),
+    keep: (red) => mustBeOpen().keep(red),
+    async drop(reason) {
+      await draft?.discard(reason);
+    },
+  };
+}
+
+interface SortedCommands {
+  readonly now: readonly PatchCommand[];
+  /** Reach outward: they wait until the rest is green. */
+  readonly later: readonly PatchCommand[];
+  /** Checks that nobody runs by himself, because there is nothing else to judge. */
+  readonly checked: readonly PatchCommand[];
+}
+
+async function sortCommands(
+  { checks, reachesOutward }: DraftBenchDeps,
+  commands: readonly PatchCommand[],
+): Promise<SortedCommands> {
+  const now: PatchCommand[] = [];
+  const later: PatchCommand[] = [];
+  const checked: PatchCommand[] = [];
+  for (const command of commands) {
+    const script = command.type === "shell_command" ? `${command.target}\n${command.content}` : "";
+    if (script !== "" && checks?.isCheck(script.trim()) === true) checked.push(command);
+    else if (script !== "" && (await reachesOutward(script))) later.push(command);
+    else now.push(command);
+  }
+  // With changes to judge, the checks run anyway.
+  return { now, later, checked: now.length === 0 ? checked : [] };
+}
+
+async function runChecksOf(
+  { checks, onOutput }: DraftBenchDeps,
+  draft: Draft,
+  attempt: number,
+  commands: readonly PatchCommand[],
+): Promise<CommandResult[]> {
+  if (checks === null || commands.length === 0) return [];
+  const checked = await draft.check({
+    commands: commands.map(({ target }) => target),
+    over: "draft",
+    attempt,
+    timeoutSeconds: checks.timeoutSeconds,
+    onOutput,
+  });
+  if (!checked.ok) return [];
+  return checked.runs.map((run, at) => asResult(commands[at] as PatchCommand, run));
+}
+
+function asResult(command: PatchCommand, { exitCode, outcome, output, durationMs }: CheckRun): CommandResult {
+  const success = exitCode === 0;
+  return {
+    command,
+    success,
+    output,
+    error: success ? "" : exitCode === null ? outcome : `exit status ${exitCode}`,
+    process: { exitCode, stdout: output, stderr: "" },
+    duration: durationMs,
+    changes: [],
+    notes: [],
+  };
+}

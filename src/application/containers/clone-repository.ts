@@ -1,0 +1,224 @@
+import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
+import type { Credential } from "../../domain/containers/clone-plan.ts";
+import type { LocalRepositories } from "../ports/local-repositories.ts";
+import type { ExecResult } from "../ports/containers.ts";
+import {
+  type CloneRange,
+  checkoutCommand,
+  DROP_SECRET,
+  deepenCommand,
+  fetchCommand,
+  gitEnvironment,
+  KEEP_SECRET,
+  PROJECT_FOLDER,
+  quoteWords,
+  type RemoteSource,
+  secretText,
+} from "../../domain/containers/environments-clone-plan.ts";
+import { joinIntoPieces } from "./in-pieces.ts";
+import { outputTail, type RunIn } from "./run-in-container.ts";
+
+export interface CloneDeps {
+  readonly run: RunIn;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly emit: (event: PrepareEvent) => void;
+  readonly mask: (text: string) => string;
+}
+
+export type CloneOutcome = { readonly ok: true } | PrepareFailure;
+
+/** How much more history is asked for, until two branches have a commit in common; null is all of it. */
+const DEEPER: readonly (number | null)[] = [50, 500, null];
+
+/**
+ * Clones in the container. The credential comes by standard input onto a file system in memory, is given to this one
+ * host by a helper, and is gone before the first file of the project is laid out.
+ */
+export async function cloneRemote(
+  parts: CloneDeps,
+  remote: RemoteSource,
+  range: CloneRange,
+  { credential, insecure }: { readonly credential: Credential | null; readonly insecure: boolean },
+): Promise<CloneOutcome> {
+  const { run, timeoutMs, signal, emit } = parts;
+  const env = gitEnvironment(remote, { credential: credential !== null, insecure });
+  const options = {
+    signal,
+    timeoutMs,
+    env,
+    onLine: (line: string) => emit({ type: "output", text: parts.mask(line) }),
+  };
+  if (credential !== null) {
+    const kept = await run(KEEP_SECRET, { signal, timeoutMs, stdin: secretText(credential) });
+    if (kept.exitCode !== 0) return cloneFailure(parts, kept, remote);
+  }
+  try {
+    emit({ type: "step", step: "cloning", subject: remote.url });
+    for (const command of fetchCommand(remote, range)) {
+      const fetched = await run(command, options);
+      if (fetched.exitCode !== 0) return cloneFailure(parts, fetched, remote);
+    }
+    if (range.target !== undefined && range.depth !== null)
+      await findCommonCommit(parts, range.target, range.ref, options);
+  } finally {
+    // An aborted signal would keep this from running; the container goes then anyway.
+    if (credential !== null && !signal.aborted) await run(DROP_SECRET, { signal, timeoutMs });
+  }
+  const laid = await layOut(parts, range);
+  if (!laid.ok || credential === null) return laid;
+  return (await isCredentialKept(parts, credential)) ? credentialKeptFailure(remote) : laid;
+}
+
+async function findCommonCommit(
+  { run, emit, signal, timeoutMs }: CloneDeps,
+  target: string,
+  ref: string | undefined,
+  options: Parameters<RunIn>[1],
+): Promise<void> {
+  const source = ref?.startsWith("refs/") ? "refs/picoclaw/source" : "HEAD";
+  const look = quoteWords([
+    "git",
+    "-C",
+    PROJECT_FOLDER,
+    "merge-base",
+    source,
+    `refs/remotes/origin/${target}`,
+  ]);
+  for (const by of DEEPER) {
+    if ((await run(look, { signal, timeoutMs })).exitCode === 0) return;
+    // A repository that is whole already cannot be deepened; then there is none.
+    await run(deepenCommand(by), options);
+  }
+  if ((await run(look, { signal, timeoutMs })).exitCode !== 0)
+    emit({ type: "notice", notice: { code: "no-common-commit", target } });
+}
+
+/** A repository of this machine, sent in as an archive piece by piece. */
+export async function cloneLocal(
+  parts: CloneDeps,
+  repositories: LocalRepositories,
+  path: string,
+  range: CloneRange,
+): Promise<CloneOutcome> {
+  const { signal, emit } = parts;
+  emit({ type: "step", step: "cloning", subject: path });
+  const pack = await repositories.pack(path, range, signal);
+  if (!pack.ok) return localCloneFailure(pack.code, path, parts.mask(pack.message));
+  try {
+    return await cloneArchive(parts, pack.archive, path, range);
+  } finally {
+    pack.remove();
+  }
+}
+
+/** Lays out a project from an archive of its `.git`, sent in piece by piece. */
+export async function cloneArchive(
+  parts: CloneDeps,
+  archive: AsyncIterable<Uint8Array>,
+  subject: string,
+  range: CloneRange,
+): Promise<CloneOutcome> {
+  const { run, signal, timeoutMs } = parts;
+  const file = "/workspace/tmp/.project.tar";
+  try {
+    for await (const piece of joinIntoPieces(archive)) {
+      const sent = await run(`cat >> ${file}`, { signal, timeoutMs, stdin: piece });
+      if (sent.exitCode !== 0) return cloneFailure(parts, sent, null, subject);
+    }
+    const laid = await run(`tar -xf ${file} -C ${PROJECT_FOLDER} && rm -f ${file}`, { signal, timeoutMs });
+    if (laid.exitCode !== 0) return cloneFailure(parts, laid, null, subject);
+  } catch (error) {
+    if (signal.aborted) return { ok: false, code: "aborted", subject, detail: "" };
+    throw error;
+  }
+  return layOut(parts, range);
+}
+
+async function layOut(parts: CloneDeps, range: CloneRange): Promise<CloneOutcome> {
+  const { run, signal, timeoutMs, emit } = parts;
+  emit({ type: "step", step: "checking-out", subject: range.ref ?? "HEAD" });
+  const options = { signal, timeoutMs, env: gitEnvironment(null, { credential: false, insecure: false }) };
+  // A repository without a commit has nothing to lay out.
+  const empty = await run(
+    quoteWords(["git", "-C", PROJECT_FOLDER, "rev-parse", "--verify", "--quiet", "HEAD"]),
+    options,
+  );
+  if (empty.exitCode === 1 && range.ref === undefined) return { ok: true };
+  const done = await run(checkoutCommand(range), options);
+  return done.exitCode === 0 ? { ok: true } : cloneFailure(parts, done, null);
+}
+
+/** Looks through everything that the clone left; a credential there ends the environment. */
+async function isCredentialKept(
+  { run, signal, timeoutMs }: CloneDeps,
+  { password }: Credential,
+): Promise<boolean> {
+  const look = `IFS= read -r secret; grep -rqF -- "$secret" ${PROJECT_FOLDER}/.git --exclude-dir=objects "$HOME" /workspace/tmp 2>/dev/null`;
+  const found = await run(look, { signal, timeoutMs, stdin: `${password}\n` });
+  return found.exitCode === 0;
+}
+
+function credentialKeptFailure({ url }: RemoteSource): PrepareFailure {
+  return { ok: false, code: "credential-kept", subject: url, detail: "" };
+}
+
+function localCloneFailure(code: string, path: string, detail: string): PrepareFailure {
+  switch (code) {
+    case "aborted":
+      return { ok: false, code: "aborted", subject: path, detail };
+    case "missing":
+    case "empty":
+      return { ok: false, code: "repository-missing", subject: path, detail, remedy: "check-name" };
+    case "not-a-repository":
+      return { ok: false, code: "not-a-repository", subject: path, detail };
+    case "ref-missing":
+      return { ok: false, code: "ref-missing", subject: path, detail, remedy: "check-name" };
+    default:
+      return { ok: false, code: "clone-failed", subject: path, detail };
+  }
+}
+
+/** Git says why in words only; what it says in English is sorted here. */
+export function cloneFailure(
+  { mask, timeoutMs }: Pick<CloneDeps, "mask" | "timeoutMs">,
+  result: ExecResult,
+  remote: RemoteSource | null,
+  path = "/workspace/project",
+): PrepareFailure {
+  const subject = remote?.url ?? path;
+  const detail = mask(outputTail(result));
+  const base = { ok: false, subject, detail } as const;
+  if (result.outcome === "aborted") return { ...base, code: "aborted" };
+  if (result.outcome === "timed-out")
+    return {
+      ...base,
+      code: "clone-timeout",
+      detail: `${Math.round(timeoutMs / 1000)} s`,
+      remedy: "raise-limit",
+    };
+  if (result.outcome === "disconnected" || result.outcome === "not-started")
+    return { ...base, code: "engine" };
+  if (result.limit?.kind === "disk" || /No space left on device|Disk quota exceeded/i.test(detail))
+    return { ...base, code: "disk-full", remedy: "raise-limit" };
+  // Our own proxy says why it does not let a host through.
+  if (/^(remote: )?picoclaw: /m.test(detail))
+    return { ...base, code: "host-unreachable", remedy: "allow-host" };
+  if (/Remote branch .* not found|couldn't find remote ref/i.test(detail))
+    return { ...base, code: "ref-missing", remedy: "check-name" };
+  if (
+    /Authentication failed|could not read (Username|Password)|terminal prompts disabled|HTTP 40[13]|error: 40[13]|Access denied/i.test(
+      detail,
+    )
+  )
+    return { ...base, code: "repository-denied", remedy: "check-token" };
+  if (/repository .* not found|does not appear to be a git repository|not found|error: 404/i.test(detail))
+    return { ...base, code: "repository-missing", remedy: "check-name" };
+  if (
+    /Could not resolve (host|proxy)|Failed to connect|Connection refused|Network is unreachable|CONNECT tunnel failed|response 403|Proxy/i.test(
+      detail,
+    )
+  )
+    return { ...base, code: "host-unreachable", remedy: "allow-host" };
+  return { ...base, code: "clone-failed" };
+}

@@ -1,0 +1,207 @@
+import {
+  derivedName,
+  type ImageRecipe,
+  RECIPE_LABEL,
+  recipeFor,
+  withBases,
+  withTag,
+  workerImageName,
+} from "../../domain/containers/image-recipes.ts";
+import type { ContextFile, ImageProgress, Images, Recipes } from "../ports/images.ts";
+
+export interface BuildImageDeps {
+  readonly images: Images;
+  readonly recipes: Recipes;
+  readonly sha256: (bytes: Uint8Array) => string;
+  /** Where npm packages come from; null where nobody knows. Asked when an image is built that needs it. */
+  readonly npmRegistry: (signal?: AbortSignal) => Promise<string | null>;
+}
+
+/** How a Dockerfile says that it needs the registry. It is no part of the hash: the packages are the same anywhere. */
+const NPM_ARGUMENT = /^ARG NPM_REGISTRY$/m;
+
+export interface BuildRequest extends ImageProgress {
+  readonly recipe: ImageRecipe;
+  /** The Debian root below our base image. Absent: what its Dockerfile says. */
+  readonly root?: string;
+  /** Builds even what is there unchanged. */
+  readonly again?: boolean;
+  /** Told of each image before it is built. `kept`: what it stands on cannot be had, so the one that is there stays. */
+  readonly onImage?: (name: string, what: "unchanged" | "building" | "kept") => void;
+}
+
+export type ImageBuildOutcome =
+  | { readonly ok: true; readonly name: string; readonly built: readonly string[] }
+  | {
+      readonly ok: false;
+      readonly name: string;
+      readonly code: "recipe-missing" | "root-missing" | "no-root" | "build-failed" | "aborted";
+      readonly message: string;
+    };
+
+/** Builds an image of ours and those it stands on, each only where what goes into it has changed. */
+export async function buildImage(parts: BuildImageDeps, request: BuildRequest): Promise<ImageBuildOutcome> {
+  const built: string[] = [];
+  const name = withTag(request.recipe.name);
+  for (const recipe of withBases(request.recipe)) {
+    const one = await buildOne(parts, request, recipe);
+    if (!one.ok) return one;
+    if (one.built) built.push(withTag(recipe.name));
+  }
+  return { ok: true, name, built };
+}
+
+async function buildOne(
+  { images, recipes, sha256, npmRegistry }: BuildImageDeps,
+  { root, again, onImage, onLine, signal }: BuildRequest,
+  recipe: ImageRecipe,
+): Promise<Extract<ImageBuildOutcome, { ok: false }> | { readonly ok: true; readonly built: boolean }> {
+  const name = withTag(recipe.name);
+  const folder = recipes.filesOf(recipe.folder);
+  if (folder === null)
+    return { ok: false, name, code: "recipe-missing", message: `images/${recipe.folder} is missing` };
+  const files = recipe.on === null ? [...folder, ...certificatesIn(recipes)] : folder;
+  const known = await images.inspect(name, signal);
+  // Built on a root that was named once, it is built on that again: nobody wants another below it by accident.
+  const base = recipe.on === null ? (root ?? known?.labels[ROOT_LABEL]) : withTag(recipe.on);
+  const baseFacts = base === undefined ? null : await images.inspect(base, signal);
+  const args = base === undefined ? {} : { BASE: base };
+  const hash = recipeHash(sha256, files, args, baseFacts?.id ?? "");
+  if (again !== true && known?.labels[RECIPE_LABEL] === hash) {
+    onImage?.(name, "unchanged");
+    return { ok: true, built: false };
+  }
+  onImage?.(name, "building");
+  const registry = needsRegistry(files) ? await npmRegistry(signal) : undefined;
+  if (registry === null) return { ok: false, name, code: "build-failed", message: NO_REGISTRY };
+  const outcome = await images.build({
+    name,
+    files,
+    args: { ...args, ...(registry !== undefined && { NPM_REGISTRY: registry }) },
+    labels: {
+      [RECIPE_LABEL]: hash,
+      ...(recipe.on === null && base !== undefined && { [ROOT_LABEL]: base }),
+    },
+    ...(onLine !== undefined && { onLine }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (outcome.ok) return { ok: true, built: true };
+  if (outcome.reason === "aborted") return { ok: false, name, code: "aborted", message: outcome.message };
+  const noRoot = recipe.on === null && (outcome.reason === "unreachable" || outcome.reason === "not-found");
+  if (noRoot && known !== null && root === undefined && again !== true) {
+    onImage?.(name, "kept");
+    return { ok: true, built: false };
+  }
+  return { ok: false, name, code: noRoot ? "no-root" : "build-failed", message: outcome.message };
+}
+
+const ROOT_LABEL = "picoclaw.image-root";
+
+const NO_REGISTRY =
+  "npm is not there to say where its registry is: install npm, or set command_executor.install.npm_registry";
+
+function needsRegistry(files: readonly ContextFile[]): boolean {
+  const dockerfile = files.find(({ path }) => path === "Dockerfile");
+  return dockerfile !== undefined && NPM_ARGUMENT.test(Buffer.from(dockerfile.bytes).toString("utf8"));
+}
+
+/** A folder must be in the context even when it is empty. */
+function certificatesIn(recipes: Recipes): readonly ContextFile[] {
+  const keep: ContextFile = { path: "certificates/.keep", bytes: new Uint8Array(), executable: false };
+  return [keep, ...recipes.certificates().map((file) => ({ ...file, path: `certificates/${file.path}` }))];
+}
+
+/** A hash over everything that decides what an image becomes, as far as it can be known. */
+export function recipeHash(
+  sha256: BuildImageDeps["sha256"],
+  files: readonly ContextFile[],
+  args: Readonly<Record<string, string>>,
+  baseId: string,
+): string {
+  const listed = [...files]
+    .sort((x, y) => (x.path < y.path ? -1 : 1))
+    .map(({ path, bytes, executable }) => [path, executable, sha256(bytes)]);
+  return sha256(Buffer.from(JSON.stringify([listed, Object.entries(args).sort(), baseId]))).slice(0, 32);
+}
+
+/**
+ * Any image made fit for an environment: with git, the user and the folders. One of ours is that already. The result is
+ * kept under the image's id, so it is made once.
+ */
+export async function deriveImage(
+  parts: BuildImageDeps,
+  image: string,
+  progress: ImageProgress,
+): Promise<DerivedImageOutcome> {
+  const facts = await parts.images.inspect(image, progress.signal);
+  if (facts === null) return missingImageFailure(image);
+  if (facts.labels[RECIPE_LABEL] !== undefined || recipeFor(image) !== undefined)
+    return { ok: true, name: image };
+  return buildOver(parts, progress, {
+    name: derivedName(facts.id),
+    folder: "derived",
+    args: { BASE: image },
+    ids: facts.id,
+    labels: { "picoclaw.derived-from": image },
+  });
+}
+
+/** An environment's image with a worker CLI in it, both of which are there. Kept under the ids of both, so it is made once. */
+export async function addWorker(
+  parts: BuildImageDeps,
+  { cli, image }: { readonly cli: string; readonly image: string },
+  progress: ImageProgress,
+): Promise<DerivedImageOutcome> {
+  const [worker, base] = [
+    await parts.images.inspect(cli, progress.signal),
+    await parts.images.inspect(image, progress.signal),
+  ];
+  if (worker === null || base === null) return missingImageFailure(worker === null ? cli : image);
+  return buildOver(parts, progress, {
+    name: workerImageName(worker.id, base.id),
+    folder: "worker",
+    args: { CLI: cli, BASE: image },
+    ids: `${worker.id} ${base.id}`,
+    labels: { "picoclaw.derived-from": image, "picoclaw.worker": cli },
+  });
+}
+
+type DerivedImageOutcome =
+  | { readonly ok: true; readonly name: string }
+  | Extract<ImageBuildOutcome, { ok: false }>;
+
+interface OverBuild {
+  readonly name: string;
+  readonly folder: string;
+  readonly args: Readonly<Record<string, string>>;
+  /** Of the images it stands on. */
+  readonly ids: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+async function buildOver(
+  { images, recipes, sha256 }: BuildImageDeps,
+  { onLine, signal }: ImageProgress,
+  { name, folder, args, ids, labels }: OverBuild,
+): Promise<DerivedImageOutcome> {
+  const files = recipes.filesOf(folder);
+  if (files === null)
+    return { ok: false, name, code: "recipe-missing", message: `images/${folder} is missing` };
+  const hash = recipeHash(sha256, files, {}, ids);
+  if ((await images.inspect(name, signal))?.labels[RECIPE_LABEL] === hash) return { ok: true, name };
+  const outcome = await images.build({
+    name,
+    files,
+    args,
+    labels: { ...labels, [RECIPE_LABEL]: hash },
+    ...(onLine !== undefined && { onLine }),
+    ...(signal !== undefined && { signal }),
+  });
+  if (outcome.ok) return { ok: true, name };
+  const code = outcome.reason === "aborted" ? "aborted" : "build-failed";
+  return { ok: false, name, code, message: outcome.message };
+}
+
+function missingImageFailure(image: string): Extract<ImageBuildOutcome, { ok: false }> {
+  return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
+}

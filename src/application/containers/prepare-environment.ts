@@ -1,0 +1,331 @@
+import { type ChosenEnvironment, chooseEnvironment } from "../../domain/containers/choose-environment.ts";
+import type {
+  PrepareEvent,
+  PrepareFailure,
+  PrepareNotice,
+  PrepareStep,
+} from "../../domain/containers/prepare-event.ts";
+import { EngineUnavailable } from "../ports/images.ts";
+import { cloneLocal, cloneRemote } from "./clone-repository.ts";
+import {
+  type CloneContainer,
+  canReachRemote,
+  cloneApart,
+  networkToClone,
+  reachableAddresses,
+} from "./clone-apart.ts";
+import { PROJECT_FOLDER, quoteWords, type RemoteSource } from "../../domain/containers/environments-clone-plan.ts";
+import { containerName, ENVIRONMENT_LABELS } from "../../domain/containers/container-info.ts";
+import { layOutDownloads } from "./install-dependencies.ts";
+import { ensureImage } from "./environments-ensure-image.ts";
+import { type InstallOutcome, installDependencies } from "./environments-install-dependencies.ts";
+import { openBesideContainer } from "./open-beside.ts";
+import {
+  abortedFailure,
+  badRequestFailure,
+  enginePrepareFailure,
+  maskCredential,
+} from "./prepare-failures.ts";
+import type { PrepareDeps, PreparedEnvironment, PrepareRequest } from "./prepare-request.ts";
+import { createRunIn, type RunIn } from "./run-in-container.ts";
+
+/**
+ * Choose the environment → its image → a container, in place of one with the same name → clone → install.
+ * Where nobody named an environment and the project's files are known only after the clone, a container of another
+ * image may take the first one's place. Whatever goes wrong, and an abort at any moment, leaves nothing behind.
+ */
+export async function prepareEnvironment(
+  parts: PrepareDeps,
+  request: PrepareRequest,
+): Promise<PreparedEnvironment | PrepareFailure> {
+  const bad = badRequestFailure(request);
+  if (bad !== null) return bad;
+  const preparation = new Preparation(
+    { ...parts, mask: maskCredential(parts.mask, request.credential) },
+    request,
+  );
+  try {
+    const outcome = await preparation.run();
+    if (!outcome.ok) await preparation.leaveNothing();
+    return outcome;
+  } catch (error) {
+    await preparation.leaveNothing();
+    if (request.signal.aborted) return abortedFailure(request);
+    if (error instanceof EngineUnavailable) return enginePrepareFailure(error.failure, parts.mask);
+    throw error;
+  }
+}
+
+/** A project of some hundred thousand files has a listing of so many bytes. */
+const LISTING_BYTES = 32 * 1024 ** 2;
+
+class Preparation {
+  readonly #notices: PrepareNotice[] = [];
+  #started = false;
+
+  constructor(
+    readonly parts: PrepareDeps,
+    readonly request: PrepareRequest,
+  ) {}
+
+  async run(): Promise<PreparedEnvironment | PrepareFailure> {
+    const { request, parts } = this;
+    this.step("choosing", request.environmentName ?? "");
+    const files = await this.knownFiles();
+    if (!(files === undefined || Array.isArray(files))) return files as PrepareFailure;
+    let chosen = this.choose(files as readonly string[] | undefined);
+    let started = await this.start(chosen.name);
+    if (!started.ok) return started;
+    let run = createRunIn(parts.sandboxes, started.id);
+    let cloned = await this.clone(run, started.image);
+    if (!cloned.ok) return cloned;
+    const tracked = await this.trackedFiles(run);
+    if (files === undefined && (request.environmentName ?? "") === "") {
+      const found = this.choose(tracked);
+      if (found.name !== chosen.name) {
+        started = await this.start(found.name);
+        if (!started.ok) return started;
+        run = createRunIn(parts.sandboxes, started.id);
+        cloned = await this.clone(run, started.image);
+        if (!cloned.ok) return cloned;
+      }
+      chosen = found;
+    }
+    this.tellChoice(chosen);
+    const installed = await this.install(run, tracked, started);
+    if (request.signal.aborted) return abortedFailure(request);
+    this.step("ready", started.name);
+    return {
+      ok: true,
+      container: {
+        container_id: started.id,
+        task_uuid: request.taskUuid,
+        environment_name: chosen.name,
+        workspace_path: PROJECT_FOLDER,
+        created_at: started.createdAt,
+        status: "ready",
+      },
+      chosen,
+      image: started.image,
+      from: started.from,
+      notices: this.#notices,
+      installed,
+    };
+  }
+
+  /** Idempotent; not stopped by the signal that ended the rest. */
+  async leaveNothing(): Promise<void> {
+    if (!this.#started) return;
+    const { taskUuid, claim } = this.request;
+    await this.parts.sandboxes.stopContainer(containerName(taskUuid), {
+      force: true,
+      ...(claim !== undefined && { claim }),
+    });
+  }
+
+  /** A repository of this machine can be looked at before there is a container. */
+  private async knownFiles(): Promise<readonly string[] | undefined | PrepareFailure> {
+    const { source, range, signal } = this.request;
+    if (source.kind === "remote") return undefined;
+    const found = await this.parts.local.look(source.path, range.ref, signal);
+    if (found.ok) {
+      if (found.uncommitted > 0) this.notice({ code: "uncommitted", count: found.uncommitted });
+      return found.files;
+    }
+    const codes = {
+      missing: "repository-missing",
+      empty: "repository-missing",
+      "not-a-repository": "not-a-repository",
+      "ref-missing": "ref-missing",
+      "no-git": "clone-failed",
+      failed: "clone-failed",
+      aborted: "aborted",
+    } as const;
+    return {
+      ok: false,
+      code: codes[found.code],
+      subject: source.path,
+      detail: this.parts.mask(found.message),
+    };
+  }
+
+  private choose(files: readonly string[] | undefined): ChosenEnvironment {
+    const { environments, defaultEnvironment } = this.parts.config;
+    return chooseEnvironment({
+      available: Object.keys(environments),
+      fallback: defaultEnvironment,
+      ...(this.request.environmentName !== undefined && { asked: this.request.environmentName }),
+      ...(files !== undefined && { files }),
+    });
+  }
+
+  private tellChoice({ notice, source, name, because }: ChosenEnvironment): void {
+    if (notice !== undefined) this.notice(notice);
+    else if (source === "detected" && because !== undefined)
+      this.notice({ code: "detected", environment: name, because });
+  }
+
+  private async start(environment: string) {
+    const { parts, request } = this;
+    const { config, sandboxes } = parts;
+    const { signal, taskUuid } = request;
+    const image = await this.ensure(environment);
+    if (!image.ok) return image;
+    this.#started = true;
+    const started = await sandboxes.startContainer(
+      {
+        name: containerName(taskUuid),
+        taskId: taskUuid,
+        image: image.name,
+        labels: { [ENVIRONMENT_LABELS.environment]: environment },
+        limits: config.limits,
+        network: config.network,
+        mountDockerSocket: config.mountDockerSocket,
+        lease: request.lease,
+        ...(request.claim !== undefined && { claim: request.claim }),
+      },
+      {
+        signal,
+        onProgress: ({ step }) => {
+          if (step === "removing-existing") this.step("removing-existing", containerName(taskUuid));
+          if (step === "creating") this.step("creating", image.name);
+        },
+      },
+    );
+    return started.ok ? { ...started, image: image.name } : enginePrepareFailure(started, parts.mask);
+  }
+
+  private async ensure(environment: string) {
+    const { config, images, mask } = this.parts;
+    const { signal } = this.request;
+    const choice = config.environments[environment] ?? config.baseImage;
+    const steps = {
+      pulling: "pulling-image",
+      building: "building-image",
+      deriving: "deriving-image",
+    } as const;
+    const ensured = await ensureImage(images, {
+      image: choice,
+      ...(this.request.worker !== undefined && { worker: this.request.worker }),
+      signal,
+      onLine: (line) => this.emit({ type: "output", text: mask(line) }),
+      onStep: (step, name) => this.step(steps[step], name),
+      ...(config.buildRoot !== undefined && { root: config.buildRoot }),
+    });
+    if (ensured.ok) return ensured;
+    const { code, image, attempts, buildable } = ensured;
+    if (code === "aborted") return abortedFailure(this.request);
+    return {
+      ok: false,
+      code: code === "image-missing" ? "image-missing" : "image-failed",
+      subject: image,
+      detail: mask(attempts.join("\n")),
+      remedy: buildable ? "images-build" : "check-image",
+    } as const;
+  }
+
+  private clone(run: RunIn, image: string) {
+    const { parts, request } = this;
+    const { signal, source, range, credential } = request;
+    const { cloneTimeoutMs: timeoutMs, insecureHosts } = parts.config;
+    const emit = (event: PrepareEvent) => this.emit(event);
+    const cloneParts = { run, timeoutMs, signal, emit, mask: parts.mask };
+    if (source.kind === "local") return cloneLocal(cloneParts, parts.local, source.path, range);
+    const insecure = insecureHosts.includes(source.host);
+    if (insecure) this.notice({ code: "insecure-host", host: source.host });
+    const access = { credential, insecure };
+    if (canReachRemote(parts.config.network, source)) return cloneRemote(cloneParts, source, range, access);
+    return cloneApart(cloneParts, () => this.openCloner(image, source), source, range, access);
+  }
+
+  private async openCloner(image: string, source: RemoteSource): Promise<CloneContainer | PrepareFailure> {
+    const { config, sandboxes, mask } = this.parts;
+    const opened = await openBesideContainer(this.parts, {
+      purpose: "clone",
+      image,
+      network: networkToClone(config.network, source),
+      signal: this.request.signal,
+    });
+    if (!opened.ok) return enginePrepareFailure(opened, mask);
+    return { run: createRunIn(sandboxes, opened.id), close: opened.close };
+  }
+
+  private async trackedFiles(run: RunIn): Promise<readonly string[]> {
+    const { signal } = this.request;
+    const listed = await run(quoteWords(["git", "-C", PROJECT_FOLDER, "ls-files", "-z"]), {
+      signal,
+      timeoutMs: 60_000,
+      limitBytes: LISTING_BYTES,
+    });
+    return listed.stdout.split("\0").filter((path) => path !== "");
+  }
+
+  private async install(
+    run: RunIn,
+    files: readonly string[],
+    { id, image }: { readonly id: string; readonly image: string },
+  ): Promise<readonly InstallOutcome[]> {
+    const { config, mask, clock } = this.parts;
+    if (!config.autoInstall) return [];
+    const began = clock();
+    const found = await this.downloads(id, image, files);
+    return installDependencies(
+      {
+        run,
+        timeoutMs: Math.max(config.installTimeoutMs - (clock() - began), 1),
+        signal: this.request.signal,
+        emit: (event) => this.emit(event),
+        mask,
+        clock,
+        reachable: reachableAddresses(config.network),
+        addressesOf: this.parts.addressesOf,
+        env: { ...config.indexes, ...found },
+      },
+      files,
+    );
+  }
+
+  private async downloads(
+    container: string,
+    image: string,
+    files: readonly string[],
+  ): Promise<Readonly<Record<string, string>>> {
+    const { config, downloads, sandboxes, images } = this.parts;
+    const { signal } = this.request;
+    if (downloads === undefined || config.network.mode === "none") return {};
+    return layOutDownloads(
+      {
+        store: downloads,
+        sandboxes,
+        salt: JSON.stringify([image, config.indexes]),
+        sha256: images.sha256,
+        env: config.indexes,
+        timeoutMs: config.installTimeoutMs,
+        signal,
+        emit: (event) => this.emit(event),
+        openFetcher: async () => {
+          const { network } = config;
+          const opened = await openBesideContainer(this.parts, { purpose: "fetch", image, network, signal });
+          return opened.ok ? opened : null;
+        },
+      },
+      container,
+      files,
+    );
+  }
+
+  private step(step: PrepareStep, subject: string): void {
+    this.emit({ type: "step", step, subject });
+  }
+
+  private notice(notice: PrepareNotice): void {
+    const known = JSON.stringify(notice);
+    if (this.#notices.some((other) => JSON.stringify(other) === known)) return;
+    this.emit({ type: "notice", notice });
+  }
+
+  private emit(event: PrepareEvent): void {
+    if (event.type === "notice") this.#notices.push(event.notice);
+    this.request.onEvent?.(event);
+  }
+}

@@ -1,0 +1,52 @@
+import type { ExecResult, SandboxManager } from "../ports/containers.ts";
+
+export interface RunInOptions {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+  readonly cwd?: string;
+  readonly onLine?: (line: string) => void;
+  /** Standard output as bytes, for what is no text. */
+  readonly onBytes?: (bytes: Uint8Array) => void;
+  /** Of each stream; default 256 KiB. */
+  readonly limitBytes?: number;
+}
+
+const OUTPUT_BYTES = 256 * 1024;
+
+/** Runs one command of our own in a container. */
+export type RunIn = (command: string, options: RunInOptions) => Promise<ExecResult>;
+
+export function createRunIn(sandboxes: SandboxManager, container: string): RunIn {
+  return (command, { signal, timeoutMs, env, stdin, cwd, onLine, onBytes, limitBytes = OUTPUT_BYTES }) => {
+    let held = "";
+    return sandboxes.exec(container, {
+      command,
+      timeoutMs,
+      signal,
+      outputLimitBytes: limitBytes,
+      cwd: cwd ?? "/workspace",
+      ...(env !== undefined && { env }),
+      ...(stdin !== undefined && { stdin }),
+      ...(onBytes !== undefined && {
+        onBytes: (stream: string, bytes: Uint8Array) => {
+          if (stream === "stdout") onBytes(bytes);
+        },
+      }),
+      ...(onLine !== undefined && {
+        onOutput: (_stream: string, text: string) => {
+          const lines = (held + text).split(/[\r\n]+/);
+          held = lines.pop() ?? "";
+          for (const line of lines) if (line !== "") onLine(line);
+        },
+      }),
+    });
+  };
+}
+
+/** Both streams, for a message; the last lines say most. */
+export function outputTail({ stdout, stderr, failure }: ExecResult, lines = 12): string {
+  const text = `${stdout}\n${stderr}`.trim().split("\n").slice(-lines).join("\n");
+  return text !== "" ? text : (failure?.detail ?? "");
+}

@@ -1,0 +1,168 @@
+import { findJobs } from "./find-jobs.ts";
+import { type Viewer, viewerIdentities, viewerOwns } from "../serve/viewer.ts";
+import type { OwnJobs, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
+import type { OrderVerb } from "../ports/control-orders.ts";
+import type { FleetJob, FleetJobs } from "../ports/fleet-jobs.ts";
+import type { MessageStore } from "../ports/serve.ts";
+import { isJobId } from "../jobs/job-id.ts";
+import { type ActionFacts, orderFacts } from "../jobs/action-report.ts";
+import type { OrderGiver, OrderResult } from "./give-orders.ts";
+import { decodeDifferences, type OrderAnswers } from "./order-answers.ts";
+
+export interface FleetViewerJobsDeps {
+  /** The jobs of this workspace. */
+  readonly own: OwnJobs;
+  readonly jobs: FleetJobs;
+  readonly giver: Pick<OrderGiver, "give">;
+  readonly store: Pick<MessageStore, "ownerOf">;
+  /** This one, as the store names it. */
+  readonly workspace: string;
+  /** Whether another server of this machine carries the job out. */
+  readonly runsElsewhere: (jobId: string) => Promise<boolean>;
+}
+
+type OrderableJob = Pick<FleetJob, "workspace" | "machine" | "job">;
+
+const CODES = { away: "machine-away", unsettled: "unsettled", gone: "machine-gone" } as const;
+/** Of other machines, newest first; more are found by nobody. */
+const MOST_OTHERS = 5_000;
+/** A tail that is shorter was told whole. */
+const CUT_CHARACTERS = 3_000;
+
+/** The jobs of every machine: those of this workspace as they are, the others as they were told and by order. */
+export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
+  const { own, jobs } = parts;
+
+  /** A job of another workspace that the viewer may see. */
+  async function other(viewer: Viewer, jobId: string): Promise<FleetJob | null> {
+    if (!isJobId(jobId) || own.has(jobId)) return null;
+    if (viewer.role !== "operator" && !viewerOwns(viewer, await parts.store.ownerOf(jobId))) return null;
+    return jobs.read(jobId);
+  }
+
+  /** Names the machine of this workspace's jobs where there is another. */
+  async function named(viewed: readonly ViewedJob[]): Promise<readonly ViewedJob[]> {
+    const { machine, alone } = await jobs.home();
+    return alone ? viewed : viewed.map((one) => ({ ...one, machine }));
+  }
+
+  async function all(viewer: Viewer): Promise<ViewedJob[]> {
+    const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
+    const others = (await jobs.others({ limit: MOST_OTHERS, ...of })).map(toViewedJob);
+    const found = [...(await named(await own.all(viewer))), ...others];
+    return others.length === 0 ? found : found.sort(byTime);
+  }
+
+  function order<Verb extends OrderVerb>(
+    viewer: Viewer,
+    { workspace, machine, job }: OrderableJob,
+    verb: Verb,
+    more: { readonly force?: boolean; readonly path?: string } = {},
+  ): Promise<OrderResult<OrderAnswers[Verb]>> {
+    if (!machine.here) return Promise.resolve({ status: "away" });
+    const { channel, userId, role } = viewer;
+    return parts.giver.give({ workspace, jobId: job.jobId, verb, asker: { channel, userId, role }, ...more });
+  }
+
+  async function act<Verb extends "undo" | "redo" | "apply" | "stop" | "rest">(
+    viewer: Viewer,
+    found: OrderableJob,
+    verb: Verb,
+    force = false,
+  ): Promise<OrderAnswers[Verb] | OrderAnswers["undo"]> {
+    const given = await order(viewer, found, verb, { force });
+    if (given.status === "answered")
+      return "action" in given.answer ? { ...given.answer, machine: found.machine.name } : given.answer;
+    const code = CODES[given.status];
+    const action: ActionFacts["action"] = verb === "rest" ? "apply" : (verb as Exclude<Verb, "rest">);
+    return orderFacts(action, found.job.jobId, { code, machine: found.machine.name });
+  }
+
+  return {
+    async read(viewer, jobId) {
+      const found = await own.read(viewer, jobId);
+      if (found !== null) return (await named([found]))[0] ?? null;
+      const far = await other(viewer, jobId);
+      return far === null ? null : toViewedJob(far);
+    },
+    async list(viewer, limit) {
+      const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
+      const others = (await jobs.others({ limit, ...of })).map(toViewedJob);
+      const found = [...others, ...(await named(await own.list(viewer, limit)))];
+      return found.sort(byTime).reverse().slice(0, limit);
+    },
+    find: async (viewer, query, dayOf) => findJobs(await all(viewer), query, dayOf),
+    async beside(job) {
+      if (own.has(job.jobId)) return named(await own.beside(job));
+      const workspace = (await jobs.read(job.jobId))?.workspace;
+      if (workspace === undefined) return [];
+      const group = await jobs.ofGroup(job.groupId, workspace);
+      return group.filter((one) => one.job.jobId !== job.jobId).map(toViewedJob);
+    },
+    latest: async () => `${await own.latest()} ${await jobs.latest()}`,
+    async version(jobId) {
+      return `${own.has(jobId) ? await own.version(jobId) : ""} ${await jobs.version(jobId)}`;
+    },
+    async journal(viewer, jobId) {
+      const far = await other(viewer, jobId);
+      if (far === null) return own.journal(viewer, jobId);
+      if (far.events[0]?.event.type === "job_started") return far.events;
+      const given = await order(viewer, far, "show");
+      return given.status === "answered" ? (given.answer?.journal ?? []) : far.events;
+    },
+    async output(jobId, viewer) {
+      const here = own.has(jobId) ? await own.output(jobId) : "";
+      if (here !== "") return here;
+      const told = await jobs.read(jobId);
+      if (told === null || !told.alive) return "";
+      if (viewer === undefined || own.has(jobId) || told.tail.length < CUT_CHARACTERS) return told.tail;
+      const given = await order(viewer, told, "output");
+      return given.status === "answered" ? given.answer : told.tail;
+    },
+    actions: own.actions,
+    async differences(viewer, jobId, path) {
+      const far = await other(viewer, jobId);
+      if (far === null) return own.differences(viewer, jobId, path);
+      const given = await order(viewer, far, "diff", path === undefined ? {} : { path });
+      return given.status === "answered" ? decodeDifferences(given.answer) : null;
+    },
+    run: own.run,
+    async takeBack(viewer, jobId, way, force) {
+      const far = await other(viewer, jobId);
+      return far === null ? own.takeBack(viewer, jobId, way, force) : act(viewer, far, way, force);
+    },
+    async applyPreview(viewer, jobId) {
+      const far = await other(viewer, jobId);
+      return far === null ? own.applyPreview(viewer, jobId) : act(viewer, far, "apply");
+    },
+    async applyRest(viewer, jobId) {
+      const far = await other(viewer, jobId);
+      return far === null ? own.applyRest(viewer, jobId) : act(viewer, far, "rest");
+    },
+    async discard(viewer, jobId) {
+      const far = await other(viewer, jobId);
+      if (far === null) return own.discard(viewer, jobId);
+      const given = await order(viewer, far, "discard");
+      if (given.status === "answered") return given.answer;
+      return CODES[given.status];
+    },
+    async stop(viewer, jobId) {
+      const far = await other(viewer, jobId);
+      if (far !== null) return act(viewer, far, "stop");
+      const near = await own.read(viewer, jobId);
+      if (near === null || !(await parts.runsElsewhere(jobId))) return own.stop(viewer, jobId);
+      const { machine } = await jobs.home();
+      return act(viewer, { workspace: parts.workspace, machine, job: near.job }, "stop");
+    },
+  };
+}
+
+function toViewedJob({ job, changeCount, alive, machine }: FleetJob): ViewedJob {
+  return { job, ...(changeCount !== undefined && { changeCount }), alive, machine };
+}
+
+/** Oldest first, as an archive has them. */
+function byTime({ job: x }: ViewedJob, { job: y }: ViewedJob): number {
+  if (x.createdAt !== y.createdAt) return x.createdAt < y.createdAt ? -1 : 1;
+  return x.jobId < y.jobId ? -1 : 1;
+}

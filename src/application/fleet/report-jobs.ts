@@ -1,0 +1,199 @@
+import type { Bus, ServeEvent } from "../serve/bus.ts";
+import type { ViewerJobs } from "./viewer-jobs.ts";
+import type { FleetJobs, JobSummary } from "../ports/fleet-jobs.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import type { JournalLine } from "../ports/journal.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+
+export interface ReportJobsDeps {
+  readonly jobs: FleetJobs;
+  readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
+  /** What jobs of this process print. */
+  readonly output: ViewerJobs["output"];
+  readonly bus: Bus;
+  readonly pid: number;
+  readonly keepDays: () => number;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** A job is written four times a second at most. */
+const GAP_MS = 250;
+/** Jobs of other processes tell nothing: the folders are looked at for them. */
+const LOOK_MS = 10_000;
+const AFTER_TROUBLE_MS = 2_000;
+const PRUNE_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+/** Together with what JSON adds less than 64 KiB, whatever characters they have. */
+const [RECORD_BYTES, EVENT_BYTES, TAIL_BYTES] = [20_000, 28_000, 12_000];
+const CHANGES_TOLD = 200;
+
+/** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
+export function createJobReporter(parts: ReportJobsDeps): {
+  start(): Promise<void>;
+  /** Now, whatever else waits; a store that fails is told later. */
+  tellNow(jobId: string): Promise<void>;
+  stop(): Promise<void>;
+} {
+  const { jobs, timers } = parts;
+  const dirty = new Set<string>();
+  /** What was last told of each job. */
+  const told = new Map<string, string>();
+  const state = { stopped: false, armed: false, cancelLook: () => {}, unsubscribe: () => {}, prunedAt: 0 };
+  let flushing: Promise<void> = Promise.resolve();
+
+  async function write(jobId: string): Promise<void> {
+    const { archive } = parts.workspace();
+    const job = archive.read(jobId);
+    if (job === null) return;
+    const events = archive.events(jobId);
+    await jobs.write(await toJobSummary(parts, job, events));
+    told.set(jobId, jobChangeMark(parts, job));
+  }
+
+  /** One after the other. What the store refuses is told later. */
+  async function flush(): Promise<void> {
+    for (const jobId of [...dirty]) {
+      dirty.delete(jobId);
+      try {
+        await write(jobId);
+      } catch (error) {
+        dirty.add(jobId);
+        parts.onTrouble(error);
+        await new Promise<void>((resolve) => void timers.after(AFTER_TROUBLE_MS, resolve));
+        return;
+      }
+    }
+  }
+
+  /** What happens to a job until then is one write. */
+  function arm(): void {
+    if (state.armed || state.stopped) return;
+    state.armed = true;
+    timers.after(GAP_MS, () => {
+      flushing = flush().finally(() => {
+        state.armed = false;
+        if (dirty.size > 0) arm();
+      });
+    });
+  }
+
+  function tell(jobId: string): void {
+    dirty.add(jobId);
+    arm();
+  }
+
+  async function look(): Promise<void> {
+    const now = parts.workspace().archive.list();
+    for (const job of now) if (told.get(job.jobId) !== jobChangeMark(parts, job)) tell(job.jobId);
+    const there = new Set(now.map(({ jobId }) => jobId));
+    const gone = [...told.keys()].filter((jobId) => !there.has(jobId));
+    if (gone.length > 0) await jobs.forget(gone);
+    for (const jobId of gone) told.delete(jobId);
+    const at = timers.now().getTime();
+    if (at - state.prunedAt < PRUNE_MS || parts.keepDays() === 0) return;
+    state.prunedAt = at;
+    await jobs.prune(parts.keepDays() * DAY_MS);
+  }
+
+  function again(): void {
+    if (state.stopped) return;
+    state.cancelLook = timers.after(LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
+  }
+
+  return {
+    async start() {
+      const known = await jobs.told();
+      // What became of these jobs meanwhile, or that they are gone, the first look finds.
+      for (const [jobId, stateAt] of known) told.set(jobId, stateAt);
+      for (const job of parts.workspace().archive.list())
+        if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(parts, job));
+      state.unsubscribe = parts.bus.subscribe((event) => jobsIn(event).forEach(tell));
+      await look();
+      again();
+    },
+    async tellNow(jobId) {
+      dirty.delete(jobId);
+      await write(jobId).catch((error: unknown) => {
+        parts.onTrouble(error);
+        tell(jobId);
+      });
+    },
+    async stop() {
+      state.stopped = true;
+      state.cancelLook();
+      state.unsubscribe();
+      await flushing;
+      for (const jobId of dirty) await write(jobId).catch(parts.onTrouble);
+    },
+  };
+}
+
+function jobsIn(event: ServeEvent): readonly string[] {
+  if (event.type === "job") return [event.jobId];
+  if (event.type === "answered") return event.reply.jobs.map(({ job_id }) => job_id);
+  if (event.type !== "chat") return [];
+  return "jobId" in event.event ? [event.event.jobId] : "jobIds" in event.event ? event.event.jobIds : [];
+}
+
+/** As long as this is the same there is nothing new to tell. */
+function jobChangeMark({ workspace }: Pick<ReportJobsDeps, "workspace">, job: StoredJob): string {
+  const { archive } = workspace();
+  const events = isAlive(workspace(), job) ? archive.events(job.jobId).length : "";
+  return `${job.stateAt} ${job.state} ${job.unsettled ?? ""} ${events}`;
+}
+
+function isAlive({ isAlive: lives }: Pick<Workspace, "isAlive">, job: StoredJob): boolean {
+  return job.state === "running" && lives(job);
+}
+
+async function toJobSummary(
+  { workspace, output, pid }: ReportJobsDeps,
+  job: StoredJob,
+  events: readonly JournalLine[],
+): Promise<JobSummary> {
+  const alive = isAlive(workspace(), job);
+  // What another process of this workspace prints, that one tells.
+  const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
+  const told = shortenJobRecord(job);
+  return {
+    job: told,
+    ...(told.changes.length < job.changes.length && { changeCount: job.changes.length }),
+    alive,
+    events: lastJournalLines(events),
+    ...(tail !== null && { tail: textEnd(tail, TAIL_BYTES) }),
+  };
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** A job with many changes is told with the first of them. */
+function shortenJobRecord(job: StoredJob): StoredJob {
+  let changes = job.changes.slice(0, CHANGES_TOLD);
+  while (changes.length > 0 && bytesOf({ ...job, changes }) > RECORD_BYTES)
+    changes = changes.slice(0, Math.floor(changes.length / 2));
+  const notes = bytesOf(job.notes) > RECORD_BYTES / 2 ? [] : job.notes;
+  return { ...job, changes, notes };
+}
+
+function lastJournalLines(events: readonly JournalLine[]): JournalLine[] {
+  const kept: JournalLine[] = [];
+  let room = EVENT_BYTES;
+  for (const line of events.toReversed()) {
+    room -= bytesOf(line) + 1;
+    if (room < 0) break;
+    kept.push(line);
+  }
+  return kept.reverse();
+}
+
+function textEnd(text: string, limitBytes: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length <= limitBytes
+    ? text
+    : bytes
+        .subarray(-limitBytes)
+        .toString()
+        .replace(/^\ufffd+/, "");
+}

@@ -1,0 +1,256 @@
+import type { JobActionLabels } from "../../domain/jobs/job-actions.ts";
+import type { Reply } from "../ports/conversation.ts";
+import type { JobMachine } from "../ports/fleet-jobs.ts";
+import type { FileDifference, StoredJob } from "../ports/jobs.ts";
+import type { JournalLine } from "../ports/journal.ts";
+import type { MessageStore } from "../ports/serve.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import { applyRest } from "../jobs/follow-up-actions.ts";
+import type { PreviewCommit } from "../jobs/unfinished-jobs.ts";
+import type { PreviewDiscard } from "../jobs/discard-preview.ts";
+import { isJobId } from "../jobs/job-id.ts";
+import { presentActions } from "../jobs/present-actions.ts";
+import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
+import { executionFacts, type JobFacts, type RefusalFacts } from "../jobs/job-facts.ts";
+import type { StopJobResult } from "../jobs/stop-job.ts";
+import type { TakeBack } from "../jobs/undo-job.ts";
+import type { Bus } from "../serve/bus.ts";
+import { type FoundJobs, findJobs, type JobQuery } from "./find-jobs.ts";
+import { createOutputTails } from "./output-tails.ts";
+import { type Viewer, viewerIdentities, viewerOwns } from "../serve/viewer.ts";
+
+export interface ViewerJobsDeps {
+  /** The one that is served now; a reload exchanges it. */
+  readonly workspace: () => Pick<
+    Workspace,
+    "root" | "archive" | "execute" | "takeBack" | "commitPreview" | "discardPreview" | "stop" | "isAlive"
+  >;
+  readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
+  /** Ends the answering of a message of this process. */
+  readonly cancelMessage: (messageId: string) => boolean;
+  readonly bus: Bus;
+  readonly pid: number;
+  readonly now: () => Date;
+}
+
+export interface ViewedJob {
+  readonly job: StoredJob;
+  /** How many changes there are, where only the first are known here. */
+  readonly changeCount?: number;
+  /** Whether it still runs, whatever its folder says. */
+  readonly alive: boolean;
+  /** Where it was carried out; absent where there is one machine only. */
+  readonly machine?: JobMachine;
+}
+
+/**
+ * Jobs as people at the console and programs at the API get at them. Every way in asks whose job it is: a job of
+ * somebody else is `unknown`, not `forbidden`.
+ */
+export interface ViewerJobs {
+  /** Newest first. */
+  list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
+  /** The same, narrowed and page by page. */
+  find(viewer: Viewer, query: JobQuery, dayOf: (iso: string) => string): Promise<FoundJobs<ViewedJob>>;
+  read(viewer: Viewer, jobId: string): Promise<ViewedJob | null>;
+  /** The other jobs of the same message: drafts of other coders, further jobs. Oldest first. */
+  beside(job: Pick<StoredJob, "jobId" | "groupId">): Promise<readonly ViewedJob[]>;
+  /** Changes whenever the newest job does, whoever runs it. */
+  latest(): Promise<string>;
+  /** Changes whenever the journal of the job does, or what it printed elsewhere. */
+  version(jobId: string): Promise<string>;
+  journal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
+  /** What a running job printed so far; of another machine's job, without a viewer, the end of it. */
+  output(jobId: string, viewer?: Viewer): Promise<string>;
+  /** Of all its files, or of one. Null: they lie on a machine that is away. */
+  differences(viewer: Viewer, jobId: string, path?: string): Promise<readonly FileDifference[] | null>;
+  /** The buttons of a reply, as they make sense now. */
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];
+  run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
+  takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
+  applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+  /** What a preview changes beside the paths in conflict, as a job of its own. */
+  applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
+  discard(
+    viewer: Viewer,
+    jobId: string,
+  ): Promise<PreviewDiscard["status"] | "machine-away" | "machine-gone" | "unsettled">;
+  stop(viewer: Viewer, jobId: string): Promise<ActionFacts>;
+}
+
+/** The jobs of the workspace that is served here. */
+export interface OwnJobs extends ViewerJobs {
+  has(jobId: string): boolean;
+  /** Oldest first. */
+  all(viewer: Viewer): Promise<readonly ViewedJob[]>;
+}
+
+export interface RestFacts {
+  readonly about: "rest";
+  readonly facts: JobFacts | RefusalFacts;
+  /** Paths of the preview that were left out. */
+  readonly left: readonly string[];
+}
+
+export interface RunRequest {
+  readonly patch: string;
+  readonly mode: "dry-run" | "preview" | "apply";
+  readonly atomic?: boolean;
+  readonly source: string;
+}
+
+/** Longer than any job of edits takes. */
+const REST_MS = 60_000;
+/** Jobs of one user that are looked through. */
+const MOST_OWN = 20_000;
+
+export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
+  const { workspace, store, bus } = parts;
+  /** Jobs that this process runs for people at the console. */
+  const running = new Map<string, AbortController>();
+  const tails = createOutputTails(bus);
+  const viewed = (job: StoredJob): ViewedJob => ({
+    job,
+    alive: job.state === "running" && workspace().isAlive(job),
+  });
+
+  async function read(viewer: Viewer, jobId: string): Promise<ViewedJob | null> {
+    if (!isJobId(jobId)) return null;
+    if (viewer.role !== "operator" && !viewerOwns(viewer, await store.ownerOf(jobId))) return null;
+    const job = workspace().archive.read(jobId);
+    return job === null ? null : viewed(job);
+  }
+
+  /** Newest first: an id begins with its second. */
+  async function ownIds(viewer: Viewer, limit: number): Promise<string[]> {
+    const mine = await Promise.all(viewerIdentities(viewer).map((who) => store.jobIdsOf(who, limit)));
+    return mine.length === 1 ? (mine[0] ?? []) : mine.flat().sort().reverse().slice(0, limit);
+  }
+
+  return {
+    read,
+    async list(viewer, limit) {
+      const { archive } = workspace();
+      if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(viewed);
+      const ids = await ownIds(viewer, limit);
+      return ids
+        .map((id) => archive.read(id))
+        .filter((job) => job !== null)
+        .map(viewed);
+    },
+    has: (jobId) => isJobId(jobId) && workspace().archive.read(jobId) !== null,
+    all,
+    find: async (viewer, query, dayOf) => findJobs(await all(viewer), query, dayOf),
+    beside: async ({ jobId, groupId }) =>
+      workspace()
+        .archive.list()
+        .filter((job) => job.groupId === groupId && job.jobId !== jobId)
+        .map(viewed),
+    async latest() {
+      const job = workspace().archive.list().at(-1);
+      return job === undefined ? "" : `${job.jobId} ${job.state} ${job.stateAt}`;
+    },
+    version: async (jobId) => String(workspace().archive.events(jobId).length),
+    journal: async (_, jobId) => workspace().archive.events(jobId),
+    output: async (jobId) => tails.of(jobId),
+    actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
+    async differences(viewer, jobId, path) {
+      if ((await read(viewer, jobId)) === null) return [];
+      const all = workspace().archive.differences(jobId);
+      return path === undefined ? all : all.filter((one) => one.path === path);
+    },
+    async run(viewer, { patch, mode, atomic = false, source }) {
+      const abort = new AbortController();
+      const noted: Promise<void>[] = [];
+      const ids = new Set<string>();
+      const execution = await workspace().execute({
+        patch,
+        source,
+        groupId: `${source}_${parts.now().getTime()}_${viewer.userId}`,
+        dryRun: mode === "dry-run",
+        preview: mode === "preview",
+        atomic,
+        signal: abort.signal,
+        onStart: (jobId) => {
+          ids.add(jobId);
+          running.set(jobId, abort);
+          noted.push(note(viewer, jobId));
+          bus.publish({ type: "job", jobId });
+        },
+        onOutput: (output) => {
+          for (const jobId of ids) bus.publish({ type: "job", jobId, output });
+        },
+        onEvent: () => {
+          for (const jobId of ids) bus.publish({ type: "job", jobId });
+        },
+      });
+      if (execution.status === "ran" && execution.outcome !== "dry-run")
+        noted.push(note(viewer, execution.result.jobId));
+      await Promise.all(noted);
+      for (const jobId of ids) {
+        running.delete(jobId);
+        tails.end(jobId);
+        bus.publish({ type: "job", jobId });
+      }
+      return executionFacts(workspace().root, execution);
+    },
+    async takeBack(viewer, jobId, direction, force) {
+      const known = (await read(viewer, jobId)) !== null;
+      const outcome: TakeBack = known
+        ? await workspace().takeBack({ direction, name: jobId, force })
+        : { status: "unknown", name: jobId };
+      if (known) bus.publish({ type: "job", jobId });
+      return takeBackFacts(workspace(), direction, outcome);
+    },
+    async applyPreview(viewer, jobId) {
+      const known = (await read(viewer, jobId)) !== null;
+      const outcome: PreviewCommit = known ? await workspace().commitPreview(jobId) : { status: "unknown" };
+      if (known) bus.publish({ type: "job", jobId });
+      return previewFacts(workspace(), jobId, outcome);
+    },
+    async applyRest(viewer, jobId) {
+      if ((await read(viewer, jobId)) === null)
+        return previewFacts(workspace(), jobId, { status: "unknown" });
+      const rest = await applyRest(workspace(), jobId, AbortSignal.timeout(REST_MS));
+      bus.publish({ type: "job", jobId });
+      if (rest.status === "whole") return previewFacts(workspace(), jobId, rest.outcome);
+      const facts = executionFacts(workspace().root, rest.execution);
+      if (facts.about === "job") await note(viewer, facts.jobId);
+      return { about: "rest", facts, left: rest.left };
+    },
+    async discard(viewer, jobId) {
+      if ((await read(viewer, jobId)) === null) return "unknown";
+      const { status } = await workspace().discardPreview(jobId);
+      bus.publish({ type: "job", jobId });
+      return status;
+    },
+    stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
+  };
+
+  async function all(viewer: Viewer): Promise<readonly ViewedJob[]> {
+    const jobs = workspace().archive.list();
+    if (viewer.role === "operator") return jobs.map(viewed);
+    const own = new Set(await ownIds(viewer, MOST_OWN));
+    return jobs.filter(({ jobId }) => own.has(jobId)).map(viewed);
+  }
+
+  async function stop(viewer: Viewer, jobId: string): Promise<StopJobResult> {
+    const found = await read(viewer, jobId);
+    if (found === null) return { status: "unknown" };
+    const { job } = found;
+    if (job.state !== "running") return { status: "not-running", state: job.state };
+    if (job.pid !== parts.pid) return workspace().stop(jobId);
+    // One of ours: a signal would end the whole server.
+    const abort = running.get(jobId);
+    if (abort !== undefined) abort.abort();
+    else {
+      const messageId = (await store.ownerOf(jobId))?.messageId ?? "";
+      if (!parts.cancelMessage(messageId)) return { status: "not-running", state: job.state };
+    }
+    return { status: "stopped" };
+  }
+
+  function note({ channel, userId }: Viewer, jobId: string): Promise<void> {
+    return store.noteJob({ jobId, channel, userId, messageId: null, at: parts.now().toISOString() });
+  }
+}

@@ -1,0 +1,207 @@
+import type { Change } from "../../domain/jobs/result.ts";
+import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { NoteFact } from "../../domain/jobs/note.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import type { Conflict, UntouchedPath } from "../ports/jobs-transaction.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { PreviewCommit } from "./unfinished-jobs.ts";
+import type { PreviewDiscard } from "./discard-preview.ts";
+import { repairNotes } from "./repair-notes.ts";
+import type { StopJobResult } from "./stop-job.ts";
+import type { TakeBack } from "./undo-job.ts";
+
+/** What came of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
+export interface ActionFacts {
+  readonly about: "action";
+  readonly action: "undo" | "redo" | "apply" | "discard" | "stop";
+  readonly code: ActionCode;
+  /** Null where there is no job that it could be said of. */
+  readonly status: JobStatus | null;
+  /** The job or group that was asked for; the job that stood in the way, where one did. */
+  readonly name: string;
+  readonly workspace: string;
+  /** What was swapped, in this order; also before something stood in the way. */
+  readonly done: readonly SwappedJob[];
+  readonly conflicts: readonly Conflict[];
+  /** What was finished before it, because it had been cut off. */
+  readonly notes?: readonly NoteFact[];
+  readonly state?: string;
+  readonly pid?: number;
+  /** Another machine that did it, or was to do it. */
+  readonly machine?: string;
+  /** Commands that had failed in a preview that was applied all the same. */
+  readonly failedCmds: number;
+}
+
+export type ActionCode =
+  | "done"
+  | "nothing"
+  | "unknown-job"
+  | "conflict"
+  | "busy"
+  | "running"
+  | "died"
+  | "evicted"
+  | "not-undoable"
+  | "wrong-state"
+  | "not-a-preview"
+  | "not-running"
+  | "machine-away"
+  | "machine-gone"
+  | "unsettled";
+
+export interface SwappedJob {
+  readonly jobId: string;
+  /** As the job itself made them, in either direction. */
+  readonly changes: readonly Change[];
+  readonly left: readonly UntouchedPath[];
+}
+
+export function takeBackFacts(
+  { root: workspace, isAlive }: Pick<Workspace, "root" | "isAlive">,
+  direction: "undo" | "redo",
+  taken: TakeBack,
+): ActionFacts {
+  const done = taken.status === "done" ? taken.jobs : "before" in taken ? taken.before : [];
+  const notes = repairNotes(taken.repaired);
+  const base = {
+    about: "action" as const,
+    action: direction,
+    workspace,
+    ...(notes.length > 0 && { notes }),
+    done: done.map(({ job, changes, left }) => ({ jobId: job.jobId, changes, left })),
+    conflicts: [],
+    failedCmds: 0,
+  };
+  switch (taken.status) {
+    case "done": {
+      const name = done.length === 1 ? (done[0]?.job.jobId ?? "") : (done[0]?.job.groupId ?? "");
+      const status = direction === "undo" ? "taken-back" : "applied";
+      return { ...base, code: "done", name, status };
+    }
+    case "nothing":
+      return { ...base, code: "nothing", name: "", status: "no-change" };
+    case "unknown":
+      return { ...base, code: "unknown-job", name: taken.name, status: null };
+    case "conflict": {
+      const { conflicts, job } = taken;
+      return { ...base, code: "conflict", name: job.jobId, status: "refused", conflicts };
+    }
+    case "refused": {
+      const { job, reason, state } = taken;
+      const { pid } = job;
+      const died = reason === "running" && !isAlive(job);
+      return {
+        ...base,
+        code: died ? "died" : reason,
+        name: job.jobId,
+        status: "refused",
+        state,
+        ...(pid !== undefined && { pid }),
+      };
+    }
+  }
+}
+
+export function previewFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  outcome: PreviewCommit,
+): ActionFacts {
+  const base = { ...about(workspace, name), action: "apply" } as const;
+  switch (outcome.status) {
+    case "done":
+      return { ...base, code: "done", ...applied(outcome.job) };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-a-preview":
+      return { ...base, code: "not-a-preview", status: "refused", state: outcome.job.state };
+    case "busy":
+      return { ...base, code: "busy", status: "refused" };
+    case "conflict": {
+      const denied = outcome.conflicts.every(({ reason }) => reason === "no-access");
+      const status = denied ? "refused" : "preview";
+      return { ...base, code: "conflict", status, conflicts: outcome.conflicts };
+    }
+  }
+}
+
+/** What is the same of every action, as long as nothing came of it. */
+function about(workspace: string, name: string) {
+  return { about: "action", workspace, name, conflicts: [], done: [], failedCmds: 0 } as const;
+}
+
+function applied({
+  jobId,
+  changes,
+  failedCmds,
+}: StoredJob): Pick<ActionFacts, "status" | "done" | "failedCmds"> {
+  const status = changes.length === 0 ? "no-change" : failedCmds > 0 ? "partly" : "applied";
+  return { status, failedCmds, done: [{ jobId, changes, left: [] }] };
+}
+
+/** `nothing`: there was none to choose. */
+export function discardFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  { status }: PreviewDiscard | { readonly status: "nothing" },
+): ActionFacts {
+  const base = { ...about(workspace, name), action: "discard" } as const;
+  switch (status) {
+    case "done":
+      return { ...base, code: "done", status: "stopped" };
+    case "nothing":
+      return { ...base, code: "nothing", status: "no-change" };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-a-preview":
+      return { ...base, code: "not-a-preview", status: "refused" };
+  }
+}
+
+/** Nothing is known of what another machine did, or it did nothing. */
+export function orderFacts(
+  action: ActionFacts["action"],
+  name: string,
+  {
+    code,
+    machine,
+  }: { readonly code: "machine-away" | "machine-gone" | "unsettled"; readonly machine: string },
+): ActionFacts {
+  return {
+    about: "action",
+    action,
+    code,
+    status: code === "machine-away" ? "refused" : null,
+    name,
+    workspace: "",
+    done: [],
+    conflicts: [],
+    failedCmds: 0,
+    machine,
+  };
+}
+
+export function stopFacts(
+  { root: workspace }: Pick<Workspace, "root">,
+  name: string,
+  outcome: StopJobResult,
+): ActionFacts {
+  const base = {
+    about: "action",
+    action: "stop",
+    workspace,
+    name,
+    conflicts: [],
+    done: [],
+    failedCmds: 0,
+  } as const;
+  switch (outcome.status) {
+    case "stopped":
+      return { ...base, code: "done", status: "stopped" };
+    case "unknown":
+      return { ...base, code: "unknown-job", status: null };
+    case "not-running":
+      return { ...base, code: "not-running", status: "refused", state: outcome.state };
+  }
+}

@@ -1,0 +1,146 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { ParseFailure } from "../../domain/patch/parse-error.ts";
+import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import type { FileDifference } from "../ports/jobs.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { ProcessOutcome } from "../ports/process.ts";
+import type { WorkspaceFiles } from "../ports/workspace-files.ts";
+import type { Execution } from "./execution.ts";
+
+/** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
+export interface DraftRequest {
+  readonly source: string;
+  /** What the user asked for; its first line titles the job. */
+  readonly request?: string;
+  readonly groupId?: string;
+  /** `<channel>:<chat>`; for the log. */
+  readonly sessionKey?: string;
+  /**
+   * Whether checks are going to judge it: it is then staged from the beginning where processes can run over it. Without
+   * them a draft of edits alone is as cheap as any job of edits.
+   */
+  readonly checked: boolean;
+  /** Whether commands of its patches may reach the network. Default: yes, as for a job that is applied. */
+  readonly network?: boolean;
+  readonly stopOnError?: boolean;
+  readonly autoCommit?: boolean;
+  /** Instead of `worker.command_timeout`. */
+  readonly commandTimeoutSeconds?: number;
+  /** Ends whatever runs in the draft. It applies nothing from then on, and is still to be ended by its owner. */
+  readonly signal: AbortSignal;
+  readonly onStart?: (jobId: string) => void;
+  readonly onEvent?: (event: JobEvent) => void;
+  readonly onOutput?: (text: string) => void;
+}
+
+export type OpenedDraft =
+  | { readonly ok: true; readonly draft: Draft }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+
+/**
+ * A job that stays open while a coder works: patches run in it at once, checks run over it, and it ends as one commit, a
+ * preview or nothing. Between two calls nothing of it runs or is mounted; it is layers on disk, and the workspace is
+ * untouched until `commit`. Several drafts of one workspace may be open at once.
+ *
+ * Calls of one draft take turns, but for checks of the baseline, which run beside them. After `commit`, `keep` or
+ * `discard` every other call throws. A draft whose process dies is closed as dead jobs are: it had applied nothing.
+ */
+export interface Draft {
+  /** The id of its job. */
+  readonly id: string;
+  /** Files as the draft has them. They are the workspace's where it changed nothing. */
+  readonly files: WorkspaceFiles;
+  /**
+   * Carries out a patch, or commands, in the draft. What ran before a failing command stays in the draft. Every process
+   * it started has ended when this returns.
+   */
+  run(attempt: DraftAttempt): Promise<DraftRun>;
+  /**
+   * Runs check commands, one after the other, over the draft, or over the workspace without it. What they write is thrown
+   * away. They are confined and without network; where nothing confines, they are refused in a folder that is not trusted.
+   */
+  check(request: CheckRequest): Promise<Checked>;
+  /** Everything that the draft changes so far. */
+  changes(): readonly Change[];
+  /** The files among them whose contents differ, before and after. */
+  diff(): readonly FileDifference[];
+  /** Makes the draft real as one job. A conflict keeps it as a preview. */
+  commit(): Promise<Execution>;
+  /** Keeps it as a preview, which `commitPreview` makes real; `red` is why it did not land. */
+  keep(red?: RedReason): Promise<Execution>;
+  /** Forgets it; its journal stays. Idempotent, and harmless after an end. */
+  discard(reason: string): Promise<void>;
+}
+
+export interface DraftAttempt {
+  /** Counts from 1; journal events carry it. */
+  readonly attempt: number;
+  readonly work: { readonly patch: string } | { readonly commands: readonly PatchCommand[] };
+  /** The coder's plan; without a request, the first line of the latest one titles the job. */
+  readonly plan?: string;
+  /** Ends this attempt alone. */
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: JobEvent) => void;
+  readonly onOutput?: (text: string) => void;
+}
+
+export type DraftRun =
+  | { readonly status: "parse-error"; readonly failure: ParseFailure }
+  | { readonly status: "refused"; readonly refusal: Refusal }
+  | {
+      readonly status: "ran";
+      readonly results: readonly CommandResult[];
+      /** Fewer results than this where it stopped early. */
+      readonly totalCmds: number;
+      readonly warnings: readonly string[];
+      /** Everything that the draft changes by now. */
+      readonly changes: readonly Change[];
+      /** Background processes that ended with the attempt. */
+      readonly ended: readonly string[];
+      readonly aborted: boolean;
+    };
+
+export interface CheckRequest {
+  readonly commands: readonly string[];
+  /** `baseline`: the workspace as it stands, without the draft. */
+  readonly over: "draft" | "baseline";
+  /** For the journal; 0 for the baseline. */
+  readonly attempt?: number;
+  /** Paths that show what the workspace has instead of what the draft has: tests in their old version. */
+  readonly asBefore?: readonly string[];
+  /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */
+  readonly withoutBuildLayer?: boolean;
+  /** `checks.network`. */
+  readonly network?: boolean;
+  /** For each command. */
+  readonly timeoutSeconds: number;
+  /** Ends the checks at the first that fails. */
+  readonly stopOnError?: boolean;
+  readonly signal?: AbortSignal;
+  readonly onOutput?: (text: string) => void;
+}
+
+export type Checked =
+  | { readonly ok: true; readonly runs: readonly CheckRun[] }
+  | { readonly ok: false; readonly why: NotChecked; readonly message: string };
+
+/** `untrusted`: nothing confines here, and the folder is not trusted. `unavailable`: no throw-away view can be made. */
+export type NotChecked = "untrusted" | "unavailable" | "aborted";
+
+/** How one check command ended. Its texts are masked. */
+export interface CheckRun {
+  readonly command: string;
+  readonly outcome: ProcessOutcome;
+  readonly exitCode: number | null;
+  /** Head and tail, capped at `worker.output_limit`. */
+  readonly output: string;
+  /** Both streams as they arrived, for parsers of test results; past 16 MiB its middle is missing too. */
+  readonly whole: string;
+  readonly wholeStdout: string;
+  readonly durationMs: number;
+  /** It was red over the baseline's build folders, and this is its result without them. */
+  readonly repeated: boolean;
+}

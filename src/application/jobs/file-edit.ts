@@ -1,0 +1,113 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import { type View, ViewFault } from "../ports/view.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
+import { type EditPolicy, type PermittedTarget, permitBelow, permitTarget } from "./policy.ts";
+import type { ResolvedTarget } from "./edit-policy.ts";
+
+export const SKIPPED = "skipped (protected file)";
+
+export interface FileEditDeps {
+  readonly view: View;
+  readonly policy: EditPolicy;
+}
+
+/**
+ * Carries out one `file_edit` that says what to do; `matched-edit.ts` has those that say what to match. Every path
+ * is resolved and checked when it is used.
+ */
+export function runFileEdit(parts: FileEditDeps, command: PatchCommand): CommandOutcome {
+  const { view, policy } = parts;
+  const { action, target, content } = command;
+  switch (action) {
+    case "create":
+    case "update":
+      return withTarget(permitTarget(policy, view, target, { follow: "all" }), ({ path }) => {
+        const bytes = Buffer.from(content, "utf8");
+        withFaultPrefix(`failed to write file ${target}`, () => view.write(path, bytes));
+        return `File ${target} written successfully (${bytes.length} bytes)`;
+      });
+    case "delete":
+      return withTarget(permitTarget(policy, view, target, { follow: "parents" }), ({ path, entry }) => {
+        withFaultPrefix(`failed to delete file ${target}`, () => {
+          if (entry.kind === "directory" && command.metadata?.format === "v4a")
+            throw new ViewFault("is-directory", path, `is a directory: ${target}`);
+          view.remove(path);
+        });
+        return `File ${target} deleted`;
+      });
+    case "append":
+      return withTarget(permitTarget(policy, view, target, { follow: "all" }), ({ path, entry }) => {
+        const added = Buffer.from(content, "utf8");
+        withFaultPrefix(`failed to append to file ${target}`, () => {
+          const before = entry.kind === "missing" ? new Uint8Array() : view.read(path);
+          view.write(path, Buffer.concat([before, added]));
+        });
+        return `Appended ${added.length} bytes to ${target}`;
+      });
+    case "mkdir":
+      return withTarget(permitTarget(policy, view, target, { follow: "all" }), ({ path }) => {
+        withFaultPrefix(`failed to create directory ${target}`, () => view.makeDirectory(path));
+        return `Directory ${target} created`;
+      });
+    case "rename":
+    case "copy":
+      return relocate(parts, command, action);
+    default:
+      return failedOutcome(`unknown file_edit action: ${action}`);
+  }
+}
+
+function relocate(parts: FileEditDeps, command: PatchCommand, action: "rename" | "copy"): CommandOutcome {
+  const { view, policy } = parts;
+  const { target, content } = command;
+  if (content === "") return failedOutcome(`${action} requires Content field (destination path)`);
+  const follow = action === "copy" ? "all" : "parents";
+  const source = permitTarget(policy, view, target, { follow });
+  if (!source.allowed) return succeededOutcome(SKIPPED);
+  const destination = permitTarget(policy, view, content, {
+    follow,
+    denial: `cannot ${action} to protected file`,
+  });
+  if (!destination.allowed) return succeededOutcome(SKIPPED);
+  const [from, to] = [source.target, destination.target];
+  const warnings = [source.warning, destination.warning].filter((text) => text !== undefined);
+  if (from.entry.kind === "directory" && action === "rename") {
+    const below = permitBelow(policy, view, from.path, to.path);
+    if (!below.allowed) return succeededOutcome(SKIPPED);
+    warnings.push(...below.warnings);
+  }
+  withFaultPrefix(`failed to ${action} ${target}`, () => {
+    if (from.entry.kind === "missing")
+      throw new ViewFault("missing", target, `no such file or directory: ${target}`);
+    if (to.path === from.path) return;
+    if (to.path.startsWith(`${from.path}/`))
+      throw new ViewFault("exists", content, `cannot move a folder into itself: ${content}`);
+    if (action === "copy") view.copy(from.path, to.path);
+    else view.rename(from.path, to.path);
+  });
+  return {
+    ...succeededOutcome(
+      action === "copy" ? `copied ${target} -> ${content}` : `renamed ${target} -> ${content}`,
+    ),
+    warnings,
+  };
+}
+
+function withTarget(permitted: PermittedTarget, use: (target: ResolvedTarget) => string): CommandOutcome {
+  if (!permitted.allowed) return succeededOutcome(SKIPPED);
+  return {
+    ...succeededOutcome(use(permitted.target)),
+    warnings: permitted.warning === undefined ? [] : [permitted.warning],
+  };
+}
+
+/** Gives a fault its documented opening words and keeps its cause. */
+export function withFaultPrefix(what: string, use: () => void): void {
+  try {
+    use();
+  } catch (error) {
+    if (error instanceof ViewFault)
+      throw new ViewFault(error.code, error.path, `${what}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,139 @@
+import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import { shownPath } from "../../domain/texts/shown-path.ts";
+import type { Note } from "../../domain/jobs/note.ts";
+import type { Difference, SealedChanges } from "../ports/jobs-transaction.ts";
+import { type GuardDeps, guardChanges } from "./work-guard-changes.ts";
+import { type RestoredChange, validateChanges } from "./judge-changes.ts";
+import { ignoredChanges } from "./mark-ignored.ts";
+
+/**
+ * Seals a job with the last judgement: of what is left when nothing of it runs any more. A process that stays behind
+ * could wait for a command's own judgement and act after it; what it left is dropped here, and only what passes is
+ * committed. The blame goes to the last command that ran a process.
+ */
+export async function sealValidated(
+  { transaction, protection, sha1 }: GuardDeps,
+  results: readonly CommandResult[],
+  end: { readonly preview: boolean },
+): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }> {
+  let found: readonly RestoredChange[] = [];
+  let ignored: ReadonlyMap<string, string> = new Map();
+  const left = await transaction.seal((difference) => {
+    const changes = withGone(difference);
+    const { restored, rewrite, same } = validateChanges({ sides: difference, protection, sha1 }, changes);
+    found = restored;
+    // What was edited by name is told by name.
+    if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
+    const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
+    return { drop: [...drop, ...same], rewrite };
+  }, end);
+  const sealed = { ...left, changes: left.changes.map((change) => markIgnored(change, ignored)) };
+  const noText = [...new Set(sealed.noText ?? [])];
+  const judged = blamed(protection, results, found);
+  const { foreignOwner } = sealed;
+  if (foreignOwner !== undefined)
+    return { sealed, judged: blameLastProcess(judged, unchangeable(foreignOwner)) };
+  return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
+}
+
+function markIgnored(change: Change, ignored: ReadonlyMap<string, string>): Change {
+  const by = ignored.get(change.path);
+  return by === undefined ? change : { ...change, ignored: by };
+}
+
+/** When the processes of some commands are gone: judges what came after the commands' own judgements. */
+export function validateSettled(
+  parts: GuardDeps,
+  results: readonly CommandResult[],
+): readonly CommandResult[] {
+  const first = results.findIndex((one) => !isEdit(one));
+  if (first === -1 || parts.transaction.directory === null) return results;
+  // The look after an edit saw what processes did meanwhile, and nobody judged it.
+  const seen = results.slice(first).filter(isEdit);
+  const changes = latestChanges([
+    ...seen.flatMap(({ changes }) => changes),
+    ...parts.transaction.takeChanges({ processRan: true }),
+  ]);
+  return blamed(parts.protection, results, guardChanges(parts, changes).restored);
+}
+
+/** What went with its folder counts as if it were named; what tools fill is theirs. */
+function withGone(difference: Difference): readonly Change[] {
+  const changes: Change[] = [...difference.changes];
+  for (const { path, kind } of difference.changes) {
+    if (kind === "added" || difference.look(path, "before")?.kind !== "directory") continue;
+    if (kind === "modified" && difference.look(path, "after")?.kind === "directory") continue;
+    if (inDependencyFolder(`${path}/`)) continue;
+    for (const below of difference.below(path)) changes.push({ path: below, kind: "deleted" });
+  }
+  return changes;
+}
+
+function blamed(
+  protection: Protection,
+  results: readonly CommandResult[],
+  found: readonly RestoredChange[],
+): readonly CommandResult[] {
+  const runner = results.findLastIndex((one) => !isEdit(one));
+  const last = runner === -1 ? results.length - 1 : runner;
+  const told = results[last];
+  if (told === undefined || found.length === 0) return results;
+  const skipped = found.filter(({ rule }) => rule === "protected" && protection.action === "skip");
+  const failing = found
+    .filter((one) => !skipped.includes(one))
+    .map(({ why }) => `${why} (restored)`)
+    // In a container the first judgement cannot put anything back: the second finds the same once more.
+    .filter((line) => results.every(({ error }) => !error.split("\n").includes(line)));
+  const note: Note = { code: "protected-restored", paths: skipped.map(({ path }) => path) };
+  return results.map((result, index) => {
+    if (index !== last) return result;
+    const { notes, success, error } = result;
+    return {
+      ...result,
+      success: success && failing.length === 0,
+      error: [error, ...failing].filter((line) => line !== "").join("\n"),
+      notes: skipped.length === 0 || notes.some((one) => isSame(one, note)) ? notes : [...notes, note],
+    };
+  });
+}
+
+const NAMED_AT_MOST = 10;
+
+function nameless(paths: readonly string[]): string {
+  const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
+  return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).map(shownPath).join(", ")}${more}`;
+}
+
+function unchangeable(path: string): string {
+  return `an overlay cannot change a file of another owner or group: ${path}`;
+}
+
+/** The same results with the blame at the last one that ran a process. */
+function blameLastProcess(results: readonly CommandResult[], why: string): readonly CommandResult[] {
+  const runner = results.findLastIndex((one) => !isEdit(one));
+  const last = runner === -1 ? results.length - 1 : runner;
+  return results.map((result, index) => {
+    if (index !== last) return result;
+    const error = [result.error, why].filter((line) => line !== "").join("\n");
+    return { ...result, success: false, error };
+  });
+}
+
+function isSame(a: Note, b: Note): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function isEdit({ command }: CommandResult): boolean {
+  return command.type === "file_edit";
+}
+
+/** One change per path; what is new stays new, however often it was written. */
+function latestChanges(changes: readonly Change[]): Change[] {
+  const byPath = new Map<string, Change>();
+  for (const change of changes) {
+    const isNew = byPath.get(change.path)?.kind === "added" && change.kind === "modified";
+    if (!isNew) byPath.set(change.path, change);
+  }
+  return [...byPath.values()];
+}

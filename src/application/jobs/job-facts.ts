@@ -1,0 +1,177 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { ParseFailure } from "../../domain/patch/parse-error.ts";
+import type { Change, FailureReason } from "../../domain/jobs/result.ts";
+import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
+import type { LineCounts } from "../../domain/patch/line-counts.ts";
+import type { Note } from "../../domain/jobs/note.ts";
+import type { JobOutcome, StoredJob } from "../ports/jobs.ts";
+import type { JournalLine } from "../ports/journal.ts";
+import type { Conflict, EvictedJob } from "../ports/jobs-transaction.ts";
+import type { Execution } from "./execution.ts";
+import { notesOfInterruptions } from "./repair-notes.ts";
+import { validatedJournal } from "./judged-journal.ts";
+
+/** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
+export interface JobFacts {
+  readonly about: "job";
+  readonly status: JobStatus;
+  readonly jobId: string;
+  readonly groupId: string;
+  readonly workspace: string;
+  readonly kind: string;
+  readonly outcome: JobOutcome | "dry-run";
+  /** Every command succeeded, and what it was to bring in is in, or staged. */
+  readonly success: boolean;
+  readonly dryRun: boolean;
+  readonly totalCmds: number;
+  readonly executedCmds: number;
+  readonly failedCmds: number;
+  readonly commands: readonly CommandFacts[];
+  readonly changes: readonly Change[];
+  /** Lines that changed in a file, by its path; only where somebody counted them. */
+  readonly lineCounts?: Readonly<Record<string, LineCounts>>;
+  readonly undo: UndoState;
+  readonly gitCommit?: string;
+  readonly notes: readonly Note[];
+  /** How it ended where nothing of it was to stay, or where that could not be had. */
+  readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
+  /** What kept it from being brought in. */
+  readonly conflicts: readonly Conflict[];
+  readonly evicted: readonly EvictedJob[];
+  readonly quotaBytes: number;
+  /** Background processes that ended with it. */
+  readonly ended: readonly string[];
+  /** Paths of the workspace that changed meanwhile, though not through it. */
+  readonly outside: readonly string[];
+}
+
+export interface CommandFacts {
+  readonly command: Omit<PatchCommand, "edit">;
+  readonly success: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly reason?: FailureReason;
+  readonly duration: number;
+  readonly changes: readonly Change[];
+  readonly notes: readonly Note[];
+}
+
+export type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+
+/** A job that never began. */
+export interface RefusalFacts {
+  readonly about: "refusal";
+  readonly status: "refused";
+  readonly workspace: string;
+  readonly why:
+    | ({ readonly kind: "not-a-patch" } & ParseFailure)
+    | { readonly kind: "refused"; readonly refusal: Refusal };
+}
+
+export function executionFacts(workspace: string, execution: Execution): JobFacts | RefusalFacts {
+  switch (execution.status) {
+    case "parse-error":
+      return toRefusedFacts(workspace, { kind: "not-a-patch", ...execution.failure });
+    case "refused":
+      return toRefusedFacts(workspace, { kind: "refused", refusal: execution.refusal });
+    case "ran":
+      return ranFacts(workspace, execution);
+  }
+}
+
+function toRefusedFacts(workspace: string, why: RefusalFacts["why"]): RefusalFacts {
+  return { about: "refusal", status: "refused", workspace, why };
+}
+
+const STATES = {
+  committed: "committed",
+  staged: "staged",
+  "dry-run": "staged",
+  conflict: "staged",
+  running: "running",
+  "rolled-back": "discarded",
+  aborted: "discarded",
+} as const;
+
+export function ranFacts(workspace: string, ran: Extract<Execution, { status: "ran" }>): JobFacts {
+  const { outcome, result, kind, totalCmds, conflicts, evicted, quotaBytes, groupId, ended, outside } = ran;
+  const { jobId, success, dryRun, executedCmds, failedCmds, changes, notes, gitCommit, undo } = result;
+  const state = STATES[outcome];
+  const denied = conflicts.length > 0 && conflicts.every(({ reason }) => reason === "no-access");
+  const standing = { state, kind, changeCount: changes.length, totalCmds, executedCmds };
+  return {
+    about: "job",
+    // What may not be written is no preview to try again as it is.
+    status: denied ? "refused" : toJobStatus(standing, true),
+    jobId,
+    groupId,
+    workspace,
+    kind,
+    outcome,
+    success,
+    dryRun,
+    totalCmds,
+    executedCmds,
+    failedCmds,
+    commands: result.results.map(({ command: { edit: _, ...command }, process: __, ...one }) => ({
+      command,
+      ...one,
+    })),
+    changes,
+    undo,
+    ...(gitCommit !== undefined && { gitCommit }),
+    notes,
+    ...(ran.keptAfterFailure && { ending: "kept-after-failure" }),
+    ...((outcome === "rolled-back" || outcome === "aborted") && { ending: outcome }),
+    conflicts,
+    evicted,
+    quotaBytes,
+    ended,
+    outside,
+  };
+}
+
+/** The same of a job that ran earlier, as it stands now. `alive`: its process still works on it. */
+export function storedFacts(job: StoredJob, journal: readonly JournalLine[], alive: boolean): JobFacts {
+  const quota = journal.findLast(({ event }) => event.type === "quota_evicted")?.event;
+  const standing = { ...job, changeCount: job.changes.length };
+  return {
+    about: "job",
+    status: toJobStatus(standing, alive),
+    jobId: job.jobId,
+    groupId: job.groupId,
+    workspace: job.workspace,
+    kind: job.kind,
+    outcome: job.outcome,
+    success: job.success,
+    dryRun: false,
+    totalCmds: job.totalCmds,
+    executedCmds: job.executedCmds,
+    failedCmds: job.failedCmds,
+    commands: toCommandFacts(journal),
+    changes: job.changes,
+    undo: toUndoState(standing),
+    ...(job.gitCommit !== undefined && { gitCommit: job.gitCommit }),
+    notes: [...job.notes, ...notesOfInterruptions(job)],
+    conflicts: [],
+    evicted:
+      quota?.type === "quota_evicted" ? quota.jobs.map(({ job_id: jobId, bytes }) => ({ jobId, bytes })) : [],
+    quotaBytes: quota?.type === "quota_evicted" ? quota.quota_bytes : 0,
+    ended: [],
+    outside: [],
+  };
+}
+
+function toCommandFacts(journal: readonly JournalLine[]): CommandFacts[] {
+  const started = new Map<number, PatchCommand>();
+  const commands: CommandFacts[] = [];
+  for (const { event } of validatedJournal(journal)) {
+    if (event.type === "command_started") started.set(event.index, event.command);
+    if (event.type !== "command_finished") continue;
+    const command = started.get(event.index);
+    if (command === undefined) continue;
+    const { success, output, error, duration, changes, notes } = event;
+    commands.push({ command, success, output, error, duration, changes, notes });
+  }
+  return commands;
+}

@@ -1,0 +1,308 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import { executionSummary } from "../../domain/patch/execution-summary.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import type { Note } from "../../domain/jobs/note.ts";
+import type { JobOutcome } from "../ports/jobs.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import { LOG } from "../ports/logger.ts";
+import type { SealedChanges, Transaction } from "../ports/jobs-transaction.ts";
+import type { AutoCommitResult } from "./auto-commit.ts";
+import { concludeJob } from "./work-conclude-job.ts";
+import type { ExecuteRequest, Execution } from "./execution.ts";
+import { JobBroken } from "./job-broken.ts";
+import { forJournal, isUnstaged, type JobEnd, swapConflicts, wantsRollback } from "./job-end.ts";
+import { createJobValidator, type JobValidator } from "./job-judge.ts";
+import { kindNotes, logCommand, notUndoableNote } from "./job-notes.ts";
+import { JobProcesses, type RunOptions } from "./job-processes.ts";
+import { JobStory } from "./job-story.ts";
+import { wordNote } from "./word-notes.ts";
+import { runCommands } from "./run-commands.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+/** One attempt among several. */
+interface CarryOut extends RunOptions {
+  readonly attempt?: number;
+  readonly onEvent?: ((event: JobEvent) => void) | undefined;
+}
+
+const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
+
+/** One job from its open view to its end. */
+export class JobRun {
+  readonly #parts: WorkspaceDeps;
+  readonly #judge: JobValidator;
+  readonly #story: JobStory;
+  readonly #processes: JobProcesses;
+
+  constructor(
+    parts: WorkspaceDeps,
+    request: ExecuteRequest,
+    readonly jobId: string,
+    readonly transaction: Transaction,
+  ) {
+    this.#parts = parts;
+    this.#story = new JobStory(parts, request, { jobId, kind: transaction.kind });
+    this.#judge = createJobValidator(parts, transaction, (event) => this.emit(event));
+    this.#processes = new JobProcesses({
+      parts,
+      jobId,
+      transaction,
+      story: this.#story,
+      emit: (event) => this.emit(event),
+    });
+  }
+
+  get #request(): ExecuteRequest {
+    return this.#story.request;
+  }
+
+  get #notes(): Note[] {
+    return this.#story.notes;
+  }
+
+  describe(about: Parameters<JobStory["describe"]>[0]): void {
+    this.#story.describe(about);
+  }
+
+  note(notes: readonly Note[]): void {
+    this.#notes.push(...notes);
+  }
+
+  async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<Execution> {
+    this.describe({ commands, warnings });
+    return this.orBroken(async () => {
+      this.start();
+      const refused = await this.commitBefore();
+      if (refused !== null) return refused;
+      const results = await this.carryOut(commands);
+      // What they did until then is judged where it is sealed, or before our own git commits it.
+      return await this.end(results, await this.endProcesses(), this.#request);
+    });
+  }
+
+  /** A bug or a broken disk: what the job had staged goes, and whoever called is told the cause. */
+  async orBroken<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await use();
+    } catch (error) {
+      await this.endProcesses();
+      throw await this.broken(error);
+    }
+  }
+
+  start(options: { readonly again?: boolean } = {}): void {
+    const counts = executionSummary(this.#story.commands);
+    const { transaction } = this;
+    if (options.again !== true) this.#request.onStart?.(this.jobId);
+    this.#notes.push(...kindNotes(this.#parts, transaction));
+    // A job of edits alone is over before anybody could ask for it.
+    if (transaction.kind !== "direct") this.saveRunning();
+    this.emit({
+      type: "job_started",
+      workspace: this.#parts.root,
+      kind: transaction.kind,
+      commands: this.#story.commands.length,
+      file_edits: counts.fileEdits,
+      shell_commands: counts.shellCommands,
+      git_operations: counts.gitOperations,
+    });
+  }
+
+  /** Names the job while it runs, so that it is known as dead when its process is gone. */
+  saveRunning(): void {
+    this.#parts.archive.save(this.#story.record("running"));
+  }
+
+  /** Forgets what is staged; the story stays. */
+  async drop(reason: string): Promise<void> {
+    await this.forget();
+    this.emit({ type: "rolled_back", reason });
+  }
+
+  /** The commit before the first command, where it is wanted; a refusal when it failed. */
+  async commitBefore(): Promise<Execution | null> {
+    const { autoCommit, signal } = this.#request;
+    if (!autoCommit) return null;
+    const before = await this.#processes.commit("before");
+    return before.ok || signal.aborted ? null : await this.refuse(before);
+  }
+
+  carryOut(commands: readonly PatchCommand[], run: CarryOut = {}): Promise<CommandResult[]> {
+    const { attempt } = run;
+    const { stopOnError, commandTimeoutSeconds } = this.#request;
+    return runCommands(
+      {
+        ...this.#processes.parts(run),
+        processes: () => this.#processes.runner(),
+        planOptions: this.#parts.planOptions,
+        stopOnError,
+        commandTimeoutSeconds: commandTimeoutSeconds ?? this.#parts.config.command_timeout,
+        gitTimeoutSeconds: this.#parts.config.git_timeout,
+        limits: this.#parts.config.limits,
+        mask: this.#parts.mask,
+        clock: this.#parts.clock,
+        emit: (event) => {
+          const told = attempt === undefined ? event : { ...event, attempt };
+          this.emit(told);
+          run.onEvent?.(told);
+          if (event.type === "command_finished")
+            logCommand(this.#parts, this.jobId, event, commands[event.index] as PatchCommand);
+        },
+      },
+      commands,
+    );
+  }
+
+  /** Ends every process of the job, and judges what they did until then. */
+  async settle(
+    ran: readonly CommandResult[],
+  ): Promise<{ readonly results: readonly CommandResult[]; readonly ended: readonly string[] }> {
+    const ended = await this.endProcesses();
+    return { results: await this.#judge.settle(ran), ended };
+  }
+
+  /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
+  private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<Execution> {
+    await this.forget();
+    return {
+      status: "refused",
+      refusal: { code: "auto-commit", cause: before.code, message: before.error },
+    };
+  }
+
+  private async forget(): Promise<void> {
+    await this.transaction.discard();
+    await this.#parts.transactions.discard(this.jobId);
+    this.#parts.archive.save(this.#story.record("rolled-back"));
+  }
+
+  /** Drops what the job had staged, as far as a broken disk lets it. */
+  private async broken(error: unknown): Promise<JobBroken> {
+    try {
+      await this.forget();
+    } catch {
+      // The result names the cause; the rest is for `doctor --repair`.
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    this.#parts.logger.error("worker", ...LOG.executionError, { job_id: this.jobId, error: message });
+    return new JobBroken(this.jobId, this.#parts.root, error);
+  }
+
+  /** Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. */
+  async end(
+    settled: readonly CommandResult[],
+    endedBefore: readonly string[],
+    { preview, red }: { readonly preview: boolean; readonly red?: RedReason | undefined },
+  ): Promise<Execution> {
+    const { jobId, transaction } = this;
+    const request = this.#request;
+    const ended = [...endedBefore];
+    if (settled.some(({ command }) => command.type === "shell_command"))
+      this.#notes.push(notUndoableNote(transaction));
+    const { results: looked, gitCommit } = await this.commitAfter(settled, ended);
+    const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
+    const { sealed, judged: results } = isOver
+      ? { sealed: NOTHING_SEALED, judged: looked }
+      : await this.#judge.seal(looked, { preview });
+    const aborted = request.signal.aborted;
+    const isTakenBack = wantsRollback(this.#request, results) || isUnstaged(sealed);
+    const rollsBack = isTakenBack && transaction.kind !== "none";
+    const end: JobEnd = {
+      results,
+      gitCommit: rollsBack ? null : gitCommit,
+      ended,
+      sealed: NOTHING_SEALED,
+      swapped: null,
+      keptAfterFailure: isTakenBack && !rollsBack,
+    };
+    if (transaction.takeRefused !== undefined) {
+      const { networkNotes } = await import("./network-notes.ts");
+      for (const note of networkNotes(transaction)) {
+        this.#notes.push(note);
+        this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
+      }
+    }
+    if (rollsBack) {
+      await transaction.discard();
+      const failure = results.find(({ success }) => !success);
+      return this.dropAll(end, aborted ? null : (failure?.error ?? ""));
+    }
+    this.#notes.push(...sealed.notes);
+    const ending = preview ? "staged" : "committed";
+    this.#parts.archive.save({
+      ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
+      ...(red !== undefined && { red }),
+    });
+    if (preview) {
+      await this.#parts.transactions.stage(jobId);
+      this.emit({ type: "staged", changes: sealed.changes.length });
+      return this.conclude("staged", { ...end, sealed });
+    }
+    const swapped = await this.#parts.transactions.commit(jobId, { may: () => this.mayCommit() });
+    if (swapped.status === "late") return this.dropAll(end, null);
+    const done = swapped.status === "done";
+    if (done) this.emit({ type: "committed", changes: sealed.changes.length });
+    else this.emit({ type: "conflict", paths: swapConflicts(swapped).map(({ path }) => path) });
+    return this.conclude(done ? "committed" : "conflict", {
+      ...end,
+      sealed,
+      swapped,
+      gitCommit: done ? gitCommit : null,
+    });
+  }
+
+  /**
+   * The commit after the patch. Everything of the job is ended first and what it left is judged, so that our own git works
+   * on what may stay; what it changes is sealed with the rest, and judged with it.
+   */
+  private async commitAfter(settled: readonly CommandResult[], ended: string[]) {
+    const nothing = { results: settled, gitCommit: null };
+    const isWanted = this.#request.autoCommit && settled.some(({ success }) => success);
+    if (!isWanted || wantsRollback(this.#request, settled)) return nothing;
+    const { layers } = this.transaction;
+    // Where no process ran, there is none to end, and nobody to hide from.
+    if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
+    const asleep = (await layers?.wake()) ?? null;
+    if (asleep !== null) {
+      this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(asleep.message) });
+      return nothing;
+    }
+    const results = await this.#judge.settle(settled);
+    if (wantsRollback(this.#request, results)) return { results, gitCommit: null };
+    const after = await this.#processes.commit("after");
+    ended.push(...(await this.endProcesses()));
+    if (!after.ok) this.#notes.push({ code: "auto-commit-failed", error: this.#parts.mask(after.error) });
+    return { results, gitCommit: after.ok ? after.commit : null };
+  }
+
+  /** Nothing of the job stays. A reason of null: it was stopped. */
+  private async dropAll(end: JobEnd, reason: string | null): Promise<Execution> {
+    await this.#parts.transactions.discard(this.jobId);
+    this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
+    return this.conclude(reason === null ? "aborted" : "rolled-back", { ...end, gitCommit: null });
+  }
+
+  /** What was done in place is done. */
+  private async mayCommit(): Promise<boolean> {
+    if (this.transaction.kind === "none") return true;
+    return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
+  }
+
+  private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
+    const { results, sealed, gitCommit } = end;
+    const record = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
+    const { warnings, notes } = this.#story;
+    return concludeJob(this.#parts, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
+  }
+
+  emit(event: JobEvent): void {
+    this.#parts.archive.append(this.jobId, forJournal(event));
+    this.#request.onEvent?.(event);
+  }
+
+  /** Everything dies with its job; a server that ran in it is named. */
+  endProcesses(): Promise<readonly string[]> {
+    return this.#processes.end();
+  }
+}

@@ -1,0 +1,92 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { FileSource, FileWrite } from "../../domain/patch/patch-command.ts";
+import { editPaths, formatEditReport, type PlanOptions, planEdit } from "../../domain/patch/plan-edit.ts";
+import { type View, ViewFault } from "../ports/view.ts";
+import { allOrNothing } from "./all-or-nothing.ts";
+import { type FileEditDeps, SKIPPED, withFaultPrefix } from "./file-edit.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
+import { permitTarget } from "./policy.ts";
+import type { ResolvedTarget } from "./edit-policy.ts";
+
+export interface MatchedEditDeps extends FileEditDeps {
+  readonly planOptions: PlanOptions;
+}
+
+/** A diff, a V4A operation or a SEARCH/REPLACE block: all new contents are computed before the first write. */
+export function runMatchedEdit(
+  { view, policy, planOptions }: MatchedEditDeps,
+  command: PatchCommand,
+): CommandOutcome {
+  const edit = command.edit;
+  if (edit === undefined) return failedOutcome("no edit");
+  const places = new Map<string, ResolvedTarget>();
+  // A diff may put something below a link that it removes; what lies beyond any other link is refused by its plan.
+  const warnings: string[] = [];
+  for (const path of editPaths(edit)) {
+    const place = permitTarget(policy, view, path, { follow: edit.kind === "diff" ? "none" : "all" });
+    if (!place.allowed) return succeededOutcome(SKIPPED);
+    if (place.warning !== undefined) warnings.push(place.warning);
+    places.set(path, place.target);
+  }
+  const placeOf = (path: string) => (places.get(path) as ResolvedTarget).path;
+  const source: FileSource = {
+    look(path) {
+      // A plan also looks at the folders above its paths; those are looked at as they are.
+      const place = places.get(path)?.path ?? path;
+      const entry = view.look(place);
+      return entry.kind === "file" ? { kind: "file", bytes: view.read(place), mode: entry.mode } : entry;
+    },
+  };
+  const plan = planEdit(edit, source, planOptions);
+  if (!plan.ok) return { ok: false, output: formatEditReport(plan.reports), error: plan.error, warnings };
+  allOrNothing(
+    view,
+    plan.writes.map((write) => placeOf(write.path)),
+    () => carryOut(view, plan.writes, placeOf),
+  );
+  return { ...succeededOutcome(formatEditReport(plan.reports)), warnings };
+}
+
+/** Removals come first. A folder they leave empty goes before something takes its name, any other at the end. */
+function carryOut(view: View, writes: readonly FileWrite[], placeOf: (path: string) => string): void {
+  const removals = writes.filter((write) => write.kind === "delete");
+  const others = writes.filter((write) => write.kind !== "delete");
+  const emptied = removals.filter((write) => write.pruneParents === true).map((write) => placeOf(write.path));
+  const wanted = new Set(others.map((write) => placeOf(write.path)));
+  const put = (write: FileWrite) =>
+    withFaultPrefix(`failed to write file ${write.path}`, () => putOne(view, placeOf(write.path), write));
+  removals.forEach(put);
+  for (const path of emptied) {
+    if (parentsOf(path).some((parent) => wanted.has(parent))) prune(view, path);
+  }
+  others.forEach(put);
+  for (const path of emptied) prune(view, path);
+}
+
+function putOne(view: View, path: string, write: FileWrite): void {
+  if (write.kind === "write") view.write(path, write.bytes, write.mode);
+  else if (write.kind === "symlink") view.makeSymlink(path, write.target);
+  else view.remove(path);
+}
+
+/** The folders above a path that nothing is left in; one that cannot be removed stays, as with git. */
+function prune(view: View, path: string): void {
+  for (const parent of parentsOf(path)) {
+    if (view.look(parent).kind === "missing") continue;
+    if (view.look(parent).kind !== "directory" || view.list(parent).length > 0) return;
+    try {
+      view.remove(parent);
+    } catch (error) {
+      if (error instanceof ViewFault) return;
+      throw error;
+    }
+  }
+}
+
+/** From the nearest to the one at the top. */
+function parentsOf(path: string): string[] {
+  const parents: string[] = [];
+  for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
+    parents.push(path.slice(0, at));
+  return parents;
+}

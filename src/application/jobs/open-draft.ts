@@ -1,0 +1,293 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import type { Layers } from "../ports/jobs-transaction.ts";
+import { applyEdits } from "./apply-edits.ts";
+import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
+import type {
+  Checked,
+  CheckRequest,
+  Draft,
+  DraftAttempt,
+  DraftRequest,
+  DraftRun,
+  OpenedDraft,
+} from "./draft.ts";
+import type { Execution } from "./execution.ts";
+import { newJobId } from "./job-id.ts";
+import { JobRun } from "./job-run.ts";
+import { parseCommands } from "./parse-commands.ts";
+import { repairNotes } from "./repair-notes.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+
+/** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
+export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
+  const draft = new OpenDraft(parts, request);
+  const refusal = await draft.begin();
+  return refusal === null ? { ok: true, draft } : { ok: false, refusal };
+}
+
+class OpenDraft implements Draft {
+  readonly id: string;
+  readonly #parts: WorkspaceDeps;
+  readonly #request: DraftRequest;
+  readonly #autoCommit: boolean;
+  #job: JobRun | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+  #isOver = false;
+  /** Ends what runs when the draft ends. */
+  readonly #end = new AbortController();
+  readonly #asides = new Set<Promise<unknown>>();
+  /** Successful commands of earlier attempts, and all of the last one. */
+  #earlier: readonly CommandResult[] = [];
+  #last: { readonly commands: readonly PatchCommand[]; readonly results: readonly CommandResult[] } = {
+    commands: [],
+    results: [],
+  };
+  readonly #warnings: string[] = [];
+  readonly #ended: string[] = [];
+
+  constructor(parts: WorkspaceDeps, request: DraftRequest) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#autoCommit = request.autoCommit ?? parts.config.auto_commit;
+    this.id = newJobId(parts.now(), parts.random);
+  }
+
+  begin(): Promise<Refusal | null> {
+    return this.#ensure(this.#request.checked || this.#autoCommit);
+  }
+
+  get files() {
+    return this.#layers.files;
+  }
+
+  changes() {
+    return this.#layers.changes();
+  }
+
+  diff() {
+    const { transaction } = this.#open;
+    return this.changes().flatMap(({ path }) => {
+      const before = transaction.original(path);
+      const after = transaction.current(path);
+      if (before === null ? after === null : after !== null && Buffer.compare(before, after) === 0) return [];
+      return [{ path, before, after }];
+    });
+  }
+
+  run(attempt: DraftAttempt): Promise<DraftRun> {
+    return this.#inTurn(() => this.#run(attempt));
+  }
+
+  async #run({ work, attempt, plan, ...told }: DraftAttempt): Promise<DraftRun> {
+    const parsed =
+      "patch" in work
+        ? await parseCommands(work.patch)
+        : ({ ok: true, commands: work.commands, warnings: [] } as const);
+    if (!parsed.ok) return { status: "parse-error", failure: parsed.failure };
+    const { commands, warnings } = parsed;
+    const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
+    if (refusal !== null) return { status: "refused", refusal };
+    const job = this.#open;
+    const patch = "patch" in work ? work.patch : undefined;
+    this.#earlier = this.#counted().filter(({ success }) => success);
+    this.#last = { commands, results: [] };
+    this.#warnings.push(...warnings);
+    this.#describe(plan, patch);
+    const signal = AbortSignal.any([
+      this.#request.signal,
+      this.#end.signal,
+      ...(told.signal === undefined ? [] : [told.signal]),
+    ]);
+    return this.#orBroken(async () => {
+      const asleep = commands.length === 0 ? null : await this.#layers.wake();
+      if (asleep !== null) return { status: "refused", refusal: asleep };
+      if (this.#isFirst) {
+        this.#isFirst = false;
+        const before = await job.commitBefore();
+        if (before?.status === "refused") {
+          this.#isOver = true;
+          return { status: "refused", refusal: before.refusal };
+        }
+      }
+      const carried = await job.carryOut(commands, { attempt, signal, ...pick(told) });
+      const { results, ended } = await job.settle(carried);
+      this.#last = { commands, results };
+      this.#ended.push(...ended);
+      await this.#layers.rest();
+      // It stays open: whoever finds its process dead must find it by name. A job of edits alone is saved when it ends.
+      if (job.transaction.kind === "direct" && results.some(({ success }) => !success)) job.saveRunning();
+      const aborted = signal.aborted;
+      const changes = this.changes();
+      return { status: "ran", results, totalCmds: commands.length, warnings, changes, ended, aborted };
+    });
+  }
+  #isFirst = true;
+
+  check(request: CheckRequest): Promise<Checked> {
+    const run = async () => {
+      const refusal = await this.#ensure(true);
+      if (refusal !== null) return { ok: false, why: "unavailable", message: refusal.message } as const;
+      const { runChecks } = await import("./run-checks.ts");
+      const signals = [this.#request.signal, this.#end.signal];
+      const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
+      const { transaction } = this.#open;
+      const emit = this.#open.emit.bind(this.#open);
+      return runChecks({ parts: this.#parts, jobId: this.id, transaction, emit }, { ...request, signal });
+    };
+    // Elsewhere than in an overlay, the throw-away view of the baseline is not apart from the draft's.
+    const isApart = request.over === "baseline" && this.#job?.transaction.kind === "overlay";
+    if (!isApart) return this.#inTurn(run);
+    this.#mustBeOpen();
+    const aside = run().finally(() => this.#asides.delete(aside));
+    this.#asides.add(aside);
+    return aside;
+  }
+
+  commit(): Promise<Execution> {
+    return this.#finish({ preview: false });
+  }
+
+  keep(red?: RedReason): Promise<Execution> {
+    return this.#finish({ preview: true, red });
+  }
+
+  #finish(how: { readonly preview: boolean; readonly red?: RedReason | undefined }): Promise<Execution> {
+    return this.#inTurn(async () => {
+      await this.#endAsides();
+      this.#isOver = true;
+      const job = this.#open;
+      this.#describe();
+      return this.#orBroken(() => job.end(this.#counted(), this.#ended, how));
+    });
+  }
+
+  async discard(reason: string): Promise<void> {
+    if (this.#isOver) return;
+    this.#end.abort();
+    await this.#inTurn(async () => {
+      await this.#endAsides();
+      this.#isOver = true;
+      await this.#job?.drop(reason);
+    }).catch((error: unknown) => {
+      if (!this.#isOver) throw error;
+    });
+  }
+
+  async #endAsides(): Promise<void> {
+    this.#end.abort();
+    await Promise.allSettled([...this.#asides]);
+  }
+
+  /** Begins the job, or takes its edits into a view in which processes can run. */
+  async #ensure(runsProcesses: boolean): Promise<Refusal | null> {
+    const begun = this.#job;
+    if (begun !== null && (begun.transaction.kind !== "direct" || !runsProcesses)) return null;
+    const setting = runsProcesses ? settingRefusal(this.#parts, { preview: false }) : null;
+    if (setting !== null) return setting;
+    const again = begun !== null;
+    const kind = runsProcesses ? this.#parts.staging.kind : "direct";
+    const network = this.#request.network ?? true;
+    const opened = await beginJob(this.#parts, { jobId: this.id, kind, network, resting: true, again });
+    if (!opened.ok) {
+      this.#isOver ||= again;
+      return opened.refusal;
+    }
+    const { source, request, groupId, sessionKey, commandTimeoutSeconds, signal } = this.#request;
+    const { onStart, onEvent, onOutput } = this.#request;
+    const job = new JobRun(
+      stagedAs(this.#parts, opened),
+      {
+        patch: "",
+        source,
+        ...(request !== undefined && { request }),
+        ...(groupId !== undefined && { groupId }),
+        ...(sessionKey !== undefined && { sessionKey }),
+        dryRun: false,
+        preview: false,
+        atomic: false,
+        stopOnError: this.#request.stopOnError ?? this.#parts.config.stop_on_error,
+        autoCommit: this.#autoCommit,
+        ...(commandTimeoutSeconds !== undefined && { commandTimeoutSeconds }),
+        signal,
+        ...(onStart !== undefined && { onStart }),
+        ...(onEvent !== undefined && { onEvent }),
+        ...(onOutput !== undefined && { onOutput }),
+      },
+      this.id,
+      opened.transaction,
+    );
+    this.#job = job;
+    job.note(repairNotes(opened.repaired));
+    job.start({ again });
+    return begun === null ? null : this.#takeEdits(begun);
+  }
+
+  async #takeEdits(from: JobRun): Promise<Refusal | null> {
+    const taken = from.transaction.layers?.takeEdits?.();
+    const { transaction } = this.#open;
+    const asleep = taken?.ok === true ? await this.#layers.wake() : null;
+    if (taken?.ok !== true || asleep !== null) {
+      this.#isOver = true;
+      const message =
+        asleep?.message ?? `changed while the draft was open: ${taken?.ok === false ? taken.path : ""}`;
+      await this.#open.drop(message);
+      return asleep ?? { code: "failed", message };
+    }
+    applyEdits(transaction.view, taken.edits);
+    transaction.takeChanges({ processRan: false });
+    return null;
+  }
+
+  #counted(): readonly CommandResult[] {
+    return [...this.#earlier, ...this.#last.results];
+  }
+
+  #describe(plan?: string, patch?: string): void {
+    const commands = [...this.#earlier.map(({ command }) => command), ...this.#last.commands];
+    this.#open.describe({ commands, warnings: this.#warnings, plan, patch });
+  }
+
+  /** A broken disk or a bug ends the draft: nothing of it is applied. */
+  async #orBroken<T>(use: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#open.orBroken(use);
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
+    }
+  }
+
+  #inTurn<T>(use: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => {
+      this.#mustBeOpen();
+      return use();
+    });
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isOver) throw new Error(`the draft has ended: ${this.id}`);
+  }
+
+  get #open(): JobRun {
+    if (this.#job === null) throw new Error(`the draft was not begun: ${this.id}`);
+    return this.#job;
+  }
+
+  get #layers(): Layers {
+    const { layers } = this.#open.transaction;
+    if (layers === undefined)
+      throw new Error(`no draft can be open in a transaction of this kind: ${this.id}`);
+    return layers;
+  }
+}
+
+/** What an attempt is told beside its signal. */
+function pick({ onEvent, onOutput }: Pick<DraftAttempt, "onEvent" | "onOutput">) {
+  return { ...(onEvent !== undefined && { onEvent }), ...(onOutput !== undefined && { onOutput }) };
+}

@@ -1,0 +1,155 @@
+import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import type { JobEvent } from "../ports/journal.ts";
+import type { ProcessRunner } from "../ports/process.ts";
+import type { CheckView, Transaction } from "../ports/jobs-transaction.ts";
+import type { Checked, CheckRequest, CheckRun } from "./draft.ts";
+import { jobEnvironment } from "./environment.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+export interface RunChecksDeps {
+  readonly parts: WorkspaceDeps;
+  readonly jobId: string;
+  readonly transaction: Transaction;
+  readonly emit: (event: JobEvent) => void;
+}
+
+type Request = CheckRequest & { readonly signal: AbortSignal };
+
+/** What parsers of test results are given at most. */
+const WHOLE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Runs checks in a throw-away view:
+ *   open it → old versions of files where they are asked for → each command → what the baseline built is kept → close
+ * and once more without what the baseline built, where that showed and a check is red.
+ */
+export async function runChecks(check: RunChecksDeps, request: Request): Promise<Checked> {
+  const { layers } = check.transaction;
+  if (layers?.openCheck === undefined)
+    return { ok: false, why: "unavailable", message: "nothing is staged here that a check could run over" };
+  if (!check.parts.staging.confinable && !check.parts.isTrusted()) return untrusted(check.parts);
+  if (request.over === "draft") await layers.rest();
+  const first = await runOnce(check, request, request.withoutBuildLayer !== true);
+  if (!first.ok || !first.hasBuilt || first.runs.every(({ exitCode }) => exitCode === 0)) return plain(first);
+  const again = await runOnce(check, request, false);
+  return again.ok ? { ok: true, runs: again.runs.map((run) => ({ ...run, repeated: true })) } : again;
+}
+
+type Once =
+  | { readonly ok: true; readonly runs: readonly CheckRun[]; readonly hasBuilt: boolean }
+  | Extract<Checked, { ok: false }>;
+
+const plain = (once: Once): Checked => (once.ok ? { ok: true, runs: once.runs } : once);
+
+function untrusted({ messages }: WorkspaceDeps): Extract<Checked, { ok: false }> {
+  return { ok: false, why: "untrusted", message: messages.checksNeedTrust };
+}
+
+async function runOnce(check: RunChecksDeps, request: Request, built: boolean): Promise<Once> {
+  const { parts, transaction, jobId } = check;
+  const { over, signal } = request;
+  const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
+  if (signal.aborted) return aborted;
+  const opened = await transaction.layers?.openCheck?.({ over, network: request.network === true, built });
+  if (opened?.ok !== true)
+    return { ok: false, why: "unavailable", message: opened?.message ?? "no throw-away view" };
+  const view = opened.check;
+  try {
+    if (!view.confined && !parts.isTrusted()) return untrusted(parts);
+    for (const path of request.asBefore ?? []) putBefore(view, transaction, path);
+    const processes = view.processes ?? (await parts.processes());
+    const runs: CheckRun[] = [];
+    for (const command of request.commands) {
+      if (signal.aborted) break;
+      const run = await runOne({ check, view, processes, request }, command);
+      runs.push(run);
+      if (request.stopOnError === true && run.exitCode !== 0) break;
+    }
+    await processes.killJobProcesses(jobId);
+    if (signal.aborted) return aborted;
+    if (over === "baseline" && view.keepBuilt !== undefined)
+      await view.keepBuilt(await ignoredPaths({ check, view, processes, request }));
+    return { ok: true, runs, hasBuilt: view.hasBuilt };
+  } finally {
+    await view.close();
+  }
+}
+
+/** A file as the workspace has it; absent where the draft made it. */
+function putBefore({ view }: CheckView, transaction: Transaction, path: string): void {
+  const before = transaction.original(path);
+  if (before !== null) view.write(path, before);
+  else if (view.look(path).kind === "file") view.remove(path);
+}
+
+interface Running {
+  readonly check: RunChecksDeps;
+  readonly view: CheckView;
+  readonly processes: ProcessRunner;
+  readonly request: Request;
+}
+
+function start(
+  { check: { parts, jobId }, view, processes, request }: Running,
+  argv: readonly [string, ...string[]],
+  onOutput?: (text: string) => void,
+) {
+  const { hostEnv, config } = parts;
+  const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view: view.environment });
+  return processes.runProcess({
+    argv,
+    cwd: view.directory,
+    env: { ...env, PWD: view.directory },
+    timeoutMs: request.timeoutSeconds * 1000,
+    signal: request.signal,
+    outputLimitBytes: WHOLE_BYTES,
+    ...(onOutput !== undefined && { onOutput: (_: unknown, text: string) => onOutput(text) }),
+    jobMarker: jobId,
+  });
+}
+
+async function runOne(running: Running, command: string): Promise<CheckRun> {
+  const { check, request } = running;
+  const { mask, config } = check.parts;
+  const ended = await start(running, ["bash", "-c", command], request.onOutput);
+  const whole = mask(ended.error === undefined ? ended.output : `${ended.output}${ended.error.message}`);
+  const output = cutMiddle(whole, config.output_limit);
+  const exitCode = ended.outcome === "exited" ? ended.exitCode : null;
+  const durationMs = Math.round(ended.durationMs);
+  check.emit({
+    type: "check_finished",
+    attempt: request.attempt ?? 0,
+    over: request.over,
+    command: mask(command),
+    exit_code: exitCode,
+    output: cutMiddle(whole, JOURNAL_OUTPUT),
+    duration: durationMs,
+  });
+  const { outcome, stdout } = ended;
+  return {
+    command,
+    outcome,
+    exitCode,
+    output,
+    whole,
+    wholeStdout: mask(stdout),
+    durationMs,
+    repeated: false,
+  };
+}
+
+const JOURNAL_OUTPUT = 16_384;
+
+/** What git ignores: build folders and caches. Asked inside the view, where the repository's settings hurt nobody. */
+async function ignoredPaths(running: Running): Promise<string[]> {
+  const listed = await start(running, [
+    "git",
+    ...["-c", "core.fsmonitor=false", "ls-files"],
+    ...["-z", "--others", "--ignored", "--exclude-standard", "--directory"],
+  ]);
+  if (listed.exitCode !== 0 || listed.truncatedBytes > 0) return [];
+  return listed.stdout
+    .split("\0")
+    .filter((path) => path !== "")
+    .map((path) => path.replace(/\/$/, ""));
+}

@@ -1,0 +1,116 @@
+import type { PatchCommand } from "../../domain/patch/command.ts";
+import type { FailureReason } from "../../domain/jobs/result.ts";
+import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import { ViewFault } from "../ports/view.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
+import type { EditPolicy } from "./policy.ts";
+import { resolveTarget } from "./edit-policy.ts";
+
+const SHELLS = new Set(["bash", "sh", "zsh"]);
+
+export interface RunProcessDeps {
+  readonly processes: ProcessRunner;
+  readonly transaction: Transaction;
+  readonly policy: EditPolicy;
+  readonly jobId: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly outputLimitBytes: number;
+  readonly signal: AbortSignal;
+  readonly onOutput: (text: string) => void;
+}
+
+export async function runShell(
+  parts: RunProcessDeps,
+  command: PatchCommand,
+  timeoutSeconds: number,
+): Promise<CommandOutcome> {
+  if (command.action !== "run") return failedOutcome(`unknown shell_command action: ${command.action}`);
+  const shell = command.shell || "bash";
+  if (!SHELLS.has(shell)) return failedOutcome(`unsupported shell: ${shell} (bash, sh or zsh)`);
+  const workdir = workingDirectory(parts, command.workdir);
+  if (!workdir.ok) return failedOutcome(workdir.error, "", workdir.reason);
+  const line = command.content === "" ? command.target : `${command.target} ${command.content}`;
+  if (line.includes("\0")) return failedOutcome("command contains a NUL byte");
+  const result = await runInView(
+    parts,
+    [shell, "-c", line],
+    { ...parts.env, ...command.env },
+    workdir.path,
+    timeoutSeconds,
+  );
+  const outcome = toCommandOutcome(result, "command failed", timeoutSeconds);
+  if (result.outcome === "not-started") return outcome;
+  const { exitCode, stdout, stderr } = result;
+  return { ...outcome, process: { exitCode: result.outcome === "exited" ? exitCode : null, stdout, stderr } };
+}
+
+export function runInView(
+  parts: RunProcessDeps,
+  argv: readonly [string, ...string[]],
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  timeoutSeconds: number,
+): Promise<ProcessResult> {
+  return parts.processes.runProcess({
+    argv,
+    cwd,
+    env: { ...env, PWD: cwd },
+    timeoutMs: timeoutSeconds * 1000,
+    signal: parts.signal,
+    outputLimitBytes: parts.outputLimitBytes,
+    onOutput: (_, text) => parts.onOutput(text),
+    jobMarker: parts.jobId,
+  });
+}
+
+type Workdir =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly error: string; readonly reason?: FailureReason };
+
+function workingDirectory({ transaction, policy }: RunProcessDeps, workdir: string | undefined): Workdir {
+  const root = transaction.directory as string;
+  if (workdir === undefined || workdir === "") return { ok: true, path: root };
+  try {
+    const { view } = transaction;
+    const { path, entry } = resolveTarget({ view, rootNames: policy.rootNames }, workdir, "all");
+    if (entry.kind === "directory") return { ok: true, path: path === "" ? root : `${root}/${path}` };
+    return { ok: false, error: `workdir is not a directory: ${workdir}` };
+  } catch (error) {
+    if (!(error instanceof ViewFault)) throw error;
+    return error.code === "outside"
+      ? {
+          ok: false,
+          error: `workdir outside workspace: ${workdir}`,
+          reason: { code: "outside-workspace" },
+        }
+      : { ok: false, error: error.message };
+  }
+}
+
+/** Says what went wrong first, then what the program printed. */
+export function toCommandOutcome(
+  result: ProcessResult,
+  opening: string,
+  timeoutSeconds: number,
+): CommandOutcome {
+  const { output } = result;
+  const said = output === "" ? "" : ` (output: ${output})`;
+  switch (result.outcome) {
+    case "exited":
+      return result.exitCode === 0
+        ? succeededOutcome(output)
+        : failedOutcome(`${opening}: exit status ${result.exitCode}${said}`, output);
+    case "signaled":
+      return failedOutcome(`${opening}: signal: ${result.signal}${said}`, output);
+    case "timed-out":
+      return failedOutcome(`${opening}: timed out after ${timeoutSeconds} seconds${said}`, output, {
+        code: "timeout",
+        seconds: timeoutSeconds,
+      });
+    case "aborted":
+      return failedOutcome(`${opening}: aborted${said}`, output);
+    case "not-started":
+      return failedOutcome(`${opening}: ${result.error?.message ?? "could not be started"}`, output);
+  }
+}

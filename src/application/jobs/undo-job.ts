@@ -1,0 +1,143 @@
+import type { Change } from "../../domain/jobs/result.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
+import { conflictsOfStuck } from "./repair-notes.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+export type TakeBackDeps = Pick<WorkspaceDeps, "transactions" | "archive">;
+
+export interface TakeBackRequest {
+  readonly direction: "undo" | "redo";
+  /** A job id, a group id, or nothing for the last one. */
+  readonly name?: string;
+  readonly force: boolean;
+}
+
+export interface TakenBack {
+  readonly job: StoredJob;
+  readonly changes: readonly Change[];
+  readonly left: readonly UntouchedPath[];
+}
+
+/** `repaired`: an earlier swap had been cut off, and was finished first. */
+export type TakeBack = TakeBackOutcome & { readonly repaired?: RepairedJob };
+
+type TakeBackOutcome =
+  | { readonly status: "done"; readonly jobs: readonly TakenBack[] }
+  | { readonly status: "nothing" }
+  | { readonly status: "unknown"; readonly name: string }
+  | {
+      readonly status: "refused";
+      readonly job: StoredJob;
+      readonly reason: "evicted" | "wrong-state" | "busy" | "not-undoable" | "running";
+      readonly state: JobState;
+      readonly before: readonly TakenBack[];
+    }
+  | {
+      readonly status: "conflict";
+      readonly job: StoredJob;
+      readonly conflicts: readonly Conflict[];
+      readonly before: readonly TakenBack[];
+    };
+
+/** Takes jobs back, or brings them in again: the named one, the jobs of a group (newest first), or the last. */
+export async function takeBack(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBack> {
+  // Which job is the last one is known only then.
+  const repaired = await parts.transactions.repair();
+  const outcome = stuckTakeBack(parts.archive, repaired) ?? (await swapChosen(parts, request));
+  return repaired === null ? outcome : { ...outcome, repaired };
+}
+
+/** A swap that was cut off and cannot be finished stands in the way of every other. */
+export function stuckTakeBack(
+  archive: Pick<JobArchive, "read">,
+  repaired: RepairedJob | null,
+): TakeBack | null {
+  if (repaired?.outcome !== "stuck") return null;
+  const job = archive.read(repaired.jobId);
+  return job === null
+    ? null
+    : { status: "conflict", job, conflicts: conflictsOfStuck(repaired), before: [], repaired };
+}
+
+async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promise<TakeBackOutcome> {
+  const chosen = chooseJobs(parts, request);
+  if (chosen === "nothing") return { status: "nothing" };
+  if (chosen === "unknown") return { status: "unknown", name: request.name ?? "" };
+  const done: TakenBack[] = [];
+  for (const job of chosen) {
+    const refused = (
+      reason: Extract<TakeBackOutcome, { status: "refused" }>["reason"],
+      state: JobState,
+    ): TakeBackOutcome => ({
+      status: "refused",
+      job,
+      reason,
+      state,
+      before: done,
+    });
+    if (job.state === "running") return refused("running", job.state);
+    if (job.kind === "none") return refused("not-undoable", job.state);
+    const outcome = await parts.transactions[request.direction](job.jobId, { force: request.force });
+    if (outcome.status === "refused") {
+      const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
+      return refused(reason, outcome.state ?? job.state);
+    }
+    if (outcome.status === "conflict") {
+      return {
+        status: "conflict",
+        job,
+        conflicts: nameLaterJobs(parts, job, outcome.conflicts),
+        before: done,
+      };
+    }
+    parts.archive.append(job.jobId, {
+      type: request.direction === "undo" ? "undone" : "redone",
+      changes: outcome.changes.length,
+    });
+    const known = new Map(job.changes.map((change) => [change.path, change.ignored]));
+    const changes = outcome.changes.map((change) => {
+      const ignored = known.get(change.path);
+      return ignored === undefined ? change : { ...change, ignored };
+    });
+    done.push({ job, changes, left: outcome.left });
+  }
+  return { status: "done", jobs: done };
+}
+
+/** The jobs a request means, in the order in which they are to be swapped. */
+export function chooseJobs(
+  { archive }: Pick<TakeBackDeps, "archive">,
+  { direction, name }: TakeBackRequest,
+): StoredJob[] | "nothing" | "unknown" {
+  const jobs = archive.list();
+  const wanted: JobState = direction === "undo" ? "committed" : "undone";
+  if (name === undefined) {
+    const ready = jobs.filter((job) => job.state === wanted && job.changes.length > 0 && job.kind !== "none");
+    const last =
+      direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (x.stateAt < y.stateAt ? -1 : 1)).at(-1);
+    return last === undefined ? "nothing" : [last];
+  }
+  const exact = jobs.filter((job) => job.jobId === name);
+  if (exact.length > 0) return exact;
+  const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
+  if (group.length > 0) return direction === "undo" ? group.reverse() : group;
+  return jobs.some((job) => job.groupId === name) ? "nothing" : "unknown";
+}
+
+/** Names the later job that changed a path, when one did: that one must be taken back first. */
+function nameLaterJobs(
+  { archive }: TakeBackDeps,
+  job: StoredJob,
+  conflicts: readonly Conflict[],
+): Conflict[] {
+  const later = archive
+    .list()
+    .filter((other) => other.createdAt > job.createdAt && other.state === "committed");
+  return conflicts.map((conflict) => {
+    const by =
+      conflict.by ??
+      later.findLast(({ changes }) => changes.some(({ path }) => path === conflict.path))?.jobId;
+    return by === undefined ? conflict : { ...conflict, by };
+  });
+}

@@ -1,0 +1,60 @@
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { WorkspaceFiles } from "../ports/workspace-files.ts";
+import { executePatch } from "./execute-patch.ts";
+import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+/** What a folder and a container do each in their own way. */
+export interface WorkspaceBacking {
+  readonly parts: WorkspaceDeps;
+  /** Where its jobs are kept. */
+  readonly storage: string;
+  readonly files: WorkspaceFiles;
+  readonly isAlive: Workspace["isAlive"];
+  /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
+  readonly worksOn: (pid: number, jobId: string) => boolean;
+  readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** The jobs over a workspace's parts. What a first job does not need is loaded when it is called. */
+export function createWorkspace({
+  parts,
+  storage,
+  files,
+  isAlive,
+  ...processes
+}: WorkspaceBacking): Workspace {
+  const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
+  const closeDeadJobs = async () =>
+    (await import("./dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });
+  return {
+    root,
+    rootNames: policy.rootNames,
+    storage,
+    files,
+    protection: policy.protection,
+    archive,
+    staging,
+    mask,
+    isAlive,
+    execute: (request) =>
+      executePatch(parts, {
+        ...request,
+        dryRun: request.dryRun ?? config.dry_run,
+        preview: request.preview ?? false,
+        atomic: request.atomic ?? false,
+        stopOnError: request.stopOnError ?? config.stop_on_error,
+        autoCommit: request.autoCommit ?? config.auto_commit,
+      }),
+    begin: (request) => transactions.begin(request),
+    openDraft: async (request) => (await import("./open-draft.ts")).openDraft(parts, request),
+    commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(parts, jobId),
+    discardPreview: async (jobId) => (await import("./discard-preview.ts")).discardPreview(parts, jobId),
+    withdraw: async (jobId) => (await import("./withdraw-job.ts")).withdrawJob(parts, jobId),
+    takeBack: async (request) => (await import("./undo-job.ts")).takeBack(parts, request),
+    stop: async (jobId) =>
+      (await import("./stop-job.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
+    repair: () => transactions.repair(),
+    closeDeadJobs,
+  };
+}

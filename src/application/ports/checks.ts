@@ -1,0 +1,25 @@
+import type { CheckResult } from "../../domain/checks/verdict.ts";
+
+/** What is remembered of the checks of one workspace. A memory that is lost costs time, never correctness. */
+export interface CheckMemory {
+  /** What the workspace holds, in short: two equal fingerprints mean that checks would see the same files. */
+  fingerprint(): string;
+  /** Null where nothing is remembered, or it cannot be read. */
+  recall(): CheckRecord | null;
+  /** Replaces what was remembered. Never fails: who cannot write remembers nothing. */
+  keep(record: CheckRecord): void;
+}
+
+export interface CheckRecord {
+  /** What was run; another list of checks makes the record worthless. */
+  readonly lines: readonly string[];
+  readonly fingerprint: string;
+  /** When, in milliseconds. */
+  readonly at: number;
+  /** All of them together. Where `wasEnded`, they would have taken longer. */
+  readonly durationMs: number;
+  readonly wasEnded: boolean;
+  readonly isFlaky: boolean;
+  /** Null where they were ended. */
+  readonly results: readonly CheckResult[] | null;
+}

@@ -1,0 +1,34 @@
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { CheckedFiles } from "../../domain/coder/proposal-check-edits.ts";
+
+/** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */
+export interface ProjectFiles {
+  /** Paths nearest the root first, at most `limit`. */
+  list(limit: number): readonly string[];
+  /** Null for what is not there, not text, or not to be shown. Cut at the limit. */
+  read(path: string, limitChars: number): { readonly text: string; readonly cut: boolean } | null;
+  /** Whether there is anything of this name, ignored or not: a folder of dependencies. */
+  has(path: string): boolean;
+  /**
+   * Which words stand in which of the files, in the order given, until the time is over. Binary files have none; of a
+   * very long file only the beginning is looked at. Nothing of a text comes out of it.
+   */
+  find(paths: readonly string[], words: readonly SoughtWord[], limitMs: number): FoundWords;
+  /** For trying edits before they run. */
+  readonly source: CheckedFiles;
+  readonly planOptions: PlanOptions;
+}
+
+export interface SoughtWord {
+  /** Any of them is a hit. */
+  readonly spellings: readonly string[];
+  /** Whether upper and lower case are the same. */
+  readonly anyCase: boolean;
+}
+
+export interface FoundWords {
+  /** Only files with a hit; the words by their place in the list. */
+  readonly hits: readonly { readonly path: string; readonly terms: readonly number[] }[];
+  /** How many files were looked at. */
+  readonly searched: number;
+}

@@ -1,0 +1,33 @@
+/**
+ * The web, for reading. A call never rejects. Names are looked up once and only public addresses are dialled, after
+ * each redirect again; a host of the configuration by name and port may be private.
+ */
+export interface Web {
+  read(url: string, signal: AbortSignal): Promise<WebRead>;
+}
+
+export type WebRead =
+  | {
+      readonly ok: true;
+      /** Where it was found in the end. */
+      readonly url: string;
+      readonly status: number;
+      /** Without parameters: `text/html`. */
+      readonly type: string;
+      readonly text: string;
+      /** The page was longer than what is read. */
+      readonly cut: boolean;
+    }
+  | { readonly ok: false; readonly why: WebRefusal; readonly detail: string };
+
+export type WebRefusal =
+  | "bad-url"
+  /** Not allowed by the configuration, or not a public address. */
+  | "refused"
+  | "no-such-host"
+  | "unreachable"
+  | "timeout"
+  | "aborted"
+  | "too-many-redirects"
+  /** An image, an archive: nothing to read. */
+  | "not-text";

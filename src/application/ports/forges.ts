@@ -1,0 +1,190 @@
+import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
+import type { CommentText, PullText } from "../../domain/forges/posted-text.ts";
+
+/**
+ * GitHub or GitLab, as a task uses it. Nothing here rejects: what fails is a `ForgeFailure`. A rate limit is waited
+ * for as the forge tells, within the caller's patience; a read is tried again on a server's error. What is posted
+ * is masked by the caller and defused here: no text calls a person, closes an issue or gives the forge a command.
+ * No call reads or writes another repository than the one it is given.
+ */
+export interface Forge {
+  readonly kind: ForgeKind;
+  /** Whose token this is; the bot's own comments are known by it. */
+  whoAmI(signal: AbortSignal): Promise<ForgeAnswer<ForgeUser>>;
+  readRepository(repository: string, signal: AbortSignal): Promise<ForgeAnswer<ForgeRepository>>;
+  /** Paths of the files of a branch or commit, as many as the forge tells at once: for a first look, not for a verdict. */
+  listFiles(repository: string, ref: string, signal: AbortSignal): Promise<ForgeAnswer<readonly string[]>>;
+  readItem(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<ForgeItem>>;
+  /** Oldest first, system notes left out. */
+  listComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeComment[]>>;
+  /** Comments on lines of a pull. */
+  listReviewComments(item: ItemRef, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeReviewComment[]>>;
+  postComment(item: ItemRef, comment: CommentText, signal: AbortSignal): Promise<ForgeAnswer<ForgeComment>>;
+  /** Answers a comment on a line, in its thread. */
+  replyTo(
+    item: ItemRef,
+    thread: ForgeReviewComment["thread"],
+    comment: CommentText,
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<void>>;
+  editComment(
+    item: ItemRef,
+    commentId: string,
+    comment: CommentText,
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<ForgeComment>>;
+  addLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
+  /** A label that is not there is fine. */
+  removeLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
+  assign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
+  unassign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
+  /** What a person may do there, by the forge's own word. */
+  permissionOf(repository: string, user: string, signal: AbortSignal): Promise<ForgeAnswer<Permission>>;
+  /** Null when there is no such branch. */
+  readBranch(
+    repository: string,
+    branch: string,
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<ForgeBranch | null>>;
+  /** The open pull of a branch, if there is one. */
+  findPull(repository: string, head: string, signal: AbortSignal): Promise<ForgeAnswer<ForgePull | null>>;
+  /** A forge that has no drafts there gets an ordinary pull whose title says `Draft:`. */
+  openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
+  /** Words it anew, and makes it a draft or ready. */
+  updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
+  /** What CI says of a commit. */
+  checksOf(repository: string, commit: string, signal: AbortSignal): Promise<ForgeAnswer<Checks>>;
+  /** Open issues and pulls that carry the label or are assigned to the user: what polling looks at. */
+  listWork(
+    repository: string,
+    wanted: { readonly label: string; readonly assignee: string },
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<readonly ForgeItem[]>>;
+  /**
+   * Who last put the label on, or assigned the user: the newest such event that still holds. Null when the forge
+   * knows of none. Its id is unique at the forge.
+   */
+  findRequest(
+    item: ItemRef,
+    wanted: { readonly label: string; readonly assignee: string },
+    signal: AbortSignal,
+  ): Promise<ForgeAnswer<ForgeRequest | null>>;
+  /** The words of open items and the comments (not on lines) that were written since then, as they stand now. */
+  listSaid(repository: string, since: Date, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeSaid[]>>;
+  /** How git signs in over HTTP; the token is never part of an address. */
+  readonly credentials: { readonly username: string; readonly token: string };
+}
+
+export type ForgeAnswer<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: ForgeFailure };
+
+/** What went wrong and who can act on it; `message` is for a person and holds no secret. */
+export interface ForgeFailure {
+  readonly code:
+    | "unauthorized"
+    | "forbidden"
+    | "missing-scope"
+    | "not-found"
+    | "conflict"
+    | "invalid"
+    | "rate-limited"
+    | "server-error"
+    | "unreachable"
+    | "timeout"
+    | "aborted";
+  readonly message: string;
+  readonly status?: number;
+  /** When the forge lets us in again. */
+  readonly retryAfterMs?: number;
+  /** The scope that the token lacks, where the forge says so. */
+  readonly scope?: string;
+  readonly cause?: unknown;
+}
+
+export interface ForgeUser {
+  readonly id: number;
+  readonly login: string;
+}
+
+export interface ForgeRepository {
+  readonly name: string;
+  readonly defaultBranch: string;
+  readonly cloneUrl: string;
+  readonly archived: boolean;
+  /** Whether the token may push. */
+  readonly canPush: boolean;
+}
+
+export interface ForgeItem {
+  readonly ref: ItemRef;
+  readonly title: string;
+  readonly body: string;
+  readonly author: string;
+  readonly open: boolean;
+  readonly labels: readonly string[];
+  readonly assignees: readonly string[];
+  /** Only of a pull. */
+  readonly pull?: PullFacts;
+}
+
+export interface PullFacts {
+  readonly sourceRepository: string;
+  readonly sourceBranch: string;
+  readonly sourceCommit: string;
+  readonly targetBranch: string;
+}
+
+export interface ForgeComment {
+  readonly id: string;
+  readonly author: string;
+  readonly body: string;
+  readonly createdAt: string;
+}
+
+export interface ForgeReviewComment extends ForgeComment {
+  readonly path: string;
+  readonly line: number | null;
+  /** The line in the branch as it stands; null where the forge knows none: it is outdated, or about a removed line. */
+  readonly lineNow: number | null;
+  /** What `replyTo` wants. */
+  readonly thread: string;
+}
+
+/** What somebody wrote on an item: its own words when `commentId` is null. */
+export interface ForgeSaid {
+  readonly ref: ItemRef;
+  readonly commentId: string | null;
+  readonly author: string;
+  readonly body: string;
+}
+
+export interface ForgeBranch {
+  readonly name: string;
+  readonly commit: string;
+  readonly protected: boolean;
+}
+
+export interface ForgePull {
+  readonly ref: ItemRef;
+  readonly url: string;
+}
+
+export interface ForgeRequest {
+  readonly id: string;
+  readonly actor: string;
+  readonly kind: "labeled" | "assigned";
+  /** When, by the forge's clock. */
+  readonly at: string;
+}
+
+export interface OpenPull extends PullText {
+  readonly repository: string;
+  readonly head: string;
+  readonly base: string;
+}
+
+export type Permission = "none" | "read" | "write" | "admin";
+
+export type Checks = "none" | "pending" | "success" | "failure";

@@ -1,0 +1,330 @@
+import type { Change } from "../../domain/jobs/result.ts";
+import type { RefusedDestination } from "../../domain/policy/network.ts";
+import type { SealNote } from "../../domain/jobs/seal-note.ts";
+import type { TransactionKind, TransactionReason } from "../../domain/jobs/transaction-kind.ts";
+import type { ProcessRunner } from "./process.ts";
+import type { Entry, View } from "./view.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
+
+/**
+ * The transaction: stages a job's changes until commit or rollback.
+ *
+ * `begin` opens a view; commands run in it; `seal` ends the view and leaves a staged change set on disk that
+ * `commit` swaps in, under a lock, path by path, or not at all. `undo` and `redo` are the same swap. After a
+ * crash, `repair` finishes what an intent file says was begun. Nothing here needs git or a database.
+ */
+export interface Transactions {
+  begin(request: BeginRequest): Promise<BeginResult>;
+  /**
+   * All paths or none. A conflict leaves the job staged, as a preview. Idempotent for a committed job. `may` is asked
+   * once the lock is held: waiting for it may have taken longer than this process was heard of.
+   */
+  commit(
+    jobId: string,
+    options?: { readonly may?: () => Promise<boolean> },
+  ): Promise<SwapOutcome | LateCommit>;
+  undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
+  redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
+  /** Keeps a sealed job as a preview. */
+  stage(jobId: string): Promise<void>;
+  /** Drops a staged job's change set; a job that was committed keeps its undo. */
+  discard(jobId: string): Promise<void>;
+  /**
+   * Finishes an interrupted swap; null when nothing was interrupted. What somebody edited since stays as it is, and the
+   * rest is finished around it. `begin`, `commit`, `undo` and `redo` do so first.
+   */
+  repair(): Promise<RepairedJob | null>;
+  /**
+   * Evicts the oldest undo records past the quota, and removes jobs without one after so many days (0: never); returns
+   * the undo records that went.
+   */
+  enforceQuota(limits: KeepLimits, keep: string): Promise<readonly EvictedJob[]>;
+}
+
+export interface KeepLimits {
+  readonly quotaBytes: number;
+  readonly journalDays: number;
+}
+
+/** How jobs with processes are staged on this machine, and why. */
+export interface Staging {
+  readonly kind: Exclude<TransactionKind, "direct">;
+  readonly reason: TransactionReason;
+  /** Whether processes can be kept from the rest of the machine. */
+  readonly confinable: boolean;
+}
+
+export interface BeginRequest {
+  readonly jobId: string;
+  readonly kind: TransactionKind;
+  /** Whether processes may reach the network, where the view can keep them from it. Default: yes. */
+  readonly network?: boolean;
+  /** For a job that stays open: nothing is started before `layers.wake`, and it has a home layer of its own. */
+  readonly resting?: boolean;
+  /** The job ends as a preview: it has a home layer of its own, which goes with it. */
+  readonly preview?: boolean;
+  /** The job has been begun as `direct`, and goes on in a view of another kind, to which its caller takes its edits. */
+  readonly again?: boolean;
+}
+
+export type BeginResult =
+  | {
+      readonly ok: true;
+      readonly transaction: Transaction;
+      /** Why it is not the kind that was asked for. */
+      readonly insteadOf?: { readonly kind: TransactionKind; readonly reason: TransactionReason };
+      /** An earlier swap had been cut off, and was finished first, or could not be. */
+      readonly repaired?: RepairedJob;
+    }
+  | { readonly ok: false; readonly refusal: BeginRefusal };
+
+/** Why no view could be opened; nothing ran. */
+export interface BeginRefusal {
+  readonly code:
+    | "too-large"
+    | "workspace-missing"
+    | "not-a-directory"
+    | "no-space"
+    | "read-only"
+    | "permission"
+    /** A file of the program itself is missing; `message` is its path. */
+    /** The place where jobs are kept cannot be made. */
+    | "storage"
+    | "installation"
+    | "failed";
+  readonly message: string;
+  readonly bytes?: number;
+  readonly limitBytes?: number;
+}
+
+export interface Transaction extends BeforeAndAfter {
+  /** Its job is not undone by itself: the task that it belongs to is, as a whole, by git. */
+  readonly undoneByTask?: boolean;
+  readonly kind: TransactionKind;
+  /** Files as the job sees them. */
+  readonly view: View;
+  /** The absolute folder where processes of the job run, or null when this kind runs none. */
+  readonly directory: string | null;
+  /** Runs processes inside the view, where this kind needs it; absent where any process runner will do. */
+  readonly processes?: ProcessRunner;
+  /** Its processes are not confined, but limited: they write to the view, a private home and a private `TMPDIR` alone. */
+  readonly isLimited?: boolean;
+  /** Further environment a process in the view needs. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What changed since the last call (or since begin). Cheap when only the view's own operations ran. */
+  takeChanges(since: { processRan: boolean }): Change[];
+  /**
+   * For paths as `takeChanges` names them, which may lie beside the workspace (`../.git/config`) where the
+   * repository does: puts them back to what they were at begin.
+   */
+  revert(paths: readonly string[]): void;
+  /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
+  rewrite(path: string, bytes: Uint8Array): void;
+  /**
+   * To be called when a process says that a file's owner or group does not exist in the view: such a file, or null where
+   * there is none. The next job is staged otherwise. Absent where that could not be.
+   */
+  readonly metForeign?: () => string | null;
+  /** What the network of processes is limited to; absent where it is not. */
+  readonly network?: "off" | "allow-list";
+  /** Requests of processes that an allow-list refused since the last call. */
+  readonly takeRefused?: () => readonly RefusedHost[];
+  /**
+   * Paths of the user's home (`~/.foo`) that these words of a failed command name, that exist, and that the job is not
+   * shown. Absent where the home is not hidden.
+   */
+  readonly hiddenHome?: (words: string) => readonly string[];
+  /** What a job that stays open over several steps needs. Absent where it cannot. */
+  readonly layers?: Layers;
+  /**
+   * Ends the view and everything that runs in it, has the judge look at the difference that is left, and stages exactly
+   * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
+   * What commands left in a home layer of the job's own stays for later jobs unless it ends as a preview.
+   */
+  seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
+  /** Ends the view and forgets everything it held. */
+  discard(): Promise<void>;
+}
+
+/** Says of a sealed difference what may not land. Called once, when nothing can change it any more. */
+export type ValidateDifference = (difference: Difference) => DifferenceVerdict;
+
+/** What stood at begin and what stands now, for paths as `takeChanges` names them. No symlink is followed. */
+export interface BeforeAndAfter {
+  look(path: string, when: "before" | "after"): EntryState | null;
+  /** The bytes such a path had at begin; null when it was not a file. */
+  original(path: string): Uint8Array | null;
+  /** The bytes such a path has now; null when it is not a file. */
+  current(path: string): Uint8Array | null;
+  /** The workspace's repository, in such paths; null when it has none or no process can run. */
+  readonly repository: Repository | null;
+}
+
+export interface EntryState {
+  readonly kind: "file" | "directory" | "symlink" | "other";
+  /** Permissions with the bits 07000. */
+  readonly mode: number;
+}
+
+/** What a job changed, all in all, after everything that ran in it is gone. */
+export interface Difference extends BeforeAndAfter {
+  /** One entry a path, git's object store included. A folder that went with all it held is one. */
+  readonly changes: readonly Change[];
+  /** What lay below a folder that went or gave way to something else. */
+  below(path: string): Iterable<string>;
+}
+
+export interface DifferenceVerdict {
+  /** Paths that stay as they were at begin, with all below; folders that were made for them alone go too. */
+  readonly drop: readonly string[];
+  /** Files of the job that land with other bytes. */
+  readonly rewrite: ReadonlyMap<string, Uint8Array>;
+}
+
+/** A transaction as what lies on disk, while sandboxes come and go. Resting or awake, it can be sealed or discarded. */
+export interface Layers {
+  /**
+   * Ends everything that runs in the view, and the sandbox; what they changed stays. Idempotent. Rejects when the sandbox
+   * had ended before: what it had been doing may be half done.
+   */
+  rest(): Promise<void>;
+  /** Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. */
+  wake(): Promise<BeginRefusal | null>;
+  /** Everything that differs from the workspace. */
+  changes(): Change[];
+  /** Files as the job has them, resting or awake. */
+  readonly files: WorkspaceFiles;
+  /**
+   * Opens a view over what the job has so far, or over the workspace as it stands, whose changes are thrown away. The
+   * job must rest, unless the view is of the workspace. Absent where that cannot be.
+   */
+  readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
+  /** Edits that are staged without any process, for another view; they are forgotten here. */
+  readonly takeEdits?: () => TakenEdits;
+}
+
+export interface CheckViewRequest {
+  readonly over: "draft" | "baseline";
+  readonly network: boolean;
+  /** Whether what `keepBuilt` kept shows. */
+  readonly built: boolean;
+}
+
+export type OpenedCheck =
+  | { readonly ok: true; readonly check: CheckView }
+  | { readonly ok: false; readonly message: string };
+
+export interface CheckView {
+  readonly view: View;
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Absent where any process runner will do. */
+  readonly processes?: ProcessRunner;
+  /** Whether what runs here is kept from the rest of the machine. */
+  readonly confined: boolean;
+  /** Whether `keepBuilt` kept something that shows here. */
+  readonly hasBuilt: boolean;
+  /**
+   * Keeps what was written here below these paths, relative to the workspace, for checks that ask for it. Called when
+   * nothing runs in it any more, before `close`. Absent where it cannot.
+   */
+  readonly keepBuilt?: (paths: readonly string[]) => Promise<void>;
+  /** Ends what runs in it, and throws its changes away. Idempotent. */
+  close(): Promise<void>;
+}
+
+export type TakenEdits =
+  | { readonly ok: true; readonly edits: readonly TakenEdit[] }
+  /** Somebody changed this path of the workspace since it was edited here. */
+  | { readonly ok: false; readonly path: string };
+
+export interface TakenEdit {
+  readonly path: string;
+  readonly entry: Entry;
+  /** Of a file. */
+  readonly bytes: Uint8Array | null;
+}
+
+export interface RefusedHost {
+  readonly host: string;
+  readonly reason: RefusedDestination;
+  readonly count: number;
+}
+
+export interface Repository {
+  /** Where the workspace lies in the folder that git tracks: empty, or `packages/api`. */
+  readonly workspaceAt: string;
+  readonly index: string;
+  readonly objects: string;
+  readonly history: GitHistory;
+}
+
+/** What git had when the job began. Paths are relative to the folder that git tracks. */
+export interface GitHistory {
+  /** The object of the file that a commit has at a path; `unknown` when git did not have that commit. */
+  at(commit: string, path: string): string | "nothing" | "unknown";
+  /** Whether any commit that a branch, a tag or the checkout leads to had this object at the path. */
+  had(path: string, object: string): boolean;
+}
+
+export interface SealedChanges {
+  readonly changes: readonly Change[];
+  /** Paths of the workspace that changed while the job ran, though not through its view. */
+  readonly outside: readonly string[];
+  /** What the view could not show or cover, one for each kind. */
+  readonly notes: readonly SealNote[];
+  /**
+   * What the job touched under names that are no UTF-8, as people can read them. Nothing is staged then: such a change
+   * cannot be written down, and the rest without it is not what the job did.
+   */
+  readonly noText?: readonly string[];
+  /** A file of another owner or group that the view could not change. Nothing is staged then either. */
+  readonly foreignOwner?: string;
+}
+
+export type SwapOutcome =
+  | { readonly status: "done"; readonly changes: readonly Change[]; readonly left: readonly UntouchedPath[] }
+  | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] }
+  | {
+      readonly status: "refused";
+      readonly reason: "unknown-job" | "wrong-state" | "evicted" | "busy";
+      /** The process that keeps the workspace busy, by name and number, where that can be seen. */
+      readonly heldBy?: string;
+      readonly state?: JobState;
+    };
+
+/** It may not be brought in any more; it is staged. */
+export interface LateCommit {
+  readonly status: "late";
+}
+
+export interface Conflict {
+  readonly path: string;
+  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access" | "interrupted";
+  /** The process that holds it open, the later job that changed it, or the job that was cut off there. */
+  readonly by?: string;
+}
+
+/** A path that a swap did not touch on purpose: a ref or index that moved on, a folder that is not empty. */
+export interface UntouchedPath {
+  readonly path: string;
+  readonly reason: "moved-on" | "not-empty" | "object";
+}
+
+export interface RepairedJob {
+  readonly jobId: string;
+  readonly direction: "commit" | "undo" | "redo";
+  /** `taken-back`: the swap had failed, and everything stands as it did before it. */
+  readonly outcome: "finished" | "taken-back" | "stuck";
+  /** Why it is stuck. */
+  readonly conflicts: readonly Conflict[];
+  /** Paths that it left as somebody had edited them since, and that it had not reached before. */
+  readonly left: readonly string[];
+}
+
+export interface EvictedJob {
+  readonly jobId: string;
+  readonly bytes: number;
+}
+
+export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";

@@ -1,0 +1,79 @@
+import type { Protection } from "../../domain/policy/protection.ts";
+import type { PreviewCommit } from "../jobs/unfinished-jobs.ts";
+import type { PreviewDiscard } from "../jobs/discard-preview.ts";
+import type { DraftRequest, OpenedDraft } from "../jobs/draft.ts";
+import type { Execution, JobRequest } from "../jobs/execution.ts";
+import type { StopJobResult } from "../jobs/stop-job.ts";
+import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
+import type { JobArchive, JobProcess } from "./jobs.ts";
+import type { BeginRequest, BeginResult, RepairedJob, Staging } from "./jobs-transaction.ts";
+import type { WorkspaceFiles } from "./workspace-files.ts";
+
+/**
+ * The workspace: the only place where anything is read, written or run. A folder of this machine stands behind it, or
+ * the project in a container. Whatever changes it is a job, except what a caller stages itself with `begin`.
+ *
+ * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is gone (a
+ * folder that was removed, a container that cannot be reached). One workspace may be open many times and in many
+ * processes: commits take turns by a lock, and who cannot have it gets `busy`.
+ */
+export interface Workspace {
+  /** Absolute, without symlinks; in a container, the path there. */
+  readonly root: string;
+  /** Absolute paths under which a caller may know the root; the root is the first. */
+  readonly rootNames: readonly string[];
+  /** The folder of this machine that keeps its jobs and their undo records. */
+  readonly storage: string;
+  /** Files as they stand now, outside of every job. */
+  readonly files: WorkspaceFiles;
+  /** What a job may not touch. */
+  readonly protection: Protection;
+  /** The jobs, whoever ran them. Reading waits for nobody and never fails for a job that is half written. */
+  readonly archive: JobArchive;
+  /** How jobs with processes are staged here, and why. */
+  readonly staging: Staging;
+  /**
+   * Carries out a patch as one job, with the workspace's settings for everything that the request leaves open. A
+   * command that fails is in the result; `parse-error` and `refused` say that nothing ran. An aborted job is taken
+   * back where its transaction can be. Not idempotent: each call is a job of its own.
+   */
+  execute(request: JobRequest): Promise<Execution>;
+  /**
+   * Opens a transaction under the id of a new job, for a caller that makes changes over several steps. It stays open
+   * until it is sealed or discarded, and other jobs go on beside it. In a folder nobody else sees its changes before
+   * they are committed; in a container they happen at once, and `discard` puts edits back.
+   */
+  begin(request: BeginRequest): Promise<BeginResult>;
+  /**
+   * Opens a job that stays open while a coder works: patches run in it, checks judge it, and it ends as one commit, a
+   * preview or nothing. Refused where nothing could be staged for it.
+   */
+  openDraft(request: DraftRequest): Promise<OpenedDraft>;
+  /** Commits exactly what a preview staged; nothing runs again. A conflict leaves the preview as it is. */
+  commitPreview(jobId: string): Promise<PreviewCommit>;
+  /** Throws away what a preview staged. Harmless for a job that is no preview any more. */
+  discardPreview(jobId: string): Promise<PreviewDiscard>;
+  /**
+   * Throws away a job that has not begun to land, running or staged, in whichever process: a commit of it that follows
+   * is refused. Harmless for one that has landed, is landing, or is gone.
+   */
+  withdraw(jobId: string): Promise<void>;
+  /**
+   * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group
+   * there. What is undone already is `refused`, so that a second call changes nothing.
+   */
+  takeBack(request: TakeBackRequest): Promise<TakeBack>;
+  /**
+   * Ends a running job of another process and waits until it is taken back: at most 20 seconds. A job that does not
+   * run is `not-running`, which is harmless.
+   */
+  stop(jobId: string): Promise<StopJobResult>;
+  /** Finishes a swap that a crash interrupted; null when none was. To be called before something new is built on it. */
+  repair(): Promise<RepairedJob | null>;
+  /** Closes jobs whose process died: they had applied nothing. Returns their ids; none is left for a second call. */
+  closeDeadJobs(): Promise<readonly string[]>;
+  /** Whether the very process of a job still runs; false where none is known. */
+  isAlive(job: JobProcess): boolean;
+  /** Removes secrets from a text, those of this environment too. Idempotent. */
+  mask(text: string): string;
+}

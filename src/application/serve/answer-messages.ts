@@ -1,0 +1,228 @@
+import type { ServeMessages } from "../../domain/texts/texts.ts";
+import type { Channel, StoredMessage } from "../ports/channel.ts";
+import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
+import type { ClaimedMessage, MessageStore, NewReply } from "../ports/serve.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Bus } from "./bus.ts";
+import { pause, type WorkKeeper } from "./keep-work.ts";
+import { createWorkTaker } from "./take-work.ts";
+import { replyChannelOf } from "./way-back.ts";
+
+export interface AnswerMessagesDeps {
+  readonly store: MessageStore;
+  /** Asked anew for every message, so that a reload takes effect. */
+  readonly conversation: () => Conversation;
+  readonly channel: (name: string) => Pick<Channel, "progress"> | undefined;
+  /**
+   * Which jobs of a message stand after an attempt that was cut off: of those that the store noted, and of those that
+   * only the job folders know of. Nothing else of that attempt can land afterwards.
+   */
+  readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
+  /** What can be done now with these jobs of one message. */
+  readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
+  readonly bus: Bus;
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
+  readonly timers: Timers;
+  readonly uuid: () => string;
+  readonly messages: () => ServeMessages;
+  /** The day a moment belongs to, in the session's time zone. */
+  readonly dayOf: (at: Date) => string;
+  /** Chats that are answered at once. */
+  readonly limit: number;
+  /** Messages come in a burst: they are taken in first. */
+  readonly isBusy: () => boolean;
+  /** A bug or a store that fails; the message stays and is tried again. */
+  readonly onTrouble: (error: unknown, message: StoredMessage | null) => void;
+}
+
+export interface MessageAnswerer {
+  /** There may be messages to answer. */
+  look(): void;
+  /** Finishes what runs within the time, then hands it back. Resolves when nothing runs. */
+  stop(graceMs: number): Promise<void>;
+  /** Ends the answering of one message; what it had begun is taken back. False when it is not being answered. */
+  cancel(messageId: string): boolean;
+  readonly running: number;
+}
+
+/** After so many deaths over one message it is not tried again. */
+const MOST_ATTEMPTS = 3;
+const [BUSY_MS, BUSY_STEP_MS] = [2_000, 50];
+const AFTER_TROUBLE_MS = 5_000;
+/** Of so many lanes one is never the same user's. */
+const LANES_TO_ONE_SHARED = 4;
+
+/**
+ * Claims messages, one chat in order and many chats at once, has them answered, and stores answer and end in one
+ * transaction. A message that was begun by a process that died is begun again only if it had changed nothing.
+ */
+export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswerer {
+  const { store, keeper, timers, limit } = parts;
+  const stopping = new AbortController();
+  const inHand = new Map<string, AbortController>();
+  const taking = createWorkTaker<ClaimedMessage>({
+    claim: (request) => store.claimMessage(request),
+    run: answer,
+    limit,
+    perGroup: Math.max(1, limit - Math.ceil(limit / LANES_TO_ONE_SHARED)),
+    before: whileBusy,
+    timers,
+    onTrouble: (error) => parts.onTrouble(error, null),
+  });
+
+  /** At most for as long that a chat still goes on, slowly, however long a burst lasts. */
+  async function whileBusy(): Promise<void> {
+    for (
+      let waited = 0;
+      parts.isBusy() && !stopping.signal.aborted && waited < BUSY_MS;
+      waited += BUSY_STEP_MS
+    )
+      await new Promise<void>((resolve) => void timers.after(BUSY_STEP_MS, resolve));
+  }
+
+  async function answer({ work, message }: ClaimedMessage): Promise<void> {
+    const lost = keeper.hold(work);
+    const began = timers.now().getTime();
+    const state = { answered: false };
+    parts.bus.publish({ type: "begun", message });
+    try {
+      const refusal = await instead(message);
+      const reply = refusal?.reply ?? (await handle(message, lost));
+      if (lost.aborted) {
+        // Nothing happens where it is another's by now.
+        await keeper.end(() => store.handBack(work, { begun: true }));
+        return;
+      }
+      if (stopping.signal.aborted && reply.jobs.length === 0) {
+        await keeper.end(() => store.handBack(work, { begun: false }));
+        return;
+      }
+      if (reply.lost === true && reply.jobs.length === 0 && message.attempts < MOST_ATTEMPTS) {
+        await keeper.end(() => store.handBack(work, { begun: true }));
+        return;
+      }
+      const end = {
+        replies: [toNewReply(message, reply)],
+        ...(refusal?.dead !== undefined && { dead: refusal.dead }),
+      };
+      // What was done for the message is done: its end is repeated until the store takes it.
+      if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
+      state.answered = true;
+      parts.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
+    } catch (error) {
+      inHand.delete(message.id);
+      parts.onTrouble(error, message);
+      await pause(timers, AFTER_TROUBLE_MS, stopping.signal);
+      await keeper.end(() => store.handBack(work, { begun: true }));
+    } finally {
+      keeper.drop(work);
+      if (!state.answered) parts.bus.publish({ type: "left", message });
+    }
+  }
+
+  /** What to say instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
+  async function instead(
+    message: StoredMessage,
+  ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {
+    const began = message.attempts > 1;
+    const jobs = began ? await parts.settleEarlier(message.id, await store.jobsOf(message.id)) : [];
+    if (jobs.length > 0) {
+      const actions = parts.actionsFor(jobs);
+      const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
+      return { reply: { ...toFailedReply(parts.messages().interrupted(jobs, undo)), actions } };
+    }
+    // It may have been meant for another workspace, and is carried out in none.
+    if (message.workspace === "") return { reply: toFailedReply(parts.messages().noWorkspace) };
+    if (message.attempts <= MOST_ATTEMPTS) return null;
+    const deaths = message.attempts - 1;
+    return { reply: toFailedReply(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };
+  }
+
+  async function handle(message: StoredMessage, lost: AbortSignal): Promise<Reply> {
+    const noted: Promise<void>[] = [];
+    const abort = new AbortController();
+    inHand.set(message.id, abort);
+    const onEvent = (event: ChatEvent) => {
+      if (event.type === "job-started") noted.push(note(message, event.jobId));
+      parts.bus.publish({ type: "chat", message, event });
+      parts.channel(replyChannelOf(message))?.progress?.(message, event);
+    };
+    const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
+    const reply = await parts.conversation().handle(
+      {
+        id,
+        channel,
+        chatId,
+        userId,
+        text: messageTextWithFiles(message, parts.messages()),
+        sentAt: message.receivedAt,
+        ...(forcedRoute !== undefined && { forcedRoute }),
+        ...(strict !== undefined && { strict }),
+        ...(traceparent !== undefined && { traceparent }),
+      },
+      { signal: AbortSignal.any([stopping.signal, abort.signal, lost]), onEvent },
+    );
+    inHand.delete(message.id);
+    for (const job of reply.jobs) noted.push(note(message, job.job_id));
+    await Promise.all(noted);
+    return reply;
+  }
+
+  /** Noted as soon as the store takes it: only the job folders know of it before. */
+  async function note({ channel, userId, id }: StoredMessage, jobId: string): Promise<void> {
+    const at = timers.now().toISOString();
+    await keeper.end(async () => {
+      await store.noteJob({ jobId, channel, userId, messageId: id, at });
+      return "done";
+    });
+  }
+
+  const toNewReply = (message: StoredMessage, reply: Reply): NewReply => ({
+    key: parts.uuid(),
+    messageId: message.id,
+    channel: message.channel,
+    chatId: message.chatId,
+    userId: message.userId,
+    content: { kind: "reply", reply },
+    ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
+    since: message.receivedAt,
+    at: timers.now().toISOString(),
+    day: parts.dayOf(timers.now()),
+  });
+
+  return {
+    look: taking.look,
+    async stop(graceMs) {
+      taking.close();
+      const late = timers.after(graceMs, () => stopping.abort());
+      await taking.idle();
+      late();
+      stopping.abort();
+    },
+    cancel(messageId) {
+      inHand.get(messageId)?.abort();
+      return inHand.has(messageId);
+    },
+    get running() {
+      return taking.running;
+    },
+  };
+}
+
+/** Files that came along are read with the message; of what is no text, name and size. */
+function messageTextWithFiles(message: StoredMessage, messages: ServeMessages): string {
+  const files = (message.attachments ?? []).map(({ name, sizeBytes, text }) =>
+    text === undefined ? messages.attachment(name, sizeBytes) : fenceFileText(name, text),
+  );
+  return [message.text, ...files].filter((part) => part !== "").join("\n\n");
+}
+
+function fenceFileText(name: string, text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/^`{3,}/gm)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${name}:\n${fence}\n${text}\n${fence}`;
+}
+
+function toFailedReply(text: string): Reply {
+  return { text, ok: false, sessionId: "", jobs: [], actions: [] };
+}

@@ -1,0 +1,116 @@
+import type { ChatKey, StandingMessage } from "../ports/serve.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Bus } from "./bus.ts";
+import type { LiveWork, LiveWorks } from "./serve-events.ts";
+
+export interface WatchChatsDeps {
+  /** One question for all chats. */
+  readonly standing: (chats: readonly ChatKey[]) => Promise<readonly StandingMessage[]>;
+  /** What other processes told of these messages, as far as jobs run for them; one question for all. */
+  readonly told: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, LiveWork>>;
+  readonly live: Pick<LiveWorks, "tell">;
+  readonly bus: Bus;
+  readonly timers: Timers;
+}
+
+export interface ChatListener {
+  /** A message came, began or was answered, and this process had no part in it. */
+  changed(): void;
+  /** What is told of a message that another process answers is another by now. */
+  worked(messageId: string): void;
+}
+
+export type WatchChat = (chat: ChatKey, listener: ChatListener) => () => void;
+
+interface WatchedChat {
+  readonly chat: ChatKey;
+  readonly listeners: Set<ChatListener>;
+  /** As they stood in the last round, by id; null before the first. */
+  seen: ReadonlyMap<string, string> | null;
+}
+
+const WATCH_LOOK_MS = 2_000;
+/** Of what was begun here. */
+const MOST_KNOWN = 1_000;
+
+/**
+ * Messages that another process answers tell nobody here: their chats are looked at now and then, all of them at once,
+ * and not at all while no page shows one.
+ */
+export function createChatWatch(parts: WatchChatsDeps): WatchChat {
+  const watched = new Map<string, WatchedChat>();
+  const begunHere = new Set<string>();
+  const toldLast = new Map<string, string>();
+  const state = { looking: false };
+  parts.bus.subscribe(({ type, ...event }) => {
+    if (type !== "begun" || !("message" in event)) return;
+    begunHere.add(event.message.id);
+    if (begunHere.size > MOST_KNOWN) begunHere.delete(begunHere.values().next().value as string);
+  });
+
+  async function round(): Promise<void> {
+    const now = await parts.standing([...watched.values()].map(({ chat }) => chat));
+    const others = now.filter(({ id }) => !begunHere.has(id));
+    const byChat = Map.groupBy(others, watchedChatName);
+    for (const [name, one] of watched) {
+      const stand = messageStates(byChat.get(name) ?? []);
+      const before = one.seen;
+      one.seen = stand;
+      if (before !== null && hasChanged(before, stand)) for (const { changed } of one.listeners) changed();
+    }
+    const working = others.filter((message) => message.state === "working");
+    const told = working.length === 0 ? new Map() : await parts.told(working.map(({ id }) => id));
+    parts.live.tell(told);
+    for (const message of working) {
+      const text = JSON.stringify(told.get(message.id) ?? null);
+      if (text === (toldLast.get(message.id) ?? "null")) continue;
+      toldLast.set(message.id, text);
+      for (const { worked } of watched.get(watchedChatName(message))?.listeners ?? []) worked(message.id);
+    }
+    for (const id of toldLast.keys()) if (!told.has(id)) toldLast.delete(id);
+  }
+
+  /** Before the page asks how the chat stands by now. */
+  async function firstLook(one: WatchedChat): Promise<void> {
+    const now = await parts.standing([one.chat]).catch(() => null);
+    if (now !== null) one.seen ??= messageStates(now.filter(({ id }) => !begunHere.has(id)));
+  }
+
+  function hasChanged(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): boolean {
+    if ([...now].some(([id, is]) => before.get(id) !== is)) return true;
+    return [...before].some(([id, was]) => was !== "done" && !now.has(id) && !begunHere.has(id));
+  }
+
+  /** What cannot be looked at now is looked at in the next round. */
+  async function look(): Promise<void> {
+    if (watched.size > 0) await round().catch(() => {});
+    if (watched.size === 0) {
+      state.looking = false;
+      toldLast.clear();
+      return;
+    }
+    parts.timers.after(WATCH_LOOK_MS, () => void look());
+  }
+
+  return (chat, listener) => {
+    const name = watchedChatName(chat);
+    const one: WatchedChat = watched.get(name) ?? { chat, listeners: new Set(), seen: null };
+    const isNew = !watched.has(name);
+    watched.set(name, one);
+    one.listeners.add(listener);
+    if (!state.looking) {
+      state.looking = true;
+      void look();
+    } else if (isNew) void firstLook(one);
+    return () => {
+      one.listeners.delete(listener);
+      if (one.listeners.size === 0 && watched.get(name) === one) watched.delete(name);
+    };
+  };
+}
+
+function messageStates(messages: readonly StandingMessage[]): ReadonlyMap<string, string> {
+  return new Map(messages.map(({ id, state }) => [id, state]));
+}
+
+const watchedChatName = ({ channel, chatId }: ChatKey): string => `${channel}:${chatId}`;

@@ -1,0 +1,142 @@
+import type { InboundMessage, Receive, ReceiveResult } from "../ports/channel.ts";
+import type { Conversation } from "../ports/conversation.ts";
+import type { ChatKey, MessageStore, NewMessage } from "../ports/serve.ts";
+import type { Tracing } from "../ports/platform.ts";
+import { newJobId } from "../jobs/job-id.ts";
+import type { Bus } from "./bus.ts";
+
+export interface ReceiveMessagesDeps {
+  readonly store: Pick<MessageStore, "addAll">;
+  /** Who may speak here and how often; null lets the message in. */
+  readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
+  /** The root of the workspace that messages are sent to here. */
+  readonly workspace: string;
+  readonly bus: Bus;
+  /** Whether a message waits for its turn and needs a lane. */
+  readonly wayOf: (message: ArrivedMessage) => MessageLane;
+  /** Null where nothing is traced. */
+  readonly tracing: Pick<Tracing, "begin"> | null;
+  readonly now: () => Date;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+export interface ArrivedMessage extends ChatKey {
+  readonly text: string;
+}
+
+export type MessageLane = Pick<NewMessage, "beside" | "light">;
+
+/** What ends or steers the message that runs must not wait behind it; what needs no model must not wait for a lane. */
+export function chooseMessageLane(
+  conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
+  message: ArrivedMessage,
+): MessageLane {
+  const beside = conversation.interrupts(message);
+  return { beside, light: beside || conversation.needsNoModel(message.text) };
+}
+
+export interface Receiver {
+  readonly receive: Receive;
+  /** A message that needs no admission, as the store takes it. */
+  readonly prepare: (message: InboundMessage) => NewMessage;
+  /** Tells who watches that a message was stored. */
+  readonly announce: (stored: NewMessage) => void;
+  /** Whether messages come so fast that answering should wait for a moment: who sends them waits for us. */
+  isBusy(): boolean;
+}
+
+interface WaitingMessage extends NewMessage {
+  readonly resolve: (result: ReceiveResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** More than this in one transaction, and the first of them would wait too long. */
+const BATCH = 200;
+const [BURST, BURST_MS] = [16, 200];
+
+/**
+ * Stores messages before anybody acknowledges them. While one transaction is written, what comes in gathers for the
+ * next: a burst costs few of them, a single message waits for none.
+ */
+export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
+  /** When the last messages of a burst came. */
+  const arrivals: number[] = [];
+  const waiting: WaitingMessage[] = [];
+  const writing = { now: false };
+
+  async function write(): Promise<void> {
+    writing.now = true;
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, BATCH);
+      // What cannot be stored with the others is tried alone: one bad event is refused, not all that came with it.
+      if (!(await stored(batch)) && batch.length > 1) for (const one of batch) await stored([one]);
+    }
+    writing.now = false;
+  }
+
+  async function stored(batch: readonly WaitingMessage[]): Promise<boolean> {
+    try {
+      const results = await parts.store.addAll(batch);
+      for (const [n, one] of batch.entries()) settle(one, results[n] as (typeof results)[number]);
+      return true;
+    } catch (error) {
+      if (batch.length === 1) {
+        batch[0]?.span?.end({ error: "not stored" });
+        batch[0]?.reject(error);
+      }
+      return false;
+    }
+  }
+
+  function settle(one: WaitingMessage, { added, id }: { added: boolean; id: string }): void {
+    one.resolve({ status: added ? "accepted" : "duplicate", messageId: id });
+    if (added) announce(one);
+  }
+
+  function announce({ message, id, at, span }: NewMessage): void {
+    span?.end();
+    const { workspace } = parts;
+    const stored = { ...message, id, workspace, receivedAt: at, state: "received", attempts: 0 } as const;
+    parts.bus.publish({ type: "received", message: stored });
+  }
+
+  function prepare(message: InboundMessage): NewMessage {
+    return prepareFrom(message, parts.now());
+  }
+
+  function prepareFrom(message: InboundMessage, arrived: Date): NewMessage {
+    const now = parts.now();
+    const id = newMessageId(now, parts.random);
+    const prepared = { message, id, at: now.toISOString(), ...parts.wayOf(message) };
+    if (parts.tracing === null) return prepared;
+    const { channel, traceparent: parent } = message;
+    const facts = { "picoclaw.message_id": id, channel };
+    const span = parts.tracing.begin("receive", { parent, at: arrived, kind: "server", facts });
+    // Whoever answers it goes on with this trace, on whichever machine.
+    return { ...prepared, message: { ...message, traceparent: span.traceparent }, span };
+  }
+
+  async function receive(message: InboundMessage): Promise<ReceiveResult> {
+    const arrived = parts.now();
+    arrivals.push(arrived.getTime());
+    if (arrivals.length > BURST) arrivals.shift();
+    const refused = await parts.admit(message);
+    if (refused !== null) return refused;
+    return new Promise((resolve, reject) => {
+      waiting.push({ ...prepareFrom(message, arrived), resolve, reject });
+      if (!writing.now) void write();
+    });
+  }
+
+  return {
+    receive,
+    prepare,
+    announce,
+    isBusy: () => arrivals.length === BURST && parts.now().getTime() - (arrivals[0] as number) < BURST_MS,
+  };
+}
+
+/** `msg_<unix seconds>_<8 characters>`: the same shape as a job's. */
+function newMessageId(now: Date, random: (bytes: number) => Uint8Array): string {
+  return newJobId(now, random).replace(/^job/, "msg");
+}

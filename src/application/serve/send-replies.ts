@@ -1,0 +1,189 @@
+import type { Channel, DeliveryResult } from "../ports/channel.ts";
+import type { Reply } from "../ports/conversation.ts";
+import type { AwayReplies, ChatKey, ClaimedReply, MessageStore } from "../ports/serve.ts";
+import type { Timers } from "../ports/timers.ts";
+import type { Work } from "../ports/work-queue.ts";
+import type { Bus } from "./bus.ts";
+import { pause, type WorkKeeper } from "./keep-work.ts";
+import { createWorkTaker, type Lane } from "./take-work.ts";
+import { replyChannelOf } from "./way-back.ts";
+
+export interface SendRepliesDeps {
+  readonly store: MessageStore;
+  readonly channel: (name: string) => Pick<Channel, "deliver" | "wasDelivered"> | undefined;
+  /** A reply as it is to be read now: what became of its jobs since it was stored is asked here. */
+  readonly present: (reply: Reply) => Reply | Promise<Reply>;
+  /** Workspaces whose replies are sent here because their machine is away. */
+  readonly away?: () => readonly AwayReplies[];
+  readonly bus: Bus;
+  readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
+  readonly timers: Timers;
+  /** Between 0 and 1. */
+  readonly chance: () => number;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface ReplySender {
+  /** There may be replies to send. */
+  look(): void;
+  /** A reply that rests in this chat is tried now. */
+  sendWaiting(chat: ChatKey): void;
+  stop(graceMs: number): Promise<void>;
+}
+
+interface ReplyWork {
+  readonly work: Work;
+  readonly reply: ClaimedReply;
+}
+
+const DELIVERY_MS = 60_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+/** Nobody waits for an answer longer than that. */
+const GIVE_UP_MS = 24 * 3_600_000;
+const SENDERS = 32;
+
+/**
+ * Sends what the outbox holds, one chat in order. A reply is marked before it is sent and after; one that was marked
+ * when its process died goes out again under the same key, unless the channel knows that it arrived.
+ */
+export function createReplySender(parts: SendRepliesDeps): ReplySender {
+  const { store, keeper, timers } = parts;
+  const stopping = new AbortController();
+  /** Ends the rest of the reply that this chat waits for. */
+  const resting = new Map<string, AbortController>();
+  const closed = { now: false };
+  const taking = createWorkTaker<ReplyWork>({
+    claim,
+    run: bringOut,
+    limit: SENDERS,
+    perGroup: SENDERS,
+    timers,
+    onTrouble: parts.onTrouble,
+  });
+
+  async function claim(): Promise<ReplyWork | null> {
+    const own = await store.claimReply();
+    if (own !== null) return own;
+    for (const workspace of parts.away?.() ?? []) {
+      const claimed = await store.claimReply(workspace);
+      if (claimed !== null) return claimed;
+    }
+    return null;
+  }
+
+  /** A reply stays in hand until it is sent or given up, so that none of its chat can overtake it. */
+  async function bringOut({ work, reply }: ReplyWork, lane: Lane): Promise<void> {
+    const lost = keeper.hold(work);
+    try {
+      let next = reply;
+      let until = reply.restsUntil;
+      for (;;) {
+        if (until !== null) {
+          await rest(next, until, lane, lost);
+          if (lost.aborted) return;
+          if (closed.now) return void (await keeper.end(() => store.handBackReply(work)));
+          await keeper.end(async () => {
+            await store.resendReply(reply.key);
+            return "done";
+          });
+        }
+        const begun = timers.now().getTime();
+        const delivered = await send(next);
+        tell(next, delivered, timers.now().getTime() - begun);
+        until = await settle(work, next, delivered);
+        if (until === null || lost.aborted) return;
+        next = { ...next, attempt: next.attempt + 1, mayHaveArrived: false };
+      }
+    } finally {
+      keeper.drop(work);
+    }
+  }
+
+  async function rest(chat: ChatKey, until: string, lane: Lane, lost: AbortSignal): Promise<void> {
+    const ms = Date.parse(until) - timers.now().getTime();
+    if (ms <= 0 || closed.now) return;
+    const key = chatKeyText(chat);
+    const woken = new AbortController();
+    resting.set(key, woken);
+    await lane.rest(pause(timers, ms, AbortSignal.any([woken.signal, lost])));
+    resting.delete(key);
+  }
+
+  async function send(reply: ClaimedReply): Promise<DeliveryResult> {
+    const channel = parts.channel(replyChannelOf(reply));
+    if (channel === undefined)
+      return { status: "later", reason: `no channel ${reply.channel}`, afterMs: LONGEST_WAIT_MS };
+    const limit = new AbortController();
+    const abort = () => limit.abort();
+    const cancel = timers.after(DELIVERY_MS, abort);
+    stopping.signal.addEventListener("abort", abort, { once: true });
+    try {
+      const now = await present(reply);
+      if (reply.mayHaveArrived && (await channel.wasDelivered?.(now, limit.signal)) === true)
+        return { status: "sent" };
+      return await channel.deliver(now, limit.signal);
+    } catch (error) {
+      // A channel must not throw; if one does, its reply is not lost for it.
+      parts.onTrouble(error);
+      return { status: "later", reason: String(error) };
+    } finally {
+      cancel();
+      stopping.signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async function present(reply: ClaimedReply): Promise<ClaimedReply> {
+    const { content } = reply;
+    if (content.kind !== "reply") return reply;
+    return { ...reply, content: { kind: "reply", reply: await parts.present(content.reply) } };
+  }
+
+  function tell({ channel, messageId, attempt }: ClaimedReply, { status }: DeliveryResult, ms: number): void {
+    const answers = messageId !== undefined && { messageId };
+    parts.bus.publish({ type: "delivered", channel, ok: status === "sent", ...answers, attempt, ms });
+  }
+
+  /** Null when the reply has ended, else when to try again. */
+  async function settle(work: Work, reply: ClaimedReply, delivered: DeliveryResult): Promise<string | null> {
+    const now = timers.now();
+    const at = now.toISOString();
+    const tooOld = now.getTime() - Date.parse(reply.createdAt) > GIVE_UP_MS;
+    if (delivered.status !== "later" || tooOld) {
+      const end =
+        delivered.status === "sent"
+          ? ({ state: "sent", at, reason: null } as const)
+          : ({ state: "failed", at, reason: delivered.reason } as const);
+      await keeper.end(() => store.endReply(work, end));
+      return null;
+    }
+    const wait = Math.max(backoffMs(reply.attempt, parts.chance()), delivered.afterMs ?? 0);
+    const until = new Date(now.getTime() + wait).toISOString();
+    await keeper.end(async () => {
+      await store.restReply(reply.key, until, delivered.reason);
+      return "done";
+    });
+    return until;
+  }
+
+  return {
+    look: taking.look,
+    sendWaiting: (chat) => resting.get(chatKeyText(chat))?.abort(),
+    async stop(graceMs) {
+      closed.now = true;
+      taking.close();
+      for (const woken of resting.values()) woken.abort();
+      const late = timers.after(graceMs, () => stopping.abort());
+      await taking.idle();
+      late();
+    },
+  };
+}
+
+const chatKeyText = ({ channel, chatId }: ChatKey): string => JSON.stringify([channel, chatId]);
+
+/** 1 s, 2 s, 4 s … one minute, each up to a fifth more or less, so that many do not come back at once. */
+export function backoffMs(attempt: number, chance: number): number {
+  const plain = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 10));
+  return Math.round(plain * (0.8 + 0.4 * chance));
+}

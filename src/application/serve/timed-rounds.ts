@@ -1,0 +1,114 @@
+import type { Config } from "../../config/config.ts";
+import type { InboundMessage } from "../ports/channel.ts";
+import type { NewMessage } from "../ports/serve.ts";
+import type { DueSchedule, ScheduleStore } from "../ports/schedule-store.ts";
+import type { Timers } from "../ports/timers.ts";
+
+export interface Schedule {
+  readonly name: string;
+  /** Five fields, or six with seconds first. */
+  readonly cron: string;
+  readonly timezone: string;
+  /** `<channel>:<chatId>`. */
+  readonly chat: string;
+  /** Whose chat it is; default: the chat's own name. */
+  readonly user?: string | undefined;
+  readonly message: string;
+}
+
+/** The first time of a schedule after another; null when there is none. */
+export type NextScheduleTime = (after: Date) => Date | null;
+
+export interface ScheduleDeps {
+  readonly store: ScheduleStore;
+  readonly timesOf: (schedule: Schedule) => NextScheduleTime;
+  readonly newMessage: (message: InboundMessage) => NewMessage;
+  /** A message of a schedule was stored. */
+  readonly onFired: (message: NewMessage) => void;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** A time that nobody noticed for so long has passed: it is not made up for. */
+const LATEST_MS = 60_000;
+const [SHORTEST_WAIT_MS, LONGEST_WAIT_MS] = [10, 30_000];
+
+/**
+ * Posts messages at their times. When a schedule is due stands in the store and is moved on in the transaction that
+ * stores its message: however many processes share the store, and whatever their clocks say, a time is posted once.
+ */
+export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps): () => void {
+  const { store, timers } = parts;
+  const state = { stopped: false, cancel: () => {} };
+
+  /** Posts what is due; how long nothing more will be. */
+  async function round(): Promise<number> {
+    const { now, known } = await store.times();
+    let wait = LONGEST_WAIT_MS;
+    for (const schedule of schedules) {
+      const rule = `${schedule.cron} ${schedule.timezone}`;
+      const was = known.get(schedule.name) ?? null;
+      const following = parts.timesOf(schedule)(now);
+      if (following === null) continue;
+      const next: DueSchedule = { rule, at: following };
+      if (was === null || was.rule !== rule) await store.set(schedule.name, was, next);
+      else if (was.at > now) {
+        wait = Math.min(wait, was.at.getTime() - now.getTime());
+        continue;
+      } else if (now.getTime() - was.at.getTime() > LATEST_MS) await store.set(schedule.name, was, next);
+      else await fire(schedule, was, next);
+      wait = Math.min(wait, following.getTime() - now.getTime());
+    }
+    return wait;
+  }
+
+  async function fire(schedule: Schedule, was: DueSchedule, next: DueSchedule): Promise<void> {
+    const message = parts.newMessage(toScheduledMessage(schedule, was.at));
+    if ((await store.fire(schedule.name, was, next, message)) !== null) parts.onFired(message);
+  }
+
+  async function goOn(): Promise<void> {
+    let wait = LONGEST_WAIT_MS / 10;
+    try {
+      wait = await round();
+    } catch (error) {
+      parts.onTrouble(error);
+    }
+    if (!state.stopped) state.cancel = timers.after(Math.max(SHORTEST_WAIT_MS, wait), () => void goOn());
+  }
+
+  void goOn();
+  return () => {
+    state.stopped = true;
+    state.cancel();
+  };
+}
+
+function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
+  const at = schedule.chat.indexOf(":");
+  const chatId = schedule.chat.slice(at + 1);
+  return {
+    channel: schedule.chat.slice(0, at),
+    eventId: `schedule:${schedule.name}:${due.toISOString()}`,
+    chatId,
+    userId: schedule.user ?? chatId,
+    text: schedule.message,
+  };
+}
+
+/** What the configuration schedules, the heartbeat included. */
+export function configuredSchedules({
+  schedules,
+  heartbeat,
+  session,
+}: Pick<Config, "schedules" | "heartbeat" | "session">): Schedule[] {
+  const all = schedules
+    .filter(({ enabled }) => enabled)
+    .map(({ enabled: _, timezone, ...schedule }) => ({
+      ...schedule,
+      timezone: timezone ?? session.timezone,
+    }));
+  if (!heartbeat.enabled) return all;
+  const { cron, chat, message } = heartbeat;
+  return [...all, { name: "heartbeat", cron, chat, message, timezone: session.timezone }];
+}

@@ -1,0 +1,104 @@
+import type { Config } from "../../config/config.ts";
+import type { AgentRole, CoderRole } from "../../domain/chat/roster.ts";
+import type { ManageMessages } from "../../domain/texts/texts.ts";
+import type { SettingEdit, SettingsStore } from "../ports/settings.ts";
+
+/** Null when it was done, else why not, for a person. */
+export type SettingRefusal = string | null;
+
+/** What an operator changes in the console. Each is one change of the file, or none. */
+export interface ManageSettings {
+  setRole(
+    role: AgentRole,
+    to: { readonly provider: string; readonly model: string },
+  ): Promise<SettingRefusal>;
+  setDefaultCoder(role: CoderRole): Promise<SettingRefusal>;
+  /** `daily` as it was typed; empty is no limit. */
+  setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal>;
+  /** `<channel>:<chatId>`; empty is nobody. */
+  setNotified(chat: string): Promise<SettingRefusal>;
+  /** One of that name is replaced. */
+  saveSchedule(schedule: ScheduleDraft): Promise<SettingRefusal>;
+  enableSchedule(name: string, enabled: boolean): Promise<SettingRefusal>;
+  removeSchedule(name: string): Promise<SettingRefusal>;
+}
+
+export interface ScheduleDraft {
+  readonly name: string;
+  readonly cron: string;
+  /** Empty: the session's. */
+  readonly timezone: string;
+  readonly chat: string;
+  readonly message: string;
+}
+
+export function createManageSettings(
+  store: Pick<SettingsStore, "read" | "change" | "nextTime">,
+  words: ManageMessages,
+): ManageSettings {
+  async function change(edits: readonly SettingEdit[]): Promise<SettingRefusal> {
+    const { lockedBy } = await store.read();
+    for (const { path } of edits) {
+      const key = path.filter((part) => typeof part === "string").join(".");
+      // A list is set as a whole.
+      const by = lockedBy(path[0] === "schedules" ? "schedules" : key);
+      if (by !== null) return words.locked(key, by);
+    }
+    return edits.length === 0 ? null : store.change(edits);
+  }
+
+  async function atSchedule(
+    name: string,
+    edit: (index: number, config: Config) => readonly SettingEdit[],
+  ): Promise<SettingRefusal> {
+    const { config } = await store.read();
+    const index = config.schedules.findIndex((one) => one.name === name);
+    return index === -1 ? words.scheduleUnknown(name) : change(edit(index, config));
+  }
+
+  return {
+    async setRole(role, { provider, model }) {
+      const now = (await store.read()).config.roles[role];
+      const chosen = model === "" ? null : model;
+      return change([
+        ...(provider === now.provider ? [] : [{ path: ["roles", role, "provider"], value: provider }]),
+        // Beside another provider the model must stand in the file: the default's is of another one.
+        ...(chosen === now.model && provider === now.provider
+          ? []
+          : [{ path: ["roles", role, "model"], value: chosen }]),
+      ]);
+    },
+    async setDefaultCoder(role) {
+      const now = (await store.read()).config.roles.default_coder;
+      return change(role === now ? [] : [{ path: ["roles", "default_coder"], value: role }]);
+    },
+    async setBudget({ daily, onExceed }) {
+      const { budget } = (await store.read()).config;
+      const dollars = daily === "" ? null : Number(daily);
+      if (dollars !== null && !(Number.isFinite(dollars) && dollars >= 0)) return words.badBudget;
+      return change([
+        ...(dollars === budget.daily ? [] : [{ path: ["budget", "daily"], value: dollars }]),
+        ...(onExceed === budget.on_exceed ? [] : [{ path: ["budget", "on_exceed"], value: onExceed }]),
+      ]);
+    },
+    async setNotified(chat) {
+      const chosen = chat === "" ? null : chat;
+      const now = (await store.read()).config.notify.chat;
+      return change(chosen === now ? [] : [{ path: ["notify", "chat"], value: chosen }]);
+    },
+    async saveSchedule({ name, cron, timezone, chat, message }) {
+      const { config } = await store.read();
+      if ((await store.nextTime(cron, timezone === "" ? config.session.timezone : timezone)) === null)
+        return words.badCron(cron);
+      const index = config.schedules.findIndex((one) => one.name === name);
+      const value = { name, cron, ...(timezone !== "" && { timezone }), chat, message };
+      return change([{ path: ["schedules", index === -1 ? config.schedules.length : index], value }]);
+    },
+    enableSchedule: (name, enabled) =>
+      atSchedule(name, (index) => [{ path: ["schedules", index, "enabled"], value: enabled }]),
+    removeSchedule: (name) =>
+      atSchedule(name, (index, { schedules }) => [
+        { path: schedules.length === 1 ? ["schedules"] : ["schedules", index], value: undefined },
+      ]),
+  };
+}

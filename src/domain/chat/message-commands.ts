@@ -1,0 +1,96 @@
+import { type Route, readRoute } from "../config/route.ts";
+
+/** What of a file's head counts for nothing: a route that nobody has, or lines that are no fields. */
+export type OwnTrouble =
+  | { readonly why: "route"; readonly route: string }
+  | { readonly why: "unclosed" }
+  | { readonly why: "line"; readonly line: string };
+
+export interface OwnCommandText {
+  readonly description: string;
+  readonly route: Route | null;
+  readonly body: string;
+  readonly trouble: OwnTrouble | null;
+}
+
+/** The value of a text of YAML; undefined where it is none. */
+export type ReadYaml = (text: string) => unknown;
+
+const FRONT_MATTER = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
+const DESCRIPTION_CHARACTERS = 200;
+
+/** A file of Markdown with `description:` and `route:` between two lines of `---` at its beginning, or without. */
+export function readOwnCommand(text: string, readYaml: ReadYaml): OwnCommandText {
+  const front = FRONT_MATTER.exec(text);
+  const { fields, broken } = readHead(front?.[1] ?? "", readYaml);
+  const body = text.slice(front?.[0].length ?? 0).trim();
+  const named = fields.get("route") ?? "";
+  const route = readRoute(named) ?? null;
+  const unknown = route === null && named !== "" ? ({ why: "route", route: named } as const) : null;
+  const unread = broken === null ? null : ({ why: "line", line: broken } as const);
+  const isUnclosed = front === null && /^---[ \t]*\r?\n[ \t]*[\w-]+[ \t]*:/.test(text);
+  return {
+    description: (fields.get("description") ?? "").slice(0, DESCRIPTION_CHARACTERS),
+    route,
+    body,
+    trouble: isUnclosed ? { why: "unclosed" } : (unread ?? unknown),
+  };
+}
+
+/** Each field is read by itself, so that one that cannot be read does not take the others along. */
+function readHead(head: string, readYaml: ReadYaml) {
+  const fields = new Map<string, string>();
+  let broken: string | null = null;
+  // What is indented, a list's entry or a comment belongs to the field above.
+  for (const block of head.split(/\r?\n(?=[^\s#-])/)) {
+    if (firstLine(block) === "") continue;
+    const field = readYaml(block) ?? proseField(block);
+    for (const [name, value] of isMap(field) ? Object.entries(field) : []) {
+      const key = name.toLowerCase();
+      // A description of `1.10` is not the number 1.1.
+      const text =
+        typeof value === "string" || isNested(value)
+          ? value
+          : (proseField(block)?.[name] ?? "").replace(/\s#.*/, "");
+      if (typeof text === "string") fields.set(key, text.replace(/\s+/g, " ").trim());
+      else if (key === "description" || key === "route") broken ??= firstLine(block);
+    }
+    if (!isMap(field)) broken ??= firstLine(block);
+  }
+  return { fields, broken };
+}
+
+/** YAML refuses a second colon in a plain text, but people write "Use it when: …". */
+function proseField(block: string): Record<string, string> | undefined {
+  const [, name, value] = /^([\w-]+):[ \t]+([^\s\-?:,[\]{}#&*!|>'"%@`].*?)\s*$/.exec(block) ?? [];
+  return name === undefined || value === undefined ? undefined : { [name]: value };
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function firstLine(block: string): string {
+  const line = block.split(/\r?\n/).find((each) => /^\s*[^\s#]/.test(each)) ?? "";
+  return line.slice(0, DESCRIPTION_CHARACTERS);
+}
+
+/** `$ARGUMENTS` is all that was typed, `$1` to `$9` its words; where the text has no place for it, it stands at the end. */
+export function fillOwnCommand(body: string, rest: string): string {
+  const words = rest.split(/\s+/).filter((word) => word !== "");
+  const hasPlace = /\$(?:ARGUMENTS\b|[1-9])/.test(body);
+  // One pass: what was typed is never read for places again.
+  const filled = body.replace(/\$(?:(ARGUMENTS)\b|([1-9]))/g, (_, all, n) =>
+    all !== undefined ? rest : (words[Number(n) - 1] ?? ""),
+  );
+  return hasPlace || rest === "" ? filled : `${filled}\n\n${rest}`;
+}
+
+/** What a skill adds to a request: the request first, since that is what is to be done. */
+export function withSkill(name: string, body: string, rest: string): string {
+  return [rest, `# Skill: ${name}\n${body}`].filter((part) => part !== "").join("\n\n");
+}

@@ -1,0 +1,195 @@
+import { openFence } from "../patch/formats/markdown/fences.ts";
+import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
+import { parsePatch } from "../patch/parse-patch.ts";
+import type { Proposal, ReadProposal, RiskLevel } from "./proposal-proposal.ts";
+import { readSections } from "./sections.ts";
+
+/**
+ * Reads a coder's answer: the JSON of a proposal (alone, in a fence, or amid prose), or sections. An answer without
+ * any heading that still holds commands is a patch, with the prose before it as its plan.
+ */
+export function readProposal(answer: string): ReadProposal {
+  return readProposalText(answer.replace(/^\uFEFF/, ""), { unwrap: true });
+}
+
+function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }): ReadProposal {
+  const json = jsonProposal(text);
+  if (json !== undefined) return json;
+  const { lead, named } = readSections(text);
+  const plan = named.plan?.trim() ?? "";
+  if (named.patch !== undefined) {
+    return {
+      kind: "proposal",
+      proposal: {
+        plan: plan || lead.trim(),
+        patch: emptied(named.patch),
+        risk: riskOf(named.risk ?? ""),
+        costHint: named.cost?.trim() ?? "",
+        flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
+      },
+    };
+  }
+  const paths = linesOf(named.files ?? "")
+    .filter((line) => !/\s{2,}/.test(line))
+    .slice(0, MOST_FILES);
+  const searches = linesOf(named.search ?? "").slice(0, MOST_SEARCHES);
+  if (paths.length + searches.length > 0)
+    return { kind: "needs-files", paths, searches, plan: plan || lead.trim() };
+  const whole = unwrap ? loneBlock(text) : undefined;
+  if (whole !== undefined) {
+    const inside = readProposalText(whole, { unwrap: false });
+    if (inside.kind !== "none") return inside;
+  }
+  const parsed = parsePatch(text);
+  if (!parsed.ok || parsed.commands.length === 0) return { kind: "none", text };
+  const proposal: Proposal = {
+    plan: plan || proseBefore(text),
+    patch: text,
+    risk: riskOf(named.risk ?? ""),
+    costHint: named.cost?.trim() ?? "",
+    flags: flagsOf(named.flags ?? ""),
+  };
+  return { kind: "proposal", proposal };
+}
+
+/** Whether words that hold no proposal were meant to hold one; else they are an answer, or a question. */
+export function looksLikePatch(text: string): boolean {
+  return /^\s*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
+    text,
+  );
+}
+
+/** `{plan, patch, risk, cost_hint, uses_browser}`; `patch` as text or as the commands themselves. */
+function jsonProposal(text: string): ReadProposal | undefined {
+  for (const value of jsonValues(text)) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
+    const fields = value as Readonly<Record<string, unknown>>;
+    if (Object.hasOwn(fields, "type") || Object.hasOwn(fields, "action")) continue;
+    const files = fields.files;
+    if (fields.patch === undefined && Array.isArray(files) && files.every((one) => typeof one === "string"))
+      return {
+        kind: "needs-files",
+        paths: files.slice(0, MOST_FILES),
+        searches: [],
+        plan: jsonStringOrLines(fields.plan),
+      };
+    if (fields.patch === undefined) continue;
+    const flags: Record<string, boolean> = {};
+    for (const [name, flag] of Object.entries(fields)) if (typeof flag === "boolean") flags[name] = flag;
+    return {
+      kind: "proposal",
+      proposal: {
+        plan: jsonStringOrLines(fields.plan),
+        patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
+        risk: riskOf(jsonStringOrLines(fields.risk)),
+        costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
+        flags,
+      },
+    };
+  }
+  return undefined;
+}
+
+/** The whole text as JSON, else the JSON that stands alone in a fence. */
+function* jsonValues(text: string): Generator<unknown> {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("{")) yield* parsed(trimmed);
+  if (!trimmed.includes('"patch"') && !trimmed.includes('"files"')) return;
+  for (const piece of walkReply(text)) {
+    if (piece.kind === "json") yield piece.value;
+    else if (piece.kind === "block" && piece.body.trimStart().startsWith("{")) yield* parsed(piece.body);
+  }
+}
+
+function* parsed(text: string): Generator<unknown> {
+  try {
+    yield JSON.parse(text);
+  } catch {
+    // Not JSON after all: the sections are looked for.
+  }
+}
+
+function jsonStringOrLines(value: unknown): string {
+  if (typeof value === "string") return value.trim();
+  if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value.join("\n");
+  return "";
+}
+
+function jsonText(value: unknown): string {
+  return value === null || (Array.isArray(value) && value.length === 0) ? "" : JSON.stringify(value);
+}
+
+/** "Nothing to do" in the ways that coders say it, with or without a fence around it. */
+function emptied(patch: string): string {
+  const plain = patch.replace(/^\s*(?:```|~~~)\w*\s*$/gm, "").trim();
+  return plain === "" ||
+    /^[([（「]?(?:none|empty|no changes?|n\/a|なし|変更なし|空)[)\]）」.。]?$/i.test(plain)
+    ? ""
+    : patch;
+}
+
+function riskOf(text: string): RiskLevel {
+  const found = /\b(low|medium|high)\b|(低|中|高)/i.exec(text);
+  switch (found?.[1]?.toLowerCase() ?? found?.[2]) {
+    case "low":
+    case "低":
+      return "low";
+    case "high":
+    case "高":
+      return "high";
+    default:
+      return "medium";
+  }
+}
+
+/** `uses_browser: true`, `- uses_browser`, `uses_browser = yes`. */
+function flagsOf(text: string): Record<string, boolean> {
+  const flags: Record<string, boolean> = {};
+  for (const [, name, value] of text.matchAll(
+    /^[\s*-]*`?([a-z]+(?:_[a-z]+)+)`?(?:\s*[:=]\s*`?(\w+)`?)?\s*$/gm,
+  )) {
+    if (name !== undefined) flags[name] = value === undefined || /^(?:true|yes|1)$/i.test(value);
+  }
+  return flags;
+}
+
+const MOST_FILES = 20;
+const MOST_SEARCHES = 6;
+
+/** One wish a line, in a list or in backticks or plain. */
+function linesOf(text: string): string[] {
+  const lines = text
+    .split("\n")
+    .map((line) => line.replace(/^\s*(?:[*-]\s+|\d+[.)]\s+)?/, "").trim())
+    .map((line) => (/^`([^`]+)`/.exec(line)?.[1] ?? line).trim())
+    .filter((line) => line !== "" && !line.startsWith("```") && !line.startsWith("#"));
+  return [...new Set(lines)];
+}
+
+/** The inside of the one fence that holds the whole answer. */
+function loneBlock(text: string): string | undefined {
+  const pieces = [...walkReply(text)];
+  const [only] = pieces;
+  if (pieces.length !== 1 || only?.kind !== "block") return nestedBlock(text);
+  const around = text.slice(0, only.opens) + text.slice(only.end);
+  return around.trim() === "" && /^(?:|md|markdown|text|txt)$/i.test(only.info) ? only.body : undefined;
+}
+
+/** Fences inside that are as long as the one around it cut the answer into pieces: takes its first and last line off. */
+function nestedBlock(text: string): string | undefined {
+  const trimmed = text.trim();
+  const lineEnd = trimmed.indexOf("\n");
+  if (lineEnd === -1) return undefined;
+  const fence = openFence(trimmed, 0, lineEnd, { indent: 0, container: 0 });
+  if (fence === undefined || !/^(?:md|markdown)$/i.test(fence.info)) return undefined;
+  const last = trimmed.lastIndexOf("\n");
+  const closes = trimmed.slice(last + 1).trim() === fence.mark.repeat(fence.length);
+  return closes ? trimmed.slice(lineEnd + 1, last + 1) : undefined;
+}
+
+function proseBefore(text: string): string {
+  for (const piece of walkReply(text)) {
+    return text.slice(0, piece.kind === "block" ? piece.opens : piece.start).trim();
+  }
+  return "";
+}

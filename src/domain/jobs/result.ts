@@ -1,0 +1,58 @@
+import type { UndoState } from "./job-status.ts";
+import type { Note } from "./note.ts";
+import type { PatchCommand } from "../patch/command.ts";
+
+export type ChangeKind = "added" | "modified" | "deleted";
+
+/** One path that a command or a job really changed. Paths are relative to the workspace. */
+export interface Change {
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** What git ignores of it: the path itself or the folder above, which ends in a slash. */
+  readonly ignored?: string;
+}
+
+/** What kind of failure a command's error text tells of, where a person can be told more than that text. */
+export type FailureReason =
+  | { readonly code: "timeout"; readonly seconds: number }
+  | { readonly code: "outside-workspace" }
+  | { readonly code: "git-missing" }
+  | { readonly code: "not-a-repository" }
+  | { readonly code: "no-space" }
+  | { readonly code: "read-only" };
+
+export interface ProcessEnd {
+  /** Null when a signal, a timeout or an abort ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandResult {
+  readonly command: PatchCommand;
+  readonly success: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly reason?: FailureReason;
+  /** How a shell command ended and what it printed, stream by stream; absent where nothing was started. */
+  readonly process?: ProcessEnd;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly changes: readonly Change[];
+  /** What the user should know beside success or failure: a protected file was touched, who committed, … */
+  readonly notes: readonly Note[];
+}
+
+export interface PatchExecutionResult {
+  readonly jobId: string;
+  readonly success: boolean;
+  readonly executedCmds: number;
+  readonly failedCmds: number;
+  readonly results: readonly CommandResult[];
+  readonly summary: string;
+  readonly gitCommit?: string;
+  readonly changes: readonly Change[];
+  readonly undo: UndoState;
+  readonly dryRun: boolean;
+  readonly notes: readonly Note[];
+}

@@ -1,0 +1,193 @@
+import type { PatchCommand } from "../command.ts";
+import type { Hunk } from "../patch-command.ts";
+import type { ParseFailure } from "../parse-error.ts";
+import { createLineCounter, lineAfter, lineAt } from "../line-offsets.ts";
+import { V4aHunks } from "./hunks.ts";
+
+/**
+ * The `*** Begin Patch` format. Each operation becomes one command, in order. A text that is not well formed
+ * yields no command at all: a misspelt header may hide the rest of an operation.
+ */
+export type V4aParse =
+  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+const BEGIN = "*** Begin Patch";
+const END = "*** End Patch";
+const OPERATION = /^\*\*\* (Add|Delete|Update) File: ?(.*)$/;
+const METADATA = { format: "v4a" } as const;
+const SPACE = 32;
+const PLUS = 43;
+const MINUS = 45;
+const MOVE = /^\*\*\* Move to: ?(.*)$/;
+
+interface HeaderLine {
+  readonly verb: "Add" | "Delete" | "Update";
+  readonly path: string;
+}
+
+interface Operation extends HeaderLine {
+  moveTo?: string;
+  /** Offset of the header. */
+  readonly at: number;
+  /** Offset of the first line that belongs to it. */
+  body: number;
+}
+
+export function parseV4a(text: string): V4aParse {
+  const begin = findMarker(text, BEGIN, 0, () => true);
+  if (begin < 0) return v4aFailed("not-a-patch", `the first line must be '${BEGIN}'`, 1);
+  const end = findMarker(text, END, lineAfter(text, begin), (at) => isEnd(text, at));
+  if (end < 0) {
+    const message = `the last line must be '${END}'; the patch may have been cut off`;
+    return v4aFailed("invalid-v4a", message, createLineCounter(text)(text.length));
+  }
+  const patch = dedentHeader(text.slice(begin, end));
+  const lineOf = (at: number) => createLineCounter(text)(begin) + createLineCounter(patch)(at) - 1;
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  let open: Operation | null = null;
+  for (let at = lineAfter(patch, 0), next = at; at <= patch.length; at = next) {
+    next = at < patch.length ? lineAfter(patch, at) : at + 1;
+    if (open !== null && isPlainBody(open, patch, at)) continue;
+    const line: string | null = at < patch.length ? patch.slice(at, next - 1) : null;
+    const header: HeaderLine | null = line === null ? null : headerAt(line, open, at);
+    if (line !== null && header === null) {
+      const placed: boolean = open === null ? line.trim() === "" : takeLine(open, line, at, next);
+      if (!placed) return invalidHeader(line, lineOf(at));
+      continue;
+    }
+    if (open !== null) {
+      const made = toCommand(open, patch, at, warnings);
+      if ("message" in made) return v4aFailed("invalid-v4a", made.message, lineOf(made.at), commands.length);
+      commands.push(made);
+    }
+    open = header === null ? null : { ...header, at, body: next };
+    if (open?.path === "")
+      return v4aFailed("invalid-v4a", "the header names no file", lineOf(at), commands.length);
+  }
+  if (commands.length === 0) return v4aFailed("invalid-v4a", "the patch names no file to change", lineOf(0));
+  return { ok: true, commands, warnings };
+}
+
+/** The first line from `from` on that is the marker but for white space around it, and is wanted; -1 for none. */
+function findMarker(text: string, marker: string, from: number, isWanted: (at: number) => boolean): number {
+  for (let hit = text.indexOf(marker, from); hit !== -1; hit = text.indexOf(marker, lineAfter(text, hit))) {
+    const at = Math.max(from, text.lastIndexOf("\n", hit) + 1);
+    if (lineAt(text, at).trim() === marker && isWanted(at)) return at;
+  }
+  return -1;
+}
+
+/** The first end marker that is not padded, or a padded one after which no patch line follows. */
+function isEnd(text: string, at: number): boolean {
+  if (text.startsWith("***", at)) return true;
+  const below = lineAfter(text, at);
+  return ![below, lineAfter(text, below)].some((next) => /^(\*\*\* |@@|[-+ ]\S)/.test(lineAt(text, next)));
+}
+
+/** Takes off what the whole patch is indented by, and the carriage returns of a patch with such line ends. */
+function dedentHeader(patch: string): string {
+  const first = lineAt(patch, 0);
+  const plain = first.endsWith("\r") ? patch.replaceAll("\r\n", "\n") : patch;
+  const indent = /^[ \t]*/.exec(first)?.[0] ?? "";
+  if (indent === "") return plain;
+  const lines = plain.split("\n");
+  const uniform = lines.every((line) => line.trim() === "" || line.startsWith(indent));
+  return uniform ? lines.map((line) => line.slice(indent.length)).join("\n") : plain;
+}
+
+/** Most lines: they begin with what neither a header nor a marker begins with. */
+function isPlainBody(open: Operation, patch: string, at: number): boolean {
+  if (open.verb === "Delete") return false;
+  const tag = patch.charCodeAt(at);
+  return tag === PLUS || tag === MINUS || (tag === SPACE && open.verb === "Update" && at > open.body);
+}
+
+/** Inside an update a padded header would be a context line. */
+function headerAt(line: string, open: Operation | null, at: number): HeaderLine | null {
+  const padded = /^\s/.test(line);
+  if (padded && open?.verb === "Update" && at > open.body) return null;
+  const found = OPERATION.exec(line.trim());
+  return found ? { verb: found[1] as Operation["verb"], path: found[2]!.trim() } : null;
+}
+
+/** False where the line cannot belong to the operation. */
+function takeLine(open: Operation, line: string, at: number, next: number): boolean {
+  const move = open.verb === "Update" && at === open.body ? MOVE.exec(line.trim()) : null;
+  if (move) {
+    open.moveTo = move[1]!.trim();
+    open.body = next;
+    return true;
+  }
+  if (line.startsWith("*** ") && line.trim() !== "*** End of File") return false;
+  return open.verb !== "Delete" || line.trim() === "";
+}
+
+/** What an operation whose lines end at `end` asks for. */
+function toCommand(
+  operation: Operation,
+  patch: string,
+  end: number,
+  warnings: string[],
+): PatchCommand | { message: string; at: number } {
+  const { verb, path, moveTo, body } = operation;
+  const base = { type: "file_edit", target: path, metadata: METADATA };
+  if (verb === "Delete") return { ...base, action: "delete", content: "" };
+  if (verb === "Add") {
+    const content = addedContent(patch, body, end);
+    return typeof content === "string" ? { ...base, action: "create", content } : content;
+  }
+  const hunks = readHunks(patch, body, end, path, warnings);
+  if (hunks.length === 0 && moveTo === undefined)
+    return { message: `the update of ${path} changes nothing`, at: operation.at };
+  const move = moveTo === undefined ? {} : { moveTo };
+  const content = patch.slice(body, Math.max(body, end - 1));
+  return { ...base, action: "update", content, edit: { kind: "v4a", path, ...move, hunks } };
+}
+
+/** Every line begins with `+`; an empty line between such lines is taken for one. */
+function addedContent(patch: string, from: number, end: number): string | { message: string; at: number } {
+  let to = from;
+  let whole = true;
+  for (let at = from, next = at; at < end; at = next) {
+    next = lineAfter(patch, at);
+    if (patch.charCodeAt(at) === PLUS) {
+      whole &&= to === at;
+      to = next;
+    } else if (lineAt(patch, at).trim() !== "")
+      return { message: `a line of a new file must begin with '+': ${lineAt(patch, at)}`, at };
+  }
+  if (whole) return patch.slice(from + 1, to).replaceAll("\n+", "\n");
+  const lines = patch.slice(from, to).split("\n");
+  return lines.map((line) => line.slice(1)).join("\n");
+}
+
+function readHunks(
+  patch: string,
+  from: number,
+  end: number,
+  path: string,
+  warnings: string[],
+): readonly Hunk[] {
+  const hunks = new V4aHunks(patch, from, end);
+  const read = hunks.read();
+  if (hunks.unmarked > 0)
+    warnings.push(`${path}: ${hunks.unmarked} lines without '+', '-' or space were taken for context`);
+  return read;
+}
+
+function invalidHeader(line: string, at: number): V4aParse {
+  return v4aFailed(
+    "invalid-v4a",
+    `'${line.trim()}' is not a valid header; valid are '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'`,
+    at,
+  );
+}
+
+function v4aFailed(code: ParseFailure["code"], message: string, line: number, index?: number): V4aParse {
+  return {
+    ok: false,
+    failure: { code, message: `${message} (line ${line})`, line, ...(index === undefined ? {} : { index }) },
+  };
+}

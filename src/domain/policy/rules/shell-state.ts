@@ -1,0 +1,96 @@
+import { DECLARING } from "../builtins.ts";
+import { hasShort, optionsOf } from "./options.ts";
+import type { Call, CommandRule } from "./command-rule.ts";
+import type { ShellAssignment } from "../commands-shell-script.ts";
+
+/** What would make a name, a later command or an open file mean something else than it says. */
+export const SHELL_RULES: readonly CommandRule[] = [
+  {
+    id: "redefines-name",
+    programs: ["alias", "hash", "enable", "unset"],
+    matches: ({ name, args }) =>
+      name === "unset"
+        ? hasShort(optionsOf(args), "f")
+        : args.some((word) => word.value !== "-r" && word.value !== "-p"),
+    match: ["alias ls='rm x'", "hash -p /tmp/x ls", "enable -f ./x.so ls", "f() { ls; }; unset -f f"],
+    notMatch: ["alias", "hash -r", "unset A"],
+  },
+  {
+    id: "sets-variable",
+    matches: (call) => assignmentsOf(call).some(changesMeaning),
+    match: [
+      "PATH=/tmp npm test",
+      "export PATH=/tmp:$PATH",
+      "LD_PRELOAD=./x.so ls",
+      "env LD_PRELOAD=./x.so ls",
+      "export BASH_ENV=x",
+      "declare -x ENV=x",
+      "read PATH",
+      "printf -v PATH x",
+      "for PATH in /tmp; do ls; done",
+      "GIT_SSH_COMMAND=x git status",
+      "GIT_EXTERNAL_DIFF=x git diff",
+      "PAGER=x git log",
+      "PATH+=:/tmp",
+    ],
+    notMatch: [
+      "A=1 npm test",
+      "NODE_ENV=test npm test",
+      "export PATH=$PATH:/workspace/tmp/bin",
+      'PATH="$PATH:/x" npm test',
+      "PYTHONPATH=src pytest",
+      "while IFS= read -r line; do echo $line; done",
+      "echo PATH=1",
+    ],
+  },
+  {
+    id: "writes-device",
+    matches: ({ command }) =>
+      command.redirects.some(({ target: { value } }) => {
+        if (value === null) return false;
+        if (/^\/dev\/(?:tcp|udp)\//.test(value)) return true;
+        return (
+          /^\/(?:dev|proc|sys)\//.test(value) &&
+          !/^\/dev\/(?:null|zero|u?random|std(?:in|out|err)|tty|fd\/\d+|shm\/.+)$/.test(value)
+        );
+      }),
+    match: [
+      "echo x > /dev/sda",
+      "cat < /dev/tcp/10.0.0.1/80",
+      "echo 1 > /proc/sys/kernel/x",
+      "{ ls; } > /dev/mem",
+    ],
+    notMatch: ["ls > /dev/null 2>&1", "echo x > out.txt", "echo x >&2", "cat < /dev/stdin"],
+  },
+  {
+    id: "calls-itself",
+    matches: ({ name, command }) => command.inFunction !== null && command.inFunction === name,
+    match: [":(){ :|:& };:", "f() { f; }; f", "f() { (f &); }; f"],
+    notMatch: ["f() { ls; }; f", "f() { g; }; g() { ls; }; f", "f() { ls; }; f; f"],
+  },
+];
+
+const MEANING =
+  /^(?:LD_.*|DYLD_.*|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|BASH_FUNC_.*|GIT_(?:SSH|SSH_COMMAND|EXTERNAL_DIFF|PAGER|EDITOR|SEQUENCE_EDITOR|ASKPASS|EXEC_PATH|PROXY_COMMAND|CONFIG.*|TEMPLATE_DIR)|SSH_ASKPASS|PAGER|EDITOR|VISUAL|LESSOPEN|LESSCLOSE|MANPAGER|BROWSER|GCONV_PATH|IFS_)$/;
+
+function changesMeaning({ name, value }: ShellAssignment): boolean {
+  // Appending leaves every name that is found already what it is.
+  if (name === "PATH") return !/^"?\$(?:PATH|\{PATH\}):/.test(value.text);
+  return MEANING.test(name);
+}
+
+function assignmentsOf({ name, args, command }: Call): readonly ShellAssignment[] {
+  const found = [...command.assignments];
+  const names: string[] = [];
+  for (const [index, word] of args.entries()) {
+    if (DECLARING.has(name)) {
+      const [, variable, text] = /^(\w+)\+?=(.*)$/s.exec(word.text) ?? [];
+      if (variable !== undefined)
+        found.push({ name: variable, value: { text: text ?? "", value: word.value } });
+    }
+    if (name === "read" || name === "mapfile" || name === "readarray" || name === "getopts")
+      names.push(word.text);
+    if (name === "printf" && args[index - 1]?.value === "-v") names.push(word.text);
+  }
+  return [...found, ...names.map((each) => ({ name: each, value: { text: "", value: null } }))];
+}

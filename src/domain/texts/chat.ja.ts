@@ -1,0 +1,230 @@
+import type { ModelTrouble } from "../models/model-trouble.ts";
+import { ROUTES } from "../config/route.ts";
+import type { RedReason } from "../jobs/job-status.ts";
+import type { AskedModel, chatTexts as en } from "./chat.en.ts";
+import { coderProgress } from "./ja-coder-progress.ts";
+import { heads } from "./coder.ja.ts";
+import { rewind } from "./ja-rewind.ts";
+
+const STILL_RED: Readonly<Record<RedReason, string>> = {
+  failing: "まだ失敗しています",
+  worse: "チェックが悪化しました",
+  unended: "チェックが終わりませんでした",
+};
+
+const DROPPED: Readonly<Record<RedReason, string>> = {
+  failing: "停止、変更なし",
+  worse: "未反映: チェックが悪化",
+  unended: "未反映: チェックが終わらない",
+};
+
+/** What helps, beside what the model's own message says. */
+function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
+  switch (code) {
+    case "unreachable":
+      return provider === "ollama" ? "Ollama を起動してください: ollama serve" : "";
+    case "unknown-model":
+      return provider === "ollama"
+        ? `取得するには: ollama pull ${model}`
+        : `roles.${role}.model を確認してください。`;
+    case "timeout":
+    case "rate-limited":
+    case "server-error":
+    case "empty":
+      return "しばらくしてから、もう一度送ってください。";
+    case "cut-off":
+    case "cut-by-length":
+    case "filtered":
+      return "何も実行していません。もう一度送ってください。";
+    case "unauthorized":
+    case "no-key":
+      return `providers.${provider || "<名前>"}.api_key が指す環境変数に正しいキーを設定してください。`;
+    case "context-too-long":
+      return "短くするか、/new で会話を始め直してください。";
+    case "not-configured":
+      return `roles.${role} と providers を設定してください（確認: picoclaw doctor、picoclaw config show）。`;
+    case "refused-remote":
+      return "コーディングだけなら /code3 などで送れます。";
+    case "over-budget":
+      return "budget.daily を上げるか、明日もう一度送ってください。";
+    case "deadline":
+      return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} で変えられます。`;
+    default:
+      return "";
+  }
+}
+
+function reason(code: ModelTrouble, detail: string): string {
+  if (code === "deadline") return "制限時間を超えたため打ち切りました";
+  if (code === "cut-by-length") return "回答が最大長（max_tokens）で途切れました";
+  if (code === "filtered") return "提供元のフィルターが回答を止めました";
+  return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
+}
+
+function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string {
+  if (code === "aborted") return "中断しました。";
+  const why = reason(code, detail);
+  // The model's own message often says what helps.
+  const help = detail.includes("→") ? "" : hint(code, asked);
+  return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
+}
+
+export const chatTexts: typeof en = {
+  riskNote: (risk) => `リスク: ${risk}`,
+  proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
+  sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,
+  joins: "コーダーが作業中です。次の回に取り入れます。",
+  giveToCoder: "コーダーに渡す",
+  steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
+  planHint: "まだ何も変更していません。この計画を実行するには: go",
+  goLabel: "実行する",
+  stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
+  draftDropped: (red, attempts) =>
+    `${DROPPED[red]}\n${attempts} 回試した下書きを捨てました（coder.on_red: discard）。`,
+  triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
+  attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
+  coderStopped: {
+    attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
+    same: "同じ失敗が二度続いたため、ここで止めました。",
+    gaveUp: "コーダーから、これ以上の提案はありませんでした。",
+  },
+  heads,
+  headsAlone:
+    "複数のコーダーが指定されましたが、ここで動けるのは 1 人だけです（キー、/dry、ドラフトの有無）。",
+  coderBudget: (usd) =>
+    `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
+  coderCost: (usd, hint) => `費用: $${usd.toFixed(4)}${hint === "" ? "" : `（見積もり: ${hint}）`}`,
+  needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  mcpPartly: ({ succeeded, total, error }) =>
+    `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+  mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
+  webRead: (hosts) => `Web から読み取りました: ${hosts.join("、")}。外部への問い合わせは取り消せません。`,
+  browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
+  browserMissing:
+    "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
+  mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
+  noPreview: "反映できるプレビューはないよ。",
+
+  modelTrouble: trouble,
+  retrying: (attempt, seconds, why) => `再試行 ${attempt} 回目（${seconds} 秒後）: ${why}`,
+  compacted: "長すぎたため、履歴とファイルを減らしてもう一度試します。",
+  budget: ({ kind, spentUsd, dailyUsd, model }) => {
+    const facts = `$${spentUsd.toFixed(2)} / $${dailyUsd.toFixed(2)}`;
+    switch (kind) {
+      case "warn":
+        return `今日の予算の残りがわずかです（${facts}）。`;
+      case "local":
+        return `今日の予算を使い切ったため、ローカルのモデル（${model ?? ""}）が答えました（${facts}）。`;
+      case "unpriced":
+        return `${model ?? ""} の価格が分からないため、予算に数えていません。budget.prices に書いてください。`;
+    }
+  },
+  stoodIn: ({ asked, answered, model, code }) =>
+    `※ ${asked} が答えられなかったため（${code}）、代わりに ${answered}（${model}）が答えました（coder.fallback）。`,
+  cutOver: (sessionId) =>
+    `日付が変わったため、新しいセッション（${sessionId}）を始めました。前の会話の要約は引き継いでいます。戻るには: /resume`,
+  answerGoesOn: "回答が長さの上限に達したため、続きを書かせています。",
+  coderWorks:
+    "方法は 2 つ: ローカルのモデルを入れる（https://ollama.com/download）か、picoclaw init で会話にもクラウドを許可する。ファイルの変更にはどちらも要りません: /code …",
+  insteadOf: (wanted, model) =>
+    `※ ${wanted} がないため、${model} が答えています。picoclaw init で決められます。`,
+  answerCut: "※ 返答が長すぎて途中で切れました（max_tokens）。",
+  cloudAnswered: (model) => `※ この返答はクラウドのモデル（${model}）によるものです。`,
+  askRoute: (route) => `${route} に頼む`,
+  rerouted: (from, to) => `${from} から ${to} に引き継ぎました。`,
+  loopLimit: (loops) => `上限（loop.max_loops: ${loops}）に達したため、ここまでの結果です。`,
+  timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
+  stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
+
+  noJobs: "ジョブはまだないよ。",
+  otherChatsJobs: (direction) =>
+    `ほかのチャットやコマンドラインのジョブならあるよ。/jobs で一覧、/${direction} ジョブID で${direction === "undo" ? "元に戻せる" : "やり直せる"}よ。`,
+  dryState: (on) =>
+    on
+      ? "ドライモード: オン（実行せず、内容だけ示します）"
+      : "ドライモード: オフ（提案はすぐに実行されます）",
+  dryUsage: "使い方: /dry on または /dry off",
+  previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で反映します）",
+  stopped: "実行中の処理を止めました。",
+  nothingRuns: "実行中の処理はないよ。",
+  waitedForNothing:
+    "取り消すものはないよ。/undo が待っていたメッセージは何も変更しませんでした。それより前のジョブはそのままです。取り消すには、もう一度 /undo を送ってください。",
+  noDiff: "差分はないよ。",
+  diffCut: (lines) => `… 残り ${lines} 行`,
+  unknownCommand: (name, nearest) =>
+    `知らないコマンドだよ: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
+  ...rewind,
+  ownHidden: (file, name) =>
+    `${file} は使われません: /${name} は PicoClaw のコマンドです。別の名前にしてください。`,
+  ownTrouble: (file, trouble) => {
+    switch (trouble.why) {
+      case "route":
+        return `${file}: route ${trouble.route} はないので、普通のメッセージとして振り分けます。使えるもの: ${ROUTES.join(", ")}`;
+      case "unclosed":
+        return `${file}: 先頭部分が --- で閉じていないので、本文として扱います。`;
+      case "line":
+        return `${file}: 先頭部分のこの項目は読めません: ${trouble.line}`;
+    }
+  },
+  commandUntrusted: (name) =>
+    `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
+  help: [
+    ["/chat /plan", "Mio と話す、計画を立てる"],
+    ["/analyze /ops /research", "Shiro が調べる、操作する"],
+    ["/code /code1 /code2 /code3", "コーダーが書き、すぐに実行する（Aka, Ao, Gin）"],
+    ["/code plan 依頼内容", "コーダーが計画だけ立てる。go で実行"],
+    ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを反映"],
+    ["/preview 依頼", "変更をプレビューし、/apply で反映、/discard で破棄する"],
+    ["/undo [job]", "最後の変更（またはそのジョブ）を取り消す"],
+    ["/redo", "取り消しをやり直す"],
+    ["/rewind [N]", "そのメッセージまで戻る（それより後の変更を取り消し、会話も忘れます）"],
+    ["/jobs /diff [job]", "ジョブの一覧、変更の差分"],
+    ["/dry on|off", "実行せず内容だけ示す"],
+    ["/why /route X", "なぜその担当か、正しい担当を教える"],
+    ["/usage", "使ったトークンと費用"],
+    ["/new /resume", "会話を始め直す、前の会話に戻る"],
+    ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
+    ["/stop", "実行中の処理を止める"],
+    ["/help", "この一覧"],
+  ],
+
+  emptyMessage: "メッセージが空だよ。",
+  messageTooLong: (limit) =>
+    `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
+  aborted: "中断しました。",
+  diskFull: "ディスクの空き容量がありません。空き容量を増やしてから、もう一度送ってください。",
+  unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
+
+  progress: coderProgress,
+  doing: (what, detail) => {
+    switch (what) {
+      case "waiting":
+        return `順番を待っています（前に ${detail} 件）`;
+      case "deciding":
+        return "担当を決めています";
+      case "thinking":
+        return `${detail} が考えています`;
+      case "running":
+        return `実行しています ${detail}`;
+      case "tool":
+        return `ツール ${detail}`;
+    }
+  },
+  banner: (folder, chat, coder, name) => [
+    `PicoClaw: ${folder}${name === "" ? "" : ` · チャット ${name}`}`,
+    `会話: ${chat ?? "まだいません（picoclaw init）"} · コード: ${coder ?? "まだいません（picoclaw init）"}`,
+  ],
+  badChatName: (name) => `${name} はチャットの名前に使えません。英数字と - と _ で 40 字までです。`,
+  noSuchChat: (name) => `このフォルダーのチャット ${name} では、まだ何も話していません。`,
+  chatTaken: (name) => `チャット ${name} はもう始まっています。--name で別の名前を付けてください。`,
+  chatForgotten: (name) => `チャット ${name} を忘れたよ。ジョブは残ります: picoclaw jobs`,
+  chatBusy: (name) => `チャット ${name} では今やり取りの途中です。終わってからもう一度試してください。`,
+  noChats: "チャットはまだないよ。始めるには: picoclaw chat --name 名前",
+  chatsHeader: { name: "チャット", at: "最後", messages: "件数", said: "最後の発言", workspace: "workspace" },
+  welcome: "/help で一覧、Ctrl-C で中断、Ctrl-D で終了",
+  goodbye: "またね。",
+  stopHint: "中断しています… もう一度 Ctrl-C で終了",
+  footer: ({ model, local, tokens, costUsd }) =>
+    `${model}（${local ? "ローカル" : "クラウド"}）· ${tokens} トークン${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+  actions: { undo: "取り消す", redo: "やり直す", diff: "差分", apply: "反映する", jobs: "ジョブ一覧" },
+};

@@ -1,0 +1,175 @@
+import type { helpTexts as en } from "./cli.en.ts";
+
+export const helpTexts: typeof en = {
+  usage: "使い方: picoclaw コマンド [オプション]",
+  version: "版",
+  exitCodes: "終了コード: 0 完了 · 1 一部失敗 · 2 入力の誤り（何も実行していない） · 3 実行前に拒否",
+  common: {
+    "--workspace DIR": "対象フォルダ（既定: 現在のフォルダ）",
+    "--config FILE": "設定ファイル",
+    "--json": "JSON で出力する",
+    "--help": "この説明",
+  },
+  groups: {
+    begin: "はじめに",
+    ask: "頼む",
+    changes: "変更と、その取り消し",
+    serve: "チャンネルとコンソール",
+    tools: "ツールと実行環境",
+    rest: "設定ほか",
+  },
+  man: {
+    name: "名前",
+    purpose: "すべてのジョブを取り消せるコーディングエージェント",
+    synopsis: "書式",
+    usage: "COMMAND [options]",
+    common: "共通のオプション",
+    exit: "終了コード",
+    files: "ファイル",
+    filesText:
+      "~/.picoclaw/config.yaml: 設定（PICOCLAW_HOME で場所を変えられます）。workspace の picoclaw.yaml: そこだけの設定。",
+  },
+  commands: {
+    chat: {
+      does: "メッセージを 1 つ送る。端末では引数なしで会話になる",
+      flags: {
+        "--route ROUTE": "担当を指定する（CHAT, PLAN, ANALYZE, OPS, RESEARCH, CODE, CODE1-3）",
+        "--name NAME": "名前の付いたチャット。同じ名前なら続きから",
+        "--fork NAME": "そのチャットの内容を引き継いで始める（--name と一緒に。名前のないものは default）",
+        "--list": "チャットの一覧（最後の発言と workspace）",
+        "--forget NAME": "このフォルダのチャットを忘れる（ジョブは残る）",
+        "--events": "途中経過を NDJSON で出力する",
+      },
+    },
+    apply: {
+      does: "patch を 1 つのジョブとして実行する",
+      flags: {
+        "--dry-run": "実行せず、内容だけ表示する",
+        "--preview": "実際に実行して変更を表示し、適用せずに保留する",
+        "--job JOB": "そのプレビューをそのまま適用する",
+        "--stop-on-error": "最初の失敗で中断する",
+        "--atomic": "1 つでも失敗したら全部を元に戻す",
+        "--auto-commit": "実行前後に git commit する",
+        "--group NAME": "ジョブをまとめる名前",
+        "--allow-net": "プレビューでネットワークを許可する",
+      },
+    },
+    undo: {
+      does: "最後の（または指定した）ジョブを取り消す",
+      flags: { "--list": "取り消す対象のパスだけ表示する", "--force": "後の変更を上書きする" },
+    },
+    redo: {
+      does: "取り消したジョブをやり直す",
+      flags: { "--list": "変わるパスだけ表示する", "--force": "後の変更を上書きする" },
+    },
+    jobs: { does: "ジョブの履歴", flags: { "--limit N": "件数", "--all": "すべての workspace" } },
+    discard: { does: "プレビューを破棄する（1 件だけならそれ、または指定したもの）", flags: {} },
+    stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },
+    show: {
+      does: "1 つのジョブの詳細",
+      flags: { "--diff": "差分を表示する", "--all": ".git や git が無視するパスもすべて表示する" },
+    },
+    tool: { does: "エージェントのツールを 1 つ呼び出し、結果を JSON で表示する", flags: {} },
+    tools: {
+      does: "ツールの一覧と定義",
+      flags: { "--format FORM": "openai, anthropic, mcp の形式で出力する" },
+    },
+    solve: {
+      does: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
+      flags: {
+        "--worker KIND": "自前のループの代わりに CLI を使う",
+        "--candidates N": "N 人のコーダーが別々のコンテナーで同時に作業し、検証で選ぶ（1〜5）",
+        "--fresh": "前回の続きからではなく、最初からやり直す",
+      },
+    },
+    pair: {
+      does: "LINE・Slack・Telegram で話しかけた人を承認する。list, add, remove も可",
+      flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
+    },
+    mcp: {
+      does: "MCP サーバー（標準入出力、または --http）",
+      flags: { "--http PORT": "127.0.0.1 の HTTP で待ち受ける" },
+    },
+    acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
+    env: {
+      does: "タスクの実行環境 (prepare, exec, edit, list, info, cleanup, prune)",
+      flags: {
+        "--task UUID": "タスク (prepare, exec, edit, info, cleanup)",
+        "--repo URL|PATH": "prepare: リポジトリ",
+        "--env NAME": "prepare: 環境名（既定: プロジェクトから判定）",
+        "--branch B": "prepare: ブランチ、タグ、または refs/…",
+        "--target B": "prepare: 比較するマージ先ブランチ",
+        "--timeout S": "exec: 制限時間（秒）",
+        "--cwd DIR": "exec: 作業ディレクトリ",
+        "--session NAME": "exec: 状態を共有するセッション",
+        "-- COMMAND": "exec: コマンド",
+        "--tool NAME": "edit: text_editor 以外のツール",
+      },
+    },
+    images: {
+      does: "実行環境のイメージを作る",
+      flags: {
+        "--from IMAGE": "土台のイメージ。debian-rootfs なら debootstrap で作る",
+        "--again": "変更がなくても作り直す",
+      },
+    },
+    serve: {
+      does: "Web コンソール、HTTP API、Webhook、スケジュール",
+      flags: {
+        "--host ADDRESS": "待ち受けるアドレス",
+        "--port N": "ポート（0 は空いているもの）",
+        "--demo": "台本モデルと使い捨ての workspace で動かす",
+        link: "ログイン用のリンクを作る",
+        "token create NAME": "API トークンを作る",
+        "token list": "API トークンの一覧",
+        "token remove ID": "API トークンを削除する",
+        "--user NAME": "リンクやトークンの持ち主",
+        "--role ROLE": "operator または user",
+        "--scope LIST": "read,chat,jobs,mcp のいずれか",
+      },
+    },
+    join: {
+      does: "共有ストアの仕事を受け持つマシン（または同じマシンのプロセス）を一つ増やします",
+      flags: {
+        "--labels LIST": "このマシンにあるもの。それを必要とするタスク用（docker とアーキテクチャは自動）",
+        "--concurrency N": "同時に処理するメッセージ数、タスク数",
+      },
+    },
+    fleet: {
+      does: "ストアを共有するマシン、待っている仕事、断念した仕事",
+      flags: {
+        "retry ID": "断念した仕事をチャットの末尾に戻します",
+        "discard ID": "断念した仕事を破棄します",
+      },
+    },
+    run: {
+      does: "タスクファイルを実行する（計画 → コンテナ内の worker CLI → 評価、完了まで）",
+      flags: {
+        "--no-meta": "計画モデルなしで worker を 1 回だけ実行する",
+        "--preview": "変更を適用せずに保留する（--no-meta のとき）",
+        "--follow": "経過をすべて表示する",
+        "--resume ID": "中断したタスクを再開する",
+        "--print-schema": "エディタ用の JSON Schema を表示する",
+      },
+    },
+    init: {
+      does: "このマシンにあるモデルから選んで試し、最初の設定ファイルを書く",
+      flags: {
+        "--yes": "質問せず、いつもの選択をする（会話はこのマシンの中）",
+        "--force": "作り直す。以前のファイルは隣に残す",
+      },
+    },
+    config: { does: "有効な設定の表示と検査", flags: {} },
+    trust: { does: "このフォルダの picoclaw.yaml、コマンド、スキルを信頼する", flags: {} },
+    doctor: { does: "環境を診断し、対処方法を示す", flags: { "--repair": "中断した処理を修復する" } },
+    db: {
+      does: "ストアの状態・移行・Postgres への複写（URL か env:名前）・ある人のデータの削除（channel:user）",
+      flags: {},
+    },
+    backup: { does: "ストアと設定を新しいフォルダへ書き出す（serve 中でも可）", flags: {} },
+    restore: { does: "そのフォルダから空のストアを復元する", flags: {} },
+    completion: { does: "bash・zsh・fish の補完: source <(picoclaw completion bash)", flags: {} },
+    man: { does: "マニュアル: picoclaw man | man -l -", flags: {} },
+    demo: { does: "落ちるテストを直し、rm -rf src を取り消す見学コース", flags: {} },
+  },
+};

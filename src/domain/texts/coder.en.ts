@@ -1,0 +1,46 @@
+import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../coder/heads-facts.ts";
+import { checksTexts as checks } from "./checks.en.ts";
+
+const BY: Readonly<Record<ChosenBy, string>> = {
+  only: "the only one with a draft",
+  checks: "best by the checks",
+  test: "its new test fails on the old code",
+  size: "the smallest change",
+  first: "nothing told them apart; the first",
+};
+
+const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
+  green: "nothing fails",
+  failing: "still failing",
+  worse: "checks got worse",
+  unended: "checks did not end",
+  said: "answered in words",
+  none: "no usable proposal",
+};
+
+function told({
+  agent,
+  outcome,
+  words,
+  attempts,
+  files,
+  size,
+  checks: checked,
+}: CoderCandidateFacts): string {
+  const draft =
+    outcome === "said" || outcome === "none"
+      ? []
+      : [
+          `${files === 1 ? "1 file" : `${files} files`}, ${size === 1 ? "1 line" : `${size} lines`}`,
+          attempts === 1 ? "1 attempt" : `${attempts} attempts`,
+          ...(checked === null ? [] : [checks.line(checked)]),
+        ];
+  return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
+}
+
+/** Who of several coders was taken, and what the others had. */
+export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
+  [
+    `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Taken: ${chosen.agent} (${BY[by]}).`,
+    ...(others.length === 0 ? [] : ["Not taken, discarded:", ...others.map(told)]),
+  ].join("\n");

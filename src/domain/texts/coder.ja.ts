@@ -1,0 +1,46 @@
+import type { ChosenBy, CoderCandidateFacts } from "../coder/heads-facts.ts";
+import type { heads as english } from "./coder.en.ts";
+import { checksTexts as checks } from "./checks.ja.ts";
+
+const BY: Readonly<Record<ChosenBy, string>> = {
+  only: "ドラフトを出したのはこのコーダーだけ",
+  checks: "チェックの結果が最良",
+  test: "新しいテストが元のコードで失敗する",
+  size: "変更が最小",
+  first: "差がないため最初のもの",
+};
+
+const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
+  green: "失敗なし",
+  failing: "まだ失敗",
+  worse: "チェックが悪化",
+  unended: "チェックが終わらない",
+  said: "言葉で回答",
+  none: "使える提案なし",
+};
+
+function told({
+  agent,
+  outcome,
+  words,
+  attempts,
+  files,
+  size,
+  checks: checked,
+}: CoderCandidateFacts): string {
+  const draft =
+    outcome === "said" || outcome === "none"
+      ? []
+      : [
+          `${files} ファイル、${size} 行`,
+          `試行 ${attempts} 回`,
+          ...(checked === null ? [] : [checks.line(checked)]),
+        ];
+  return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
+}
+
+export const heads: typeof english = ({ chosen, by, others }) =>
+  [
+    `コーダー: ${[chosen, ...others].map(({ agent }) => agent).join("、")}。採用: ${chosen.agent}（${BY[by]}）。`,
+    ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(told)]),
+  ].join("\n");

@@ -1,0 +1,182 @@
+import type { PrepareFailure, PrepareNotice, PrepareStep } from "../containers/prepare-event.ts";
+import { networkSettingKey } from "../containers/refused-hosts.ts";
+
+export const environmentsTexts = {
+  /** One line of progress. */
+  step: (step: PrepareStep, subject: string): string => {
+    switch (step) {
+      case "choosing":
+        return "choosing the environment";
+      case "pulling-image":
+        return `pulling image ${subject}`;
+      case "building-image":
+        return `building image ${subject} (once; this takes a while)`;
+      case "deriving-image":
+        return `adding git and the user to image ${subject} (once)`;
+      case "removing-existing":
+        return `removing the earlier container ${subject}`;
+      case "creating":
+        return `creating a container of ${subject}`;
+      case "cloning":
+        return `cloning ${subject}`;
+      case "checking-out":
+        return "laying out the files";
+      case "fetching":
+        return `fetching ${subject} packages (once)`;
+      case "installing":
+        return `installing dependencies: ${subject}`;
+      case "ready":
+        return `ready: ${subject}`;
+    }
+  },
+  notice: noticeText,
+  failure: (code: PrepareFailure["code"], subject: string, detail: string): string => {
+    const told = detail === "" ? "" : `:\n${detail}`;
+    switch (code) {
+      case "aborted":
+        return "Stopped. Nothing is left of the environment.";
+      case "engine":
+        return `Docker failed (${subject})${told}`;
+      case "image-missing":
+        return `There is no image ${subject}${told}`;
+      case "image-failed":
+        return `The image ${subject} could not be made${told}`;
+      case "repository-missing":
+        return `No such repository: ${subject}${told}`;
+      case "repository-denied":
+        return `Access to ${subject} was denied${told}`;
+      case "ref-missing":
+        return `No such branch or tag in ${subject}${told}`;
+      case "not-a-repository":
+        return `Not a git repository: ${subject}${told}`;
+      case "host-unreachable":
+        return `The host of ${subject} cannot be reached from an environment${told}`;
+      case "clone-timeout":
+        return `Cloning ${subject} took longer than ${detail}`;
+      case "clone-failed":
+        return `Cloning ${subject} failed${told}`;
+      case "disk-full":
+        return `The environment's disk is full after cloning ${subject}${told}`;
+      case "credential-kept":
+        return `A credential was found in the clone of ${subject}; the environment was removed`;
+      case "bad-input":
+        return `${subject}: ${detail}`;
+    }
+  },
+  remedy: (remedy: NonNullable<PrepareFailure["remedy"]>, subject: string): string => {
+    switch (remedy) {
+      case "images-build":
+        return `Build it with: picoclaw images build ${subject.replace(/:latest$/, "")}`;
+      case "check-image":
+        return "Check command_executor.environments: the image's name as `docker pull` takes it, `docker login` for a private registry, or an image that is there (`docker images`).";
+      case "start-docker":
+        return "Start Docker, or say where it is with DOCKER_HOST. `picoclaw doctor` tells more.";
+      case "check-token":
+        return "Check the token (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) and what it may read.";
+      case "allow-host":
+        return "Allow the host in command_executor.docker.network (allowed_domains, or allowed_hosts for an address of your own network).";
+      case "check-name":
+        return "Check the name.";
+      case "use-https":
+        return "Give the https address of the repository.";
+      case "raise-limit":
+        return "Raise command_executor.clone.timeout or command_executor.docker.resources.disk_limit, or clone less (clone.shallow).";
+    }
+  },
+  prepared: ({
+    name,
+    environment,
+    image,
+    path,
+  }: {
+    name: string;
+    environment: string;
+    image: string;
+    path: string;
+  }) => `Environment ready: ${name}\n  environment ${environment}, image ${image}\n  project in ${path}`,
+  nextSteps: (task: string) =>
+    `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
+  installed: ({ done, total }: { done: number; total: number }) =>
+    `  dependencies: ${done} of ${total} installed`,
+  noEnvironments: "There are no environments.",
+  listHeader: ["TASK", "ENVIRONMENT", "STATE", "IMAGE", "CREATED"] as readonly [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ],
+  unknownTask: (task: string) => `There is no environment for task ${task}.`,
+  notReady: (task: string) => `The environment of task ${task} is not ready.`,
+  removed: (name: string) => `Removed: ${name}`,
+  nothingToRemove: (name: string) => `There was nothing to remove: ${name}`,
+  leftOver: (kind: string, name: string, reason: string) => `Left over: ${kind} ${name} (${reason})`,
+  pruned: (count: number) =>
+    count === 1 ? "1 stale container removed." : `${count} stale containers removed.`,
+  image: (name: string, what: "unchanged" | "building" | "built" | "kept") =>
+    what === "kept"
+      ? `${name}: kept as it is; the Debian image below it could not be had (another one: --from IMAGE)`
+      : `${name}: ${what}`,
+  /** For `doctor`. */
+  images: (there: readonly string[], missing: readonly string[]) =>
+    [
+      `Images of environments: ${there.length === 0 ? "none yet" : there.join(", ")}`,
+      ...(missing.length === 0 ? [] : [`missing, made when first used: ${missing.join(", ")}`]),
+    ].join("; "),
+  unknownImage: (name: string, known: readonly string[]) =>
+    `Unknown image: ${name}. Known: ${known.join(", ")}`,
+  missingOption: (flag: string) => `${flag} is required`,
+  badTask: (given: string) => `Not a task's id: ${JSON.stringify(given)} (letters, digits, ".", "_" and "-")`,
+  badTimeout: (given: string) => `--timeout takes seconds, more than 0: ${given}`,
+  noCommand: "No command. Give it after `--`.",
+  unknownEnvironment: (name: string, known: readonly string[]) =>
+    `Unknown environment: ${name}. Known: ${known.join(", ")}`,
+  unknownSubcommand: (given: string, known: readonly string[]) =>
+    `Unknown: ${given}. Known: ${known.join(", ")}`,
+  buildFrom:
+    "The Debian image below it could not be had. Name one that is there (images build --from IMAGE), or make it from Debian's packages (sudo picoclaw images build --from debian-rootfs).",
+  rootNeedsRoot: "Making a Debian root needs root and debootstrap.",
+};
+
+function noticeText(notice: PrepareNotice): string {
+  switch (notice.code) {
+    case "unknown-environment":
+      return `There is no environment "${notice.asked}"; "${notice.used}" is used.`;
+    case "nearest":
+      return `There is no image for ${notice.language}; the nearest, "${notice.used}", is used. Add one as command_executor.environments.${notice.wanted}.`;
+    case "detected":
+      return `The environment is "${notice.environment}" because of ${notice.because}.`;
+    case "uncommitted":
+      return notice.count === 1
+        ? "1 uncommitted change of the folder is not in the clone."
+        : `${notice.count} uncommitted changes of the folder are not in the clone.`;
+    case "no-common-commit":
+      return `No commit in common with ${notice.target}; compare with \`git diff origin/${notice.target} HEAD\`.`;
+    case "insecure-host":
+      return `The certificate of ${notice.host} is not checked (command_executor.clone.insecure_hosts).`;
+    case "install-failed": {
+      const { why } = notice;
+      const reason =
+        why.kind === "exit"
+          ? `exit code ${why.exitCode}`
+          : why.kind === "timeout"
+            ? `time limit of ${why.seconds} s`
+            : why.kind === "refused"
+              ? `this environment may not reach ${why.hosts.map((one) => `${one.host} (allow it in ${networkSettingKey(one)})`).join(", ")}`
+              : why.detail;
+      const rest =
+        notice.leftOut === null
+          ? ""
+          : notice.leftOut.length === 0
+            ? "; each was installed by itself"
+            : `; the rest was installed without ${notice.leftOut.join(", ")}`;
+      return `Installing dependencies failed (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
+    }
+    case "program-missing":
+      return `${notice.file} was not installed: the image has no ${notice.program}.`;
+  }
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, "    ");
+}

@@ -1,0 +1,156 @@
+import type { PrepareNotice } from "../containers/prepare-event.ts";
+import { networkSettingKey } from "../containers/refused-hosts.ts";
+import type { environmentsTexts as en } from "./containers.en.ts";
+
+export const environmentsTexts: typeof en = {
+  step: (step, subject) => {
+    switch (step) {
+      case "choosing":
+        return "環境を選択しています";
+      case "pulling-image":
+        return `イメージ ${subject} を取得しています`;
+      case "building-image":
+        return `イメージ ${subject} をビルドしています（初回のみ、時間がかかります）`;
+      case "deriving-image":
+        return `イメージ ${subject} に git とユーザーを追加しています（初回のみ）`;
+      case "removing-existing":
+        return `既存のコンテナ ${subject} を削除しています`;
+      case "creating":
+        return `${subject} のコンテナを作成しています`;
+      case "cloning":
+        return `${subject} をクローンしています`;
+      case "checking-out":
+        return "ファイルを展開しています";
+      case "fetching":
+        return `パッケージ ${subject} 件を取得しています（初回のみ）`;
+      case "installing":
+        return `依存関係をインストールしています: ${subject}`;
+      case "ready":
+        return `準備完了: ${subject}`;
+    }
+  },
+  notice: noticeText,
+  failure: (code, subject, detail) => {
+    const told = detail === "" ? "" : `:\n${detail}`;
+    switch (code) {
+      case "aborted":
+        return "中断しました。実行環境は何も残っていません。";
+      case "engine":
+        return `Docker でエラーが発生しました (${subject})${told}`;
+      case "image-missing":
+        return `イメージ ${subject} がありません${told}`;
+      case "image-failed":
+        return `イメージ ${subject} を作成できませんでした${told}`;
+      case "repository-missing":
+        return `リポジトリが存在しません: ${subject}${told}`;
+      case "repository-denied":
+        return `${subject} へのアクセスが拒否されました（認証エラー）${told}`;
+      case "ref-missing":
+        return `${subject} にそのブランチまたはタグはありません${told}`;
+      case "not-a-repository":
+        return `git リポジトリではありません: ${subject}${told}`;
+      case "host-unreachable":
+        return `実行環境から ${subject} のホストに接続できません${told}`;
+      case "clone-timeout":
+        return `${subject} のクローンが制限時間 (${detail}) を超えました`;
+      case "clone-failed":
+        return `${subject} のクローンに失敗しました${told}`;
+      case "disk-full":
+        return `${subject} のクローン中に実行環境のディスクが一杯になりました${told}`;
+      case "credential-kept":
+        return `${subject} のクローンに認証情報が見つかったため、実行環境を削除しました`;
+      case "bad-input":
+        return `${subject}: ${detail}`;
+    }
+  },
+  remedy: (remedy, subject) => {
+    switch (remedy) {
+      case "images-build":
+        return `次のコマンドでビルドできます: picoclaw images build ${subject.replace(/:latest$/, "")}`;
+      case "check-image":
+        return "command_executor.environments を確認してください。イメージ名は `docker pull` に渡せる形で書き、非公開のレジストリなら `docker login` を済ませるか、手元にあるイメージ (`docker images`) を指定してください。";
+      case "start-docker":
+        return "Docker を起動するか、DOCKER_HOST で場所を指定してください。詳細は `picoclaw doctor` を参照してください。";
+      case "check-token":
+        return "トークン (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN) とその読み取り権限を確認してください。";
+      case "allow-host":
+        return "command_executor.docker.network でホストを許可してください (allowed_domains、社内アドレスは allowed_hosts)。";
+      case "check-name":
+        return "名前を確認してください。";
+      case "use-https":
+        return "リポジトリの https の URL を指定してください。";
+      case "raise-limit":
+        return "command_executor.clone.timeout または command_executor.docker.resources.disk_limit を大きくするか、クローンを浅くしてください (clone.shallow)。";
+    }
+  },
+  prepared: ({ name, environment, image, path }) =>
+    `実行環境の準備が完了しました: ${name}\n  環境 ${environment}、イメージ ${image}\n  プロジェクト: ${path}`,
+  nextSteps: (task) => `  picoclaw env exec --task ${task} -- COMMAND\n  picoclaw env cleanup --task ${task}`,
+  installed: ({ done, total }) => `  依存関係: ${total} 件中 ${done} 件をインストールしました`,
+  noEnvironments: "実行環境はありません。",
+  listHeader: ["タスク", "環境", "状態", "イメージ", "作成日時"],
+  unknownTask: (task) => `タスク ${task} の実行環境はありません。`,
+  notReady: (task) => `タスク ${task} の実行環境は準備できていません。`,
+  removed: (name) => `削除しました: ${name}`,
+  nothingToRemove: (name) => `削除するものはありませんでした: ${name}`,
+  leftOver: (kind, name, reason) => `残存リソース: ${kind} ${name} (${reason})`,
+  pruned: (count) => `残存コンテナを ${count} 件削除しました。`,
+  image: (name, what) =>
+    `${name}: ${{ unchanged: "変更なし", building: "ビルド中", built: "ビルド完了", kept: "そのまま使用します。土台の Debian イメージを取得できませんでした（別のものを使うには --from IMAGE）" }[what]}`,
+  images: (there, missing) =>
+    [
+      `実行環境のイメージ: ${there.length === 0 ? "まだありません" : there.join(", ")}`,
+      ...(missing.length === 0 ? [] : [`未作成（初回使用時に作成）: ${missing.join(", ")}`]),
+    ].join("; "),
+  unknownImage: (name, known) => `不明なイメージです: ${name}。指定できるもの: ${known.join(", ")}`,
+  missingOption: (flag) => `${flag} を指定してください`,
+  badTask: (given) => `タスクの ID ではありません: ${JSON.stringify(given)} (英数字と "." "_" "-")`,
+  badTimeout: (given) => `--timeout には 0 より大きい秒数を指定してください: ${given}`,
+  noCommand: "コマンドがありません。`--` の後に指定してください。",
+  unknownEnvironment: (name, known) => `不明な環境です: ${name}。指定できるもの: ${known.join(", ")}`,
+  unknownSubcommand: (given, known) => `不明なコマンドです: ${given}。指定できるもの: ${known.join(", ")}`,
+  buildFrom:
+    "土台となる Debian イメージを取得できませんでした。手元にあるイメージを指定するか (images build --from IMAGE)、Debian のパッケージから作成してください (sudo picoclaw images build --from debian-rootfs)。",
+  rootNeedsRoot: "Debian のルートの作成には root 権限と debootstrap が必要です。",
+};
+
+function noticeText(notice: PrepareNotice): string {
+  switch (notice.code) {
+    case "unknown-environment":
+      return `環境 "${notice.asked}" はありません。"${notice.used}" を使用します。`;
+    case "nearest":
+      return `${notice.language} 用のイメージはありません。最も近い "${notice.used}" を使用します。command_executor.environments.${notice.wanted} で追加できます。`;
+    case "detected":
+      return `${notice.because} により環境 "${notice.environment}" を選択しました。`;
+    case "uncommitted":
+      return `未コミットの変更 ${notice.count} 件はクローンに含まれません。`;
+    case "no-common-commit":
+      return `${notice.target} との共通のコミットがありません。\`git diff origin/${notice.target} HEAD\` で比較してください。`;
+    case "insecure-host":
+      return `${notice.host} の証明書を検証していません (command_executor.clone.insecure_hosts)。`;
+    case "install-failed": {
+      const { why } = notice;
+      const reason =
+        why.kind === "exit"
+          ? `終了コード ${why.exitCode}`
+          : why.kind === "timeout"
+            ? `制限時間 ${why.seconds} 秒`
+            : why.kind === "refused"
+              ? `この実行環境からは ${why.hosts.map((one) => `${one.host} (${networkSettingKey(one)} で許可)`).join(", ")} に接続できません`
+              : why.detail;
+      const rest =
+        notice.leftOut === null
+          ? ""
+          : notice.leftOut.length === 0
+            ? "。一つずつインストールしました"
+            : `。${notice.leftOut.join(", ")} を除いてインストールしました`;
+      return `依存関係のインストールに失敗しました (${reason}): ${notice.command}${rest}${notice.output === "" ? "" : `\n${indent(notice.output)}`}`;
+    }
+    case "program-missing":
+      return `${notice.file} をインストールできません: イメージに ${notice.program} がありません。`;
+  }
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, "    ");
+}

@@ -1,0 +1,32 @@
+import type { fleetTexts as en } from "./fleet.en.ts";
+
+export const fleetTexts: typeof en = {
+  title: "フリート",
+  intro: "このストアを共有するマシン、待っている仕事、断念した仕事です。",
+  machines: "マシン",
+  noMachines: "まだマシンがありません: picoclaw serve または picoclaw join",
+  alive: "稼働中",
+  thisMachine: "このマシン",
+  away: (since) => (since === "" ? "応答なし:" : `${since} から応答なし`),
+  draining: "新しい仕事を受け付けません",
+  busy: (busy, lanes) => `${lanes} レーン中 ${busy} 使用中`,
+  queues: "待っている仕事",
+  nothingWaits: "待っている仕事はありません。",
+  depth: (waiting, working, replies) =>
+    `回答待ち ${waiting} 件、処理中 ${working} 件、送信待ち ${replies} 件`,
+  dead: "断念した仕事",
+  nothingDead: "断念した仕事はありません。",
+  attempts: (count) => `${count} 回試行`,
+  retry: "もう一度試す",
+  discard: "破棄する",
+  retried: (id) => `再び待ち行列に入れました: ${id}`,
+  discarded: (id) => `破棄しました: ${id}`,
+  unknownWork: (id) => `その ID の断念した仕事はありません: ${id}`,
+  usage: "picoclaw fleet [retry ID | discard ID]",
+  joined: (machine, root, labels) =>
+    `${machine} が参加しました。${root} の仕事${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,
+  needsDatabase:
+    "join にはマシン間で共有するストアが必要です。各マシンの database_url に同じデータベース (postgres://…) を設定してください。",
+  badConcurrency: "--concurrency N: 1 から 1000",
+  badLabels: "--labels a,b: 英数字、'.'、'-'、'_'",
+};

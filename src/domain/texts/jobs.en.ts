@@ -1,0 +1,237 @@
+import type { FileTrouble } from "../jobs/file-trouble.ts";
+import type { Interruption } from "../jobs/interruption.ts";
+import type { RepairedNote } from "../jobs/note.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../jobs/transaction-kind.ts";
+import { formatBytes } from "./bytes.ts";
+import { listPaths } from "./list-paths.ts";
+import type { Locale } from "./locale.ts";
+
+export interface CommandCounts {
+  readonly total: number;
+  readonly fileEdits: number;
+  readonly shellCommands: number;
+  readonly gitOperations: number;
+}
+
+const SWAPS = { commit: "applied", undo: "taken back", redo: "brought in again" } as const;
+
+const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+
+const KINDS: Readonly<Record<TransactionKind, string>> = {
+  direct: "direct (only the files that are edited)",
+  overlay: "overlay (run in a layer over the workspace)",
+  copy: "copy (run in a copy of the workspace)",
+  none: "none (run in the workspace itself)",
+};
+
+const REASONS: Readonly<Record<TransactionReason, string>> = {
+  "file-edits-only": "the patch only edits files",
+  configured: "set by worker.transaction",
+  "overlay-available": "bubblewrap is available",
+  "no-bubblewrap": "bubblewrap is not installed",
+  "no-user-namespaces": "user namespaces are not allowed",
+  "mount-below-workspace": "another mount lies inside the workspace",
+  "foreign-group": "files of another group or owner cannot be changed in an overlay",
+  "not-linux": "this is not Linux",
+  "overlay-failed": "the overlay could not be made",
+};
+
+const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
+  network: "what was done over the network",
+  daemons: "programs left running",
+  "other-folders": "folders outside the workspace",
+};
+
+const TROUBLES: Readonly<Record<FileTrouble, string>> = {
+  "no-space": "No space left on the disk",
+  "read-only": "Read-only file system",
+  "permission-denied": "Permission denied",
+  "not-text": "Not UTF-8 text",
+  "is-directory": "The target is a directory",
+  "not-directory": "Not a directory",
+  vanished: "The file vanished meanwhile",
+  exists: "Already exists",
+  "not-found": "Not found",
+  busy: "In use by another process",
+  "name-too-long": "The name is too long",
+};
+
+export const workTexts = {
+  locale: "en" as Locale,
+
+  // The result of a job
+  parseError: "The patch is not in a valid format. Write it as JSON or Markdown.",
+  parseErrorDetail: (detail: string, line: number | null): string =>
+    line === null ? `Detail: ${detail}` : `Detail (line ${line}): ${detail}`,
+  commandFailed: (detail: string) => `The command failed: ${detail}`,
+  timeout: (seconds: number) => `The command timed out (limit: ${seconds} seconds)`,
+  securityViolation: "Security error: writing outside the workspace is not allowed.",
+  patchFailed: (detail: string) => `The patch could not be executed: ${detail}`,
+  details: "Details:",
+  errorLabel: "Error:",
+  summary: ({
+    total,
+    succeeded,
+    failed,
+  }: {
+    readonly total: number;
+    readonly succeeded: number;
+    readonly failed: number;
+  }) => `Run: ${total}, succeeded: ${succeeded}, failed: ${failed}`,
+  gitCommit: (hash: string) => `Git commit: ${hash}`,
+  executionSummary: ({ total, fileEdits, shellCommands, gitOperations }: CommandCounts) =>
+    `About to run: ${total} (file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations})`,
+  changesHeader: (count: number) => `Changed files: ${count}`,
+  checksNeedTrust:
+    "Not checked: nothing confines commands on this machine, and checks run the project's own code. `picoclaw trust` in this folder lets them run; bubblewrap confines them.",
+  rolledBack: (error: string) =>
+    `Failed: ${error}. Every change was taken back; the workspace is as it was before.`,
+  cannotRollBack: (error: string) =>
+    `Failed: ${error}. Git auto-commit is off, so this cannot be rolled back. Please recover by hand.`,
+  jobLine: (jobId: string) => `Job: ${jobId}`,
+
+  // The reply in a chat
+  workerFailed: (error: string) => `The worker failed: ${error}`,
+
+  // Transaction
+  commitConflict: ({
+    jobId,
+    paths: list,
+    at,
+  }: {
+    readonly jobId: string;
+    readonly paths: readonly string[];
+    readonly at: "terminal" | "chat";
+  }) =>
+    `Nothing was applied, because these were changed by something else meanwhile:${paths(list)}\n` +
+    `The result is kept as a preview. Look at it: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
+    `To apply it as it is: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`} (it stops again while the same files still differ)`,
+  dryRunHeader: (count: number) =>
+    `Dry run: ${count} ${count === 1 ? "command" : "commands"} (nothing was run)`,
+  dryRunLine: (index: number, command: string) => `[${index}] ${command}`,
+  transactionKind: (kind: TransactionKind, reason: TransactionReason) =>
+    `Transaction: ${KINDS[kind]}: ${REASONS[reason]}`,
+  copyLimitExceeded: ({ bytes, limitBytes }: { readonly bytes: number; readonly limitBytes: number }) =>
+    `The workspace is too large to copy (${formatBytes(bytes)}, limit ${formatBytes(limitBytes)}). ` +
+    "Shell commands and git operations were not run. Any of these solves it:",
+  notCovered: (what: readonly NotCovered[]) =>
+    `Undo does not cover: ${what.map((one) => NOT_COVERED[one]).join(", ")}`,
+  shellNotUndoable: "worker.transaction is none: the effects of shell commands cannot be undone.",
+  undoIsTheTasks:
+    "in an environment the task is undone as a whole, by git (git diff, git reset in its clone); single edits with undo_edit",
+  aborted: "stopped",
+  renameAcrossLayers:
+    "In an overlay a folder cannot be renamed in one step. Use `mv OLD NEW` (with git: `mv OLD NEW && git add -A`), or set worker.transaction: copy.",
+  notConfined:
+    "Commands are not confined here: they can read and change whatever you can. To see what helps: picoclaw doctor",
+  linkAcrossLayers:
+    "In an overlay a local clone cannot share files by hard links. Use `git clone --no-hardlinks`, or set worker.transaction: copy.",
+  foreignOwner:
+    "In an overlay a file that belongs to another user cannot be changed in place. Make it yours (sudo chown), or set worker.transaction: copy.",
+  foreignOwnerMet:
+    "In an overlay a file of another owner or group cannot be changed, so nothing was applied. The next job runs in a copy: send it again.",
+  installationIncomplete: (path: string) =>
+    `A file of PicoClaw itself is missing: ${path}\nIf PicoClaw was replaced or moved while it ran, restart it. Otherwise copy the whole installation, or run npm ci in it.`,
+  executorEnded: "The process that carries out this job inside its sandbox was ended, so the job failed.",
+  notRun: (count: number) => `Not run: ${count} (stopped at the first failure)`,
+  confinementUnavailable:
+    "worker.confine is on, but commands cannot be confined here, so nothing was run. worker.confine: auto runs them unconfined.",
+  previewUnavailable:
+    "With worker.transaction: none there is no preview of commands, so nothing was run. Set worker.transaction: auto.",
+  nothingApplied: (jobId: string) => `Nothing of ${jobId} was applied.`,
+  changedOutside: (list: readonly string[]) =>
+    `Changed in the workspace itself while the job ran, so not part of it and not covered by undo:${paths(list)}`,
+  endedWithJob: (list: readonly string[]) =>
+    `Still running at the end of the job, and ended with it:${paths(list)}\nTo keep a server running, start it yourself in a terminal.`,
+  protectedRestored: (list: readonly string[]) =>
+    `Protected files changed by a shell command were restored:${paths(list)}`,
+  filterUnknown: (list: readonly string[]) =>
+    `Not committed, because they ask for a git filter that your configuration did not have:${paths(list)}`,
+  protectedCreated: (list: readonly string[]) => `New files match a protected pattern:${paths(list)}`,
+  protectedLogged: (list: readonly string[]) =>
+    `Protected files were changed (action_on_protected_file: log):${paths(list)}`,
+
+  // Undo, redo, history
+  undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>
+    `The files of ${jobId} were taken back, but these git refs have moved since and were left alone:${paths(refs)}`,
+  nothingToUndo: "There is no job to take back.",
+  nothingToRedo: "There is no job to do again.",
+  nothingToDiscard: "There is no preview to throw away.",
+  previewsWait: (jobIds: readonly string[]) => `Several previews wait; name one:${paths(jobIds)}`,
+  previewsHint: (count: number) =>
+    `${count === 1 ? "1 preview waits" : `${count} previews wait`}. Bring one in: picoclaw apply --job JOB   Throw it away: picoclaw discard JOB`,
+  undoList: (jobId: string, list: readonly string[]) => `Taking back ${jobId} restores:${paths(list)}`,
+  undoUnavailable: (jobId: string) => `There is no undo data for ${jobId}.`,
+  notAPreview: (jobId: string) => `${jobId} is not a preview: there is nothing to apply or to throw away.`,
+  stillAPreview: (jobId: string, at: "terminal" | "chat") =>
+    `${jobId} is a preview: nothing of it is applied, so there is nothing to take back. ` +
+    `Apply it: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}. Throw it away: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}.`,
+  wrongState: (jobId: string, state: string) =>
+    state === "undone"
+      ? `${jobId} was taken back already. See: picoclaw jobs`
+      : `${jobId} cannot be taken back or done again now: it is ${state}. See: picoclaw jobs`,
+  changedByJob: (path: string, jobId: string, at: "terminal" | "chat") =>
+    `${path} (changed since by ${jobId}; take that back first: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId})`,
+  foldersKept: (list: readonly string[]) =>
+    `These folders were kept, because they hold files made after the job:${paths(list)}`,
+  quotaEvicted: ({
+    jobIds,
+    bytes,
+    quotaBytes,
+  }: {
+    readonly jobIds: readonly string[];
+    readonly bytes: number;
+    readonly quotaBytes: number;
+  }) =>
+    `Undo data passed its quota of ${formatBytes(quotaBytes)}; the oldest (${formatBytes(bytes)}) was removed. ` +
+    `These jobs can no longer be taken back:${paths(jobIds)}`,
+  noJobs: "There are no jobs yet.",
+  moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
+  jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
+  undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
+  unknownJob: (jobId: string) => `No such job: ${jobId}`,
+  jobRunning: (jobId: string, pid: number | null) =>
+    `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,
+  /** An order to another machine: it was not carried out and will not be. */
+  machineAway: (machine: string) =>
+    `${machine}, the machine that holds this job, is away. Nothing was done, and nothing will be done later. Start picoclaw serve or picoclaw join there, then try again.`,
+  /** It was begun there, and nobody said how it ended. */
+  orderUnsettled: (machine: string) =>
+    `${machine} began with it and has not said how it ended. Look at the job again in a moment.`,
+  /** It was begun there, and the machine is silent since. */
+  machineGone: (machine: string) =>
+    `${machine}, the machine that holds this job, went away while it was doing this. When it is back, the job shows what happened.`,
+  jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
+  jobDied: (jobId: string) =>
+    `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
+  jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
+    `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
+  jobRepaired: ({ jobId, direction, outcome, paths: left }: RepairedNote): string =>
+    `Job ${jobId} was interrupted while it was ${SWAPS[direction]}; ${outcome === "finished" ? "that was completed since" : "the rest was put back since"}.` +
+    (left.length === 0 ? "" : ` Left out, because they were changed after the interruption:${paths(left)}`),
+  repairStuck: (jobId: string, list: readonly string[]) =>
+    `Job ${jobId} was interrupted half-way and cannot be completed, because these cannot be written or are being changed:${paths(list)}\nNo other job can be applied or taken back before. When they can be written, run: picoclaw doctor --repair`,
+  /** Beside a status. */
+  interruption: ({ direction, outcome }: Interruption) =>
+    outcome === "open"
+      ? `while it was ${SWAPS[direction]}`
+      : `${outcome === "finished" ? "completed" : "rolled back"} after an interruption`,
+
+  // Git
+  gitMissing: "git was not found.",
+  notARepository: (path: string) => `Not a git repository: ${path}`,
+  autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
+  autoCommitFailed: (error: string) =>
+    `The commit after the patch failed (the changes are applied): ${error}`,
+  identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",
+  signingSkipped: "Signing would have asked for input; committed unsigned.",
+
+  // Workspace and files
+  workspaceMissing: (path: string) => `The workspace does not exist: ${path}`,
+  workspaceNotADirectory: (path: string) => `The workspace is not a folder: ${path}`,
+  workspaceReadOnly: (root: string) => `${root} cannot be written to: no job can change anything there.`,
+  storageForeign: (path: string) =>
+    `The folder with the jobs of this workspace belongs to somebody else, or others can write to it: ${path}`,
+  workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
+  fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
+};

@@ -1,0 +1,85 @@
+import type { RemoteReason } from "../models/locality.ts";
+import type { ModelFacts } from "../models/model-facts.ts";
+
+const who = ({ provider, model }: ModelFacts) => `${provider} (${model})`;
+const wait = ({ waitSeconds }: ModelFacts) =>
+  waitSeconds === undefined ? "" : ` (try again in ${waitSeconds} s)`;
+const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
+
+const WHY: Readonly<Record<RemoteReason, string>> = {
+  "not-declared": "its provider is not declared `local: true`",
+  "cloud-host": "its address belongs to a cloud, whatever `local` says",
+  "public-host": "its Ollama is at a public address",
+  "cloud-model": "this Ollama model is computed in Ollama's cloud",
+};
+
+export const modelsTexts = {
+  unreachable: (facts: ModelFacts) => `${who(facts)} cannot be reached at ${facts.address}${said(facts)}`,
+  connectTimeout: (facts: ModelFacts) =>
+    `${who(facts)}: no connection to ${facts.address} within ${facts.detail} s (models.connect_timeout)`,
+  firstTokenTimeout: (facts: ModelFacts) =>
+    `${who(facts)} did not begin to answer within ${facts.detail} s (models.first_token_timeout)`,
+  idleTimeout: (facts: ModelFacts) =>
+    `${who(facts)} fell silent for ${facts.detail} s in the middle of its answer (models.idle_timeout)`,
+  rateLimited: (facts: ModelFacts) => `${who(facts)} is asked too often (429)${said(facts)}${wait(facts)}`,
+  quotaSpent: (facts: ModelFacts) => `the account of ${who(facts)} has no credit left${said(facts)}`,
+  serverError: (facts: ModelFacts) => `${who(facts)} has a problem of its own${said(facts)}`,
+  unauthorized: (facts: ModelFacts) => `${who(facts)} refused the key${said(facts)}`,
+  unknownModel: (facts: ModelFacts) => `${facts.provider} has no model ${facts.model}${said(facts)}`,
+  contextTooLong: (facts: ModelFacts) => `the conversation is too long for ${who(facts)}${said(facts)}`,
+  badRequest: (facts: ModelFacts) => `${who(facts)} did not accept the request${said(facts)}`,
+  redirected: (facts: ModelFacts) =>
+    `${who(facts)}: ${facts.address} points elsewhere (${facts.detail}), which is not followed; set base_url`,
+  cutOff: (facts: ModelFacts) => `the answer of ${who(facts)} was cut off${said(facts)}`,
+  empty: (facts: ModelFacts) => `${who(facts)} gave an empty answer`,
+  thoughtOnly: (facts: ModelFacts) =>
+    `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
+  malformed: (facts: ModelFacts) => `${who(facts)} answered what cannot be read${said(facts)}`,
+  aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
+  noKey: (provider: string, variable: string) =>
+    `${provider} has no key: the variable ${variable} is not set`,
+  unknownProvider: (role: string, provider: string) =>
+    `roles.${role}.provider names ${provider}, which is not configured`,
+  noModelName: (provider: string) => `providers.${provider} names no model`,
+  noBaseUrl: (provider: string) => `providers.${provider} has no base_url`,
+  scriptUnusable: (file: string, detail: string) => `the script ${file} cannot be used: ${detail}`,
+  noScriptedAnswer: (file: string, message: string) => `the script ${file} has no answer to: ${message}`,
+  /** Local-only at work. */
+  refusedRemote: (
+    role: string,
+    {
+      provider,
+      model,
+      why,
+    }: { readonly provider: string; readonly model: string; readonly why: RemoteReason },
+  ) =>
+    `${role} may only use a local model, and ${provider} (${model}) is none: ${WHY[why]}. Nothing was sent. Set roles.${role} to a local model, or security.local_only: false.`,
+  remedy: {
+    pull: (model: string, installed: readonly string[] = []) =>
+      installed.length === 0
+        ? `ollama pull ${model}, or choose another one: picoclaw init`
+        : `choose one that is there (${installed.slice(0, 8).join(", ")}): picoclaw init; or: ollama pull ${model}`,
+    startOllama: (address: string) =>
+      `start Ollama (ollama serve; get it at https://ollama.com/download), or choose other models: picoclaw init; asked: ${address}`,
+    setKey: (variable: string) => `export ${variable}=…, then: picoclaw init`,
+    checkModelName: (provider: string) =>
+      `set providers.${provider}.model to one that the account may use, or choose from its list: picoclaw init`,
+    checkAddress: (provider: string) =>
+      `check the network and providers.${provider}.base_url, or choose another model: picoclaw init`,
+    useLocal:
+      "two ways: a local model (https://ollama.com/download), or let the cloud talk too; picoclaw init asks which",
+  },
+  doctor: {
+    /** Behind the name of a role's model. */
+    insteadOf: (wanted: string) => ` (${wanted} is not installed; picoclaw init settles it)`,
+    role: (role: string, agent: string, model: string) => `model for ${role} (${agent}): ${model}`,
+    answers: "answers",
+    pulled: "pulled",
+    scripted: (file: string) => `answers from ${file}`,
+    checkTimeout: "no answer in time",
+    /** A budget is set, and nobody knows what this model costs. */
+    priceUnknown: (model: string) =>
+      `nobody knows what ${model} costs: it does not count against budget.daily`,
+    setPrice: (model: string) => `set budget.prices: { "${model}": { input: …, output: …, cached: … } }`,
+  },
+};

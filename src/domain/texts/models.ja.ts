@@ -1,0 +1,74 @@
+import type { RemoteReason } from "../models/locality.ts";
+import type { ModelFacts } from "../models/model-facts.ts";
+import type { modelsTexts as en } from "./models.en.ts";
+
+const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
+const wait = ({ waitSeconds }: ModelFacts) =>
+  waitSeconds === undefined ? "" : `（${waitSeconds} 秒後に再試行してください）`;
+const said = ({ detail }: ModelFacts) => (detail === "" ? "" : `: ${detail}`);
+
+const WHY: Readonly<Record<RemoteReason, string>> = {
+  "not-declared": "プロバイダーに `local: true` の宣言がありません",
+  "cloud-host": "`local` の値にかかわらず、アドレスがクラウドのものです",
+  "public-host": "Ollama のアドレスが公開ホストです",
+  "cloud-model": "この Ollama モデルは Ollama のクラウドで動作します",
+};
+
+export const modelsTexts: typeof en = {
+  unreachable: (facts) => `${who(facts)} に接続できません（${facts.address}）${said(facts)}`,
+  connectTimeout: (facts) =>
+    `${who(facts)}: ${facts.address} に ${facts.detail} 秒以内に接続できません（models.connect_timeout）`,
+  firstTokenTimeout: (facts) =>
+    `${who(facts)} の応答が ${facts.detail} 秒以内に始まりませんでした（models.first_token_timeout）`,
+  idleTimeout: (facts) =>
+    `${who(facts)} の応答が途中で ${facts.detail} 秒間途絶えました（models.idle_timeout）`,
+  rateLimited: (facts) => `${who(facts)} の呼び出し回数が制限を超えました (429)${said(facts)}${wait(facts)}`,
+  quotaSpent: (facts) => `${who(facts)} のアカウントの残高がありません${said(facts)}`,
+  serverError: (facts) => `${who(facts)} 側で障害が発生しています${said(facts)}`,
+  unauthorized: (facts) => `${who(facts)} が API キーを拒否しました${said(facts)}`,
+  unknownModel: (facts) => `${facts.provider} にモデル ${facts.model} がありません${said(facts)}`,
+  contextTooLong: (facts) => `会話が長すぎて ${who(facts)} に収まりません${said(facts)}`,
+  badRequest: (facts) => `${who(facts)} がリクエストを受け付けませんでした${said(facts)}`,
+  redirected: (facts) =>
+    `${who(facts)}: ${facts.address} は別の場所（${facts.detail}）へ転送しますが、追跡しません。base_url を設定してください`,
+  cutOff: (facts) => `${who(facts)} の応答が途中で切れました${said(facts)}`,
+  empty: (facts) => `${who(facts)} の応答が空でした`,
+  thoughtOnly: (facts) =>
+    `${who(facts)} は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
+  malformed: (facts) => `${who(facts)} の応答を解釈できません${said(facts)}`,
+  aborted: (facts) => `${who(facts)} の呼び出しを中止しました`,
+  noKey: (provider, variable) => `${provider} の API キーがありません: 環境変数 ${variable} が未設定です`,
+  unknownProvider: (role, provider) => `roles.${role}.provider が指す ${provider} は設定されていません`,
+  noModelName: (provider) => `providers.${provider} にモデル名がありません`,
+  noBaseUrl: (provider) => `providers.${provider} に base_url がありません`,
+  scriptUnusable: (file, detail) => `スクリプト ${file} を使用できません: ${detail}`,
+  noScriptedAnswer: (file, message) => `スクリプト ${file} に該当する回答がありません: ${message}`,
+  refusedRemote: (role, { provider, model, why }) =>
+    `${role} にはローカルモデルしか使えませんが、${provider}（${model}）はローカルではありません: ${WHY[why]}。何も送信していません。roles.${role} にローカルモデルを設定するか、security.local_only: false を設定してください。`,
+  remedy: {
+    pull: (model, installed = []) =>
+      installed.length === 0
+        ? `ollama pull ${model} を実行するか、picoclaw init で別のモデルを選んでください`
+        : `picoclaw init で手元のモデルから選んでください（${installed.slice(0, 8).join(", ")}）。または ollama pull ${model}`,
+    startOllama: (address) =>
+      `Ollama を起動する（ollama serve。入手: https://ollama.com/download）か、picoclaw init で別のモデルを選んでください。接続先: ${address}`,
+    setKey: (variable) => `export ${variable}=… のあと、picoclaw init`,
+    checkModelName: (provider) =>
+      `providers.${provider}.model に利用できるモデル名を設定するか、picoclaw init で一覧から選んでください`,
+    checkAddress: (provider) =>
+      `ネットワークと providers.${provider}.base_url を確認するか、picoclaw init で別のモデルを選んでください`,
+    useLocal:
+      "方法は 2 つ: ローカルのモデルを使う（https://ollama.com/download）か、会話にもクラウドを許可する。picoclaw init で選べます",
+  },
+  doctor: {
+    insteadOf: (wanted) => `（${wanted} がないため。picoclaw init で決められます）`,
+    role: (role, agent, model) => `${role}（${agent}）のモデル: ${model}`,
+    answers: "応答あり",
+    pulled: "取得済み",
+    scripted: (file) => `${file} から回答`,
+    checkTimeout: "時間内に応答なし",
+    priceUnknown: (model) => `${model} の料金が不明なため、budget.daily に算入されません`,
+    setPrice: (model) =>
+      `budget.prices: { "${model}": { input: …, output: …, cached: … } } を設定してください`,
+  },
+};

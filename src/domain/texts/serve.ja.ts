@@ -1,0 +1,66 @@
+import type { serveTexts as en } from "./serve.en.ts";
+
+export const serveTexts: typeof en = {
+  interrupted: (jobIds, undo) =>
+    `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
+  noWorkspace:
+    "このメッセージは、メッセージをワークスペースごとに保存する前のバージョンで届いたため、実行していません。もう一度送信してください。",
+  gaveUp: (attempts) =>
+    `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
+  tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,
+  stranger: "まだ登録されていません。管理者に登録を依頼してください。",
+  tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
+  attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
+  machineAway: (name: string) =>
+    `このワークスペースのあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
+  machineBack: (name: string) => `${name} が復帰しました。お待ちのメッセージの処理を続けます。`,
+  machineTaken: (name: string, home: string) =>
+    `同じマシンIDで別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
+  machineReplaced: "別のマシンがこのマシンIDを引き継ぎました。ここでは終了します。",
+  schemaAdded: (names) =>
+    `新しいバージョンの PicoClaw がデータベースに項目を追加しました (${names})。このプロセスはそのまま動作を続けます。都合のよいときに、ここでも新しいバージョンに切り替えてください。`,
+  schemaBroken: (names) =>
+    `新しいバージョンの PicoClaw がデータベースを変更したため (${names})、このバージョンでは続行できません。実行中の処理を終えてから終了します。ここでも新しいバージョンを起動してください。`,
+  listening: (url) => `PicoClaw は ${url} で待ち受けています`,
+  loginLink: (url) => `コンソールを開く: ${url}`,
+  loginLinkNote: "このリンクは 1 回だけ、10 分以内に使えます。新しいリンク: picoclaw serve link",
+  nothingListens: (address) =>
+    `${address} ではまだ何も待ち受けていません。10 分以内にサーバーを起動してください: picoclaw serve`,
+  demoLinkNote:
+    "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
+  demo: [
+    "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
+    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf src を実行して」と「元に戻す」。",
+    "モデルをつなぐには: picoclaw init のあと picoclaw serve",
+  ],
+  stopping:
+    "停止します。新しい受付を止め、実行中のものを終えます（最大 30 秒。もう一度押すとすぐに終了します）。",
+  stoppingHard: "終了しました。終わっていないものは次回の起動時に続けます。",
+  reloaded: "設定を読み直しました。",
+  workspaceMoved: (root) =>
+    `ワークスペースが ${root} に変わります。サーバーを停止して、そこで起動し直してください。`,
+  reloadRefused: (why) => `新しい設定に誤りがあるため、元の設定のまま続けます:\n${why}`,
+  portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
+  exposed: (host) =>
+    `${host} は他のマシンからも届きます。TLS を手前に置き、serve.public_url を設定してください。`,
+  usage: "picoclaw serve [link | token create NAME | token list | token remove ID]",
+  tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
+  pairing: (code) =>
+    `まだ登録されていません。管理者に次のコマンドの実行を依頼してください（1 時間有効）: picoclaw pair ${code}`,
+  pairUsage:
+    "picoclaw pair [CODE | list | add line|slack|telegram:USER | remove line|slack|telegram:USER] [--role operator|user]",
+  pairWaiting: "承認待ち",
+  nobodyPaired: "登録された人はまだいません。LINE、Slack、Telegram で話しかけた人にコードが届きます。",
+  personAdded: (who, role) => `登録しました: ${who} (${role})`,
+  personRemoved: (who) => `登録を外しました: ${who}`,
+  personUnknown: (who) => `登録されていません: ${who}`,
+  codeUnknown: (code) => `そのコードはありません（または期限切れです）: ${code}`,
+  tokenRemoved: (id) => `削除しました: ${id}`,
+  tokenUnknown: (id) => `そのトークンはありません: ${id}`,
+  noTokens: "トークンはまだありません: picoclaw serve token create NAME",
+  badScope: (scope, known) => `不明なスコープです: ${scope}（使えるもの: ${known}）`,
+  badUser: (user) => `--user ${user}: a-z、0-9、_、- が使えます（"operator" は管理者です）`,
+  badRole: (role) => `不明な役割です: ${role}（operator または user）`,
+  scheduleUnknownChannel: (name, channel) =>
+    `schedule ${name}: チャネル "${channel}" はありません（chat は channel:chat と書きます）`,
+};

@@ -1,0 +1,87 @@
+import type { setupTexts as en } from "./setup.en.ts";
+
+export const setupTexts: typeof en = {
+  file: {
+    head: [
+      "PicoClaw の設定。# の行は例で、効力はありません。",
+      "いま有効な値: picoclaw config show　検査: picoclaw config check",
+    ],
+    locale: ["表示言語（ja, en）。指定しなければ環境の言語"],
+    roles: [
+      "誰がどのモデルで答えるか。Mio (chat) と Shiro (worker) は、security.local_only が false でない限り",
+      "ローカルのモデルです。Aka・Ao・Gin (coder1〜3) はクラウドも使えます。/code は default_coder が担当します。",
+    ],
+    security: ["会話をこのマシンの中に留めるか"],
+    ollama: ["ローカルのモデルがいる場所"],
+    keys: ["API キーはファイルに書けません。環境変数を env:名前 で参照します。"],
+    github: ["GitHub のトークンを持つ環境変数"],
+    worker: ["ジョブの前後に commit するか。コマンドが届くホスト"],
+    budget: ["クラウドのモデルに 1 日に使ってよい額（US ドル）"],
+  },
+  foundTitle: "このマシンにあるもの:",
+  written: (file) => `設定ファイルを作成しました: ${file}`,
+  oldKept: (file) => `以前のファイルは残してあります: ${file}`,
+  kept: (file) => `設定ファイルはすでにあります（変更していません）: ${file}`,
+  ollama: (baseUrl, models) => `Ollama (${baseUrl}): ${models.join(", ")}`,
+  noOllama: (baseUrl) =>
+    `Ollama が応答しません (${baseUrl})。このマシンでモデルを動かします: https://ollama.com/download`,
+  noModels: (baseUrl) => `Ollama (${baseUrl}) にまだモデルがありません。例: ollama pull qwen3:8b`,
+  source: (provider, models) => `${provider}: モデル ${models} 個`,
+  sourceSilent: (provider, address) =>
+    `${provider}: ${address} からモデルの一覧を得られません。キーは正しいですか。`,
+  noKeys: (variables) => `未設定: ${variables.join(", ")}`,
+  github: (variable) => `GitHub: ${variable}`,
+  noGithub: "GitHub: GITHUB_PERSONAL_ACCESS_TOKEN も GITHUB_TOKEN もありません（solve に必要です）",
+  noGit: "git がありません（自動コミット、タスク、solve に必要です）",
+  docker: (version) => `Docker ${version}`,
+  noDocker: "Docker が応答しません（env・run・solve に必要です）",
+  bubblewrap: (there) =>
+    there ? "bubblewrap" : "bubblewrap がありません。コマンドは隔離されません: sudo apt install bubblewrap",
+  askReplace: (file) => `${file} はすでにあります。作り直しますか（以前のものは残します）? [y/N] `,
+  askCloud:
+    "会話をこのマシンの中に留めますか、クラウドも許可しますか? コードはどちらでもクラウドに送れます。[Keep/cloud] ",
+  whoTalks: "会話の相手（Mio・Shiro）のモデル:",
+  whoCodes: "コードを書く（/code）モデル:",
+  inTheCloud: "（クラウド）",
+  more: (count) => `ほか ${count} 個（名前を入力）`,
+  askModel: (best) => `番号か名前。Enter: ${best}、- でなし: `,
+  noSuchModel: (name) => `${name} はありません。`,
+  testing: "\nそれぞれに試しのメッセージを 1 つ送ります …",
+  answered: (name, answer, ms) => `${name} の答え: ${JSON.stringify(answer)}（${(ms / 1000).toFixed(1)} 秒）`,
+  silent: (name, why) => `${name} は答えません: ${why}`,
+  askAgain: "別のものを選びますか? いいえ (n) なら除きます。[Y/n] ",
+  nobodyTalks:
+    "会話の相手はまだいません。ローカルのモデルか、クラウドを許可する指定が必要です（picoclaw init --force）。/code は使えます。",
+  nothing: [
+    "答えるモデルがないため、何も書いていません。方法は 2 つ:",
+    "  1. ローカルのモデル: Ollama を入れ（https://ollama.com/download）、ollama pull qwen3:8b、picoclaw init",
+    "  2. クラウドのモデル: export ANTHROPIC_API_KEY=…（または OPENAI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
+  ],
+  page: {
+    title: "モデルをつなぐ",
+    lead: "4 つの手順です: このマシンにあるもの、話す役、コードを書く役、それぞれへのテストメッセージ。",
+    lookAgain: "もう一度調べる",
+    choose: "選ぶ",
+    nobody: "なし",
+    askCloud:
+      "会話はこのマシンの中だけにしますか、クラウドも許しますか？ コードはどちらでもクラウドのコーダーに送られることがあります。",
+    keep: "このマシンの中だけ",
+    allow: "クラウドも許す",
+    tryAndSave: "試して保存",
+    nothingWritten: "何も書き込みませんでした。別のモデルか「なし」を選んでください。",
+    begin: "はじめる",
+    more: "その他の設定",
+    skip: "あとで",
+  },
+  demo: {
+    project: (folder) => `テストが 1 つ落ちている小さなプロジェクト: ${folder}`,
+    fix: "落ちているテストを直して",
+    rash: (patch) => `次は、むちゃな変更を 1 つのパッチで:\n${patch}`,
+    back: (files) => `✓ ${files} 個のファイルが 1 バイトも違わず戻りました。`,
+    notBack: "✗ ファイルは元どおりではありません。",
+    connect: "ここまでは台本のモデルです。あなたのモデルをつなぐには: picoclaw init",
+  },
+  next: (command) => `次に試す: ${command}`,
+  hello: "こんにちは",
+  firstChange: "/code hello.txt にあいさつを書いて",
+};

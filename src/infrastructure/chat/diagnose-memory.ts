@@ -1,0 +1,31 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { DoctorCheck } from "../../application/ports/check.ts";
+import type { Opened } from "../../application/ports/opening.ts";
+import { compileRules } from "../../domain/chat/rule-dictionary.ts";
+import { memoryMessagesFor } from "../../domain/texts/texts.ts";
+import { openMigratedStore, type StoreLocation } from "../store/open-store.ts";
+
+/** The store that conversations live in, and the rules of the configuration that are not used. */
+export async function diagnoseMemory(
+  place: StoreLocation,
+  { config, messages }: Pick<Opened, "config" | "messages">,
+): Promise<DoctorCheck[]> {
+  const words = memoryMessagesFor(messages.locale);
+  const { problems } = compileRules(config.routing.rules, "config", () => performance.now());
+  const checks: DoctorCheck[] = problems.map((problem) => ({
+    name: "routing",
+    ok: false,
+    text: words.ruleProblem(problem),
+  }));
+  const { databaseUrl } = place;
+  // Looking makes no file.
+  if (databaseUrl === undefined && !existsSync(join(place.home, "picoclaw.db")))
+    return [...checks, { name: "store", ok: true, text: "store: SQLite" }];
+  const opened = await openMigratedStore(place, () => new Date(), { migrate: false });
+  if (opened.ok) await opened.db.destroy();
+  const [text = "", remedy] = opened.ok
+    ? [`store: ${databaseUrl === undefined ? "SQLite" : "Postgres"}`]
+    : words.storeUnavailable(opened.trouble).split("\n");
+  return [...checks, { name: "store", ok: opened.ok, text, ...(remedy !== undefined && { remedy }) }];
+}

@@ -1,0 +1,124 @@
+import type { Kysely } from "kysely";
+import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/routing-store.ts";
+import { type DecisionSource, readRoute } from "../../domain/config/route.ts";
+import type { DecisionRow, LearnedRuleRow } from "../store/chat-tables.ts";
+import type { Database } from "../store/schema.ts";
+import { storable } from "../store/storable.ts";
+
+const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
+
+/** Decisions of one workspace's chats. What a chat has taught holds in every workspace. */
+export function createRoutingStore({
+  db,
+  workspace,
+}: {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+}): RoutingStore {
+  return {
+    async record(decision) {
+      await db
+        .insertInto("decisions")
+        .values({
+          decision_id: decision.id,
+          workspace,
+          chat_key: decision.chatKey,
+          session_id: decision.sessionId,
+          at: decision.at,
+          message: storable(decision.message),
+          route: decision.route,
+          source: decision.source,
+          confidence: decision.confidence,
+          reason: storable(decision.reason),
+          correction_route: null,
+          correction_offered: null,
+        })
+        .execute();
+    },
+    async last(chatKey) {
+      const row = await db
+        .selectFrom("decisions")
+        .selectAll()
+        .where("workspace", "in", ["", workspace])
+        .where("chat_key", "=", chatKey)
+        .orderBy("at", "desc")
+        .orderBy("decision_id", "desc")
+        .limit(1)
+        .executeTakeFirst();
+      return row === undefined ? null : readDecision(row);
+    },
+    async correct(chatKey, decisionId, { route, offered }) {
+      await db
+        .updateTable("decisions")
+        .set({ correction_route: route, correction_offered: offered })
+        .where("chat_key", "=", chatKey)
+        .where("decision_id", "=", decisionId)
+        .execute();
+    },
+    async rules(chatKey) {
+      const rows = await db
+        .selectFrom("learned_rules")
+        .selectAll()
+        .where("chat_key", "=", chatKey)
+        .orderBy("learned_at", "desc")
+        .orderBy("pattern")
+        .execute();
+      return rows.map(readRule).filter((rule) => rule !== null);
+    },
+    async addRule(rule) {
+      const values = {
+        route: rule.route,
+        confidence: rule.confidence,
+        example: storable(rule.example),
+        learned_at: rule.learnedAt,
+      };
+      await db
+        .insertInto("learned_rules")
+        .values({ chat_key: rule.chatKey, pattern: rule.pattern, ...values })
+        .onConflict((conflict) => conflict.columns(["chat_key", "pattern"]).doUpdateSet(values))
+        .execute();
+    },
+    async removeRule(chatKey, pattern) {
+      const removed = await db
+        .deleteFrom("learned_rules")
+        .where("chat_key", "=", chatKey)
+        .where("pattern", "=", pattern)
+        .returning("pattern")
+        .execute();
+      return removed.length > 0;
+    },
+  };
+}
+
+function readDecision(row: DecisionRow): StoredDecision | null {
+  const route = readRoute(String(row.route));
+  const corrected = row.correction_route === null ? undefined : readRoute(String(row.correction_route));
+  const confidence = Number(row.confidence);
+  if (route === undefined || !SOURCES.includes(row.source) || !Number.isFinite(confidence)) return null;
+  return {
+    id: row.decision_id,
+    chatKey: row.chat_key,
+    sessionId: row.session_id,
+    at: row.at,
+    message: String(row.message),
+    route,
+    source: row.source as DecisionSource,
+    confidence,
+    reason: String(row.reason),
+    correction: corrected === undefined ? null : { route: corrected, offered: row.correction_offered },
+  };
+}
+
+function readRule(row: LearnedRuleRow): LearnedRule | null {
+  const route = readRoute(String(row.route));
+  const confidence = Number(row.confidence);
+  if (route === undefined || typeof row.pattern !== "string" || !Number.isFinite(confidence)) return null;
+  return {
+    chatKey: row.chat_key,
+    pattern: row.pattern,
+    route,
+    confidence,
+    example: String(row.example),
+    learnedAt: row.learned_at,
+  };
+}

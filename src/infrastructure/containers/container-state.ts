@@ -1,0 +1,114 @@
+import type { ContainerFacts, SandboxFailure } from "../../application/ports/containers.ts";
+import type { Engine } from "./docker-engine.ts";
+import { LABEL } from "./labels.ts";
+
+/** The engine's own words for containers, as far as they are needed here. */
+export interface ListedContainer {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly Image: string;
+  readonly Created: number;
+  readonly State: string;
+  readonly Labels: Readonly<Record<string, string>>;
+}
+
+export interface InspectedContainer {
+  readonly Id: string;
+  readonly Name: string;
+  readonly Created: string;
+  readonly Image: string;
+  readonly State: { readonly Status: string; readonly Running: boolean };
+  readonly Config: { readonly Image: string; readonly Labels: Readonly<Record<string, string>> | null };
+}
+
+export interface ExecToCreate {
+  readonly argv: readonly string[];
+  readonly env?: readonly string[];
+  readonly stdin: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Prepares a program to run in a container, at its root and without a terminal; attaching to it starts it. */
+export function createExec(engine: Engine, container: string, { argv, env, stdin, signal }: ExecToCreate) {
+  return engine.call<{ readonly Id: string }>({
+    method: "POST",
+    path: `/containers/${container}/exec`,
+    body: {
+      AttachStdin: stdin,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: false,
+      ...(env !== undefined && { Env: env }),
+      WorkingDir: "/",
+      Cmd: argv,
+    },
+    signal,
+  });
+}
+
+export function inspectContainer(engine: Engine, name: string, signal: AbortSignal | undefined) {
+  return engine.call<InspectedContainer>({
+    method: "GET",
+    path: `/containers/${encodeURIComponent(name)}/json`,
+    signal,
+  });
+}
+
+/** Of one installation, warm ones and proxies too. */
+export async function listOwnContainers(
+  engine: Engine,
+  installation: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly ListedContainer[] | SandboxFailure> {
+  const filters = JSON.stringify({ label: [`${LABEL.installation}=${installation}`] });
+  const listed = await engine.call<readonly ListedContainer[]>({
+    method: "GET",
+    path: "/containers/json",
+    query: { all: true, filters },
+    signal,
+  });
+  return listed.ok ? listed.value : listed;
+}
+
+export function listedContainerName({ Names, Id }: ListedContainer): string {
+  return Names[0]?.replace(/^\//, "") ?? Id;
+}
+
+/** A container that a warm one became has its task in its name. */
+export function containerTask(name: string, labels: Readonly<Record<string, string>>): string {
+  return labels[LABEL.task] || name.replace(/^(?:coding-agent-exec|agent-runner)-/, "");
+}
+
+export function listedContainerFacts(listed: ListedContainer): ContainerFacts {
+  const name = listedContainerName(listed);
+  return {
+    ok: true,
+    id: listed.Id,
+    name,
+    taskId: containerTask(name, listed.Labels),
+    image: listed.Image,
+    labels: listed.Labels,
+    createdAt: new Date(listed.Created * 1000).toISOString(),
+    state: containerState(listed.State),
+  };
+}
+
+export function inspectedContainerFacts(inspected: InspectedContainer): ContainerFacts {
+  const name = inspected.Name.replace(/^\//, "");
+  const labels = inspected.Config.Labels ?? {};
+  return {
+    ok: true,
+    id: inspected.Id,
+    name,
+    taskId: containerTask(name, labels),
+    image: inspected.Config.Image,
+    labels,
+    createdAt: inspected.Created,
+    state: containerState(inspected.State.Status),
+  };
+}
+
+function containerState(status: string): ContainerFacts["state"] {
+  if (status === "created" || status === "running" || status === "paused") return status;
+  return status === "restarting" ? "running" : "stopped";
+}

@@ -1,0 +1,214 @@
+import { accessSync, constants } from "node:fs";
+import type { SandboxFailure } from "../../application/ports/containers.ts";
+import {
+  callEngine,
+  type EngineAddress,
+  type EngineCall,
+  openRaw,
+  type RawConnection,
+  type RawHandlers,
+} from "../platform/connections.ts";
+import { failureFromStatus, failureFromThrown, sandboxFailure } from "./failures.ts";
+
+/**
+ * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
+ * Paths carry no version, which every engine answers with its newest.
+ */
+export interface Engine {
+  readonly host: string;
+  /** One call with a JSON answer; an empty answer is null. */
+  call<T>(request: EngineRequest): Promise<EngineAnswer<T> | SandboxFailure>;
+  /** One call whose answer is read as it comes; the caller reads or cancels it. */
+  stream(request: EngineRequest): Promise<EngineStream | SandboxFailure>;
+  /** Starts an exec and turns the connection into its streams. */
+  attach(execId: string, handlers: RawHandlers, signal: AbortSignal): Promise<RawConnection | SandboxFailure>;
+}
+
+export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers"> {
+  readonly method: EngineCall["method"];
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** An object is sent as JSON. */
+  readonly body?: object | Uint8Array | ReadableStream<Uint8Array>;
+  readonly signal?: AbortSignal | undefined;
+  /** Default: the configured one. `Infinity` is none. */
+  readonly timeoutMs?: number;
+}
+
+export interface EngineAnswer<T> {
+  readonly ok: true;
+  readonly status: number;
+  readonly value: T;
+  readonly headers: Headers;
+}
+
+export interface EngineStream {
+  readonly ok: true;
+  readonly body: ReadableStream<Uint8Array>;
+}
+
+export interface EngineDeps {
+  readonly address: EngineAddress;
+  readonly host: string;
+  readonly timeoutMs: number;
+}
+
+export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
+  const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
+    const patience = request.timeoutMs ?? timeoutMs;
+    const timer = Number.isFinite(patience) ? AbortSignal.timeout(patience) : undefined;
+    const signals = [request.signal, timer].filter((signal) => signal !== undefined);
+    if (request.signal?.aborted) return sandboxFailure("aborted", "aborted");
+    try {
+      const response = await callEngine(address, {
+        method: request.method,
+        path: request.path + queryOf(request.query),
+        signal: signals.length === 0 ? new AbortController().signal : AbortSignal.any(signals),
+        ...(request.body !== undefined && { body: bodyOf(request.body) }),
+        ...(request.contentType !== undefined && { contentType: request.contentType }),
+        ...(request.headers !== undefined && { headers: request.headers }),
+      });
+      if (response.status < 400) return response;
+      return failureFromStatus(response.status, await engineMessage(response), request.path);
+    } catch (error) {
+      if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
+      if (timer?.aborted)
+        return sandboxFailure("engine-timeout", `${host}: no answer in ${patience / 1000} s`, error);
+      return explainUnreachable(address, host, error);
+    }
+  };
+  return {
+    host,
+    async call<T>(request: EngineRequest) {
+      const response = await send(request);
+      if (!(response instanceof Response)) return response;
+      const { status, headers } = response;
+      try {
+        const text = await response.text();
+        const value = (text === "" || request.method === "HEAD" ? null : JSON.parse(text)) as T;
+        return { ok: true as const, status, value, headers };
+      } catch (error) {
+        if (request.signal?.aborted) return sandboxFailure("aborted", "aborted", error);
+        return sandboxFailure("disconnected", `${host}: the answer broke off`, error);
+      }
+    },
+    async stream(request) {
+      const response = await send({ timeoutMs: Number.POSITIVE_INFINITY, ...request });
+      if (!(response instanceof Response)) return response;
+      return { ok: true, body: response.body ?? new ReadableStream({ start: (it) => it.close() }) };
+    },
+    async attach(execId, handlers, signal) {
+      if (signal.aborted) return sandboxFailure("aborted", "aborted");
+      try {
+        return await upgradeConnection(
+          (raw) => openRaw(address, raw),
+          { path: `/exec/${execId}/start`, body: { Detach: false, Tty: false } },
+          handlers,
+          AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        );
+      } catch (error) {
+        if (signal.aborted) return sandboxFailure("aborted", "aborted", error);
+        return explainUnreachable(address, host, error);
+      }
+    },
+  };
+}
+
+function explainUnreachable(address: EngineAddress, host: string, error: unknown): SandboxFailure {
+  if (address.kind === "unix") {
+    try {
+      accessSync(address.path, constants.R_OK | constants.W_OK);
+    } catch (reason) {
+      return failureFromThrown(reason, host);
+    }
+  }
+  return failureFromThrown(error, host);
+}
+
+function queryOf(query: EngineRequest["query"]): string {
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return "";
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
+}
+
+function bodyOf(body: NonNullable<EngineRequest["body"]>): string | Uint8Array | ReadableStream<Uint8Array> {
+  return body instanceof Uint8Array || body instanceof ReadableStream ? body : JSON.stringify(body);
+}
+
+async function engineMessage(response: Response): Promise<string> {
+  const text = await response.text().catch(() => "");
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text;
+  } catch {
+    return text.slice(0, 500);
+  }
+}
+
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+
+/**
+ * Asks the engine to turn an HTTP connection into the streams of an exec. Engines answer 101, older ones 200; after
+ * the head come the streams. Closing the connection later does not end the process: somebody inside must.
+ */
+function upgradeConnection(
+  open: (handlers: RawHandlers) => Promise<RawConnection>,
+  { path, body }: { readonly path: string; readonly body: object },
+  handlers: RawHandlers,
+  signal: AbortSignal,
+): Promise<RawConnection | SandboxFailure> {
+  const { promise, resolve, reject } = Promise.withResolvers<RawConnection | SandboxFailure>();
+  const state = { head: Buffer.alloc(0), status: 0, upgraded: false };
+  const own: { connection?: RawConnection } = {};
+  const give = (bytes: Uint8Array) => {
+    if (state.upgraded) return handlers.onBytes(bytes);
+    state.head = Buffer.concat([state.head, bytes]);
+    const end = state.head.indexOf(END_OF_HEAD);
+    if (end < 0) return;
+    state.status = Number(/^HTTP\/1\.\d (\d{3})/.exec(state.head.toString("latin1"))?.[1] ?? 0);
+    if (state.status !== 101 && state.status !== 200) {
+      const length = Number(/\r\ncontent-length: *(\d+)/i.exec(state.head.toString("latin1"))?.[1] ?? 0);
+      if (state.head.length >= end + END_OF_HEAD.length + length) refuse();
+      return;
+    }
+    state.upgraded = true;
+    signal.removeEventListener("abort", onAbort);
+    if (own.connection) resolve(own.connection);
+    const rest = state.head.subarray(end + END_OF_HEAD.length);
+    if (rest.length > 0) handlers.onBytes(rest);
+  };
+  const refuse = () => {
+    signal.removeEventListener("abort", onAbort);
+    own.connection?.close();
+    const text = state.head.toString();
+    const message = text.slice(text.indexOf("\r\n\r\n") + 4).replace(/^.*"message":"([^"]*)".*$/s, "$1");
+    resolve(failureFromStatus(state.status, message.trim(), path));
+  };
+  const onAbort = () => {
+    own.connection?.close();
+    reject(signal.reason);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  open({
+    onBytes: give,
+    onClose(error) {
+      if (state.upgraded) return handlers.onClose(error);
+      if (state.status > 0) return refuse();
+      signal.removeEventListener("abort", onAbort);
+      resolve(sandboxFailure("disconnected", "the engine hung up", error));
+    },
+  }).then((connection) => {
+    if (signal.aborted) return connection.close();
+    own.connection = connection;
+    const payload = Buffer.from(JSON.stringify(body));
+    connection.write(
+      Buffer.concat([
+        Buffer.from(
+          `POST ${path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n` +
+            `Content-Type: application/json\r\nContent-Length: ${payload.length}\r\n\r\n`,
+        ),
+        payload,
+      ]),
+    );
+  }, reject);
+  return promise;
+}

@@ -1,0 +1,166 @@
+import {
+  type ContextFile,
+  EngineUnavailable,
+  type ImageBuild,
+  type ImageOutcome,
+  type ImageProgress,
+  type Images,
+} from "../../application/ports/images.ts";
+import type { SandboxFailure } from "../../application/ports/containers.ts";
+import { tarEnd, tarHeader, tarPadding } from "./tar-archive.ts";
+import type { Engine, EngineStream } from "./docker-engine.ts";
+
+interface InspectedImage {
+  readonly Id: string;
+  readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null };
+}
+
+export function createDockerImages(engine: Engine): Images {
+  return {
+    async inspect(name, signal) {
+      const answer = await engine.call<InspectedImage>({
+        method: "GET",
+        path: `/images/${encodeURIComponent(name)}/json`,
+        ...(signal !== undefined && { signal }),
+      });
+      if (answer.ok) return { id: answer.value.Id, labels: answer.value.Config?.Labels ?? {} };
+      if (answer.code === "image-missing") return null;
+      signal?.throwIfAborted();
+      throw new EngineUnavailable(answer);
+    },
+    async pull(name, progress) {
+      const { image, tag } = splitTag(name);
+      const answer = await engine.stream({
+        method: "POST",
+        path: "/images/create",
+        query: { fromImage: image, tag },
+        ...(progress.signal !== undefined && { signal: progress.signal }),
+      });
+      return imageOutcome(answer, progress);
+    },
+    async build(request) {
+      const answer = await engine.stream({
+        method: "POST",
+        path: "/build",
+        query: {
+          t: request.name,
+          rm: true,
+          forcerm: true,
+          buildargs: JSON.stringify(request.args),
+          labels: JSON.stringify(request.labels),
+        },
+        body: contextOf(request),
+        contentType: "application/x-tar",
+        ...(request.signal !== undefined && { signal: request.signal }),
+      });
+      return imageOutcome(answer, request);
+    },
+    async tag(name, further) {
+      const { image, tag } = splitTag(further);
+      const answer = await engine.call({
+        method: "POST",
+        path: `/images/${encodeURIComponent(name)}/tag`,
+        query: { repo: image, tag },
+      });
+      if (!answer.ok) throw new EngineUnavailable(answer);
+    },
+    async importArchive(name, archive, { labels, ...progress }) {
+      const { image, tag } = splitTag(name);
+      const [[key, value] = ["", ""]] = Object.entries(labels);
+      const answer = await engine.stream({
+        method: "POST",
+        path: "/images/create",
+        query: { fromSrc: "-", repo: image, tag, changes: `LABEL ${key}=${value}` },
+        body: streamOf(archive),
+        contentType: "application/x-tar",
+        ...(progress.signal !== undefined && { signal: progress.signal }),
+      });
+      return imageOutcome(answer, progress);
+    },
+  };
+}
+
+function splitTag(name: string): { image: string; tag: string } {
+  const colon = name.lastIndexOf(":");
+  if (name.includes("@") || colon <= name.lastIndexOf("/"))
+    return { image: name, tag: name.includes("@") ? "" : "latest" };
+  return { image: name.slice(0, colon), tag: name.slice(colon + 1) };
+}
+
+function contextOf({ files }: ImageBuild): Uint8Array {
+  return Buffer.concat([...files.flatMap(entryOf), tarEnd()]);
+}
+
+function entryOf({ path, bytes, executable }: ContextFile): Uint8Array[] {
+  const mode = executable ? 0o755 : 0o644;
+  return [
+    tarHeader({ path, kind: "file", size: bytes.length, mode, uid: 0, gid: 0 }),
+    bytes,
+    tarPadding(bytes.length),
+  ];
+}
+
+function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  });
+}
+
+/** Builds and pulls answer with lines of JSON; the failure, if there is one, is among them. */
+async function imageOutcome(
+  answer: EngineStream | SandboxFailure,
+  { signal, onLine }: ImageProgress,
+): Promise<ImageOutcome> {
+  if (!answer.ok) return imageFailure(answer);
+  let trouble: string | null = null;
+  try {
+    for await (const { stream, status, error } of jsonLines(answer.body)) {
+      if (error !== undefined) trouble = error;
+      const text = (stream ?? status ?? "").trimEnd();
+      if (text !== "") onLine?.(text);
+    }
+  } catch (error) {
+    if (signal?.aborted) return { ok: false, reason: "aborted", message: "aborted" };
+    return { ok: false, reason: "failed", message: error instanceof Error ? error.message : String(error) };
+  }
+  return trouble === null ? { ok: true } : { ok: false, reason: reasonOf(trouble), message: trouble };
+}
+
+function imageFailure(failure: SandboxFailure): ImageOutcome {
+  const { code, detail } = failure;
+  if (code === "aborted") return { ok: false, reason: "aborted", message: detail };
+  if (code === "image-missing") return { ok: false, reason: "not-found", message: detail };
+  if (code === "engine-error") return { ok: false, reason: reasonOf(detail), message: detail };
+  throw new EngineUnavailable(failure);
+}
+
+function reasonOf(text: string): "not-found" | "unreachable" | "failed" {
+  if (/denied|not found|manifest unknown|does not exist/i.test(text)) return "not-found";
+  return /no such host|dial tcp|timeout|TLS|connection refused/i.test(text) ? "unreachable" : "failed";
+}
+
+interface ProgressLine {
+  readonly stream?: string;
+  readonly status?: string;
+  readonly error?: string;
+}
+
+async function* jsonLines(body: ReadableStream<Uint8Array>): AsyncGenerator<ProgressLine> {
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    held += decoder.decode(chunk, { stream: true });
+    const lines = held.split("\n");
+    held = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as ProgressLine;
+  }
+  if (held.trim() !== "") yield JSON.parse(held) as ProgressLine;
+}

@@ -1,0 +1,168 @@
+import type { ContainerNetwork, ContainerSpec, SandboxFailure } from "../../application/ports/containers.ts";
+import { isNetworkEntry } from "../../domain/policy/network.ts";
+import { proxyEnvironment } from "../engine/proxy-environment.ts";
+import { inspectContainer } from "./container-state.ts";
+import { PROXY_FOLDER, PROXY_PORT, PROXY_SOCKET } from "./container-body.ts";
+import type { Engine } from "./docker-engine.ts";
+import { sandboxFailure } from "./failures.ts";
+import { createStreamReader } from "./container-frames.ts";
+import { LABEL } from "./labels.ts";
+import { ensureProxyImage, PROXY_UID, type ProxyProgram } from "./proxy-image.ts";
+
+/**
+ * The one way out of a container: a proxy in a container of its own, on the engine's usual network, that listens on a
+ * socket in a volume. Containers with the same rules share one; they cannot reach each other through it, since it
+ * refuses every private address. It has no port that anything on a network could reach.
+ */
+export interface ProxySidecar {
+  readonly name: string;
+  readonly volume: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ProxySidecarDeps {
+  readonly engine: Engine;
+  readonly installation: string;
+  readonly owner: () => string;
+  readonly program: () => Promise<ProxyProgram | SandboxFailure>;
+  readonly hash: (text: string) => string;
+  /** Tried in this order for a missing proxy image, after the task's own. */
+  readonly baseImage: string;
+  readonly readyTimeoutMs: number;
+}
+
+/** After a week without a connection it ends: its installation may have been deleted. Whoever needs it starts it. */
+const IDLE_HOURS = 7 * 24;
+
+type OpenNetwork = Exclude<ContainerNetwork, { mode: "none" }>;
+
+/** The proxy's rules. Every public host on every port, or the listed domains; and the exact exceptions. */
+function rulesOf(network: OpenNetwork): { readonly allowed: readonly string[] } {
+  const domains = network.mode === "open" ? ["*:*"] : network.allowedDomains;
+  return { allowed: [...new Set([...domains, ...network.allowedHosts])].sort() };
+}
+
+async function ensureProxy(
+  parts: ProxySidecarDeps,
+  network: OpenNetwork,
+  taskImage: string,
+  signal: AbortSignal | undefined,
+): Promise<ProxySidecar | SandboxFailure> {
+  const { engine, installation, hash } = parts;
+  const wrong = rulesOf(network).allowed.find((entry) => !isNetworkEntry(entry));
+  if (wrong !== undefined) return sandboxFailure("bad-spec", `no host or domain: ${wrong}`);
+  const program = await parts.program();
+  if ("ok" in program) return program;
+  const settings = JSON.stringify({
+    listen: { path: PROXY_SOCKET },
+    ...rulesOf(network),
+    denied: [],
+    idle_hours: IDLE_HOURS,
+  });
+  const name = `picoclaw-proxy-${hash(`${installation}\n${program.version}\n${settings}`).slice(0, 16)}`;
+  const sidecar = { name, volume: name, env: proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`) };
+  const known = await inspectContainer(engine, name, signal);
+  if (known.ok && known.value.State.Running) return sidecar;
+  if (!known.ok) {
+    if (known.code !== "container-missing") return known;
+    const image = await ensureProxyImage(engine, program, [parts.baseImage, taskImage], signal);
+    if (typeof image !== "string") return image;
+    const created = await engine.call({
+      method: "POST",
+      path: "/containers/create",
+      query: { name },
+      body: sidecarBody(parts, { name, image, settings }),
+      signal,
+    });
+    // Another process makes the same one at the same time.
+    if (!created.ok && created.code !== "name-taken") return created;
+  }
+  const started = await engine.call({ method: "POST", path: `/containers/${name}/start`, signal });
+  if (!started.ok) return started;
+  const problem = await untilReady(engine, name, parts.readyTimeoutMs, signal);
+  return problem ?? sidecar;
+}
+
+function sidecarBody(
+  { installation, owner }: ProxySidecarDeps,
+  { name, image, settings }: { readonly name: string; readonly image: string; readonly settings: string },
+): object {
+  const labels = { [LABEL.installation]: installation, [LABEL.owner]: owner(), [LABEL.role]: "proxy" };
+  return {
+    Image: image,
+    User: `${PROXY_UID}:${PROXY_UID}`,
+    Env: [`PICOCLAW_PROXY=${settings}`],
+    Labels: { ...labels, [LABEL.volumes]: name },
+    HostConfig: {
+      CapDrop: ["ALL"],
+      SecurityOpt: ["no-new-privileges"],
+      Init: true,
+      ReadonlyRootfs: true,
+      ExtraHosts: ["host.docker.internal:host-gateway"],
+      Memory: 512 * 1024 ** 2,
+      MemorySwap: 512 * 1024 ** 2,
+      PidsLimit: 128,
+      LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
+      RestartPolicy: { Name: "on-failure" },
+      Mounts: [
+        {
+          Type: "volume",
+          Source: name,
+          Target: PROXY_FOLDER,
+          VolumeOptions: { Labels: labels },
+        },
+      ],
+    },
+  };
+}
+
+/** It says `ready` in its log once it listens. */
+async function untilReady(
+  engine: Engine,
+  name: string,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<SandboxFailure | undefined> {
+  const patience = AbortSignal.timeout(timeoutMs);
+  const log = await engine.stream({
+    method: "GET",
+    path: `/containers/${name}/logs`,
+    query: { follow: true, stdout: true, stderr: true },
+    signal: signal ? AbortSignal.any([signal, patience]) : patience,
+  });
+  if (!log.ok) return log;
+  const said: string[] = [];
+  const read = createStreamReader((_, bytes) => said.push(bytes.toString()));
+  try {
+    for await (const chunk of log.body) {
+      read(chunk);
+      if (said.some((text) => text.includes('"ready"'))) return undefined;
+    }
+  } catch (error) {
+    if (signal?.aborted) return sandboxFailure("aborted", "aborted", error);
+  }
+  return sandboxFailure("no-proxy", `the network proxy did not start: ${said.join("").trim().slice(-500)}`);
+}
+
+/** Many starts at once make one proxy. An abort of the one that makes it does not fail the others. */
+interface SharedProxies {
+  readonly proxyFor: (
+    spec: ContainerSpec,
+    signal: AbortSignal | undefined,
+  ) => Promise<ProxySidecar | SandboxFailure>;
+}
+
+export function createSharedProxies(parts: ProxySidecarDeps): SharedProxies {
+  const making = new Map<string, ReturnType<typeof ensureProxy>>();
+  return {
+    async proxyFor({ network, image }, signal) {
+      if (network.mode === "none") return sandboxFailure("bad-spec", "no proxy without a network");
+      const key = JSON.stringify(network);
+      const under = making.get(key) ?? ensureProxy(parts, network, image, undefined);
+      making.set(key, under);
+      const made = await under;
+      making.delete(key);
+      return signal?.aborted ? sandboxFailure("aborted", "aborted") : made;
+    },
+  };
+}

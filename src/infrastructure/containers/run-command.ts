@@ -1,0 +1,236 @@
+import { posix } from "node:path";
+import type {
+  BackgroundProcess,
+  ExecRequest,
+  ExecResult,
+  SandboxFailure,
+} from "../../application/ports/containers.ts";
+import { inspectContainer } from "./container-state.ts";
+import { createDiskWatch, type DiskWatch } from "./disk-watch.ts";
+import type { Engine } from "./docker-engine.ts";
+import { sandboxFailure } from "./failures.ts";
+import { type ContainerSettings, LABEL, readContainerSettings } from "./labels.ts";
+import { startDespiteLeftovers } from "./leftovers.ts";
+import { openPlainExec } from "./plain-exec.ts";
+import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
+
+/** The open ways into containers, one for each. */
+export interface CommandChannels {
+  run(container: string, request: ExecRequest): Promise<ExecResult>;
+  list(container: string): Promise<readonly BackgroundProcess[] | SandboxFailure>;
+  end(container: string, pid: number): Promise<boolean | SandboxFailure>;
+  /** So that the first command need not wait. */
+  open(container: string, signal: AbortSignal | undefined): Promise<SandboxFailure | undefined>;
+  /** A program of ours, outside all roots and sessions. */
+  runOwn(container: string, argv: readonly [string, ...string[]], signal?: AbortSignal): Promise<ExecResult>;
+  close(container: string): void;
+  closeAll(): void;
+}
+
+export interface CommandChannelDeps {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** After KILL did nothing, or where no process can be started. */
+  readonly restart: (container: string, why: "stuck" | "crowded") => Promise<void>;
+  readonly onUse: (container: string) => void;
+}
+
+interface CommandChannel {
+  readonly settings: ContainerSettings;
+  readonly supervisor: Supervisor;
+  readonly watch: DiskWatch;
+  readonly sessions: Map<string, Promise<unknown>>;
+}
+
+/** Commands of ours that are under way, by container. */
+function createCounts() {
+  const counts = new Map<string, number>();
+  const add = (name: string, by: number) => counts.set(name, (counts.get(name) ?? 0) + by);
+  return {
+    isAlone: (name: string) => (counts.get(name) ?? 0) <= 1,
+    async during<T>(name: string, work: () => Promise<T>): Promise<T> {
+      add(name, 1);
+      try {
+        return await work();
+      } finally {
+        if (add(name, -1).get(name) === 0) counts.delete(name);
+      }
+    },
+  };
+}
+
+export function createCommandChannels({ engine, now, restart, onUse }: CommandChannelDeps): CommandChannels {
+  const channels = new Map<string, Promise<CommandChannel | SandboxFailure>>();
+  const closing = new AbortController();
+
+  const connect = async (container: string): Promise<CommandChannel | SandboxFailure> => {
+    const inspected = await inspectContainer(engine, container, undefined);
+    if (!inspected.ok) return inspected;
+    const { Config, State } = inspected.value;
+    const settings = readContainerSettings(Config.Labels ?? {});
+    if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+    if (!State.Running)
+      return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
+    const parts = { engine, container, limits: settings.limits, now, signal: closing.signal };
+    const [supervisor] = await Promise.all([
+      Config.Labels?.[LABEL.inside] === "sh" ? openPlainExec(parts) : openSupervisor(parts),
+      wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
+    ]);
+    if ("ok" in supervisor) return supervisor;
+    const watch = createDiskWatch({ supervisor, limitBytes: settings.limits.diskBytes, now });
+    return { settings, supervisor, watch, sessions: new Map() };
+  };
+
+  const restarting = new Map<string, Promise<void>>();
+  const restartOnce = (container: string, why: "stuck" | "crowded") => {
+    if (restarting.has(container)) return;
+    close(container);
+    restarting.set(
+      container,
+      restart(container, why).finally(() => restarting.delete(container)),
+    );
+  };
+  const close = (container: string) => {
+    const channel = channels.get(container);
+    channels.delete(container);
+    void channel?.then((each) => {
+      if ("ok" in each) return;
+      each.watch.close();
+      each.supervisor.close();
+    });
+  };
+
+  const channelOf = async (container: string): Promise<CommandChannel | SandboxFailure> => {
+    await restarting.get(container);
+    const known = channels.get(container);
+    if (known) {
+      const channel = await known;
+      if (!("ok" in channel) && channel.supervisor.isOpen()) return channel;
+      if (channels.get(container) === known) channels.delete(container);
+    }
+    const fresh = channels.get(container) ?? connect(container);
+    channels.set(container, fresh);
+    return fresh;
+  };
+
+  const runOnce = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
+    const started = now();
+    if (request.signal?.aborted)
+      return { ...lostChannelResult(sandboxFailure("aborted", "aborted"), 0), outcome: "aborted" };
+    const channel = await orAborted(channelOf(container), request.signal);
+    if ("ok" in channel) {
+      const result = lostChannelResult(channel, Math.round(now() - started));
+      return channel.code === "aborted" ? { ...result, outcome: "aborted" } : result;
+    }
+    const { settings, supervisor, watch, sessions } = channel;
+    const supervised: SupervisedRequest = {
+      ...request,
+      argv: argvOf(request),
+      cwd: posix.resolve(own ? "/" : settings.cwd, request.cwd ?? "."),
+      roots: own ? ["/"] : settings.roots,
+      onStuck: () => restartOnce(container, "stuck"),
+    };
+    if (own) return supervisor.run(supervised);
+    onUse(container);
+    const start = () => watch.run(supervised, (watched) => supervisor.run(watched));
+    if (request.session === undefined) return start();
+    const before = sessions.get(request.session) ?? Promise.resolve();
+    const mine = before.then(start);
+    sessions.set(request.session, mine);
+    return mine;
+  };
+
+  const counts = createCounts();
+  const run = (container: string, request: ExecRequest) =>
+    counts.during(container, () =>
+      startDespiteLeftovers({
+        start: () => runOnce(container, request, false),
+        isAlone: () => counts.isAlone(container),
+        async restart() {
+          restartOnce(container, "crowded");
+          await restarting.get(container);
+        },
+        pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+        signal: request.signal,
+      }),
+    );
+
+  return {
+    run,
+    runOwn: (container, argv, signal) =>
+      runOnce(
+        container,
+        { command: argv, timeoutMs: 60_000, outputLimitBytes: 64 * 1024, ...(signal && { signal }) },
+        true,
+      ),
+    async list(container) {
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : channel.supervisor.list();
+    },
+    async end(container, pid) {
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : channel.supervisor.end(pid);
+    },
+    async open(container, signal) {
+      if (signal?.aborted) return sandboxFailure("aborted", "aborted");
+      const channel = await channelOf(container);
+      return "ok" in channel ? channel : undefined;
+    },
+    close,
+    closeAll() {
+      closing.abort();
+      for (const container of [...channels.keys()]) close(container);
+    },
+  };
+}
+
+/** It may have ended while nobody used it, or with the engine. One that runs stays as it is. */
+async function wakeProxy(engine: Engine, name: string | undefined): Promise<void> {
+  if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
+}
+
+/** Whoever gives up does not wait for a connection that others may still use. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | SandboxFailure> {
+  if (!signal) return promise;
+  const { promise: aborted, resolve } = Promise.withResolvers<SandboxFailure>();
+  const onAbort = () => resolve(sandboxFailure("aborted", "aborted"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", onAbort));
+}
+
+function argvOf({ command, session }: ExecRequest): readonly string[] {
+  if (typeof command !== "string") return command;
+  return session === undefined ? ["sh", "-c", command] : sessionArgv(session, command);
+}
+
+function lostChannelResult(failure: SandboxFailure, durationMs: number): ExecResult {
+  return lostResult(failure, durationMs, { stdout: "", stderr: "" });
+}
+
+/**
+ * A command of a stateful session: the working directory and the exported variables of the one before are put back
+ * first, and kept afterwards, also when the command says `exit`. Each is still a process tree of its own, so that a
+ * time limit ends it like any other.
+ */
+function sessionArgv(session: string, command: string): readonly [string, ...string[]] {
+  return [
+    "sh",
+    "-c",
+    SESSION_SCRIPT,
+    "sh",
+    `/workspace/tmp/.picoclaw-session-${encodeURIComponent(session)}`,
+    command,
+  ];
+}
+
+const SESSION_SCRIPT = `
+__picoclaw_state=$1 __picoclaw_command=$2
+if [ -r "$__picoclaw_state" ]; then . "$__picoclaw_state"; fi
+__picoclaw_keep() {
+  export PWD
+  { export -p; echo 'cd -- "$PWD" 2>/dev/null || :'; } >"$__picoclaw_state.new" && mv -f "$__picoclaw_state.new" "$__picoclaw_state"
+}
+trap __picoclaw_keep EXIT
+set --
+eval "$__picoclaw_command"
+`;

@@ -1,0 +1,208 @@
+import type {
+  ContainerSpec,
+  SandboxFailure,
+  StartedContainer,
+  StartOptions,
+} from "../../application/ports/containers.ts";
+import { archiveStream } from "./archive-stream.ts";
+import { claimText } from "./claims.ts";
+import { inspectContainer } from "./container-state.ts";
+import { createContainerBody, ownVolumes } from "./container-body.ts";
+import type { Engine } from "./docker-engine.ts";
+import { sandboxFailure } from "./failures.ts";
+import { type InsideProgram, LABEL, toContainerSettings } from "./labels.ts";
+import type { ProxySidecar } from "./proxy-sidecar.ts";
+import { type RemoveContainerDeps, removeContainer, removeVolumes } from "./remove-container.ts";
+
+export interface StartContainerDeps extends RemoveContainerDeps {
+  readonly installation: string;
+  readonly owner: () => string;
+  readonly newId: () => string;
+  readonly socketAllowed: boolean;
+  readonly socket: () => { readonly path: string; readonly group: number | undefined };
+  /** Undefined where the network is off. */
+  readonly proxyFor: (spec: ContainerSpec, options: StartOptions) => Promise<ProxySidecar | SandboxFailure>;
+  /** Called as soon as it exists, before it runs. */
+  readonly onCreated: (id: string, spec: ContainerSpec) => void;
+  /**
+   * Makes `/workspace/project` and `/workspace/tmp` as the container's user; false when that user may not. Where there is
+   * a way out, it is open afterwards.
+   */
+  readonly makeFolders: (
+    id: string,
+    hasRelay: boolean,
+    signal: AbortSignal | undefined,
+  ) => Promise<boolean | SandboxFailure>;
+  /** What is known of images by their id: whether they have Perl. */
+  readonly insides: Map<string, InsideProgram>;
+}
+
+export type ContainerRole = "task" | "warm";
+
+/** Makes and starts one container. A failure or an abort removes what was made. */
+export async function startColdContainer(
+  parts: StartContainerDeps,
+  spec: ContainerSpec,
+  role: ContainerRole,
+  options: StartOptions,
+): Promise<StartedContainer | SandboxFailure> {
+  const { engine } = parts;
+  const { signal, onProgress } = options;
+  if (spec.mountDockerSocket && !parts.socketAllowed)
+    return sandboxFailure("not-allowed", "command_executor.docker.mount_docker_socket is false");
+  const proxy = spec.network.mode === "none" ? undefined : await parts.proxyFor(spec, options);
+  if (proxy && "ok" in proxy) return proxy;
+  const image = await engine.call<{ Id: string }>({
+    method: "GET",
+    path: `/images/${spec.image}/json`,
+    signal,
+  });
+  if (!image.ok) return image;
+  onProgress?.({ step: "creating", name: spec.name, image: spec.image });
+  const volume = `picoclaw-workspace-${parts.newId()}`;
+  const createWith = (inside: InsideProgram, cpus: number) =>
+    engine.call<{ Id: string }>({
+      method: "POST",
+      path: "/containers/create",
+      query: { name: spec.name },
+      body: createContainerBody({
+        spec: { ...spec, limits: { ...spec.limits, cpus } },
+        inside,
+        volume,
+        proxy,
+        stopGraceSeconds: parts.stopGraceSeconds,
+        labels: labelsOf(parts, spec, role, ownVolumes(spec, volume), proxy?.name),
+        ...(spec.mountDockerSocket && { socket: parts.socket() }),
+      }),
+      signal,
+    });
+  const known = parts.insides.get(image.value.Id);
+  const create = async (inside: InsideProgram) => {
+    const created = await createWith(inside, spec.limits.cpus);
+    // More cores than the machine has are refused, and mean all of them.
+    const there = created.ok ? null : /only (\d+) CPUs? available/.exec(created.detail)?.[1];
+    return there ? createWith(inside, Number(there)) : created;
+  };
+  if (known === "sh" && proxy) return noRelay(spec.image);
+  let created = await create(known ?? "perl");
+  if (!created.ok) return clearUp(parts, spec, volume, created);
+  let id = created.value.Id;
+  const giveUp = async (failure: SandboxFailure) => {
+    await removeContainer(parts, id, { force: true });
+    return failure;
+  };
+  if (known === undefined) {
+    const inside = await lookInside(engine, id, signal);
+    if (typeof inside !== "string") return giveUp(inside);
+    parts.insides.set(image.value.Id, inside);
+    if (inside === "sh") {
+      await removeContainer(parts, id, { force: true });
+      if (proxy) return noRelay(spec.image);
+      created = await create("sh");
+      if (!created.ok) return clearUp(parts, spec, volume, created);
+      id = created.value.Id;
+    }
+  }
+  parts.onCreated(id, spec);
+  onProgress?.({ step: "starting", name: spec.name });
+  const started = await engine.call({ method: "POST", path: `/containers/${id}/start`, signal });
+  if (!started.ok) return giveUp(started);
+  const ready = await prepareFolders(parts, id, spec, signal);
+  if (ready !== undefined) return giveUp(ready);
+  const inspected = await inspectContainer(engine, id, signal);
+  if (!inspected.ok) return giveUp(inspected);
+  if (!inspected.value.State.Running)
+    return giveUp(sandboxFailure("container-stopped", `${spec.image} ended at once`));
+  return { ok: true, id, name: spec.name, from: "cold", createdAt: inspected.value.Created };
+}
+
+/** A creation that failed may have left its volumes; an aborted one may even have succeeded. */
+async function clearUp(
+  parts: StartContainerDeps,
+  spec: ContainerSpec,
+  volume: string,
+  failure: SandboxFailure,
+) {
+  if (failure.code === "name-taken") return failure;
+  if (failure.code === "aborted" || failure.code === "engine-timeout") {
+    // What has the name by now may be another's; nobody else has this volume.
+    const there = await inspectContainer(parts.engine, spec.name, undefined);
+    const volumes = there.ok ? there.value.Config.Labels?.[LABEL.volumes]?.split(",") : undefined;
+    if (there.ok && volumes?.includes(volume)) await removeContainer(parts, there.value.Id, { force: true });
+  }
+  await removeVolumes(parts, ownVolumes(spec, volume));
+  return failure;
+}
+
+/** What passes connections on to the proxy is written in Perl. */
+function noRelay(image: string): SandboxFailure {
+  return sandboxFailure("no-proxy", `${image} has no perl; without it the network can only be off`);
+}
+
+function labelsOf(
+  { installation, owner }: StartContainerDeps,
+  spec: ContainerSpec,
+  role: ContainerRole,
+  volumes: readonly string[],
+  proxy: string | undefined,
+): Readonly<Record<string, string>> {
+  const given = Object.entries(spec.labels ?? {}).map(([name, value]) => [`picoclaw.${name}`, value]);
+  return {
+    ...Object.fromEntries(given),
+    [LABEL.installation]: installation,
+    [LABEL.owner]: owner(),
+    [LABEL.role]: role,
+    [LABEL.task]: role === "warm" ? "" : spec.taskId,
+    ...(role === "task" && spec.claim !== undefined && { [LABEL.claim]: claimText(spec.claim) }),
+    [LABEL.lease]: spec.lease ?? "process",
+    [LABEL.volumes]: volumes.join(","),
+    ...(proxy !== undefined && { [LABEL.proxy]: proxy }),
+  };
+}
+
+const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
+
+async function lookInside(
+  engine: Engine,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<InsideProgram | SandboxFailure> {
+  for (const path of PERL) {
+    const found = await engine.call({
+      method: "HEAD",
+      path: `/containers/${id}/archive`,
+      query: { path },
+      signal,
+    });
+    if (found.ok) return "perl";
+    if (found.code !== "container-missing") return found;
+  }
+  return "sh";
+}
+
+/** An image of ours has the folders in a volume that its user owns; for any other the engine puts them there. */
+async function prepareFolders(
+  parts: StartContainerDeps,
+  id: string,
+  spec: ContainerSpec,
+  signal: AbortSignal | undefined,
+): Promise<SandboxFailure | undefined> {
+  const made = await parts.makeFolders(id, spec.network.mode !== "none", signal);
+  if (typeof made !== "boolean") return made;
+  if (made) return undefined;
+  const { uid, gid } = toContainerSettings(spec);
+  const folder = (path: string) => ({ kind: "directory", path, mode: 0o755, uid, gid }) as const;
+  const mounted = new Set((spec.mounts ?? []).map(({ target }) => target));
+  const paths = ["workspace", "workspace/project", "workspace/tmp"].filter(
+    (path) => !mounted.has(`/${path}`),
+  );
+  const put = await parts.engine.call({
+    method: "PUT",
+    path: `/containers/${id}/archive`,
+    query: { path: "/" },
+    body: archiveStream(paths.map(folder)),
+    contentType: "application/x-tar",
+    signal,
+  });
+  return put.ok ? undefined : put;
+}

@@ -1,0 +1,105 @@
+import { mkdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application/ports/jobs-transaction.ts";
+import { createFolderView } from "./folder-view.ts";
+import { removeTree } from "./remove-tree.ts";
+import type { LimitCopy } from "./limited-copy.ts";
+import type { ConfineCopy } from "./confined-copy.ts";
+import type { CopyLook } from "./copy-look.ts";
+import { type CopiedRoot, copyRoots } from "./copied-roots.ts";
+import { rememberCopies } from "./copy-traces.ts";
+import { repointGit } from "./git-pointers.ts";
+import type { JobFolder } from "./job-folder.ts";
+import { takeManifest } from "./manifest.ts";
+
+export interface CopyChecks {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly copies: readonly CopiedRoot[];
+  readonly ownFolders: readonly string[];
+  readonly confine: ConfineCopy | null;
+  /** Where nothing confines. */
+  readonly limit: () => LimitCopy | null;
+  readonly look: () => CopyLook;
+  /** Whether the job itself made or changed it. */
+  readonly isOwn: (key: string) => boolean;
+  /** Called when the copies have been brought back. */
+  readonly onBack: () => void;
+}
+
+/**
+ * Where there is no overlay, a check of the draft runs in the draft's own copy, and its traces are taken back: that costs
+ * a walk, a second copy costs the whole workspace. The baseline has a copy of its own, since the draft's is changed.
+ */
+export function createCopyChecks(parts: CopyChecks) {
+  const { folder, copies } = parts;
+  let count = 0;
+  return async ({ over, network }: CheckViewRequest): Promise<OpenedCheck> => {
+    const into = join(folder.path, `check.${++count}`);
+    mkdirSync(join(into, "saved"), { recursive: true, mode: 0o700 });
+    if (over === "baseline") {
+      const made = copyWorkspace(parts, into);
+      if (!made.ok) {
+        removeTree(into);
+        return made;
+      }
+      return openIn(parts, made.copies, into, network, () => {});
+    }
+    const takeBack = rememberCopies({
+      copies,
+      before: parts.look(),
+      isOwn: parts.isOwn,
+      into: join(into, "saved"),
+    });
+    return openIn(parts, copies, into, network, () => {
+      takeBack();
+      parts.onBack();
+    });
+  };
+}
+
+function copyWorkspace({ copies, ownFolders }: CopyChecks, into: string) {
+  const roots = copies.map(({ original }) => original);
+  const isOwn = (absolute: string) => ownFolders.includes(absolute);
+  const manifests = roots.map((root) => takeManifest(root, (path) => isOwn(join(root, path))));
+  return copyRoots({ roots, manifests, into: join(into, "view"), ownFolders });
+}
+
+async function openIn(
+  { workspace, confine, limit }: CopyChecks,
+  copies: readonly CopiedRoot[],
+  into: string,
+  network: boolean,
+  takeBack: () => void,
+): Promise<OpenedCheck> {
+  const sandbox = confine === null ? null : await confine(into, copies, { network, throwAway: true });
+  if (sandbox !== null && "complaint" in sandbox) {
+    removeTree(into);
+    return { ok: false, message: sandbox.complaint };
+  }
+  const top = copies[0] as CopiedRoot;
+  const directory = join(top.copy, relative(top.original, workspace));
+  if (sandbox === null) repointGit(workspace, copies);
+  // Landlock cannot tell this machine from the world, and tests talk to servers that they start.
+  const limited = sandbox === null ? ((await limit()?.(into, copies, { network: true })) ?? null) : null;
+  const runner = sandbox ?? limited;
+  let closing: Promise<void> | null = null;
+  const close = async () => {
+    await runner?.stop();
+    takeBack();
+    removeTree(into);
+  };
+  const check: CheckView = {
+    view: sandbox?.view ?? createFolderView(directory),
+    directory: sandbox === null ? directory : workspace,
+    environment: runner?.environment ?? {},
+    ...(runner !== null && { processes: runner.processes }),
+    confined: sandbox?.confined ?? false,
+    hasBuilt: false,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+  return { ok: true, check };
+}

@@ -1,0 +1,171 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DoctorCheck } from "../../application/ports/check.ts";
+import type { Opened } from "../../application/ports/opening.ts";
+import { confinementMessages } from "../../domain/texts/messages.ts";
+import { tryLimits } from "./try-limits.ts";
+import { rootsFor } from "./git-roots.ts";
+import { fileSystemOf, mountPoints } from "./mounts.ts";
+import { findProgram } from "./staging.ts";
+import { trySandbox } from "./try-sandbox.ts";
+
+/**
+ * What a sandbox needs, part by part, and what is therefore promised of commands. A job runs without a sandbox as well,
+ * so what is missing is a failure only where the configuration insists on one.
+ */
+export async function diagnoseSandbox(
+  env: Readonly<Record<string, string | undefined>>,
+  { messages, workspace: { root: workspace, storage, staging }, config }: Opened,
+): Promise<DoctorCheck[]> {
+  const places = {
+    name: "file-systems",
+    ok: true,
+    text: messages.fileSystems(fileSystemOf(workspace), storage, fileSystemOf(storage)),
+  };
+  const { network, confine } = config.worker;
+  const optional = confine !== "on" && network.mode === "on";
+  const said = confinementMessages(messages.locale);
+  const networkCheck = (holds: boolean): DoctorCheck => ({
+    name: "promise-network",
+    ok: holds || network.mode === "on",
+    text: said.networkPromise(network.mode, holds, network.allowed_domains),
+    remedy: messages.remedy("install-bubblewrap"),
+  });
+  const limitsCheck = (holds: boolean): DoctorCheck => ({
+    name: "promise-limits",
+    ok: true,
+    text: said.limitsPromise({ ...config.worker.limits }, holds),
+  });
+  if (process.platform !== "linux")
+    return [
+      places,
+      ...promises({
+        messages,
+        optional,
+        kind: "copy",
+        confined: false,
+        limited: null,
+        previewOffline: false,
+        reachesLoopback: true,
+      }),
+      networkCheck(false),
+      limitsCheck(false),
+      ...(process.platform === "darwin" ? [{ name: "macos", ok: true, text: said.macos }] : []),
+    ];
+  const bubblewrap = findProgram("bwrap", env.PATH ?? "");
+  const trial = trySandbox(bubblewrap, storage);
+  const roots = rootsFor(workspace);
+  const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
+  const checks = sandboxChecks({ messages, bubblewrap, trial, optional });
+  if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
+  // What failed once may work by now: the next job tries again.
+  if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
+  const works = trial.setpriv && trial.namespaces.ok;
+  const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
+  const confined = works && config.worker.confine !== "off" && kind !== "none";
+  const holds = works && kind !== "none";
+  const limited = !confined && confine !== "off" && kind === "copy" && (await tryLimits(storage));
+  return [
+    ...checks,
+    places,
+    ...promises({
+      messages,
+      optional,
+      kind,
+      confined,
+      limited: limited ? said.limitedPromise : null,
+      previewOffline: confined || (works && kind === "overlay"),
+      reachesLoopback: !holds || network.mode === "on",
+    }),
+    networkCheck(holds),
+    limitsCheck(holds),
+  ];
+}
+
+/** What a sandbox is made of: what is there, and what helps. */
+function sandboxChecks(found: {
+  readonly messages: Opened["messages"];
+  readonly bubblewrap: string | null;
+  readonly trial: ReturnType<typeof trySandbox>;
+  readonly optional: boolean;
+}): DoctorCheck[] {
+  const { messages, bubblewrap, trial, optional } = found;
+  const complaint = (tried: typeof trial.overlay) => (tried.ok ? "" : ` (${tried.complaint})`);
+  const namespaces = [messages.remedy("allow-user-namespaces"), ...profile(bubblewrap)].join("\n      ");
+  const checks: DoctorCheck[] = [
+    {
+      name: "bubblewrap",
+      ok: trial.bubblewrap !== null,
+      optional,
+      text: trial.bubblewrap ?? messages.sandboxPart("bubblewrap", false),
+      remedy: messages.remedy("install-bubblewrap"),
+    },
+    {
+      name: "setpriv",
+      ok: trial.setpriv,
+      optional,
+      text: messages.sandboxPart("setpriv", trial.setpriv),
+      remedy: messages.remedy("install-util-linux"),
+    },
+  ];
+  if (bubblewrap !== null) {
+    const { namespaces: spaces, overlay } = trial;
+    const text = `${messages.sandboxPart("user-namespaces", spaces.ok)}${complaint(spaces)}`;
+    checks.push({ name: "user-namespaces", ok: spaces.ok, optional, text, remedy: namespaces });
+    if (spaces.ok) {
+      const tried = `${messages.sandboxPart("overlay", overlay.ok)}${complaint(overlay)}`;
+      checks.push({
+        name: "overlay",
+        ok: overlay.ok,
+        optional,
+        text: tried,
+        remedy: messages.remedy("other-file-system"),
+      });
+    }
+  }
+  return checks;
+}
+
+function promises(found: {
+  readonly messages: Opened["messages"];
+  readonly optional: boolean;
+  readonly kind: string;
+  readonly confined: boolean;
+  /** What holds where commands are not confined and yet not free. */
+  readonly limited: string | null;
+  readonly previewOffline: boolean;
+  readonly reachesLoopback: boolean;
+}): DoctorCheck[] {
+  const { messages, optional, kind, confined, limited, previewOffline, reachesLoopback } = found;
+  const check = (promise: Parameters<typeof messages.promise>[0], kept: boolean) => ({
+    name: `promise-${promise}`,
+    ok: kept,
+    text: messages.promise(promise, kept),
+  });
+  return [
+    check("undo", kind !== "none"),
+    { ...check("confined", confined), optional, ...(limited !== null && { text: limited }) },
+    { ...check("preview-offline", previewOffline), optional },
+    { ...check("loopback-reachable", reachesLoopback), ok: true },
+  ];
+}
+
+const RESTRICTED = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+
+/** Ubuntu lets only programs with a profile of their own make user namespaces. */
+function profile(bubblewrap: string | null): string[] {
+  if (!existsSync(RESTRICTED))
+    return ["sudo sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1"];
+  if (readFileSync(RESTRICTED, "utf8").trim() === "0") return [];
+  return [
+    "sudo tee /etc/apparmor.d/bwrap <<'END'",
+    "abi <abi/4.0>,",
+    "include <tunables/global>",
+    `profile bwrap ${bubblewrap ?? "/usr/bin/bwrap"} flags=(unconfined) {`,
+    "  userns,",
+    "  include if exists <local/bwrap>",
+    "}",
+    "END",
+    "sudo apparmor_parser -r /etc/apparmor.d/bwrap",
+  ];
+}

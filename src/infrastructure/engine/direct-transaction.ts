@@ -1,0 +1,160 @@
+import { mkdirSync } from "node:fs";
+import type {
+  Layers,
+  SealedChanges,
+  TakenEdit,
+  TakenEdits,
+  Transaction,
+} from "../../application/ports/jobs-transaction.ts";
+import type { Entry } from "../../application/ports/view.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import { gatherSealNotes } from "../../domain/jobs/seal-note.ts";
+import { inParent } from "./anchor.ts";
+import { type Identity, identify, identifyAt } from "./entry-identity.ts";
+import { removeTree } from "./remove-tree.ts";
+import { createStagedView, type StagedView } from "./staged-view.ts";
+import { currentEntryBelow, toStanding } from "./standing.ts";
+import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
+import { takeStamp } from "./fs-stamp.ts";
+import { areaOf, isIndexFile } from "./git-area.ts";
+import { type JobFolder, type Op, opSlotPath, removeSlots, writePlan } from "./job-folder.ts";
+import { validateOps } from "./seal-ops.ts";
+import { lostOwners } from "./lost-owners.ts";
+import { makeDurable } from "./make-durable.ts";
+import { partedLinks } from "./parted-links.ts";
+import { toChanges } from "./plan-changes.ts";
+import { foldersOnTheWay } from "./way-folders.ts";
+
+export interface DirectDeps {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly copyAttributes: (from: string, toDescriptor: number) => void;
+}
+
+/** Stages a job that only edits files: the touched paths are known, everything else stays where it is. */
+export function createDirectTransaction({ workspace, folder, copyAttributes }: DirectDeps): Transaction {
+  const stamp = takeStamp(`${folder.path}/stamp`);
+  const view = createStagedView({
+    root: workspace,
+    slotPath: (n) => opSlotPath(folder, n, "b"),
+    hashBase: (path, base) => hashIfUntouched(workspace, path, base, isIndexFile(path, areaAt(path))),
+    copyAttributes,
+  });
+  return {
+    kind: "direct",
+    view,
+    directory: null,
+    environment: {},
+    takeChanges: () => touchedChanges(view),
+    revert: (paths) => {
+      for (const path of paths) view.forget(path);
+    },
+    rewrite: (path, bytes) => view.write(path, bytes),
+    look: (path, when) =>
+      when === "before" ? currentEntryBelow(workspace, path) : toStanding(view.look(path)),
+    original: (path) => {
+      const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
+      return identity?.kind === "file"
+        ? inParent(workspace, path, (parent, name) => readNoFollow(`${parent}/${name}`))
+        : null;
+    },
+    current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
+    repository: null,
+    layers: directLayers(workspace, folder, view),
+    seal: async (judge): Promise<SealedChanges> => {
+      const left = stagedOps(view);
+      const { ops } = validateOps({ folder, workspace, roots: [workspace], ops: left }, judge);
+      makeDurable(folder, ops);
+      const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
+      writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
+      return {
+        changes: toChanges(ops, [workspace], workspace),
+        outside: [],
+        notes: gatherSealNotes([...lostOwners(ops), ...partedLinks(ops, [workspace])]),
+      };
+    },
+    discard: async () => removeSlots(folder),
+  };
+}
+
+/** Nothing of it is mounted and nothing runs, so it always rests. */
+function directLayers(workspace: string, folder: JobFolder, view: StagedView): Layers {
+  const { look, list, read } = view;
+  return {
+    rest: async () => {},
+    wake: async () => null,
+    changes: () => {
+      const changes: Change[] = [];
+      for (const [path, { base, slotPath }] of view.staged()) {
+        const after = slotPath === null ? null : view.look(path);
+        if (after === null && base !== null) changes.push({ path, kind: "deleted" });
+        if (after !== null && !(after.kind === "directory" && base?.kind === "directory"))
+          changes.push({ path, kind: base === null ? "added" : "modified" });
+      }
+      return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
+    },
+    files: {
+      look,
+      list,
+      read,
+      readPart: (path, offset, length) => view.read(path).subarray(offset, offset + length),
+    },
+    takeEdits(): TakenEdits {
+      const edits: TakenEdit[] = [];
+      for (const [path, { base }] of view.staged()) {
+        const now = identify(workspace, path);
+        const isFolder = base?.kind === "directory" && now?.kind === "directory";
+        if (!isFolder && (now?.ctime !== base?.ctime || now?.ino !== base?.ino)) return { ok: false, path };
+        const entry = view.look(path);
+        edits.push({ path, entry, bytes: entry.kind === "file" ? view.read(path) : null });
+      }
+      removeTree(`${folder.path}/slots`);
+      mkdirSync(`${folder.path}/slots`, { mode: 0o700 });
+      return { ok: true, edits };
+    },
+  };
+}
+
+function areaAt(path: string): Op["area"] {
+  return areaOf(path, false, () => false);
+}
+
+function stagedOps(view: StagedView): Op[] {
+  const ops: Op[] = [];
+  for (const [path, { base, hash: aHash, slotPath, n }] of view.staged()) {
+    const area = areaAt(path);
+    const b = slotPath === null ? null : identifyAt(slotPath);
+    if (b === null && base === null) continue;
+    if (b?.kind === "directory" && base?.kind === "directory" && b.mode === base.mode) continue;
+    const isIndex = isIndexFile(path, area);
+    const bHash = b === null || slotPath === null ? undefined : hashAt(slotPath, b, isIndex);
+    if (base !== null && b !== null && isUnchangedEntry(base, b, aHash, bHash)) continue;
+    ops.push({ n, root: 0, path, a: base, b, ...(aHash && { aHash }), ...(bHash && { bHash }), area });
+  }
+  return ops;
+}
+
+function isUnchangedEntry(
+  a: Identity,
+  b: Identity,
+  aHash: string | undefined,
+  bHash: string | undefined,
+): boolean {
+  return a.kind === b.kind && a.mode === b.mode && aHash !== undefined && aHash === bHash;
+}
+
+function touchedChanges(view: StagedView): Change[] {
+  const changes: Change[] = [];
+  for (const [path, before] of view.takeTouched()) {
+    const after = view.look(path);
+    const kind = changeKind(before, after);
+    if (kind !== null) changes.push({ path, kind });
+  }
+  return changes;
+}
+
+function changeKind(before: Entry, after: Entry): Change["kind"] | null {
+  if (before.kind === "missing") return after.kind === "missing" ? null : "added";
+  if (after.kind === "missing") return "deleted";
+  return before.kind === "directory" && after.kind === "directory" ? null : "modified";
+}

@@ -1,0 +1,62 @@
+import { writeSync } from "node:fs";
+import { closeOnExec, hideFromPeers } from "../platform/confined-process.ts";
+import { readDescriptor } from "../platform/read-descriptor.ts";
+import { createFolderView } from "./folder-view.ts";
+import { createProcessRunner } from "./process-process-runner.ts";
+import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
+import { type JobLimits, limitThisProcess, withLimits } from "./job-limits.ts";
+import { PROXY_PORT } from "./proxy-port.ts";
+import { createProcessServer } from "./executor-channel.ts";
+import { answerViewCall } from "./remote-view.ts";
+
+/** Descriptors the program hands to the executor, beside standard input and output. */
+const CALLS = 3;
+const ANSWERS = 4;
+
+/** The executor's settings, given at its start as JSON. */
+export interface ExecutorSettings {
+  /** The folder it serves. */
+  readonly root: string;
+  /** The PATH of the user. */
+  readonly path: string;
+  /** The socket of the network's only way out, where there is a list of hosts. */
+  readonly proxy: string | null;
+  readonly limits: JobLimits;
+}
+
+/**
+ * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
+ * journal and commit stay outside, where nothing that runs in the view can reach them.
+ */
+export async function serveView({ root, proxy, limits }: ExecutorSettings): Promise<void> {
+  limitThisProcess(limits);
+  hideFromPeers();
+  for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
+  const view = createFolderView(root);
+  const answer = createFrameReader((frame) => writeFrame(ANSWERS, answerViewCall(view, frame)));
+  void readDescriptor(CALLS, answer).finally(leaveExecutor);
+  const runner = createProcessRunner();
+  const runProcess: typeof runner.runProcess = (request) =>
+    runner.runProcess({ ...request, argv: withLimits(request.argv, limits) });
+  const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
+  void readDescriptor(0, serve).finally(leaveExecutor);
+  if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
+  writeAllBlocking(1, encodeFrame({ ready: true }));
+}
+
+/** The program has closed its end: the view is over, and with this process everything that runs in it. */
+function leaveExecutor(): void {
+  process.exit(0);
+}
+
+function writeAllBlocking(descriptor: number, bytes: Uint8Array): void {
+  let at = 0;
+  while (at < bytes.length) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EAGAIN") process.exit(1);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { statSync } from "node:fs";
+import { compilePlainGlob, isPlainGlob } from "../../domain/policy/plain-glob.ts";
+import { createProtection, type Protection, type ProtectionDeps } from "../../domain/policy/protection.ts";
+
+/** What jobs may not touch in a folder, by the rules of its file system. */
+export async function protectFolder(
+  root: string,
+  parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths">,
+): Promise<Protection> {
+  const compile = await globCompiler(parts.patterns);
+  return createProtection({ ...parts, compile, caseInsensitive: isCaseInsensitive(root) });
+}
+
+/** Plain patterns need no library; picomatch is loaded for braces, brackets, `**` and the like. */
+export async function globCompiler(patterns: readonly string[]): Promise<ProtectionDeps["compile"]> {
+  if (patterns.every(isPlainGlob)) return compilePlainGlob;
+  const { default: picomatch } = await import("picomatch");
+  return (pattern, { caseInsensitive }) => {
+    const matches = picomatch(pattern, { dot: true, nocase: caseInsensitive });
+    return (text) => matches(text);
+  };
+}
+
+/** Whether the file system takes `A` for `a`, judged by the folder's own name. */
+function isCaseInsensitive(root: string): boolean {
+  const swapped = root.replace(/[a-zA-Z](?=[^a-zA-Z]*$)/, (c) =>
+    c === c.toLowerCase() ? c.toUpperCase() : c.toLowerCase(),
+  );
+  if (swapped === root) return false;
+  const there = statSync(swapped, { throwIfNoEntry: false });
+  return there !== undefined && there.ino === statSync(root).ino;
+}

@@ -1,0 +1,253 @@
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import { copyXattrs } from "../platform/xattr.ts";
+import { inFolder, inParent } from "./anchor.ts";
+import { isAbsence } from "./entry-identity.ts";
+import { readEntryAt } from "./look-at.ts";
+
+/** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
+export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
+  const guarded = <T>(path: string, use: () => T): T => {
+    try {
+      return use();
+    } catch (error) {
+      throw toViewFault(error, path);
+    }
+  };
+  const at = <T>(path: string, use: (absolute: string) => T): T =>
+    guarded(path, () => inParent(root, path, (folder, name) => use(`${folder}/${name}`)));
+  /** Looked at before anything is made for its destination. */
+  const source = (path: string): Entry => {
+    const found = at(path, readEntryAt);
+    if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    return found;
+  };
+  const makeParents = (path: string) => {
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) makeDirectory(path.slice(0, slash));
+  };
+  const makeDirectory = (path: string) => {
+    const parts = path.split("/");
+    for (let i = 1; i <= parts.length; i++) {
+      const prefix = parts.slice(0, i).join("/");
+      at(prefix, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found === undefined) {
+          mkdirSync(absolute);
+          touched(prefix);
+        } else if (!found.isDirectory()) {
+          throw new ViewFault(
+            i === parts.length ? "exists" : "not-directory",
+            path,
+            `not a directory: ${prefix}`,
+          );
+        }
+      });
+    }
+  };
+
+  return {
+    look(path) {
+      if (path === "") return { kind: "directory", mode: 0o755 };
+      try {
+        return inParent(root, path, (folder, name) => readEntryAt(`${folder}/${name}`));
+      } catch (error) {
+        if (isAbsence(error)) return { kind: "missing" };
+        throw toViewFault(error, path);
+      }
+    },
+    read: (path) => at(path, (absolute) => readRegular(absolute, path)),
+    write(path, bytes, mode) {
+      makeParents(path);
+      at(path, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+        const keep = mode ?? (found?.isFile() ? found.mode & 0o7777 : undefined);
+        if (found?.isFile() && hasSameContent(absolute, found, bytes, keep)) return;
+        if (found?.isFile()) accessSync(absolute, constants.W_OK);
+        if (found?.isFile() && !canReplace(absolute)) overwriteFile(absolute, bytes, keep);
+        else replaceFile(absolute, found, bytes, keep);
+        touched(path);
+      });
+    },
+    makeSymlink(path, target) {
+      makeParents(path);
+      at(path, (absolute) => {
+        const found = lstatSync(absolute, { throwIfNoEntry: false });
+        if (found?.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+        if (found !== undefined) unlinkSync(absolute);
+        symlinkSync(target, absolute);
+        touched(path);
+      });
+    },
+    makeDirectory,
+    remove(path) {
+      at(path, (absolute) => {
+        if (lstatSync(absolute).isDirectory()) rmdirSync(absolute);
+        else unlinkSync(absolute);
+        touched(path);
+      });
+    },
+    rename(from, to) {
+      const moved = source(from);
+      if (staysInPlace(from, to, moved)) return;
+      if (moved.kind === "directory" && parentOf(from) !== parentOf(to))
+        at(from, (absolute) => accessSync(absolute, constants.W_OK));
+      // Before the destination's parents are made: a move that cannot be done leaves nothing behind.
+      guarded(from, () =>
+        inParent(root, from, (folder) => accessSync(folder, constants.W_OK | constants.X_OK)),
+      );
+      makeParents(to);
+      at(from, (source) => {
+        const moved = lstatSync(source);
+        at(to, (destination) => {
+          const there = lstatSync(destination, { throwIfNoEntry: false });
+          if (there !== undefined && (there.isDirectory() || moved.isDirectory()))
+            throw new ViewFault("exists", to, `already exists: ${to}`);
+          renameSync(source, destination);
+        });
+      });
+      touched(from);
+      touched(to);
+    },
+    copy(from, to) {
+      const copied = source(from);
+      if (copied.kind === "directory") throw new ViewFault("is-directory", from, `is a directory: ${from}`);
+      if (copied.kind === "other") throw new ViewFault("not-a-file", from, `not a regular file: ${from}`);
+      if (from === to) return;
+      if (copied.kind === "file") at(from, (absolute) => accessSync(absolute, constants.R_OK));
+      makeParents(to);
+      at(from, (source) => {
+        const found = lstatSync(source);
+        at(to, (destination) => {
+          const there = lstatSync(destination, { throwIfNoEntry: false });
+          if (there?.isDirectory()) throw new ViewFault("is-directory", to, `is a directory: ${to}`);
+          if (there !== undefined) unlinkSync(destination);
+          if (found.isSymbolicLink()) symlinkSync(readlinkSync(source), destination);
+          else copyFileSync(source, destination, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+          if (!found.isSymbolicLink()) chmodSync(destination, found.mode & 0o7777);
+        });
+        touched(to);
+      });
+    },
+    list: (path) => guarded(path, () => inFolder(root, path, (folder) => readdirSync(folder).sort())),
+  };
+}
+
+/** True for a rename that leaves everything as it is; a folder cannot move into itself. */
+export function staysInPlace(from: string, to: string, moved: Entry): boolean {
+  if (to.startsWith(`${from}/`) && moved.kind === "directory")
+    throw new ViewFault("exists", to, `cannot move a folder into itself: ${from} -> ${to}`);
+  return from === to && moved.kind !== "missing";
+}
+
+/** Empty for a name at the top. */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+/** Reads a regular file and nothing else: a FIFO would hang, a device never ends. */
+export function readRegular(absolute: string, path: string): Uint8Array {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (stats.isDirectory()) throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+    if (!stats.isFile()) throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether a file says and is all this already: then it keeps its time of change as well. */
+function hasSameContent(
+  absolute: string,
+  found: Stats,
+  bytes: Uint8Array,
+  mode: number | undefined,
+): boolean {
+  if (found.size !== bytes.length || (found.mode & 0o7777) !== mode) return false;
+  return Buffer.from(bytes).equals(readRegular(absolute, absolute));
+}
+
+/** A file may be writable in a folder that is not. */
+function canReplace(absolute: string): boolean {
+  try {
+    accessSync(absolute.slice(0, absolute.lastIndexOf("/")), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function overwriteFile(absolute: string, bytes: Uint8Array, mode: number | undefined): void {
+  const flags = constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const fd = openSync(absolute, flags);
+  try {
+    writeFileSync(fd, bytes);
+    if (mode !== undefined) fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Written beside and renamed over, with the attributes and owner of the file it replaces: a disk that fills up
+ * half-way leaves the old file whole.
+ */
+function replaceFile(
+  absolute: string,
+  found: Stats | undefined,
+  bytes: Uint8Array,
+  mode: number | undefined,
+): void {
+  const beside = `${absolute.slice(0, absolute.lastIndexOf("/"))}/.picoclaw-${crypto.randomUUID()}`;
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const fd = openSync(beside, flags, mode ?? 0o666);
+  try {
+    writeFileSync(fd, bytes);
+    if (found?.isFile()) {
+      copyXattrs(absolute, fd);
+      adoptOwner(fd, found);
+    }
+    if (mode !== undefined) fchmodSync(fd, mode);
+    renameSync(beside, absolute);
+  } catch (error) {
+    unlinkSync(beside);
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** An ordinary user cannot give files away, but to a group of theirs; the mode still holds. */
+export function adoptOwner(fd: number, owner: { readonly uid: number; readonly gid: number }): void {
+  const user = process.getuid?.();
+  if (user !== 0 && owner.gid === process.getgid?.()) return;
+  try {
+    fchownSync(fd, user === undefined || user === 0 ? owner.uid : user, owner.gid);
+  } catch {
+    // Not ours to give.
+  }
+}

@@ -1,0 +1,322 @@
+import { existsSync, statSync } from "node:fs";
+import type {
+  BeginRequest,
+  BeginResult,
+  EvictedJob,
+  JobState,
+  RepairedJob,
+  SwapOutcome,
+  Transactions,
+} from "../../application/ports/jobs-transaction.ts";
+import { conflictsOfStuck } from "../../application/jobs/repair-notes.ts";
+import type { TransactionReason } from "../../domain/jobs/transaction-kind.ts";
+import { removeTree } from "./remove-tree.ts";
+import type { LimitCopy } from "./limited-copy.ts";
+import type { ConfineCopy } from "./confined-copy.ts";
+import { killStrays } from "./kill-strays.ts";
+import type { OverlayBeginResult } from "./overlay-transaction.ts";
+import { keepAfterImages } from "./after-images.ts";
+import { createDirectTransaction } from "./direct-transaction.ts";
+import { finishInterrupted } from "./finish-interrupted.ts";
+import { createHolderRecords } from "./holder-records.ts";
+import { createInPlaceTransaction } from "./in-place-transaction.ts";
+import { type Intent, readIntent } from "./intent.ts";
+import {
+  checkFolders,
+  createJobFolder,
+  type JobFolder,
+  jobFolder,
+  readState,
+  removeSlots,
+  writeState,
+} from "./job-folder.ts";
+import { withFolderLocks } from "./lock.ts";
+import { nameLockHolder } from "./lock-holder.ts";
+import { removeOldStories } from "./old-stories.ts";
+import { readOwnPlan, readOwnRoots } from "./own-plan.ts";
+import { toChanges } from "./plan-changes.ts";
+import { evictPastQuota, jobBytes } from "./job-quota.ts";
+import { toRefusal } from "./refusal.ts";
+import { createRunningJobs } from "./running-jobs.ts";
+import type { Storage } from "./job-storage.ts";
+import type { Checkpoint } from "./swap.ts";
+import { foreignRootConflict, type SwapDeps, swapJob } from "./swap-job.ts";
+
+export interface TransactionDeps {
+  readonly storage: Storage;
+  /** PicoClaw's home, where processes write down which locks they hold. */
+  readonly home: string;
+  /** Called with the number of a process that was stopped while it held a lock, and was ended for that. */
+  readonly onHolderEnded?: (pid: number) => void;
+  readonly copyLimitBytes: number;
+  readonly lockTimeoutMs: number;
+  /** After which a holder that is stopped is ended; 15 seconds unless told. */
+  readonly holderDeadAfterMs?: number;
+  /** Absolute folders that belong to PicoClaw and are no part of any view. */
+  readonly ownFolders: readonly string[];
+  readonly copyAttributes: (from: string, toDescriptor: number) => void;
+  /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
+  readonly sandbox?: () => Promise<Sandbox>;
+  readonly now: () => Date;
+  /** For fault tests: called between the steps of a swap. */
+  readonly checkpoint?: Checkpoint;
+}
+
+interface OpenOptions {
+  readonly network: boolean;
+  /** The job stays open, and is woken when it is needed. */
+  readonly resting: boolean;
+  readonly preview: boolean;
+  /** Files of other owners or groups are no reason to refuse. */
+  readonly despiteForeign?: boolean;
+}
+
+export interface Sandbox {
+  overlay(folder: JobFolder, options: OpenOptions): Promise<OverlayBeginResult>;
+  /** Called when an overlay could not be made: why a copy serves instead, or null where none may. */
+  fallsBack(complaint: string): TransactionReason | null;
+  confine(): ConfineCopy | null;
+  /** Limits the processes of a copy that cannot be confined; null where the kernel cannot. */
+  limit(): LimitCopy | null;
+}
+
+/** The one commit and undo engine for every way to stage. */
+export function createTransactions(parts: TransactionDeps): Transactions {
+  const { storage, now } = parts;
+  const { workspace } = storage;
+  const running = createRunningJobs(storage.folder);
+  const holders = createHolderRecords(parts.home);
+  const swapParts: SwapDeps = {
+    storage: storage.folder,
+    workspace,
+    now,
+    at: parts.checkpoint ?? (() => {}),
+  };
+
+  async function begin(request: BeginRequest): Promise<BeginResult> {
+    const { jobId } = request;
+    const trouble = workspaceTrouble(workspace);
+    if (trouble !== null) return trouble;
+    try {
+      for (const dead of running.sweep()) forget(dead);
+      const repaired = await repair();
+      const begun = await open(request);
+      if (!begun.ok) forget(jobId);
+      return begun.ok && repaired !== null ? { ...begun, repaired } : begun;
+    } catch (error) {
+      forget(jobId);
+      return { ok: false, refusal: toRefusal(error, storage.folder) };
+    }
+  }
+
+  async function open(request: BeginRequest): Promise<BeginResult> {
+    const { jobId, kind, network = true, resting = false, preview = false, again = false } = request;
+    const options = { network, resting, preview };
+    if (!again) running.start(jobId);
+    const folder = again ? jobFolder(storage.folder, jobId) : createJobFolder(storage.folder, jobId);
+    setState(folder, "running");
+    switch (kind) {
+      case "direct":
+        return {
+          ok: true,
+          transaction: createDirectTransaction({ workspace, folder, copyAttributes: parts.copyAttributes }),
+        };
+      case "none":
+        return { ok: true, transaction: createInPlaceTransaction(workspace, folder) };
+      case "overlay":
+        return overlayOr(folder, options, () => copy(folder, options));
+      case "copy":
+        return copy(folder, options);
+    }
+  }
+
+  async function copy(folder: JobFolder, { network, preview, resting }: OpenOptions): Promise<BeginResult> {
+    const { copyLimitBytes: limitBytes, ownFolders } = parts;
+    const { beginCopyTransaction } = await import("./copy-transaction.ts");
+    const sandbox = await parts.sandbox?.();
+    const confine = sandbox?.confine() ?? null;
+    const limit = () => sandbox?.limit() ?? null;
+    const ownHome = preview || resting;
+    return beginCopyTransaction({
+      workspace,
+      folder,
+      limitBytes,
+      ownFolders,
+      network,
+      ownHome,
+      confine,
+      limit,
+    });
+  }
+
+  /** A sandbox that does not start has run nothing yet: where the configuration allows, a copy serves. */
+  async function overlayOr(
+    folder: JobFolder,
+    options: OpenOptions,
+    otherwise: () => Promise<BeginResult>,
+  ): Promise<BeginResult> {
+    const sandbox = await parts.sandbox?.();
+    const begun = await sandbox?.overlay(folder, options);
+    if (begun === undefined || "complaint" in begun) {
+      const complaint = begun?.complaint ?? "there is no sandbox here";
+      const reason = begun?.reason ?? sandbox?.fallsBack(complaint) ?? null;
+      if (reason === null) return { ok: false, refusal: { code: "failed", message: complaint } };
+      const copied = await otherwise();
+      if (begun?.reason === "foreign-group" && !copied.ok && copied.refusal.code === "too-large")
+        return overlayOr(folder, { ...options, despiteForeign: true }, otherwise);
+      return copied.ok ? { ...copied, insteadOf: { kind: "overlay", reason } } : copied;
+    }
+    return begun;
+  }
+
+  /** A job that never began, or whose process died before it was sealed: what it staged goes, its story stays. */
+  function forget(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    killStrays(folder.path, ...checkFolders(folder));
+    const state = readState(folder)?.state;
+    if (state === undefined || state === "running") {
+      removeSlots(folder);
+      if (existsSync(`${folder.path}/journal.ndjson`)) setState(folder, "discarded", { bytes: 0 });
+      else removeTree(folder.path);
+    }
+    running.end(jobId);
+  }
+
+  function setState(folder: JobFolder, state: JobState, more: { bytes?: number } = {}): void {
+    writeState(folder, { state, at: now().toISOString(), turn: readState(folder)?.turn ?? 0, ...more });
+  }
+
+  /** The workspace, and the repository that a job reaches. */
+  function lockedFolders(jobId: string | undefined): readonly string[] {
+    const roots = jobId === undefined ? [] : readOwnRoots(jobFolder(storage.folder, jobId), workspace);
+    return [workspace, ...roots.filter((root) => existsSync(root))];
+  }
+
+  function busy(jobId: string): SwapOutcome {
+    const [heldBy] = lockedFolders(jobId).flatMap((folder) => nameLockHolder(folder) ?? []);
+    return { status: "refused", reason: "busy", ...(heldBy !== undefined && { heldBy }) };
+  }
+
+  async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
+    return withFolderLocks(
+      lockedFolders(jobId),
+      {
+        timeoutMs: parts.lockTimeoutMs,
+        holders,
+        deadAfterMs: parts.holderDeadAfterMs,
+        onEnded: parts.onHolderEnded,
+      },
+      use,
+    );
+  }
+
+  async function swapFrom(
+    jobId: string,
+    from: JobState,
+    direction: Intent["direction"],
+    force: boolean,
+  ): Promise<SwapOutcome> {
+    const outcome = await locked(jobId, () => swapLocked(jobId, from, direction, force));
+    return outcome === "busy" ? busy(jobId) : outcome;
+  }
+
+  function swapLocked(
+    jobId: string,
+    from: JobState,
+    direction: Intent["direction"],
+    force: boolean,
+  ): SwapOutcome {
+    const interrupted = finishInterrupted(swapParts);
+    if (interrupted?.outcome === "stuck")
+      return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
+    const folder = jobFolder(storage.folder, jobId);
+    const state = readState(folder);
+    if (state === null) return { status: "refused", reason: "unknown-job" };
+    const own = readOwnPlan(folder, workspace);
+    if (own.status === "foreign")
+      return { status: "conflict", conflicts: [foreignRootConflict(own, workspace)] };
+    const plan = own.status === "own" ? own.plan : null;
+    if (state.state === "evicted") return { status: "refused", reason: "evicted" };
+    if (direction === "commit" && state.state === "committed" && plan !== null)
+      return { status: "done", changes: toChanges(plan.ops, plan.roots, workspace), left: [] };
+    if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
+    if (plan === null) return { status: "refused", reason: "evicted" };
+    if (direction === "commit") keepAfterImages(folder, plan);
+    return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
+  }
+
+  async function repair(): Promise<RepairedJob | null> {
+    const intent = readIntent(storage.folder);
+    if (intent === null) return null;
+    const outcome = await locked(intent.job_id, () => finishInterrupted(swapParts));
+    return outcome === "busy" ? null : outcome;
+  }
+
+  /** A sealed job that is left as a preview. */
+  function stage(jobId: string): void {
+    const folder = jobFolder(storage.folder, jobId);
+    setState(folder, "staged", { bytes: jobBytes(folder) });
+    running.end(jobId);
+  }
+
+  return {
+    begin,
+    commit: async (jobId, { may } = {}) => {
+      const folder = jobFolder(storage.folder, jobId);
+      const isNew = readState(folder)?.state === "running";
+      // What it takes is counted when it is committed, or else below: once is dear enough with many files.
+      if (isNew) setState(folder, "staged", { bytes: 0 });
+      try {
+        const outcome = await locked(jobId, async () =>
+          (await may?.()) === false
+            ? ({ status: "late" } as const)
+            : swapLocked(jobId, "staged", "commit", false),
+        );
+        if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+        return outcome === "busy" ? busy(jobId) : outcome;
+      } finally {
+        // Not before: whoever waits for the workspace is not dead.
+        running.end(jobId);
+      }
+    },
+    undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
+    redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
+    discard: async (jobId) => {
+      const folder = jobFolder(storage.folder, jobId);
+      const drop = () => {
+        const state = readState(folder)?.state;
+        if (state !== "running" && state !== "staged") return;
+        if (readIntent(storage.folder)?.job_id === jobId) return;
+        removeSlots(folder);
+        setState(folder, "discarded", { bytes: 0 });
+      };
+      if (readState(folder)?.state === "running") drop();
+      else await locked(jobId, drop);
+      running.end(jobId);
+    },
+    stage: async (jobId) => stage(jobId),
+    repair,
+    enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {
+      const evicted = await locked(undefined, () => {
+        removeOldStories(storage.folder, journalDays, now);
+        return evictPastQuota(storage.folder, quotaBytes, keep, now);
+      });
+      return evicted === "busy" ? [] : evicted;
+    },
+  };
+}
+
+function workspaceTrouble(workspace: string): BeginResult | null {
+  const stats = statSync(workspace, { throwIfNoEntry: false });
+  if (stats === undefined)
+    return {
+      ok: false,
+      refusal: { code: "workspace-missing", message: `workspace does not exist: ${workspace}` },
+    };
+  if (!stats.isDirectory())
+    return {
+      ok: false,
+      refusal: { code: "not-a-directory", message: `workspace is not a directory: ${workspace}` },
+    };
+  return null;
+}

@@ -1,0 +1,195 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { FileDifference, JobArchive, JobRecord, StoredJob } from "../../application/ports/jobs.ts";
+import type { JournalLine } from "../../application/ports/journal.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { Interruption } from "../../domain/jobs/interruption.ts";
+import { identifyAt, sameBody } from "./entry-identity.ts";
+import { readAfterImage } from "./after-images.ts";
+import { readNoFollow } from "./content.ts";
+import { type Intent, readIntent } from "./intent.ts";
+import {
+  appendJournal,
+  jobFolder,
+  listJobIds,
+  type Op,
+  opSlotPath,
+  readState,
+  readSwapRecord,
+  readText,
+  readWhole,
+  writeDurably,
+  writeWhole,
+} from "./job-folder.ts";
+import { readOwnPlan } from "./own-plan.ts";
+import { type RepairMark, readRepairMarks } from "./repair-marks.ts";
+
+/** Jobs as files: `job.json` and `journal.ndjson` in each job's folder. Without a workspace no difference is known. */
+export function createJobArchive(
+  storage: string,
+  now: () => Date,
+  workspace: string | null = null,
+): JobArchive {
+  function read(jobId: string, intent = readIntent(storage)): StoredJob | null {
+    const folder = jobFolder(storage, jobId);
+    const record = readWhole<JobRecord>(join(folder.path, "job.json"));
+    const state = readState(folder);
+    if (record === null || state === null) return null;
+    const isDue = state.state === "staged" && record.outcome === "committed";
+    const swapping = intent?.job_id === jobId ? intent : null;
+    const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
+    const marks = readRepairMarks(folder);
+    return {
+      ...record,
+      state: state.state,
+      stateAt: state.at,
+      bytes: state.bytes ?? 0,
+      ...(unsettled !== null && { unsettled }),
+      ...interruptionsOf(marks, swapping, state.turn),
+      changes: withoutLeftPaths(record.changes, marks, state.turn),
+    };
+  }
+
+  function list(): StoredJob[] {
+    const intent = readIntent(storage);
+    const jobs = listJobIds(storage)
+      .map((jobId) => read(jobId, intent))
+      .filter((job) => job !== null);
+    return jobs.sort((x, y) =>
+      x.createdAt === y.createdAt ? (x.jobId < y.jobId ? -1 : 1) : x.createdAt < y.createdAt ? -1 : 1,
+    );
+  }
+
+  return {
+    isFirstOf(kind) {
+      const mark = join(storage, `seen-${kind}`);
+      if (existsSync(mark)) return false;
+      writeFileSync(mark, "");
+      return true;
+    },
+    append: (jobId, event) =>
+      appendJournal(jobFolder(storage, jobId), `${JSON.stringify({ at: now().toISOString(), event })}\n`),
+    save(record) {
+      const write = record.outcome === "running" ? writeWhole : writeDurably;
+      write(join(jobFolder(storage, record.jobId).path, "job.json"), JSON.stringify(record));
+    },
+    read: (jobId) => read(jobId),
+    list,
+    events: (jobId) =>
+      (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
+        .split("\n")
+        .flatMap((line) => journalLine(line)),
+    differences: (jobId) => (workspace === null ? [] : differences({ storage, workspace, list }, jobId)),
+  };
+}
+
+function interruptionsOf(
+  marks: readonly RepairMark[],
+  swapping: Intent | null,
+  turn: number,
+): Pick<StoredJob, "interruptions" | "standsRepaired"> {
+  const all: Interruption[] = marks.map(({ direction, outcome, left }) => ({ direction, outcome, left }));
+  if (swapping !== null) all.push({ direction: swapping.direction, outcome: "open", left: [] });
+  if (all.length === 0) return {};
+  const last = marks.at(-1);
+  const isLast = last !== undefined && last.turn === (last.outcome === "finished" ? turn : turn + 1);
+  return { interruptions: all, ...(isLast && { standsRepaired: true }) };
+}
+
+/** A commit that left paths out never changed them; a redo that did has not brought them in again. */
+function withoutLeftPaths(
+  changes: readonly Change[],
+  marks: readonly RepairMark[],
+  turn: number,
+): readonly Change[] {
+  const left = new Set(
+    marks
+      .filter((mark) => mark.outcome === "finished")
+      .filter(({ direction, turn: of }) => direction === "commit" || (direction === "redo" && of === turn))
+      .flatMap((mark) => mark.left),
+  );
+  return left.size === 0 ? changes : changes.filter(({ path }) => !left.has(path));
+}
+
+/** A line that a crash cut short is left out. */
+function journalLine(line: string): JournalLine[] {
+  try {
+    return line === "" ? [] : [JSON.parse(line) as JournalLine];
+  } catch {
+    return [];
+  }
+}
+
+interface ArchivedJobs {
+  readonly storage: string;
+  readonly workspace: string;
+  readonly list: () => StoredJob[];
+}
+
+/** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
+function differences(archived: ArchivedJobs, jobId: string): FileDifference[] {
+  const folder = jobFolder(archived.storage, jobId);
+  const own = readOwnPlan(folder, archived.workspace);
+  const record = readState(folder);
+  if (own.status !== "own" || record === null) return [];
+  const { plan } = own;
+  const { state } = record;
+  const stands = readSwapRecord(folder, record.turn);
+  const inEffect = state === "committed";
+  return plan.ops
+    .filter(
+      (op) =>
+        op.area === "file" && op.inPlace !== true && op.a?.kind !== "directory" && op.b?.kind !== "directory",
+    )
+    .map((op) => {
+      const path = join(plan.roots[op.root] as string, op.path);
+      const standing = () => {
+        const now = identifyAt(path);
+        const known = stands?.entries.get(op.n)?.standing;
+        if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
+        const image = inEffect ? readAfterImage(folder, op.n) : undefined;
+        return image ?? fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
+      };
+      const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
+      const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
+      const base =
+        state === "staged" && hasMovedOn(op, path) ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
+      return { path: op.path, before, after, ...(base !== undefined && { base }) };
+    })
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Whether a file is no longer what a preview began with. */
+function hasMovedOn({ a }: Op, path: string): boolean {
+  const now = identifyAt(path);
+  return a !== null && (now === null || !sameBody(now, a));
+}
+
+/** A later job that replaced this one's file kept it as its own "before". */
+function fromLaterJob(
+  { storage, workspace, list }: ArchivedJobs,
+  jobId: string,
+  op: Op,
+  hash: string | undefined,
+): Uint8Array | undefined {
+  if (hash === undefined) return undefined;
+  for (const other of list()) {
+    if (other.jobId === jobId || other.state !== "committed") continue;
+    const folder = jobFolder(storage, other.jobId);
+    const own = readOwnPlan(folder, workspace);
+    const match =
+      own.status === "own"
+        ? own.plan.ops.find((candidate) => candidate.path === op.path && candidate.aHash === hash)
+        : undefined;
+    if (match) return bytesAt(opSlotPath(folder, match.n, "a"));
+  }
+  return undefined;
+}
+
+function bytesAt(path: string): Uint8Array | undefined {
+  try {
+    return readNoFollow(path);
+  } catch {
+    return undefined;
+  }
+}

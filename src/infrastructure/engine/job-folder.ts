@@ -1,0 +1,254 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { JobState } from "../../application/ports/jobs-transaction.ts";
+import type { Identity } from "./entry-identity.ts";
+import { removeTree } from "./remove-tree.ts";
+
+/**
+ * One job on disk, in `<storage>/jobs/<job id>/`:
+ *   state.json    which side of the swap stands in the workspace
+ *   plan.ndjson   one line per path: what stood there before, what the job put there
+ *   slots/N.a     the "before" of line N while the job is in effect; slots/N.b its "after" while it is not
+ *   stands.T.ndjson what swap number T left in the workspace and in the slots, to tell later edits from ours
+ *   after.bin, after.json   the bytes that it put there, for its diff
+ *   repairs.ndjson  the swaps of it that were cut off, and how each was repaired
+ *   journal.ndjson, job.json   the story, for `jobs` and `show`
+ */
+export interface JobFolder {
+  readonly id: string;
+  readonly path: string;
+}
+
+/** One path of a change set. `a` is before the job, `b` after; null is absence. */
+export interface Op {
+  readonly n: number;
+  readonly root: number;
+  readonly path: string;
+  readonly a: Identity | null;
+  /** The staged entry as it lies in its slot; a rename keeps all of it but the ctime. */
+  readonly b: Identity | null;
+  /** Content hashes where they were cheap to have; of an index file, of what it lists. */
+  readonly aHash?: string;
+  readonly bHash?: string;
+  /** `git`: refs, index and other state of a git directory that existed before; `object`: its object store. */
+  readonly area: "file" | "git" | "object";
+  /** Only the mode of a file differs: it is changed where the file stands, and no slot takes part. */
+  readonly inPlace?: true;
+}
+
+export interface Plan {
+  readonly roots: readonly string[];
+  /** Nanoseconds on the file system's clock at begin. */
+  readonly stamp: string;
+  readonly ops: readonly Op[];
+  /** The folders above the changed paths, as the view was based on them. */
+  readonly folders?: readonly WayFolder[];
+}
+
+export interface WayFolder {
+  readonly root: number;
+  readonly path: string;
+  readonly ino: string;
+}
+
+export interface StateFile {
+  readonly state: JobState;
+  readonly at: string;
+  readonly bytes?: number;
+  /** How many swaps the job has had; names its `stands` file. */
+  readonly turn: number;
+}
+
+/** What a swap left behind. */
+export interface SwapRecord {
+  /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
+  readonly stamp: string;
+  readonly entries: ReadonlyMap<number, SwapRecordEntry>;
+}
+
+export interface SwapRecordEntry {
+  readonly standing: Identity | null;
+  /** What lies in the op's slot. */
+  readonly kept: Identity | null;
+}
+
+export function jobFolder(storage: string, id: string): JobFolder {
+  return { id, path: join(storage, "jobs", id) };
+}
+
+export function createJobFolder(storage: string, id: string): JobFolder {
+  const folder = jobFolder(storage, id);
+  mkdirSync(join(storage, "jobs"), { recursive: true, mode: 0o700 });
+  mkdirSync(folder.path, { mode: 0o700 });
+  mkdirSync(join(folder.path, "slots"), { mode: 0o700 });
+  return folder;
+}
+
+export function listJobIds(storage: string): string[] {
+  try {
+    return readdirSync(join(storage, "jobs"))
+      .filter((name) => name.startsWith("job_"))
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+export function opSlotPath(folder: JobFolder, n: number, side: "a" | "b"): string {
+  return `${folder.path}/slots/${n}.${side}`;
+}
+
+export function readState(folder: JobFolder): StateFile | null {
+  return readWhole<StateFile>(join(folder.path, "state.json"));
+}
+
+export function writeState(folder: JobFolder, state: StateFile): void {
+  const write = state.state === "running" ? writeWhole : writeDurably;
+  write(join(folder.path, "state.json"), JSON.stringify(state));
+}
+
+export function writePlan(folder: JobFolder, plan: Plan): void {
+  const lines = [JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders })];
+  for (const op of plan.ops) lines.push(JSON.stringify(op));
+  writeDurably(join(folder.path, "plan.ndjson"), `${lines.join("\n")}\n`);
+}
+
+/** The roots of a plan, without a look at its paths. */
+export function readPlanRoots(folder: JobFolder): readonly string[] | null {
+  const text = readText(join(folder.path, "plan.ndjson"));
+  if (text === null) return null;
+  return (JSON.parse(text.slice(0, text.indexOf("\n"))) as Plan).roots;
+}
+
+export function readPlan(folder: JobFolder): Plan | null {
+  const text = readText(join(folder.path, "plan.ndjson"));
+  if (text === null) return null;
+  const [header, ...lines] = text.trimEnd().split("\n");
+  const { roots, stamp, folders = [] } = JSON.parse(header as string) as Plan;
+  return { roots, stamp, folders, ops: lines.map((line) => JSON.parse(line) as Op) };
+}
+
+export function writeSwapRecord(folder: JobFolder, turn: number, stands: SwapRecord): void {
+  const lines = [JSON.stringify({ stamp: stands.stamp })];
+  for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));
+  writeDurably(swapRecordPath(folder, turn), lines.join("\n"));
+}
+
+/** Null before the first swap. */
+export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | null {
+  const text = readText(swapRecordPath(folder, turn));
+  if (text === null) return null;
+  const [header, ...lines] = text.split("\n");
+  const entries = new Map<number, SwapRecordEntry>();
+  for (const line of lines) {
+    const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
+    entries.set(n, { standing, kept });
+  }
+  return { stamp: (JSON.parse(header as string) as SwapRecord).stamp, entries };
+}
+
+export function removeSwapRecord(folder: JobFolder, turn: number): void {
+  rmSync(swapRecordPath(folder, turn), { force: true });
+}
+
+function swapRecordPath(folder: JobFolder, turn: number): string {
+  return join(folder.path, `stands.${turn}.ndjson`);
+}
+
+export function appendJournal(folder: JobFolder, line: string): void {
+  appendFileSync(join(folder.path, "journal.ndjson"), line);
+}
+
+/** A home layer of the job's own, and what checks of the baseline built. */
+export const HOME_LAYER = "home";
+export const BUILT_FOLDER = "built";
+
+/** Folders of a job that hold what it staged: slots, a copy, the layers of an overlay, of a home and of checks. */
+const STAGED = /^(slots|view|home|proxy|built|check\.\d+|[uw]\d+)$/;
+
+/** Where the throw-away views of checks lie. */
+export function checkFolders({ path }: JobFolder): string[] {
+  return readNames(path)
+    .filter((name) => name.startsWith("check."))
+    .map((name) => join(path, name));
+}
+
+/** The bytes that a job put into the workspace, and where each file's lie among them. */
+export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as const;
+const IMAGES: ReadonlySet<string> = new Set(Object.values(AFTER_IMAGES));
+
+/** Frees everything but the story of the job. */
+export function removeSlots(folder: JobFolder): void {
+  const plan = join(folder.path, "plan.ndjson");
+  rmSync(plan, { force: true });
+  for (const name of readNames(folder.path)) {
+    if (STAGED.test(name)) removeTree(join(folder.path, name));
+    if (name.startsWith("stands.") || name === "stamp" || IMAGES.has(name))
+      rmSync(join(folder.path, name), { force: true });
+  }
+}
+
+function readNames(path: string): string[] {
+  return existsSync(path) ? readdirSync(path) : [];
+}
+
+/** Written beside, synced, renamed over: a reader sees the old text or the new one. */
+export function writeDurably(path: string, text: string): void {
+  replaceText(path, text, fsyncSync);
+}
+
+/**
+ * The same without waiting for the disk, for what is said of a job that runs: a process that dies loses nothing of it, and
+ * where the machine loses its power the job is forgotten, as one that had not begun. What stands there may be empty then.
+ */
+export function writeWhole(path: string, text: string): void {
+  replaceText(path, text, () => {});
+}
+
+function replaceText(path: string, text: string, sync: (fd: number) => void): void {
+  const temporary = `${path}.tmp`;
+  const fd = openSync(temporary, "w", 0o600);
+  try {
+    writeFileSync(fd, text);
+    sync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, path);
+}
+
+export function syncFolder(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function readText(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, "utf8") : null;
+}
+
+/** What `writeWhole` wrote: null also for an empty file. */
+export function readWhole<T>(path: string): T | null {
+  const text = readText(path);
+  return text === null || text === "" ? null : (JSON.parse(text) as T);
+}
+
+export function readJson<T>(path: string): T | null {
+  const text = readText(path);
+  return text === null ? null : (JSON.parse(text) as T);
+}

@@ -1,0 +1,55 @@
+import { writeFileSync } from "node:fs";
+import type { ProcessRequest } from "../../application/ports/process.ts";
+import { limitResource } from "../platform/confined-process.ts";
+
+/** What the processes of a job may take; 0 is no limit. Sizes in bytes. */
+export interface JobLimits {
+  readonly memory: number;
+  readonly fileSize: number;
+  readonly openFiles: number;
+  readonly processes: number;
+  readonly disk: number;
+}
+
+/** For the executor, before it hides (its own files in /proc are root's then) and anything runs in its view. The disk is watched from outside. */
+export function limitThisProcess({ fileSize, openFiles, processes }: JobLimits): void {
+  const own = { fileSize, openFiles, ...(processes >= MANY_PROCESSES && { processes }) };
+  for (const [resource, most] of Object.entries(own))
+    if (most > 0) limitResource(resource as "fileSize" | "openFiles" | "processes", most);
+  // A file that grows too large is an error of the write, not the end of the executor.
+  if (fileSize > 0) process.on("SIGXFSZ", () => {});
+  try {
+    writeFileSync("/proc/self/oom_score_adj", OOM_SCORE);
+  } catch {
+    // Then the kernel chooses by size alone.
+  }
+}
+
+/**
+ * The executor's runtime starts threads when it needs them, and ends where it cannot: a small limit is laid on the
+ * commands alone.
+ */
+const MANY_PROCESSES = 1024;
+
+/** Where memory runs out, a job goes before the program of its user. */
+const OOM_SCORE = "500";
+
+/**
+ * The executor's own runtime takes more address space than a limit of memory would leave it, so that one is laid on
+ * each command as it starts, and a small limit of processes with it. Data is what counts: address space alone
+ * (`ulimit -v`) is what node and Java reserve.
+ */
+export function withLimits(
+  argv: ProcessRequest["argv"],
+  { memory, processes }: Pick<JobLimits, "memory" | "processes">,
+): ProcessRequest["argv"] {
+  const steps = [
+    ...(memory > 0 ? [`ulimit -d ${Math.max(1, Math.floor(memory / 1024))}`] : []),
+    // Shells disagree about the letter.
+    ...(processes > 0 && processes < MANY_PROCESSES
+      ? [`{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`]
+      : []),
+  ];
+  if (steps.length === 0) return argv;
+  return ["/bin/sh", "-c", [...steps, 'exec "$@"'].join(" && "), "picoclaw", ...argv];
+}

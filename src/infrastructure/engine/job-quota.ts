@@ -1,0 +1,116 @@
+import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EvictedJob } from "../../application/ports/jobs-transaction.ts";
+import { removeTree } from "./remove-tree.ts";
+import { walkFolder } from "./walk-folder.ts";
+import { readIntent } from "./intent.ts";
+import {
+  appendJournal,
+  type JobFolder,
+  jobFolder,
+  listJobIds,
+  readJson,
+  readState,
+  removeSlots,
+  writeState,
+} from "./job-folder.ts";
+
+/** Disk that a job occupies: its slots, and its story with the outputs of its commands. */
+export function jobBytes(folder: JobFolder): number {
+  const slots = join(folder.path, "slots");
+  let bytes = storyBytes(folder);
+  if (!existsSync(slots)) return bytes;
+  for (const name of readdirSync(slots)) {
+    const stats = lstatSync(join(slots, name), { bigint: true });
+    bytes += Number(stats.blocks) * 512;
+    if (stats.isDirectory())
+      for (const below of walkFolder(join(slots, name), { noText: true }))
+        bytes += Number(below.stats.blocks) * 512;
+  }
+  return bytes;
+}
+
+/** The files of a job's folder without the folders in it. */
+function storyBytes(folder: JobFolder): number {
+  if (!existsSync(folder.path)) return 0;
+  let bytes = 0;
+  for (const name of readdirSync(folder.path)) {
+    const stats = lstatSync(join(folder.path, name), { bigint: true, throwIfNoEntry: false });
+    if (stats?.isFile() === true) bytes += Number(stats.blocks) * 512;
+  }
+  return bytes;
+}
+
+const HOLDS_UNDO = new Set(["committed", "undone", "staged"]);
+
+/** The second in a job's id; within one second, the one that last changed its state earlier. */
+function byAge(x: string, xAt: string, y: string, yAt: string): number {
+  const second = (id: string) => Number(id.split("_")[1]);
+  return second(x) - second(y) || (xAt < yAt ? -1 : xAt > yAt ? 1 : 0);
+}
+
+/**
+ * Forgets the oldest undo records and previews until the rest fits, and then, where stories alone are too much, the oldest
+ * jobs altogether; the newest job is always kept.
+ */
+export function evictPastQuota(
+  storage: string,
+  quotaBytes: number,
+  keep: string,
+  now: () => Date,
+): EvictedJob[] {
+  const known = readJson<{ bytes: number }>(keptBytesFile(storage))?.bytes;
+  const atMost =
+    known === undefined
+      ? Number.POSITIVE_INFINITY
+      : known + (readState(jobFolder(storage, keep))?.bytes ?? 0);
+  if (atMost <= quotaBytes) {
+    writeKeptBytes(storage, atMost);
+    return [];
+  }
+  const busy = readIntent(storage)?.job_id;
+  const jobs = listJobIds(storage)
+    .map((id) => ({ folder: jobFolder(storage, id), state: readState(jobFolder(storage, id)) }))
+    .filter(({ state }) => state !== null && state.state !== "running")
+    .sort((x, y) => byAge(x.folder.id, x.state?.at ?? "", y.folder.id, y.state?.at ?? ""));
+  const bytesOf = ({ folder, state }: (typeof jobs)[number]) =>
+    HOLDS_UNDO.has(state?.state ?? "") ? (state?.bytes ?? 0) : storyBytes(folder);
+  let total = jobs.reduce((sum, job) => sum + bytesOf(job), 0);
+  const evicted: EvictedJob[] = [];
+  for (const job of jobs) {
+    const { folder, state } = job;
+    if (total <= quotaBytes) break;
+    if (folder.id === keep || folder.id === busy || !HOLDS_UNDO.has(state?.state ?? "")) continue;
+    const before = bytesOf(job);
+    removeSlots(folder);
+    const bytes = before - storyBytes(folder);
+    if (bytes <= 0) continue;
+    writeState(folder, { state: "evicted", at: now().toISOString(), bytes: 0, turn: state?.turn ?? 0 });
+    appendJournal(
+      folder,
+      `${JSON.stringify({ at: now().toISOString(), event: { type: "evicted", bytes } })}\n`,
+    );
+    total -= bytes;
+    evicted.push({ jobId: folder.id, bytes });
+  }
+  for (const { folder } of jobs) {
+    if (total <= quotaBytes) break;
+    if (folder.id === keep || folder.id === busy) continue;
+    total -= storyBytes(folder);
+    removeTree(folder.path);
+  }
+  writeKeptBytes(storage, total);
+  return evicted;
+}
+
+/**
+ * An upper bound of what all jobs keep, so that a workspace with ten thousand jobs need not read them all for one
+ * more. Every job adds to it; it is counted anew only when it passes the quota.
+ */
+function keptBytesFile(storage: string): string {
+  return join(storage, "kept.json");
+}
+
+function writeKeptBytes(storage: string, bytes: number): void {
+  writeFileSync(keptBytesFile(storage), JSON.stringify({ bytes }));
+}

@@ -1,0 +1,112 @@
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { dirname, extname, join, relative } from "node:path";
+import type { ProcessRunner } from "../../application/ports/process.ts";
+import type { Installation } from "../platform/runtime-installation.ts";
+import { LEAST_ABI, landlockAbi } from "../platform/landlock.ts";
+import { removeTree } from "./remove-tree.ts";
+import { seedHome } from "./seed-home.ts";
+import type { ShownHome } from "./shown-home.ts";
+import { isInside } from "./git-roots.ts";
+import { startLimited } from "./limited-processes.ts";
+
+/** A copy whose processes are limited: they stay in their view for writing, but see the machine's own paths. */
+export interface LimitedCopy {
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly stop: () => void;
+}
+
+/** Null where the kernel cannot, or where a trial showed that it does not hold. */
+export type LimitCopy = (
+  job: string,
+  copies: readonly { readonly copy: string }[],
+  options: { readonly network: boolean },
+) => Promise<LimitedCopy | null>;
+
+export interface LimitCopyDeps {
+  /** The entry of the thread. */
+  readonly entry: string;
+  /** Further folders and files that may be read: the program itself, how names are looked up. */
+  readonly readable: readonly string[];
+  /** What may be seen of the home. */
+  readonly shown: ShownHome | null;
+  /** What only root may read, for a job of root. */
+  readonly closed: readonly { readonly path: string }[];
+}
+
+const SYSTEM = [
+  "/usr",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib32",
+  "/lib64",
+  "/libx32",
+  "/etc",
+  "/opt",
+  "/nix",
+  "/snap",
+];
+const STATE = ["/gnu", "/proc", "/sys", "/var/lib", "/var/cache", "/run/current-system", "/home/linuxbrew"];
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) => `/dev/${name}`);
+
+/** Folders that tools write to; a private home begins without them. */
+const CACHE =
+  /^\.cache\/|^\.npm$|^\.cargo\/(registry|git)$|^go\/pkg$|^\.(m2|gradle|ivy2|nuget|hex|pub-cache)\/|pnpm|_?store|pkgs$/i;
+
+/** It lies beside the executor's, in the sources and in the bundle. */
+export function limitedEntry({ folder, executor }: Installation): string {
+  return join(folder, dirname(executor), `limited${extname(executor)}`);
+}
+
+export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
+  if (landlockAbi() < LEAST_ABI) return null;
+  return async (job, copies, { network }) => {
+    const { entry, readable, shown, closed } = parts();
+    const [home, temporary] = [join(job, "limited-home"), join(job, "limited-tmp")];
+    for (const folder of [home, temporary]) mkdirSync(folder, { mode: 0o700 });
+    if (shown !== null) furnishLimitedHome(home, shown);
+    const started = await startLimited({
+      entry,
+      outside: job,
+      inside: temporary,
+      restriction: {
+        reads: [
+          ...[...SYSTEM, ...STATE].flatMap((path) => pathsWithoutClosed(path, closed)),
+          ...readable,
+          ...(shown?.folders ?? []),
+        ],
+        writes: [...copies.map(({ copy }) => copy), home, temporary, ...DEVICES],
+        tcp: network,
+      },
+    });
+    const stop = () => {
+      started?.stop();
+      for (const folder of [home, temporary]) removeTree(folder);
+    };
+    if (started === null) {
+      stop();
+      return null;
+    }
+    return { processes: started.processes, environment: { HOME: home, TMPDIR: temporary }, stop };
+  };
+}
+
+/** The private home: settings of tools as copies, tool chains as links to where they are. */
+function furnishLimitedHome(home: string, shown: ShownHome): void {
+  seedHome(home, shown);
+  for (const folder of shown.folders) {
+    const below = relative(shown.path, folder);
+    const at = join(home, below);
+    if (CACHE.test(below) || existsSync(at)) continue;
+    mkdirSync(dirname(at), { recursive: true });
+    symlinkSync(folder, at);
+  }
+}
+
+/** A folder without what is closed in it: nothing can be taken out of a rule again. */
+function pathsWithoutClosed(path: string, closed: LimitCopyDeps["closed"]): string[] {
+  if (closed.some((one) => one.path === path)) return [];
+  if (!closed.some((one) => isInside(path, one.path))) return [path];
+  return readdirSync(path).flatMap((name) => pathsWithoutClosed(join(path, name), closed));
+}

@@ -1,0 +1,228 @@
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { BeginResult, SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
+import { ViewFault } from "../../application/ports/view.ts";
+import { gatherSealNotes, type SealNote } from "../../domain/jobs/seal-note.ts";
+import type { TransactionReason } from "../../domain/jobs/transaction-kind.ts";
+import type { Installation } from "../platform/runtime-installation.ts";
+import { retryDespiteOthers } from "./despite-others.ts";
+import { removeTree } from "./remove-tree.ts";
+import { watchView } from "./watch-view.ts";
+import { takeStamp } from "./fs-stamp.ts";
+import { repositoryOf, rootsFor } from "./git-roots.ts";
+import {
+  BUILT_FOLDER,
+  HOME_LAYER,
+  type JobFolder,
+  type Op,
+  removeSlots,
+  writePlan,
+} from "./job-folder.ts";
+import { validateOps } from "./seal-ops.ts";
+import { makeDurable } from "./make-durable.ts";
+import { partedLinks } from "./parted-links.ts";
+import { toChanges } from "./plan-changes.ts";
+import { foldersOnTheWay } from "./way-folders.ts";
+import { bytesOrNull, currentBytes, findLayeredPath, lookThrough } from "./current-place.ts";
+import { createFirstSight } from "./first-sight.ts";
+import { ChannelClosed } from "./frames.ts";
+import { createLayeredFiles } from "./layered-files.ts";
+import type { LimitedNetwork } from "./limited-network.ts";
+import { createChangeWatch } from "./overlay-changes.ts";
+import { createOverlayChecks, type OverlayChecks } from "./overlay-check.ts";
+import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
+import { createRemoteView } from "./remote-view.ts";
+import { restoreThrough, rewriteThrough } from "./restore.ts";
+import { mountBelow } from "./staging.ts";
+import { startExecutor } from "./start-executor.ts";
+import type { LaidRoot } from "./overlay-layers.ts";
+import { createWakeable, type OpenedSandbox, type Wakeable } from "./wakeable.ts";
+
+export interface OverlayDeps {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  /** Opens what a sandbox needs, each time that one is started. */
+  readonly openSandbox: () => Promise<OpenedSandbox>;
+  /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
+  readonly openThrowAway: OverlayChecks["openThrowAway"];
+  /** The job stays open: nothing is started yet. */
+  readonly resting: boolean;
+  /** Called when a sandbox did not start. */
+  readonly onComplaint: () => void;
+  /** Called when the layers of a job that is about to be committed are sealed, before they go. */
+  readonly onCommit: () => void;
+  readonly hiddenHome: (words: string) => readonly string[];
+  /** Real root makes the mounts. */
+  readonly redirects: boolean;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork["network"];
+  /** Looks for the file of another owner or group at which an overlay failed, and remembers it. Absent where no copy could serve. */
+  readonly metForeign?: () => string | null;
+}
+
+export type OverlayBeginResult =
+  | BeginResult
+  | { readonly ok: false; readonly complaint: string; readonly reason?: TransactionReason };
+
+/**
+ * Stages a job in an overlay: the workspace (and its repository) with an upper of the job's own laid over it, seen
+ * only by the executor in its sandbox. The upper is the change set; cost follows the change. The sandbox may end and
+ * another be started over the same upper.
+ */
+export async function beginOverlayTransaction(parts: OverlayDeps): Promise<OverlayBeginResult> {
+  const { workspace, folder, installation, env } = parts;
+  const mounted = mountBelow(rootsFor(workspace));
+  if (mounted !== null)
+    return { ok: false, complaint: `something is mounted below the workspace: ${mounted}` };
+  const stamp = takeStamp(join(folder.path, "stamp"));
+  const roots = rootsFor(workspace).map((path, i): LaidRoot => {
+    const upper = join(folder.path, `u${i}`);
+    mkdirSync(upper);
+    chmodSync(upper, lstatSync(path).mode & 0o7777);
+    return { path, upper, redirects: parts.redirects };
+  });
+  const executor = createWakeable({
+    open: parts.openSandbox,
+    start(sandbox) {
+      freshWork(folder.path, roots.length);
+      const source = { kind: "overlay" } as const;
+      const plan = { ...sandbox, job: folder.path, directory: workspace };
+      return startExecutor(
+        { ...plan, roots: roots.map(({ path }) => ({ path, source })) },
+        installation,
+        env,
+      );
+    },
+  });
+  const complaint = parts.resting ? null : await executor.wake();
+  if (complaint !== null) {
+    clearLayers(folder, roots.length);
+    return { ok: false, complaint };
+  }
+  return { ok: true, transaction: openOverlay({ ...parts, roots, stamp, executor }) };
+}
+
+/** A volatile overlay refuses the work folder of another mount. */
+function freshWork(folder: string, count: number): void {
+  for (let i = 0; i < count; i++) {
+    removeTree(join(folder, `w${i}`));
+    mkdirSync(join(folder, `w${i}`));
+  }
+}
+
+interface OpenOverlay extends OverlayDeps {
+  readonly roots: readonly LaidRoot[];
+  readonly stamp: bigint;
+  readonly executor: Wakeable;
+}
+
+function openOverlay(state: OpenOverlay): Transaction {
+  const { workspace, folder, roots, executor, limited } = state;
+  const sight = createFirstSight(state.stamp);
+  const takeChanges = createChangeWatch(roots, workspace, sight);
+  let foreignOwner: string | null = null;
+  const metForeign = () => {
+    const found = foreignOwner ?? state.metForeign?.() ?? null;
+    foreignOwner = found === null ? null : relative(workspace, found);
+    return foreignOwner;
+  };
+  const call: typeof executor.call = (head, body) => {
+    try {
+      return executor.call(head, body);
+    } catch (error) {
+      if (error instanceof ViewFault && /EOVERFLOW/.test(error.message)) metForeign();
+      throw error;
+    }
+  };
+  return {
+    kind: "overlay",
+    view: watchView(createRemoteView(call), (path) => sight.note(join(workspace, path))),
+    directory: workspace,
+    environment: state.environment,
+    ...(limited !== undefined && { network: limited }),
+    ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
+    processes: executor.processes,
+    hiddenHome: state.hiddenHome,
+    takeChanges,
+    ...(state.metForeign && { metForeign }),
+    revert(paths) {
+      if (paths.length === 0) return;
+      for (const path of paths)
+        retryDespiteOthers(() => restoreThrough(executor.call, resolve(workspace, path)), isChannelClosed);
+      takeChanges();
+    },
+    rewrite(path, bytes) {
+      const absolute = resolve(workspace, path);
+      const rewrite = () => rewriteThrough(executor.call, absolute, bytes, findLayeredPath(roots, absolute));
+      retryDespiteOthers(rewrite, isChannelClosed);
+      takeChanges();
+    },
+    look: (path, when) => lookThrough(roots, resolve(workspace, path), when),
+    original: (path) => bytesOrNull(resolve(workspace, path)),
+    current: (path) => currentBytes(roots, resolve(workspace, path)),
+    repository: repositoryOf(workspace),
+    layers: {
+      async rest() {
+        await executor.rest();
+        const why = executor.whyEnded();
+        if (why !== null) throw why;
+      },
+      async wake() {
+        if (executor.isAwake()) return null;
+        sight.reopened(takeStamp(join(folder.path, "stamp")));
+        const complaint = await executor.wake();
+        if (complaint === null) return null;
+        state.onComplaint();
+        return { code: "failed", message: complaint };
+      },
+      changes: () => createChangeWatch(roots, workspace, sight)(),
+      files: createLayeredFiles(roots, workspace),
+      openCheck: createOverlayChecks(state),
+    },
+    async seal(judge, end): Promise<SealedChanges> {
+      const why = executor.whyEnded();
+      if (why !== null) throw why;
+      await executor.rest();
+      if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
+      const left: Op[] = [];
+      const noText: string[] = [];
+      const notes: SealNote[] = [];
+      roots.forEach((root, i) => {
+        const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
+        for (const op of sealed.ops) left.push(op);
+        notes.push(...sealed.notes);
+        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+      });
+      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+      const paths = roots.map(({ path }) => path);
+      const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+      makeDurable(folder, ops);
+      notes.push(...partedLinks(ops, paths));
+      const folders = foldersOnTheWay(ops, (root, path) =>
+        baseOfFolder(roots[root] as LaidRoot, path, sight),
+      );
+      writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
+      if (end?.preview !== true) state.onCommit();
+      clearLayers(folder, roots.length);
+      return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
+    },
+    async discard() {
+      await executor.rest();
+      clearLayers(folder, roots.length);
+      removeSlots(folder);
+    },
+  };
+}
+
+function isChannelClosed(error: unknown): boolean {
+  return error instanceof ChannelClosed;
+}
+
+/** The kernel leaves a folder without permissions inside each work folder. */
+function clearLayers(folder: JobFolder, count: number): void {
+  for (let i = 0; i < count; i++)
+    for (const layer of ["w", "u"]) removeTree(join(folder.path, `${layer}${i}`));
+  for (const name of [HOME_LAYER, BUILT_FOLDER]) removeTree(join(folder.path, name));
+}

@@ -1,0 +1,264 @@
+import { relative } from "node:path";
+import { proxyEnvironment } from "./proxy-environment.ts";
+import { isInside } from "./git-roots.ts";
+import type { JobLimits } from "./job-limits.ts";
+import type { PrivateHome } from "./home.ts";
+import { PROXY_PORT } from "./proxy-port.ts";
+
+/** What a sandbox shows and where its writes go. All paths are absolute and real. */
+export interface SandboxPlan {
+  /** Roots of the transaction, each laid over with an upper of its own. */
+  readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
+  /** The job's folder, the only place of the host that the sandbox writes to. */
+  readonly job: string;
+  /** What the job sees of its user's home; null where there is none to protect. */
+  readonly home: PrivateHome | null;
+  /** Homes of this machine that must look empty but for these folders of them. */
+  readonly homes: readonly { readonly path: string; readonly shown: readonly string[] }[];
+  /** Folders that must look empty; files and sockets that must read as nothing, as far as they are still there. */
+  readonly hidden: readonly string[];
+  /** The same for what surely stays: hidden by one call for all. */
+  readonly closed: readonly { readonly path: string; readonly isFolder: boolean }[];
+  /** Folders that must show nothing but the roots in them. */
+  readonly veiled: readonly string[];
+  /** Further folders that must be there, read-only: the program itself. */
+  readonly readable: readonly string[];
+  /** Files of the host that must be there though their folder is private. */
+  readonly files: readonly string[];
+  /** A socket that the user lets through. */
+  readonly sockets: readonly string[];
+  /** The program that makes the sandbox. */
+  readonly bubblewrap: string;
+  /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
+  readonly redirects: boolean;
+  readonly network: SandboxNetwork;
+  readonly limits: JobLimits;
+  readonly confined: boolean;
+  readonly uid: number;
+  readonly gid: number;
+  readonly directory: string;
+}
+
+/** `proxy`: no network but the socket of a proxy outside, which the executor stands before. */
+export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
+
+/** `lowers`: folders of the host between the root and its upper, uppermost first. */
+export type OverlaySource =
+  | { readonly kind: "overlay"; readonly lowers?: readonly string[] }
+  | { readonly kind: "bind"; readonly folder: string };
+
+/**
+ * Where a sandbox keeps its plain names while it is being set up; hidden before anything else runs. One that shows the
+ * folders of the host as they are cannot make this one there, and is given one that exists.
+ */
+export const CONFINED_STAGE = "/run/picoclaw";
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"];
+
+/**
+ * Where the programs of the set-up are looked for. It runs with every capability, and a user's own PATH leads through
+ * folders that commands of earlier jobs could write to.
+ */
+export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
+
+/** As real root the kernel's switches are one's own files: none of them may be written. */
+const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
+
+/**
+ * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
+ * every capability, and becomes the executor.
+ * Arguments: the stage, the table of mounts, what to hide, "--", the working folder, the command.
+ */
+const SETUP = `set -e
+printf %s "$2" > "$1/table"
+mount -a -T "$1/table"
+shift 2
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
+  elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
+  shift
+done
+shift
+cd "$1"
+shift
+exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
+`;
+
+/**
+ * A user's mounts keep their marks in attributes of users, and cannot say where a folder was moved from. `volatile`: the
+ * kernel would otherwise flush every file as it is copied into the upper; what a job made is flushed at once, when it is
+ * sealed, and before that nothing of it is worth keeping.
+ */
+export function overlayOptions(redirects: boolean): string {
+  return `${redirects ? "redirect_dir=on,index=off,metacopy=off" : "userxattr"},volatile`;
+}
+
+/**
+ * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
+ * `mount -a` passes over what it takes for mounted already.
+ */
+function mountTable(plan: SandboxPlan, stage: string): string {
+  const { home, homes, closed, roots, veiled } = plan;
+  const overlay = (lowers: readonly string[], upper: string, work: string, how = "userxattr") =>
+    `lowerdir=${lowers.map((lower) => `${stage}/${lower}`).join(":")},upperdir=${stage}/${upper},workdir=${stage}/${work},${how},X-mount.mkdir`;
+  const stacked = (name: string, between: readonly string[] = []) => [
+    ...between.map((_, j) => `${name}.${j}`),
+    name,
+  ];
+  const how = overlayOptions(plan.redirects);
+  const empty = (folder: string) => ["picoclaw", folder, "tmpfs", "mode=0755"];
+  const lines = [
+    ...closed.map(({ path, isFolder }) => (isFolder ? empty(path) : ["/dev/null", path, "none", "bind"])),
+    ...homes.map(({ path }) => empty(path)),
+    ...homes.flatMap(({ path, shown }, i) =>
+      shown.map((folder) => [
+        `${stage}/homes${i}/${relative(path, folder)}`,
+        folder,
+        "none",
+        "rbind,X-mount.mkdir",
+      ]),
+    ),
+    ...(home === null ? [] : homeLines(home, stage, overlay)),
+    ...belowHome(plan).map((folder, i) => [`${stage}/own${i}`, folder, "none", "bind,X-mount.mkdir"]),
+    ...veiled.map(empty),
+    ...roots.map(({ path, source }, i) =>
+      source.kind === "bind"
+        ? [`${stage}/bind${i}`, path, "none", "bind,X-mount.mkdir"]
+        : [
+            "picoclaw",
+            path,
+            "overlay",
+            overlay(stacked(`low${i}`, source.lowers), `tx/u${i}`, `tx/w${i}`, how),
+          ],
+    ),
+    ["picoclaw", stage, "tmpfs", "mode=0755"],
+  ];
+  return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
+}
+
+type OverlayText = (lowers: readonly string[], upper: string, work: string) => string;
+
+/** The home is laid over its seed, and each folder that is allowed over itself. */
+function homeLines(home: PrivateHome, stage: string, overlay: OverlayText): string[][] {
+  const odd: string[][] = [];
+  const lowerOf = (path: string, i: number) => {
+    if (path === home.path) return "homeseed";
+    const below = relative(home.path, path);
+    if (PLAIN.test(below)) return `home/${below}`;
+    odd.push([`${stage}/home/${below}`, `${stage}/odd${i}`, "none", "rbind,X-mount.mkdir"]);
+    return `odd${i}`;
+  };
+  const layers = home.layers.map(({ path, name, below }, i) => [
+    "picoclaw",
+    path,
+    "overlay",
+    overlay(
+      [...below.map((j) => `homebelow${j}/${name}/u`), lowerOf(path, i)],
+      `hometx/${name}/u`,
+      `hometx/${name}/w`,
+    ),
+  ]);
+  const shown = home.shown.map((path) => [
+    `${stage}/home/${relative(home.path, path)}`,
+    path,
+    "none",
+    "rbind",
+  ]);
+  return [...odd, ...layers, ...shown];
+}
+
+/** Names that mean nothing to the options of an overlay. */
+const PLAIN = /^[\w.@+/-]+$/;
+
+/** The program itself, where a private home or an empty one would cover it. */
+function belowHome({ home, homes, readable }: SandboxPlan): string[] {
+  const covered = [...(home === null ? [] : [home.path]), ...homes.map(({ path }) => path)];
+  return readable.filter((folder) => covered.some((path) => isInside(path, folder)));
+}
+
+/** White space and backslashes stand as octal numbers in an fstab. */
+function escapeField(text: string): string {
+  return text.replace(/[\s\\#]/g, (char) =>
+    [...Buffer.from(char)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
+  );
+}
+
+const PROXY_SOCKET = "/run/picoclaw-proxy";
+
+/** The proxy's socket as the executor sees it. */
+export function proxySocket({ network, confined }: SandboxPlan): string | null {
+  if (typeof network === "string") return null;
+  return confined ? PROXY_SOCKET : network.proxy;
+}
+
+/** What processes in a sandbox must be told. */
+export function sandboxEnvironment({
+  confined,
+  sockets,
+  network,
+}: Pick<SandboxPlan, "confined" | "sockets" | "network">): Record<string, string> {
+  return {
+    ...(typeof network === "object" && proxyEnvironment(`http://127.0.0.1:${PROXY_PORT}`)),
+    ...(confined && { TMPDIR: "/tmp" }),
+    ...(sockets[0] !== undefined && { SSH_AUTH_SOCK: sockets[0] }),
+  };
+}
+
+/** The arguments of `bwrap` for a plan; `command` is what runs inside, `stage` an absolute path of plain letters. */
+export function sandboxArguments(plan: SandboxPlan, command: readonly string[], stage: string): string[] {
+  const args = plan.confined
+    ? confinedBase(plan)
+    : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", stage];
+  const covered = belowHome(plan);
+  // What is mounted where it already lies counts as mounted, and would not be brought back over an empty home.
+  for (const folder of plan.readable) if (!covered.includes(folder)) args.push("--ro-bind", folder, folder);
+  covered.forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
+  args.push(...homeArguments(plan, stage));
+  plan.roots.forEach(({ path, source }, i) => {
+    args.push("--ro-bind", path, path);
+    if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
+    else
+      args.push("--ro-bind", path, `${stage}/low${i}`, ...bindLowerLayers(`${stage}/low${i}`, source.lowers));
+  });
+  args.push("--bind", plan.job, `${stage}/tx`);
+  for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
+  args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
+  if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
+  if (plan.network !== "host") args.push("--unshare-net");
+  if (typeof plan.network === "object" && plan.confined)
+    args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", stage);
+  args.push(mountTable(plan, stage), ...plan.hidden, "--", plan.directory, ...command);
+  return args;
+}
+
+/** Layers that lie between a folder and its upper. */
+function bindLowerLayers(name: string, lowers: readonly string[] = []): string[] {
+  return lowers.flatMap((lower, j) => ["--ro-bind", lower, `${name}.${j}`]);
+}
+
+function homeArguments({ home, homes }: SandboxPlan, stage: string): string[] {
+  const args = homes.flatMap(({ path, shown }, i) =>
+    shown.length === 0 ? [] : ["--ro-bind", path, `${stage}/homes${i}`],
+  );
+  if (home === null) return args;
+  args.push("--ro-bind", home.path, `${stage}/home`, "--ro-bind", home.seed, `${stage}/homeseed`);
+  home.below.forEach((folder, i) => void args.push("--ro-bind-try", folder, `${stage}/homebelow${i}`));
+  return [...args, "--bind", home.folder, `${stage}/hometx`];
+}
+
+/** Everything read-only; devices that hurt nobody; no socket, no temporary file of the host. */
+function confinedBase({ files, uid }: SandboxPlan): string[] {
+  const args = ["--ro-bind", "/", "/", "--tmpfs", "/dev", "--tmpfs", "/dev/shm"];
+  for (const device of DEVICES) args.push("--dev-bind-try", `/dev/${device}`, `/dev/${device}`);
+  for (const [link, to] of [
+    ["fd", ""],
+    ["stdin", "/0"],
+    ["stdout", "/1"],
+    ["stderr", "/2"],
+  ] as const)
+    args.push("--symlink", `/proc/self/fd${to}`, `/dev/${link}`);
+  args.push("--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp");
+  for (const name of uid === 0 ? SWITCHES : []) args.push("--ro-bind-try", `/proc/${name}`, `/proc/${name}`);
+  for (const file of files) args.push("--ro-bind", file, file);
+  return args;
+}

@@ -1,0 +1,315 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import { inFolder, inParent } from "./anchor.ts";
+import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
+import { type Identity, identify, identifySettled, isAbsence } from "./entry-identity.ts";
+import { readEntryAt } from "./look-at.ts";
+import { moveTree, refuseUnmovable } from "./move-tree.ts";
+import { createStagedPermissions } from "./staged-permissions.ts";
+
+/** What a staged path will be. Files, links and folders lie in `slotPath` until the commit moves them in. */
+type Staged =
+  | { readonly kind: "gone" }
+  | { readonly kind: "file" | "symlink" | "directory"; readonly slotPath: string };
+
+interface StagedBase {
+  readonly base: Identity | null;
+  /** Of its bytes, from when it was staged. */
+  hash?: string | undefined;
+  readonly n: number;
+}
+
+export interface StagedView extends View {
+  /** Every path that was staged, with what stood there when it was first looked at. */
+  staged(): Map<string, StagedBase & { slotPath: string | null }>;
+  /** The folder that stood above a staged path when that was first looked at; null where none did. */
+  folderBase(path: string): Identity | null;
+  /** Paths staged since the last call, with what they were before. */
+  takeTouched(): Map<string, Entry>;
+  forget(path: string): void;
+}
+
+export interface StagedViewDeps {
+  readonly root: string;
+  readonly slotPath: (n: number) => string;
+  /** The hash of what stands at a path, if that is still `base`. */
+  readonly hashBase: (path: string, base: Identity) => string | undefined;
+  /** Copies extended attributes and ACLs of the file that is being replaced. */
+  readonly copyAttributes: (from: string, toDescriptor: number) => void;
+}
+
+/**
+ * The view of a job that only edits files: the workspace with pending changes laid over it. Nothing of the
+ * workspace is copied; a changed file is written whole into its slot, so cost follows the change alone.
+ */
+export function createStagedView({ root, slotPath, hashBase, copyAttributes }: StagedViewDeps): StagedView {
+  const entries = new Map<string, Staged>();
+  const bases = new Map<string, StagedBase>();
+  const folders = new Map<string, Identity | null>();
+  let touched = new Map<string, Entry>();
+  const { refuseShut, refuseShutFolder } = createStagedPermissions(
+    root,
+    (path) => entries.get(path)?.kind,
+    look,
+  );
+
+  function lowerLook(path: string): Entry {
+    try {
+      return inParent(root, path, (folder, name) => readEntryAt(`${folder}/${name}`));
+    } catch (error) {
+      if (isAbsence(error)) return { kind: "missing" };
+      throw toViewFault(error, path);
+    }
+  }
+
+  function look(path: string): Entry {
+    if (path === "") return { kind: "directory", mode: 0o755 };
+    const own = entries.get(path);
+    if (own !== undefined) return own.kind === "gone" ? { kind: "missing" } : readEntryAt(own.slotPath);
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
+      const above = entries.get(path.slice(0, slash));
+      if (above === undefined) continue;
+      if (above.kind !== "directory") return { kind: "missing" };
+      break;
+    }
+    return lowerLook(path);
+  }
+
+  /** Notes what stands at a path before it is staged for the first time; returns its slot. */
+  function touch(path: string): string {
+    refuseUnusable(path);
+    const known = baseOf(path);
+    if (known.base !== null && !("hash" in known)) known.hash = hashBase(path, known.base);
+    if (!touched.has(path)) touched.set(path, look(path));
+    return slotPath(known.n);
+  }
+
+  function baseOf(path: string): StagedBase {
+    const known = bases.get(path);
+    if (known !== undefined) return known;
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
+      const folder = path.slice(0, slash);
+      if (folders.has(folder)) break;
+      folders.set(folder, identify(root, folder));
+    }
+    const base: StagedBase = { base: identifySettled(root, path), n: bases.size };
+    bases.set(path, base);
+    return base;
+  }
+
+  function makeParents(path: string): void {
+    const slash = path.lastIndexOf("/");
+    if (slash > 0) makeDirectory(path.slice(0, slash));
+  }
+
+  function makeDirectory(path: string): void {
+    const found = look(path);
+    if (found.kind === "directory") return;
+    if (found.kind !== "missing") throw new ViewFault("exists", path, `not a directory: ${path}`);
+    makeParents(path);
+    const slot = touch(path);
+    rmSync(slot, { force: true, recursive: true });
+    mkdirSync(slot);
+    entries.set(path, { kind: "directory", slotPath: slot });
+  }
+
+  function refuseDirectory(path: string): Entry {
+    const found = look(path);
+    if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+    return found;
+  }
+
+  function writeFile(path: string, bytes: Uint8Array, mode: number | undefined): void {
+    const found = refuseDirectory(path);
+    makeParents(path);
+    const slot = touch(path);
+    const before = bases.get(path)?.base ?? null;
+    const keep = mode ?? (found.kind === "file" ? found.mode : undefined);
+    const beside = `${slot}.new`;
+    rmSync(beside, { force: true });
+    const fd = openSync(beside, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, keep ?? 0o666);
+    try {
+      writeFileSync(fd, bytes);
+      if (before?.kind === "file") adopt(path, before, fd);
+      if (keep !== undefined) fchmodSync(fd, keep);
+      if (entries.get(path)?.kind === "directory") rmSync(slot, { recursive: true });
+      renameSync(beside, slot);
+    } catch (error) {
+      rmSync(beside, { force: true });
+      throw error;
+    } finally {
+      closeSync(fd);
+    }
+    entries.set(path, { kind: "file", slotPath: slot });
+  }
+
+  /** A replaced file keeps its owner and attributes. */
+  function adopt(path: string, before: Identity, fd: number): void {
+    inParent(root, path, (folder, name) => copyAttributes(`${folder}/${name}`, fd));
+    adoptOwner(fd, before);
+  }
+
+  function read(path: string): Uint8Array {
+    const own = entries.get(path);
+    if (own?.kind === "file") return readRegular(own.slotPath, path);
+    const found = look(path);
+    if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+    if (found.kind !== "file") throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
+    // So that a save by somebody else before the commit is seen.
+    baseOf(path);
+    return inParent(root, path, (folder, name) => readRegular(`${folder}/${name}`, path));
+  }
+
+  function makeSymlink(path: string, target: string): void {
+    refuseDirectory(path);
+    makeParents(path);
+    const slot = touch(path);
+    rmSync(slot, { force: true, recursive: true });
+    symlinkSync(target, slot);
+    entries.set(path, { kind: "symlink", slotPath: slot });
+  }
+
+  /** A name that is not text is listed as the decoder shows it: it cannot be touched, but its folder is not empty. */
+  function list(path: string): string[] {
+    const names = new Set<string>();
+    const unsayable = new Set<string>();
+    const own = entries.get(path);
+    if (own === undefined || (own.kind === "directory" && bases.get(path)?.base?.kind === "directory")) {
+      if (path === "" || lowerLook(path).kind === "directory")
+        for (const name of inFolder(root, path, (folder) => readdirSync(folder))) {
+          names.add(name);
+          if (name.includes("\ufffd") && lowerLook(path === "" ? name : `${path}/${name}`).kind === "missing")
+            unsayable.add(name);
+        }
+    }
+    const prefix = path === "" ? "" : `${path}/`;
+    for (const staged of entries.keys()) {
+      if (staged.startsWith(prefix) && !staged.slice(prefix.length).includes("/"))
+        names.add(staged.slice(prefix.length));
+    }
+    const isThere = (name: string) => unsayable.has(name) || look(`${prefix}${name}`).kind !== "missing";
+    return [...names].filter(isThere).sort();
+  }
+
+  function remove(path: string): void {
+    const found = look(path);
+    if (found.kind === "missing") throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    if (found.kind === "directory" && list(path).length > 0)
+      throw new ViewFault("not-empty", path, `directory not empty: ${path}`);
+    const slot = touch(path);
+    rmSync(slot, { force: true, recursive: true });
+    entries.set(path, { kind: "gone" });
+  }
+
+  function copy(from: string, to: string): void {
+    const found = look(from);
+    if (found.kind === "symlink") makeSymlink(to, found.target);
+    else if (found.kind === "file") writeFile(to, read(from), found.mode);
+    else if (found.kind === "directory") throw new ViewFault("is-directory", from, `is a directory: ${from}`);
+    else
+      throw new ViewFault(
+        found.kind === "missing" ? "missing" : "not-a-file",
+        from,
+        `no such file or directory: ${from}`,
+      );
+  }
+
+  function keepMode(folder: string, mode: number): void {
+    const made = entries.get(folder);
+    if (made?.kind === "directory") chmodSync(made.slotPath, mode);
+  }
+
+  const guarded =
+    <A extends unknown[], T>(use: (path: string, ...rest: A) => T) =>
+    (path: string, ...rest: A): T => {
+      try {
+        return use(path, ...rest);
+      } catch (error) {
+        throw toViewFault(error, path);
+      }
+    };
+
+  return {
+    look: guarded(look),
+    read: guarded(read),
+    write: guarded((path: string, bytes: Uint8Array, mode?: number) => {
+      refuseShut(path, look(path).kind === "file");
+      writeFile(path, bytes, mode);
+    }),
+    makeSymlink: guarded((path: string, target: string) => {
+      refuseShut(path, false);
+      makeSymlink(path, target);
+    }),
+    makeDirectory: guarded((path: string) => {
+      if (look(path).kind === "missing") refuseShut(path, false);
+      makeDirectory(path);
+    }),
+    remove: guarded((path: string) => {
+      if (look(path).kind !== "missing") refuseShut(path, false);
+      remove(path);
+    }),
+    rename: guarded((from: string, to: string) => {
+      if (staysInPlace(from, to, look(from))) return;
+      const there = look(to);
+      if (there.kind === "directory" || (there.kind !== "missing" && look(from).kind === "directory")) {
+        throw new ViewFault("exists", to, `already exists: ${to}`);
+      }
+      const plain = { look, list, copy, remove, makeDirectory };
+      refuseUnmovable(plain, from);
+      for (const path of [from, to]) refuseShut(path, false);
+      refuseShutFolder(from, to);
+      moveTree(plain, from, to, keepMode);
+    }),
+    copy: guarded((from: string, to: string) => {
+      if (from === to && look(from).kind === "file") return;
+      if (look(from).kind !== "missing") refuseShut(to, false);
+      copy(from, to);
+    }),
+    list: guarded(list),
+    staged() {
+      const out = new Map<string, StagedBase & { slotPath: string | null }>();
+      for (const [path, entry] of entries) {
+        const known = bases.get(path) as StagedBase;
+        out.set(path, { ...known, slotPath: entry.kind === "gone" ? null : entry.slotPath });
+      }
+      return out;
+    },
+    folderBase: (path) => {
+      const base = bases.get(path)?.base ?? folders.get(path) ?? null;
+      return base?.kind === "directory" ? base : null;
+    },
+    takeTouched() {
+      const now = touched;
+      touched = new Map();
+      return now;
+    },
+    forget(path) {
+      entries.delete(path);
+    },
+  };
+}
+
+const LONGEST_NAME_BYTES = 255;
+
+/** A slot takes any path; the workspace would not. */
+function refuseUnusable(path: string): void {
+  for (const name of path.split("/")) {
+    if (name === "" || name === "." || name === "..")
+      throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    if (Buffer.byteLength(name) > LONGEST_NAME_BYTES)
+      throw new ViewFault("name-too-long", path, `file name too long: ${path.slice(0, 80)}…`);
+  }
+}

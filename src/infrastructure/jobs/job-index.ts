@@ -1,0 +1,170 @@
+import type { Kysely } from "kysely";
+import type { IndexedJob, JobIndex } from "../../application/ports/job-index.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import { migrate, migrationStatus } from "../store/migrate.ts";
+import type { Database, EventRow, JobRow } from "../store/schema.ts";
+
+/** Rows a statement may carry: SQLite takes 32,766 parameters. */
+const BATCH = 500;
+
+export function createJobIndex(db: Kysely<Database>, now: () => Date): JobIndex {
+  return {
+    async sync(archive) {
+      await migrate(db, now);
+      const jobs = archive.list();
+      const known = new Map<string, { state_at: string; event_count: number }>();
+      for (let i = 0; i < jobs.length; i += BATCH) {
+        const ids = jobs.slice(i, i + BATCH).map(({ jobId }) => jobId);
+        const rows = await db
+          .selectFrom("jobs")
+          .select(["job_id", "state_at", "event_count"])
+          .where("job_id", "in", ids)
+          .execute();
+        for (const row of rows) known.set(row.job_id, row);
+      }
+      let added = 0;
+      let updated = 0;
+      for (const job of jobs) {
+        const before = known.get(job.jobId);
+        if (before?.state_at === job.stateAt) continue;
+        const events = archive
+          .events(job.jobId)
+          .map((line, position) => toEventRow(job.jobId, position, line.at, line.event));
+        await db.transaction().execute(async (transaction) => {
+          const row = toJobRow(job, events.length);
+          await transaction
+            .insertInto("jobs")
+            .values(row)
+            .onConflict((conflict) => conflict.column("job_id").doUpdateSet(row))
+            .execute();
+          const fresh = events.slice(before?.event_count ?? 0);
+          for (let i = 0; i < fresh.length; i += BATCH) {
+            await transaction
+              .insertInto("events")
+              .values(fresh.slice(i, i + BATCH))
+              .onConflict((conflict) => conflict.columns(["job_id", "position"]).doNothing())
+              .execute();
+          }
+        });
+        if (before === undefined) added += 1;
+        else updated += 1;
+      }
+      return { added, updated };
+    },
+    async jobs({ workspace, groupId, limit }) {
+      await migrate(db, now);
+      let query = db
+        .selectFrom("jobs")
+        .selectAll()
+        .orderBy("created_at", "desc")
+        .orderBy("job_id", "desc")
+        .limit(limit);
+      if (workspace !== undefined) query = query.where("workspace", "=", workspace);
+      if (groupId !== undefined) query = query.where("group_id", "=", groupId);
+      return (await query.execute()).map(fromJobRow);
+    },
+    async groups({ workspace, limit }) {
+      await migrate(db, now);
+      let query = db
+        .selectFrom("jobs")
+        .select(({ fn }) => [
+          "group_id",
+          "workspace",
+          fn.countAll<number>().as("jobs"),
+          fn.min("created_at").as("first_at"),
+          fn.max("created_at").as("last_at"),
+        ])
+        .groupBy(["group_id", "workspace"])
+        .orderBy("last_at", "desc")
+        .limit(limit);
+      if (workspace !== undefined) query = query.where("workspace", "=", workspace);
+      return (await query.execute()).map((row) => ({
+        groupId: row.group_id,
+        workspace: row.workspace,
+        jobs: Number(row.jobs),
+        firstAt: row.first_at,
+        lastAt: row.last_at,
+      }));
+    },
+    async events(jobId) {
+      await migrate(db, now);
+      const rows = await db
+        .selectFrom("events")
+        .select(["at", "type", "body"])
+        .where("job_id", "=", jobId)
+        .orderBy("position")
+        .execute();
+      return rows.map(({ at, type, body }) => ({ at, type, body: JSON.parse(body) as unknown }));
+    },
+    async status() {
+      const { applied, pending } = await migrationStatus(db);
+      const jobs =
+        applied.length === 0
+          ? 0
+          : Number(
+              (
+                await db
+                  .selectFrom("jobs")
+                  .select(({ fn }) => fn.countAll<number>().as("count"))
+                  .executeTakeFirstOrThrow()
+              ).count,
+            );
+      return { applied, pending, jobs };
+    },
+    migrate: () => migrate(db, now),
+    close: () => db.destroy(),
+  };
+}
+
+function toEventRow(jobId: string, position: number, at: string, event: { readonly type: string }): EventRow {
+  return { job_id: jobId, position, at, type: event.type, body: JSON.stringify(event) };
+}
+
+function toJobRow(job: StoredJob, eventCount: number): JobRow {
+  return {
+    job_id: job.jobId,
+    group_id: job.groupId,
+    workspace: job.workspace,
+    source: job.source,
+    title: job.title,
+    created_at: job.createdAt,
+    finished_at: job.finishedAt,
+    kind: job.kind,
+    outcome: job.outcome,
+    state: job.state,
+    state_at: job.stateAt,
+    success: job.success ? 1 : 0,
+    total_cmds: job.totalCmds,
+    executed_cmds: job.executedCmds,
+    failed_cmds: job.failedCmds,
+    git_commit: job.gitCommit ?? null,
+    change_count: job.changes.length,
+    bytes: job.bytes,
+    event_count: eventCount,
+    red: job.red ?? null,
+  };
+}
+
+function fromJobRow(row: JobRow): IndexedJob {
+  return {
+    jobId: row.job_id,
+    groupId: row.group_id,
+    workspace: row.workspace,
+    source: row.source,
+    title: row.title,
+    createdAt: row.created_at,
+    finishedAt: row.finished_at,
+    kind: row.kind,
+    outcome: row.outcome as IndexedJob["outcome"],
+    state: row.state as IndexedJob["state"],
+    stateAt: row.state_at,
+    success: row.success === 1,
+    totalCmds: row.total_cmds,
+    executedCmds: row.executed_cmds,
+    failedCmds: row.failed_cmds,
+    ...(row.git_commit !== null && { gitCommit: row.git_commit }),
+    changeCount: row.change_count,
+    ...(row.red !== null && { red: row.red as NonNullable<IndexedJob["red"]> }),
+    bytes: Number(row.bytes),
+  };
+}

@@ -1,0 +1,154 @@
+import type { ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { readAnthropic } from "./anthropic-reader.ts";
+import { type ModelSettings, requestOptions } from "../model-settings.ts";
+import { thoughtsOf, writeInOrder } from "../thoughts.ts";
+import { joinUrl, toUserContent, type Wire } from "../wire.ts";
+
+const VERSION = "2023-06-01";
+/** Below about a thousand tokens a prefix is not cached, and a mark would be for nothing. */
+const WORTH_CACHING = 4000;
+const MARK = { cache_control: { type: "ephemeral" } };
+
+/** Anthropic's messages API. `base_url` is the server's root, as in Anthropic's own settings; `/v1` may stand there. */
+export function createAnthropicWire(settings: ModelSettings): Wire {
+  const base = settings.baseUrl.replace(/\/v1\/?$/, "");
+  const headers = {
+    "anthropic-version": VERSION,
+    ...(settings.apiKey !== undefined && { "x-api-key": settings.apiKey }),
+  };
+  return {
+    framing: "sse",
+    request: (request, without) => ({
+      url: joinUrl(base, "v1/messages"),
+      headers,
+      body: requestBody(settings, request, without),
+    }),
+    reader: readAnthropic,
+    probe: {
+      url: joinUrl(base, `v1/models/${encodeURIComponent(settings.model)}`),
+      headers,
+      judge: () => "there",
+    },
+  };
+}
+
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+  const { system, tools = [] } = request;
+  const { maxTokens, temperature } = requestOptions(settings, request);
+  const thinking = thinkingOf(settings, request, without);
+  const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
+  const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
+  const messages = messagesOf(request.messages, settings, without);
+  // A conversation that goes on is read from the cache up to here next time.
+  const last = messages.at(-1)?.content.at(-1);
+  const goesOn = request.messages.length > 1 || tools.length > 0;
+  if (marks !== "none" && goesOn && last !== undefined) Object.assign(last, MARK);
+  return {
+    model: settings.model,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(system && { system: [{ type: "text", text: system, ...(marks === "system" && MARK) }] }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        input_schema: parameters,
+      })),
+    }),
+    ...thinking,
+    // Who thinks takes no temperature.
+    ...(temperature !== null &&
+      !("thinking" in thinking) &&
+      !without.has("temperature") && { temperature: Math.min(1, temperature) }),
+    messages,
+  };
+}
+
+const BUDGET = { low: 2048, medium: 8192, high: 16_384 } as const;
+const LEAST_BUDGET = 1024;
+
+/** Newer models choose how long they think; older ones want a number of tokens, and their own thoughts back. */
+function thinkingOf(
+  settings: ModelSettings,
+  request: ModelRequest,
+  without: ReadonlySet<string>,
+): { readonly thinking?: object; readonly output_config?: object } {
+  const { maxTokens, effort } = requestOptions(settings, request);
+  if (effort === null || effort === "off" || without.has("thinking")) return {};
+  if (!without.has("adaptive") && !wantsBudget(settings.model))
+    return {
+      thinking: { type: "adaptive" },
+      ...(!without.has("effort") && { output_config: { effort } }),
+    };
+  const budget = Math.min(BUDGET[effort], Math.floor((maxTokens ?? 0) / 2));
+  const lost = request.messages.some(
+    (message) =>
+      message.role === "assistant" &&
+      (message.toolCalls ?? []).length > 0 &&
+      thoughtsOf(message, settings).length === 0,
+  );
+  return budget < LEAST_BUDGET || lost ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
+}
+
+function wantsBudget(model: string): boolean {
+  const [, major, minor] = /claude-[a-z]+-(\d+)(?:-(\d{1,2}))?(?!\d)/.exec(model) ?? [];
+  if (/claude-3|claude-2/.test(model)) return true;
+  return major !== undefined && Number(major) * 100 + Number(minor ?? 0) < 406;
+}
+
+interface WireMessage {
+  readonly role: "user" | "assistant";
+  readonly content: object[];
+}
+
+/** Turns alternate, results come first in the user's, and no text may be empty. */
+function messagesOf(
+  messages: readonly ModelMessage[],
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): WireMessage[] {
+  const turns: WireMessage[] = [];
+  for (const message of messages) {
+    const role = message.role === "assistant" ? "assistant" : "user";
+    let turn = turns.at(-1);
+    if (turn?.role !== role) {
+      turn = { role, content: [] };
+      turns.push(turn);
+    }
+    turn.content.push(...blocksOf(message, settings, without));
+  }
+  return turns.filter(({ content }) => content.length > 0);
+}
+
+function blocksOf(
+  message: ModelMessage,
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): readonly object[] {
+  switch (message.role) {
+    case "user": {
+      const { text, images } = toUserContent(message, without);
+      return [
+        ...images.map(({ mediaType, data }) => ({
+          type: "image",
+          source: { type: "base64", media_type: mediaType, data },
+        })),
+        ...(text.trim() === "" ? [] : [{ type: "text", text }]),
+      ];
+    }
+    case "tool":
+      return [{ type: "tool_result", tool_use_id: message.callId, content: message.text }];
+    case "assistant":
+      return writeInOrder<object>(message, settings, {
+        thought: (block) => block as object,
+        // The API refuses an assistant's last turn that ends in white space.
+        text: (text) => ({ type: "text", text: text.trimEnd() }),
+        call: ({ id, name, arguments: input }) => ({
+          type: "tool_use",
+          id,
+          name,
+          input: typeof input === "object" && input !== null ? input : { input },
+        }),
+      });
+  }
+}

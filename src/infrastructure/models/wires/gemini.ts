@@ -1,0 +1,107 @@
+import type { Effort, ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
+import { readGemini } from "./gemini-reader.ts";
+import { textAt } from "../json-fields.ts";
+import { type ModelSettings, requestOptions } from "../model-settings.ts";
+import { thoughtsOf } from "../thoughts.ts";
+import { joinUrl, toUserContent, type Wire } from "../wire.ts";
+
+/** What Google takes in the place of a signature that is not at hand. */
+const NO_SIGNATURE = "skip_thought_signature_validator";
+
+/** Google's own API. `base_url` ends in the version: `…/v1beta`. */
+export function createGeminiWire(settings: ModelSettings): Wire {
+  const headers = settings.apiKey === undefined ? {} : { "x-goog-api-key": settings.apiKey };
+  const model = joinUrl(settings.baseUrl, `models/${encodeURIComponent(settings.model)}`);
+  return {
+    framing: "sse",
+    request: (request, without) => ({
+      url: `${model}:streamGenerateContent?alt=sse`,
+      headers,
+      body: requestBody(settings, request, without),
+    }),
+    reader: readGemini,
+    probe: { url: model, headers, judge: () => "there" },
+  };
+}
+
+function requestBody(settings: ModelSettings, request: ModelRequest, without: ReadonlySet<string>): object {
+  const { tools = [] } = request;
+  const { maxTokens, temperature, effort } = requestOptions(settings, request);
+  return {
+    ...(request.system && { systemInstruction: { parts: [{ text: request.system }] } }),
+    contents: contentsOf(request.messages, settings, without),
+    ...(tools.length > 0 && {
+      tools: [
+        {
+          functionDeclarations: tools.map(({ name, description, parameters }) => ({
+            name,
+            description,
+            parametersJsonSchema: parameters,
+          })),
+        },
+      ],
+    }),
+    generationConfig: {
+      ...(maxTokens !== null && { maxOutputTokens: maxTokens }),
+      ...(temperature !== null && !without.has("temperature") && { temperature }),
+      ...(effort !== null &&
+        !without.has("thinkingConfig") && { thinkingConfig: thinkingOf(settings.model, effort) }),
+      // Not together with tools: the API refuses that.
+      ...(request.json === true && tools.length === 0 && { responseMimeType: "application/json" }),
+    },
+  };
+}
+
+const BUDGET = { low: 1024, medium: 8192, high: 24_576 } as const;
+
+/** From 3 on a level, before that a number of tokens. The larger models always think. */
+function thinkingOf(model: string, effort: Effort): object {
+  const isPro = /pro/.test(model);
+  if (!/gemini-[12]/.test(model))
+    return { thinkingLevel: effort === "off" ? (isPro ? "low" : "minimal") : effort };
+  return { thinkingBudget: effort === "off" ? (isPro ? 128 : 0) : BUDGET[effort] };
+}
+
+function contentsOf(
+  messages: readonly ModelMessage[],
+  settings: ModelSettings,
+  without: ReadonlySet<string>,
+): object[] {
+  const contents: { role: string; parts: object[] }[] = [];
+  for (const message of messages) {
+    const role = message.role === "assistant" ? "model" : "user";
+    const parts = partsOf(message, settings, without);
+    const last = contents.at(-1);
+    if (last?.role === role) last.parts.push(...parts);
+    else if (parts.length > 0) contents.push({ role, parts });
+  }
+  return contents;
+}
+
+function partsOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object[] {
+  switch (message.role) {
+    case "user": {
+      const { text, images } = toUserContent(message, without);
+      return [
+        ...images.map(({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } })),
+        ...(text === "" ? [] : [{ text }]),
+      ];
+    }
+    case "tool":
+      return [{ functionResponse: { name: message.name, response: { output: message.text } } }];
+    case "assistant": {
+      const kept = thoughtsOf(message, settings);
+      const signatures = new Map(kept.map((one) => [textAt(one, "callId"), textAt(one, "signature")]));
+      return [
+        ...(message.text === "" ? [] : [{ text: message.text }]),
+        ...(message.toolCalls ?? []).map(({ id, name, arguments: args }, place) => {
+          const signature = signatures.get(id) ?? (place === 0 ? NO_SIGNATURE : undefined);
+          return {
+            functionCall: { name, args: typeof args === "object" && args !== null ? args : { input: args } },
+            ...(signature !== undefined && { thoughtSignature: signature }),
+          };
+        }),
+      ];
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { ModelAnswer } from "../../../application/ports/models.ts";
+import type { AnswerSink } from "../answer.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
+
+/** As the many servers of this protocol word it; what is not here is an ordinary end. */
+const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
+  length: "length",
+  max_tokens: "length",
+  model_length: "length",
+  max_output_tokens: "length",
+  model_context_window_exceeded: "length",
+  tool_calls: "tool-calls",
+  function_call: "tool-calls",
+  content_filter: "filtered",
+  refusal: "filtered",
+  safety: "filtered",
+  sensitive: "filtered",
+};
+
+/** Ends that are the server's own trouble. */
+const TROUBLE = /^(error|network_error|insufficient_system_resource|abort)$/;
+
+/** Reads the stream of chat completions, or one whole completion. */
+export function readChat(answer: AnswerSink): (frame: Json) => void {
+  const calls = createChatCalls(answer);
+  const thoughts = createChatThoughts(answer);
+  let refused = false;
+  const takeContent = (content: Json) => {
+    for (const part of Array.isArray(content) ? content : [content])
+      if (typeof part === "string") answer.text(part);
+      else if (textAt(part, "type") === "thinking") answer.reasoning(thinkingIn(part));
+      else answer.text(textAt(part, "text"));
+  };
+  return (frame) => {
+    const choice = fieldAt(frame, "choices", 0);
+    const error = fieldAt(frame, "error") ?? fieldAt(choice, "error");
+    if (error !== undefined && error !== null) return problemOf(answer, error);
+    // A server that does not stream puts a message where the others put a delta.
+    const isWhole = fieldAt(choice, "message") !== undefined && fieldAt(choice, "message") !== null;
+    const delta = fieldAt(choice, "delta") ?? fieldAt(choice, "message");
+    thoughts.take(delta);
+    takeContent(fieldAt(delta, "content"));
+    const refusal = textAt(delta, "refusal");
+    if (refusal !== "") {
+      refused = true;
+      answer.text(refusal);
+    }
+    for (const [place, call] of listAt(delta, "tool_calls").entries()) calls.take(call, place);
+    const reason = textAt(choice, "finish_reason").toLowerCase();
+    if (reason !== "" || isWhole) thoughts.keep();
+    if (TROUBLE.test(reason)) return answer.problem({ message: reason, code: "server_error" });
+    if (reason !== "") answer.finish(refused ? "filtered" : (FINISH[reason] ?? "stop"));
+    if (isWhole) {
+      if (reason === "") answer.finish(refused ? "filtered" : "stop");
+      answer.over();
+    }
+    takeUsage(
+      answer,
+      fieldAt(frame, "usage") ?? fieldAt(choice, "usage") ?? fieldAt(frame, "x_groq", "usage"),
+    );
+  };
+}
+
+/** Mistral's thoughts are a list of parts in a part. */
+function thinkingIn(part: Json): string {
+  const thinking = fieldAt(part, "thinking");
+  if (typeof thinking === "string") return thinking;
+  return listAt(part, "thinking")
+    .map((one) => textAt(one, "text"))
+    .join("");
+}
+
+/** DeepSeek and others want their thoughts of a tool loop back, OpenRouter those of whoever is behind it, piece by piece. */
+function createChatThoughts(answer: AnswerSink) {
+  let content = "";
+  const details = new Map<unknown, Record<string, unknown>>();
+  const takeDetail = (piece: Json, place: number) => {
+    if (typeof piece !== "object" || piece === null) return;
+    const key = fieldAt(piece, "index") ?? place;
+    const known = details.get(key) ?? {};
+    for (const [name, value] of Object.entries(piece)) {
+      const before = known[name];
+      const grows = JOINED.has(name) && typeof before === "string" && typeof value === "string";
+      if (grows) known[name] = before + value;
+      else if (value !== null || before === undefined) known[name] = value;
+    }
+    details.set(key, known);
+  };
+  return {
+    take(delta: Json): void {
+      const told = textAt(delta, "reasoning_content");
+      content += told;
+      answer.reasoning(told || textAt(delta, "reasoning"));
+      for (const [place, piece] of listAt(delta, "reasoning_details").entries()) takeDetail(piece, place);
+    },
+    keep(): void {
+      if (content !== "") answer.thought({ reasoning_content: content });
+      if (details.size > 0) answer.thought({ reasoning_details: [...details.values()] });
+    },
+  };
+}
+
+const JOINED: ReadonlySet<string> = new Set(["text", "summary", "data"]);
+
+function createChatCalls(answer: AnswerSink) {
+  let current = 0;
+  return {
+    take(call: Json, place: number): void {
+      const named = fieldAt(call, "index");
+      const id = textAt(call, "id");
+      // Servers that number nothing send whole calls, or go on with the last one.
+      current = typeof named === "number" ? named : id === "" ? current : current + 1 + place;
+      const given = fieldAt(call, "function", "arguments");
+      answer.callPart(current, {
+        id,
+        name: textAt(call, "function", "name"),
+        arguments: typeof given === "object" && given !== null ? JSON.stringify(given) : String(given ?? ""),
+      });
+    },
+  };
+}
+
+function problemOf(answer: AnswerSink, error: Json): void {
+  const status = fieldAt(error, "code");
+  answer.problem({
+    message: textAt(error, "message") || textAt(error),
+    code: `${textAt(error, "code")} ${textAt(error, "type")}`,
+    ...(typeof status === "number" && status >= 400 && { status }),
+  });
+}
+
+function takeUsage(answer: AnswerSink, usage: Json): void {
+  if (countAt(usage, "completion_tokens_details", "reasoning_tokens") > 0) answer.thought();
+  const inputTokens = countAt(usage, "prompt_tokens");
+  if (inputTokens === 0) return;
+  answer.usage({
+    inputTokens,
+    outputTokens: countAt(usage, "completion_tokens"),
+    cachedTokens:
+      countAt(usage, "prompt_tokens_details", "cached_tokens") ||
+      countAt(usage, "prompt_cache_hit_tokens") ||
+      countAt(usage, "cached_tokens"),
+  });
+}

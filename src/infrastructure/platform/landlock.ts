@@ -1,0 +1,103 @@
+import { dlopen, FFIType, ptr } from "bun:ffi";
+import { closeSync, fstatSync, openSync } from "node:fs";
+import { DONE, failure, type LibcResult, linuxLibc, UNSUPPORTED } from "./libc.ts";
+
+/** The same numbers on every machine that Linux runs on. */
+const CREATE_RULESET = 444;
+const ADD_RULE = 445;
+const RESTRICT_SELF = 446;
+const VERSION_FLAG = 1;
+const PATH_BENEATH = 1;
+const PR_SET_NO_NEW_PRIVS = 38;
+const O_PATH = 0o10000000;
+const O_CLOEXEC = 0o2000000;
+
+const EXECUTE = 1n << 0n;
+const WRITE_FILE = 1n << 1n;
+const READ_FILE = 1n << 2n;
+const READ_DIR = 1n << 3n;
+const TRUNCATE = 1n << 14n;
+const IOCTL_DEV = 1n << 15n;
+const OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
+const BIND_AND_CONNECT = 3n;
+const SOCKETS_AND_SIGNALS = 3n;
+
+/** Below this a file outside can be emptied. */
+export const LEAST_ABI = 3;
+/** From here on TCP can be shut. */
+const TCP_ABI = 4;
+
+export interface Restriction {
+  /** May be read and run. */
+  readonly reads: readonly string[];
+  /** May be read, run and changed. */
+  readonly writes: readonly string[];
+  /** Whether TCP stays open; shut only from `TCP_ABI` on. */
+  readonly tcp: boolean;
+}
+
+type Syscall = (number: number, a: number, b: number, c: number, d: number) => number;
+
+function openSyscall(): Syscall | null {
+  const { i64, u64 } = FFIType;
+  for (const name of ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1", "libc.so"]) {
+    try {
+      const { syscall } = dlopen(name, {
+        syscall: { args: [i64, u64, u64, u64, u64], returns: i64 },
+      }).symbols;
+      return (number, a, b, c, d) => Number(syscall(number, a, b, c, d));
+    } catch {
+      // Not this C library's name here.
+    }
+  }
+  return null;
+}
+
+/** Which Landlock the kernel has; 0 where it has none, or was started without it. */
+export function landlockAbi(): number {
+  if (process.platform !== "linux") return 0;
+  return Math.max(0, openSyscall()?.(CREATE_RULESET, 0, 0, VERSION_FLAG, 0) ?? 0);
+}
+
+/**
+ * Restricts the calling thread, and whatever it starts from now on, for good. Other threads stay as they are. A path that
+ * is not there is passed over.
+ */
+export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult {
+  const lib = linuxLibc();
+  const syscall = openSyscall();
+  const abi = landlockAbi();
+  if (!lib || syscall === null || abi < LEAST_ABI) return UNSUPPORTED;
+  const all = (1n << (abi >= 5 ? 16n : 15n)) - 1n;
+  const handled = new BigUint64Array([all, tcp ? 0n : BIND_AND_CONNECT, SOCKETS_AND_SIGNALS]);
+  const size = abi >= 6 ? 24 : abi >= TCP_ABI ? 16 : 8;
+  const ruleset = syscall(CREATE_RULESET, Number(ptr(handled)), size, 0, 0);
+  if (ruleset < 0) return failure(lib);
+  try {
+    const rule = (path: string, access: bigint) => addRule(syscall, ruleset, path, access & all);
+    for (const path of reads) rule(path, EXECUTE | READ_FILE | READ_DIR);
+    for (const path of writes) rule(path, all);
+    if (lib.c.prctl(PR_SET_NO_NEW_PRIVS, 1n, 0n, 0n, 0n) !== 0) return failure(lib);
+    return syscall(RESTRICT_SELF, ruleset, 0, 0, 0) === 0 ? DONE : failure(lib);
+  } finally {
+    closeSync(ruleset);
+  }
+}
+
+function addRule(syscall: Syscall, ruleset: number, path: string, access: bigint): void {
+  let fd: number;
+  try {
+    fd = openSync(path, O_PATH | O_CLOEXEC);
+  } catch {
+    return;
+  }
+  try {
+    const isFolder = fstatSync(fd).isDirectory();
+    const attribute = new DataView(new ArrayBuffer(12));
+    attribute.setBigUint64(0, isFolder ? access : access & OF_FILES, true);
+    attribute.setInt32(8, fd, true);
+    syscall(ADD_RULE, ruleset, PATH_BENEATH, Number(ptr(attribute)), 0);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  cString,
+  DONE,
+  failure,
+  type LibcFailure,
+  type LibcResult,
+  libc,
+  UNSUPPORTED,
+} from "./libc.ts";
+
+/** A path is taken without following a symlink at its end. */
+export type XattrSource = string | Uint8Array | number;
+
+export interface CopiedXattrs {
+  readonly copied: readonly string[];
+  /** On the source, but this user may not set them (`security.*`, `trusted.*`) or the target cannot hold them. */
+  readonly skipped: readonly string[];
+}
+
+const DARWIN_NOFOLLOW = 1;
+const GROWN_BETWEEN_CALLS = "ERANGE";
+const NO_SUCH_ATTRIBUTE = new Set(["ENODATA", "ENOATTR", "errno 93"]);
+const CANNOT_HOLD = new Set(["ENOTSUP", "EOPNOTSUPP", "EPERM", "EACCES", "EINVAL"]);
+
+/**
+ * Gives the target the source's extended attributes, access lists (`system.posix_acl_access`)
+ * included; the target's own `user.*` and access list that the source lacks are taken away. A file
+ * system without attributes has none to copy, and a target that cannot hold one skips it by name.
+ */
+export function copyXattrs(
+  from: XattrSource,
+  toFd: number,
+  wanted: (name: string) => boolean = () => true,
+): LibcResult<CopiedXattrs> {
+  const names = listXattrs(from);
+  if (!names.ok) return names;
+  const present = listXattrs(toFd);
+  if (!present.ok) return present;
+  const source = names.value.filter(wanted);
+  for (const name of present.value) {
+    if (isOurs(name) && wanted(name) && !source.includes(name)) {
+      const removed = removeXattrFd(toFd, name);
+      if (!removed.ok && !isHarmless(removed)) return removed;
+    }
+  }
+  const copied: string[] = [];
+  const skipped: string[] = [];
+  for (const name of source) {
+    const value = getXattr(from, name);
+    const set = value.ok ? setXattrFd(toFd, name, value.value) : value;
+    if (set.ok) copied.push(name);
+    else if (isHarmless(set)) skipped.push(name);
+    else return set;
+  }
+  return { ok: true, value: { copied, skipped } };
+}
+
+/** Names in the file system's order; none where it keeps no attributes. */
+export function listXattrs(from: XattrSource): LibcResult<readonly string[]> {
+  const list = readSized((buffer) => rawList(from, buffer));
+  if (list.ok) return { ok: true, value: Buffer.from(list.value).toString().split("\0").filter(Boolean) };
+  const none = list.reason === "failed" && (list.code === "ENOTSUP" || list.code === "EOPNOTSUPP");
+  return none ? { ok: true, value: [] } : list;
+}
+
+export function getXattr(from: XattrSource, name: string): LibcResult<Uint8Array> {
+  return readSized((buffer) => rawGet(from, name, buffer));
+}
+
+/** Removing what is not there is done already. A symlink at the end of the path is not followed. */
+export function removeXattr(path: string | Uint8Array, name: string): LibcResult {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const [p, n] = [cString(path), cString(name)];
+  const status =
+    lib.platform === "linux" ? lib.c.lremovexattr(p, n) : lib.c.removexattr(p, n, DARWIN_NOFOLLOW);
+  if (status === 0) return DONE;
+  const failed = failure(lib);
+  return failed.reason === "failed" && NO_SUCH_ATTRIBUTE.has(failed.code) ? DONE : failed;
+}
+
+export function setXattrFd(fd: number, name: string, value: Uint8Array): LibcResult {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const n = cString(name);
+  const bytes = value.length > 0 ? value : null;
+  const status =
+    lib.platform === "linux"
+      ? lib.c.fsetxattr(fd, n, bytes, BigInt(value.length), 0)
+      : lib.c.fsetxattr(fd, n, bytes, BigInt(value.length), 0, 0);
+  return status === 0 ? DONE : failure(lib);
+}
+
+function removeXattrFd(fd: number, name: string): LibcResult {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const n = cString(name);
+  const status = lib.platform === "linux" ? lib.c.fremovexattr(fd, n) : lib.c.fremovexattr(fd, n, 0);
+  return status === 0 ? DONE : failure(lib);
+}
+
+function isOurs(name: string): boolean {
+  return name.startsWith("user.") || name.startsWith("system.posix_acl_") || process.platform === "darwin";
+}
+
+function isHarmless(failed: LibcFailure): boolean {
+  return failed.reason === "failed" && (CANNOT_HOLD.has(failed.code) || NO_SUCH_ATTRIBUTE.has(failed.code));
+}
+
+const USUAL_BYTES = 512;
+
+/** Asks for the bytes; when they are more than usual for their size first, and again if they grew in between. */
+function readSized(call: (buffer: Uint8Array | null) => LibcResult<number>): LibcResult<Uint8Array> {
+  const usual = new Uint8Array(USUAL_BYTES);
+  const first = call(usual);
+  if (first.ok) return { ok: true, value: usual.subarray(0, first.value) };
+  if (first.reason !== "failed" || first.code !== GROWN_BETWEEN_CALLS) return first;
+  for (;;) {
+    const needed = call(null);
+    if (!needed.ok) return needed;
+    if (needed.value === 0) return { ok: true, value: new Uint8Array() };
+    const buffer = new Uint8Array(needed.value);
+    const got = call(buffer);
+    if (got.ok) return { ok: true, value: buffer.subarray(0, got.value) };
+    if (got.reason !== "failed" || got.code !== GROWN_BETWEEN_CALLS) return got;
+  }
+}
+
+function rawList(from: XattrSource, buffer: Uint8Array | null): LibcResult<number> {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const room = BigInt(buffer?.length ?? 0);
+  const path = typeof from === "number" ? undefined : cString(from);
+  const fd = typeof from === "number" ? from : -1;
+  const read =
+    lib.platform === "linux"
+      ? path
+        ? lib.c.llistxattr(path, buffer, room)
+        : lib.c.flistxattr(fd, buffer, room)
+      : path
+        ? lib.c.listxattr(path, buffer, room, DARWIN_NOFOLLOW)
+        : lib.c.flistxattr(fd, buffer, room, 0);
+  return Number(read) < 0 ? failure(lib) : { ok: true, value: Number(read) };
+}
+
+function rawGet(from: XattrSource, name: string, buffer: Uint8Array | null): LibcResult<number> {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const room = BigInt(buffer?.length ?? 0);
+  const n = cString(name);
+  const path = typeof from === "number" ? undefined : cString(from);
+  const fd = typeof from === "number" ? from : -1;
+  const read =
+    lib.platform === "linux"
+      ? path
+        ? lib.c.lgetxattr(path, n, buffer, room)
+        : lib.c.fgetxattr(fd, n, buffer, room)
+      : path
+        ? lib.c.getxattr(path, n, buffer, room, 0, DARWIN_NOFOLLOW)
+        : lib.c.fgetxattr(fd, n, buffer, room, 0, 0);
+  return Number(read) < 0 ? failure(lib) : { ok: true, value: Number(read) };
+}

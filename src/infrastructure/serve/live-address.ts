@@ -1,0 +1,79 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive } from "../engine/is-alive.ts";
+import { createOwnerNames } from "../engine/owner-name.ts";
+import { readLinuxStartTime } from "../engine/process-table.ts";
+
+interface KeptAddress {
+  readonly address: string;
+  readonly pid: number;
+  /** Where the number of the process means something. */
+  readonly place: string;
+  /** A number that is given out again belongs to somebody else. Null where it cannot be told. */
+  readonly started: number | null;
+  readonly since: string;
+}
+
+/**
+ * Notes in the home at which `host:port` this process listens; returns what takes the note away. A home that cannot be
+ * written does not keep a server from serving: `serve link` then takes the configured address.
+ */
+export function noteAddress(home: string, address: string, now: Date): () => void {
+  const { pid } = process;
+  const file = join(addressFolder(home), `${pid}.json`);
+  const { place } = createOwnerNames(pid);
+  const kept: KeptAddress = {
+    address,
+    pid,
+    place,
+    started: readLinuxStartTime(pid) ?? null,
+    since: now.toISOString(),
+  };
+  try {
+    mkdirSync(addressFolder(home), { recursive: true, mode: 0o700 });
+    writeFileSync(file, JSON.stringify(kept), { mode: 0o600 });
+  } catch {
+    return () => {};
+  }
+  return () => rmSync(file, { force: true });
+}
+
+/** Where a server of this home listens: the one that came last; null when none does. What died leaves no note. */
+export function liveAddress(home: string): string | null {
+  const { place } = createOwnerNames(process.pid);
+  const live: KeptAddress[] = [];
+  for (const name of namesIn(home)) {
+    const file = join(addressFolder(home), name);
+    const kept = readAddress(file);
+    if (kept !== null && kept.place !== place) continue;
+    if (kept !== null && serverRuns(kept)) live.push(kept);
+    else rmSync(file, { force: true });
+  }
+  return live.sort((x, y) => (x.since < y.since ? 1 : -1))[0]?.address ?? null;
+}
+
+function serverRuns({ pid, started }: KeptAddress): boolean {
+  return isAlive(pid) && (started === null || readLinuxStartTime(pid) === started);
+}
+
+function addressFolder(home: string): string {
+  return join(home, "serving");
+}
+
+function namesIn(home: string): string[] {
+  try {
+    return readdirSync(addressFolder(home)).filter((name) => name.endsWith(".json"));
+  } catch {
+    return [];
+  }
+}
+
+function readAddress(file: string): KeptAddress | null {
+  try {
+    const kept: Partial<KeptAddress> | null = JSON.parse(readFileSync(file, "utf8"));
+    const whole = typeof kept?.address === "string" && typeof kept.pid === "number";
+    return whole ? (kept as KeptAddress) : null;
+  } catch {
+    return null;
+  }
+}

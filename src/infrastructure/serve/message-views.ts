@@ -1,0 +1,262 @@
+import type { Kysely } from "kysely";
+import type { MessageState } from "../../application/ports/channel.ts";
+import type { ChatKey, MessageStore } from "../../application/ports/serve.ts";
+import { fromMessageRow, toAnswer } from "./message-rows.ts";
+import type { Database } from "../store/schema.ts";
+import type { ReplyRow } from "../store/serve-tables.ts";
+
+type MessageViews = Pick<
+  MessageStore,
+  | "standing"
+  | "transcript"
+  | "chats"
+  | "message"
+  | "repliesTo"
+  | "jobsOf"
+  | "jobIdsOf"
+  | "ownerOf"
+  | "usage"
+  | "counts"
+>;
+
+/** What people look at: of their workspace, and what came before messages had one. */
+export function createMessageViews(db: Kysely<Database>, workspace: string): MessageViews {
+  const ours = ["", workspace];
+  return {
+    async standing(chats) {
+      if (chats.length === 0) return [];
+      const inThem = db
+        .selectFrom("messages")
+        .where("workspace", "in", ours)
+        .where(({ or, and }) =>
+          or(chats.map(({ channel, chatId }) => and({ channel, chat_id: chatId } as Record<string, string>))),
+        );
+      const newest = inThem
+        .select(({ fn }) => fn.max("position").as("position"))
+        .groupBy(["channel", "chat_id"]);
+      const rows = await inThem
+        .select(["channel", "chat_id", "id", "state"])
+        .where("state", "in", ["received", "working"])
+        .union(
+          db
+            .selectFrom("messages")
+            .select(["channel", "chat_id", "id", "state"])
+            .where("position", "in", newest),
+        )
+        .execute();
+      return rows.map(({ channel, chat_id, id, state }) => ({
+        channel,
+        chatId: chat_id,
+        id,
+        state: state as MessageState,
+      }));
+    },
+    async transcript({ channel, chatId, limit, before }) {
+      let query = db
+        .selectFrom("messages")
+        .selectAll()
+        .where("workspace", "in", ours)
+        .where("channel", "=", channel)
+        .where("chat_id", "=", chatId)
+        .orderBy("position", "desc")
+        .limit(limit);
+      if (before !== undefined)
+        query = query.where(
+          "position",
+          "<",
+          db.selectFrom("messages").select("position").where("id", "=", before),
+        );
+      const rows = (await query.execute()).reverse();
+      const replies = await answersTo(rows.map(({ id }) => id));
+      const notices = await noticesIn({ channel, chatId }, rows, before);
+      return rows.map((row, n) => ({
+        message: fromMessageRow(row),
+        replies: [
+          ...(replies.get(row.id) ?? []),
+          ...notices.filter(
+            ({ position }) =>
+              Number(position) > Number(row.position) &&
+              Number(position) < Number(rows[n + 1]?.position ?? Number.POSITIVE_INFINITY),
+          ),
+        ].map(toAnswer),
+      }));
+    },
+    async chats({ channel, userId, limit }) {
+      let query = db
+        .selectFrom("messages")
+        .select(({ fn }) => [
+          "channel",
+          "chat_id",
+          fn.max("position").as("last"),
+          fn.countAll<number>().as("count"),
+        ])
+        .where("workspace", "in", ours)
+        .groupBy(["channel", "chat_id"])
+        .orderBy("last", "desc")
+        .limit(limit);
+      if (channel !== undefined) query = query.where("channel", "=", channel);
+      if (userId !== undefined) query = query.where("user_id", "=", userId);
+      const groups = await query.execute();
+      const lasts = await Promise.all(
+        groups.map((group) =>
+          db
+            .selectFrom("messages")
+            .selectAll()
+            .where("workspace", "in", ours)
+            .where("channel", "=", group.channel)
+            .where("chat_id", "=", group.chat_id)
+            .orderBy("position", "desc")
+            .limit(1)
+            .executeTakeFirstOrThrow(),
+        ),
+      );
+      return lasts.map((row, n) => ({
+        channel: row.channel,
+        chatId: row.chat_id,
+        userId: row.user_id,
+        messages: Number(groups[n]?.count ?? 0),
+        lastAt: row.received_at,
+        lastText: fromMessageRow(row).text,
+      }));
+    },
+    async message(id) {
+      const row = await db
+        .selectFrom("messages")
+        .selectAll()
+        .where("workspace", "in", ours)
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row === undefined ? null : fromMessageRow(row);
+    },
+    async repliesTo(messageId) {
+      return ((await answersTo([messageId])).get(messageId) ?? []).map(toAnswer);
+    },
+    async jobsOf(messageId) {
+      const rows = await db
+        .selectFrom("job_owners")
+        .select("job_id")
+        .where("message_id", "=", messageId)
+        .orderBy("at")
+        .execute();
+      return rows.map(({ job_id }) => job_id);
+    },
+    async jobIdsOf({ channel, userId }, limit) {
+      const rows = await db
+        .selectFrom("job_owners")
+        .select("job_id")
+        .where("workspace", "in", ours)
+        .where("channel", "=", channel)
+        .where("user_id", "=", userId)
+        .orderBy("at", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(({ job_id }) => job_id);
+    },
+    async ownerOf(jobId) {
+      const row = await db
+        .selectFrom("job_owners")
+        .selectAll()
+        .where("job_id", "=", jobId)
+        .executeTakeFirst();
+      return row === undefined
+        ? null
+        : {
+            jobId: row.job_id,
+            channel: row.channel,
+            userId: row.user_id,
+            messageId: row.message_id,
+            at: row.at,
+          };
+    },
+    async usage({ fromDay, user }) {
+      let query = db
+        .selectFrom("replies")
+        .select(({ fn }) => [
+          "day",
+          "provider",
+          "model",
+          "is_local",
+          fn.countAll<number>().as("replies"),
+          fn.sum<number>("input_tokens").as("input"),
+          fn.sum<number>("output_tokens").as("output"),
+          fn.sum<number>("cost_usd").as("cost"),
+        ])
+        .where("day", ">=", fromDay)
+        .where("provider", "is not", null)
+        .groupBy(["day", "provider", "model", "is_local"])
+        .orderBy("day");
+      if (user !== undefined)
+        query = query.where("channel", "=", user.channel).where("user_id", "=", user.userId);
+      return (await query.execute()).map((row) => ({
+        day: row.day ?? "",
+        provider: row.provider ?? "",
+        model: row.model ?? "",
+        local: Number(row.is_local) === 1,
+        replies: Number(row.replies),
+        inputTokens: Number(row.input ?? 0),
+        outputTokens: Number(row.output ?? 0),
+        costUsd: Number(row.cost ?? 0),
+      }));
+    },
+    async counts() {
+      const of = async (table: "messages" | "replies", state: readonly string[]) =>
+        Number(
+          (
+            await db
+              .selectFrom(table)
+              .select(({ fn }) => fn.countAll<number>().as("count"))
+              .where("workspace", "in", ours)
+              .where("state", "in", state)
+              .executeTakeFirstOrThrow()
+          ).count,
+        );
+      return {
+        received: await of("messages", ["received"]),
+        working: await of("messages", ["working"]),
+        done: await of("messages", ["done"]),
+        waitingReplies: await of("replies", ["waiting", "sending"]),
+        failedReplies: await of("replies", ["failed"]),
+      };
+    },
+  };
+
+  /** What nobody asked for stands behind the message that it followed. */
+  async function noticesIn(
+    { channel, chatId }: ChatKey,
+    rows: readonly { readonly position: number }[],
+    before: string | undefined,
+  ): Promise<ReplyRow[]> {
+    const [first] = rows;
+    if (first === undefined) return [];
+    let query = db
+      .selectFrom("replies")
+      .selectAll()
+      .where("workspace", "in", ours)
+      .where("channel", "=", channel)
+      .where("chat_id", "=", chatId)
+      .where("message_id", "is", null)
+      .where("position", ">", first.position)
+      .orderBy("position");
+    if (before !== undefined)
+      query = query.where(
+        "position",
+        "<",
+        db.selectFrom("messages").select("position").where("id", "=", before),
+      );
+    return query.execute();
+  }
+
+  async function answersTo(ids: readonly string[]): Promise<Map<string, ReplyRow[]>> {
+    const found = new Map<string, ReplyRow[]>();
+    if (ids.length === 0) return found;
+    const rows = await db
+      .selectFrom("replies")
+      .selectAll()
+      .where("message_id", "in", ids)
+      .orderBy("position")
+      .execute();
+    for (const row of rows)
+      found.set(row.message_id ?? "", [...(found.get(row.message_id ?? "") ?? []), row]);
+    return found;
+  }
+}

@@ -1,0 +1,160 @@
+import { CompiledQuery, sql } from "kysely";
+import { type CommandResponse, type Db, type JobWithMetadata, PgBoss } from "pg-boss";
+import type { NewWork } from "../../application/ports/work-queue.ts";
+import { withQuickHeads } from "./quick-heads.ts";
+import type { FetchedWork, StoreTransaction, WorkEngine } from "./work-engine.ts";
+import { listenForWork } from "./work-notices.ts";
+
+/** The schema of the engine's own tables, beside ours. */
+const SCHEMA = "picoclaw_queue";
+const CHANNEL = "picoclaw_work";
+const LIGHT = 1;
+const [HOUR_S, DAY_S] = [3_600, 86_400];
+
+const QUEUE = {
+  policy: "key_strict_fifo",
+  // A job that fails for good would block its key: whether work is given up is decided by whoever claims it.
+  retryLimit: 1_000_000_000,
+  retryDelay: 0,
+  expireInSeconds: DAY_S,
+  retentionSeconds: 3_650 * DAY_S,
+  deleteAfterSeconds: HOUR_S,
+} as const;
+
+/**
+ * The queue in Postgres. Order, exclusion and the fence are pg-boss's; its workers, schedules and heartbeats are not
+ * used. A dead process is noticed by its own missing beat, and what it had fails by name of the attempt.
+ */
+export async function createPgBossEngine(
+  connectionString: string,
+  onTrouble: (error: unknown) => void,
+): Promise<WorkEngine> {
+  const boss = new PgBoss({
+    connectionString,
+    schema: SCHEMA,
+    application_name: "picoclaw queue",
+    max: 2,
+    schedule: false,
+    superviseIntervalSeconds: 60,
+    maintenanceIntervalSeconds: 600,
+    // No job waits for another by name.
+    flowIntervalSeconds: DAY_S,
+  });
+  boss.on("error", onTrouble);
+  await boss.start();
+  const known = new Map<string, Promise<void>>();
+  /** A queue is made by whoever uses it first. */
+  const ready = (name: string): Promise<void> => {
+    const making = known.get(name) ?? boss.createQueue(name, QUEUE);
+    known.set(name, making);
+    making.catch(() => known.delete(name));
+    return making;
+  };
+  /** Queues of which whoever claims was told once; those that are for others it does not claim from. */
+  const told = new Set<string>();
+  return {
+    mayHave: async (_, { queue }) => {
+      await ready(queue);
+      return true;
+    },
+    async insert(within, work) {
+      for (const [queue, part] of Map.groupBy(work, (one) => one.queue)) {
+        await ready(queue);
+        await boss.insert(queue, part.map(toJob), { db: overTransaction(within, andNotify(queue)) });
+      }
+    },
+    async waits(db, kinds) {
+      const job = sql.table(`${SCHEMA}.job`);
+      const names = [...known.keys()];
+      const { rows } = await sql<{ waits: boolean; fresh: string[] }>`select
+        exists (select 1 from ${job} where name = any(${names}) and state < 'active' and not blocked) as waits,
+        array(select queue.name from ${sql.table(`${SCHEMA}.queue`)} queue
+          where split_part(queue.name, '.', 1) = any(${[...kinds]}) and queue.name <> all(${[...names, ...told]})
+          and exists (select 1 from ${job} job where job.name = queue.name and state < 'active' and not blocked)
+        ) as fresh`.execute(db);
+      const { waits = false, fresh = [] } = rows[0] ?? {};
+      for (const name of fresh) told.add(name);
+      return waits || fresh.length > 0;
+    },
+    async fetch(within, { queue, lightOnly = false, notGroups = [], id }) {
+      const only = id === undefined ? null : soloPriority();
+      if (id !== undefined && only !== null) {
+        const { updated } = await boss.update(queue, undefined, {
+          id,
+          priority: only,
+          db: overTransaction(within),
+        });
+        if (updated === 0) return null;
+      }
+      const [job] = await boss.fetch<JobData>(queue, {
+        db: overTransaction(within, withQuickHeads),
+        includeMetadata: true,
+        ...(notGroups.length > 0 && { ignoreGroups: [...notGroups] }),
+        ...(lightOnly && { minPriority: LIGHT, maxPriority: LIGHT }),
+        ...(only !== null && { minPriority: only, maxPriority: only }),
+      });
+      return job === undefined ? null : toFetched(queue, job);
+    },
+    async complete(within, { id, queue, fence }) {
+      return endedOwnAttempt(
+        await boss.complete(queue, { id, retryCount: fence }, null, { db: overTransaction(within) }),
+      );
+    },
+    async release(within, { id, queue, fence }) {
+      await ready(queue);
+      return endedOwnAttempt(
+        await boss.fail(queue, { id, retryCount: fence }, null, { db: overTransaction(within) }),
+      );
+    },
+    listen: (callback) => listenForWork(connectionString, CHANNEL, callback),
+    notify: async (within, queue) => void (await sql`select pg_notify(${CHANNEL}, ${queue})`.execute(within)),
+    close: () => boss.stop({ graceful: false }),
+  };
+}
+
+interface JobData {
+  readonly ref: string;
+}
+
+function toJob({ id, key, group, ref, light }: NewWork) {
+  return { id, singletonKey: key, group: { id: group }, priority: light ? LIGHT : 0, data: { ref } };
+}
+
+function toFetched(queue: string, job: JobWithMetadata<JobData>): FetchedWork {
+  return {
+    id: job.id,
+    queue,
+    key: job.singletonKey ?? "",
+    group: job.groupId ?? "",
+    ref: job.data.ref,
+    light: job.priority === LIGHT,
+    fence: job.retryCount,
+  };
+}
+
+/** Whether the attempt was still the one in hand; the engine says so, its types do not. */
+function endedOwnAttempt(response: CommandResponse): boolean {
+  return "affected" in response && response.affected === 1;
+}
+
+/** One statement instead of two. The engine takes no name of a queue that would have to be quoted. */
+const andNotify = (queue: string) => (text: string) =>
+  `with added as (${text}) select pg_notify('${CHANNEL}', '${queue}')`;
+
+/**
+ * The engine gives no job by its id. A priority that no other has names it, in the transaction that sets it; one that is
+ * given back keeps it, and is begun again before the others.
+ */
+function soloPriority(): number {
+  return LIGHT + 1 + Math.floor(Math.random() * 2 ** 30);
+}
+
+/** Our transaction, as the engine writes to it. */
+function overTransaction(within: StoreTransaction, change: (text: string) => string = (text) => text): Db {
+  return {
+    executeSql: async (text, values = []) => {
+      const { rows } = await within.executeQuery(CompiledQuery.raw(change(text), [...values]));
+      return { rows };
+    },
+  };
+}

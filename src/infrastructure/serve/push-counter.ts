@@ -1,0 +1,28 @@
+import { type Kysely, sql } from "kysely";
+import type { PushCounter } from "../../application/ports/push-counter.ts";
+import { migrate } from "../store/migrate.ts";
+import type { Database } from "../store/schema.ts";
+
+export async function createPushCounter(db: Kysely<Database>, now: () => Date): Promise<PushCounter> {
+  await migrate(db, now);
+  return {
+    async used(channel, month) {
+      const row = await db
+        .selectFrom("pushes")
+        .select("count")
+        .where("channel", "=", channel)
+        .where("month", "=", month)
+        .executeTakeFirst();
+      return row?.count ?? 0;
+    },
+    async add(channel, month, count) {
+      await db
+        .insertInto("pushes")
+        .values({ channel, month, count })
+        .onConflict((conflict) =>
+          conflict.columns(["channel", "month"]).doUpdateSet({ count: sql`pushes.count + ${count}` }),
+        )
+        .execute();
+    },
+  };
+}

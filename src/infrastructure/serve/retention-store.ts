@@ -1,0 +1,157 @@
+import { type Kysely, sql } from "kysely";
+import type { KeptKind, RetentionStore } from "../../application/ports/retention.ts";
+import type { StoreTransaction } from "./work-engine.ts";
+import { databaseClock } from "../store/database-clock.ts";
+import type { Database } from "../store/schema.ts";
+
+/** The turn is a row among the schedules, of no workspace. */
+const TURN = { workspace: "", name: "retention" } as const;
+
+export function createRetentionStore(db: Kysely<Database>, now: () => Date): RetentionStore {
+  const clock = databaseClock(db, now);
+  return {
+    async takeTurn(everyMs) {
+      await db
+        .insertInto("schedules")
+        .values({ ...TURN, rule: "", next_at: 0 })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const { numUpdatedRows } = await db
+        .updateTable("schedules")
+        .set({ next_at: sql<number>`${clock()} + ${sql.lit(everyMs)}` })
+        .where("workspace", "=", TURN.workspace)
+        .where("name", "=", TURN.name)
+        .where("next_at", "<=", clock())
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    forget: (kind, before, limit) =>
+      db.transaction().execute((within) => FORGET_BY_KIND[kind](within, before, limit)),
+  };
+}
+
+type ForgetRows = (within: StoreTransaction, before: Date, limit: number) => Promise<number>;
+
+/** One line a kind. */
+const FORGET_BY_KIND: Readonly<Record<KeptKind, ForgetRows>> = {
+  messages: forgetMessages,
+  sessions: forgetSessions,
+  usage: forgetUsage,
+  tasks: forgetTasks,
+  dead_letters: forgetDead,
+};
+
+async function forgetMessages(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  const until = before.toISOString();
+  const replies = await within
+    .deleteFrom("replies")
+    .where("key", "in", (of) =>
+      of
+        .selectFrom("replies")
+        .select("key")
+        .where("state", "in", ["sent", "failed"])
+        .where("created_at", "<", until)
+        .limit(limit),
+    )
+    .executeTakeFirst();
+  const messages = await within
+    .deleteFrom("messages")
+    .where("id", "in", (of) =>
+      of
+        .selectFrom("messages")
+        .select("id")
+        .where("state", "=", "done")
+        .where("received_at", "<", until)
+        .limit(limit),
+    )
+    .executeTakeFirst();
+  return Number(replies.numDeletedRows + messages.numDeletedRows);
+}
+
+/** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
+async function forgetSessions(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  const old = await within
+    .selectFrom("sessions")
+    .select(["workspace", "chat_key", "session_id"])
+    .where("closed_at", "<", before.toISOString())
+    .limit(Math.max(1, Math.floor(limit / 10)))
+    .execute();
+  for (const { workspace, chat_key, session_id } of old) {
+    const aside = `${session_id}~`;
+    for (const table of ["turns", "daily_notes", "decisions", "sessions"] as const)
+      await within
+        .deleteFrom(table)
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chat_key)
+        .where((is) =>
+          is.or([
+            is("session_id", "=", session_id),
+            sql<boolean>`substr(session_id, 1, ${sql.lit(aside.length)}) = ${aside}`,
+          ]),
+        )
+        .execute();
+  }
+  return old.length;
+}
+
+/** Entries have no id of their own: the oldest, by their time. */
+async function forgetUsage(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  const old = await within
+    .selectFrom("usage_entries")
+    .select("at")
+    .where("at", "<", before.toISOString())
+    .orderBy("at")
+    .limit(limit)
+    .execute();
+  const last = old.at(-1);
+  if (last === undefined) return 0;
+  const { numDeletedRows } = await within
+    .deleteFrom("usage_entries")
+    .where("at", "<=", last.at)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Tasks that have ended and to which nothing happened since, with their steps. */
+async function forgetTasks(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  const until = before.toISOString();
+  const old = await within
+    .selectFrom("solve_tasks")
+    .select("id")
+    .where("state", "in", ["done", "failed", "stopped"])
+    .where("created_at", "<", until)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("task_steps")
+            .select("task_id")
+            .whereRef("task_steps.task_id", "=", "solve_tasks.id")
+            .where("at", ">=", until),
+        ),
+      ),
+    )
+    .limit(Math.max(1, Math.floor(limit / 10)))
+    .execute();
+  const ids = old.map(({ id }) => id);
+  if (ids.length > 0) {
+    await within.deleteFrom("task_steps").where("task_id", "in", ids).execute();
+    await within.deleteFrom("solve_tasks").where("id", "in", ids).execute();
+  }
+  const deliveries = await within
+    .deleteFrom("forge_deliveries")
+    .where("id", "in", (of) =>
+      of.selectFrom("forge_deliveries").select("id").where("seen_at", "<", until).limit(limit),
+    )
+    .executeTakeFirst();
+  return ids.length + Number(deliveries.numDeletedRows);
+}
+
+async function forgetDead(within: StoreTransaction, before: Date, limit: number): Promise<number> {
+  const { numDeletedRows } = await within
+    .deleteFrom("dead_work")
+    .where("id", "in", (of) =>
+      of.selectFrom("dead_work").select("id").where("at", "<", before.getTime()).limit(limit),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}

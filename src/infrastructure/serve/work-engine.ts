@@ -1,0 +1,41 @@
+import type { Kysely, Transaction } from "kysely";
+import type { ClaimRequest, NewWork } from "../../application/ports/work-queue.ts";
+import type { Database } from "../store/schema.ts";
+
+export type StoreTransaction = Transaction<Database>;
+
+/** A piece of work and which claim of it is meant. */
+export interface HeldClaim {
+  readonly id: string;
+  readonly queue: string;
+  readonly fence: number;
+}
+
+export interface FetchedWork extends NewWork {
+  readonly fence: number;
+}
+
+/**
+ * What keeps work in the order of its keys: a table of ours in SQLite, pg-boss in Postgres. Each call is part of a
+ * transaction of ours, and each end names the claim it ends.
+ */
+export interface WorkEngine {
+  /** False when there is surely nothing to claim, so that no transaction is begun for it. */
+  mayHave(db: Kysely<Database>, request: ClaimRequest): Promise<boolean>;
+  /**
+   * Whether anything waits in a queue that this process claims from, or in one of these kinds that it has not been told
+   * of; asked each second while nothing is heard.
+   */
+  waits(db: Kysely<Database>, kinds: readonly string[]): Promise<boolean>;
+  /** Tells the listeners as well. */
+  insert(within: StoreTransaction, work: readonly NewWork[]): Promise<void>;
+  fetch(within: StoreTransaction, request: ClaimRequest): Promise<FetchedWork | null>;
+  /** False when the claim is not held any more. */
+  complete(within: StoreTransaction, held: HeldClaim): Promise<boolean>;
+  release(within: StoreTransaction, held: HeldClaim): Promise<boolean>;
+  /** Calls back when another process added work, with its queue; without one where that is not known. */
+  listen(callback: (queue?: string) => void): () => void;
+  /** Tells the listeners of this queue in every process, once the transaction is done. */
+  notify(within: StoreTransaction, queue: string): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,144 @@
+import type { ExecResult, SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
+import type { RunOptions, WorkerProgress } from "../../application/ports/worker-executor.ts";
+import { NO_USAGE } from "../../domain/tasks/events.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
+import { bringBackLogins } from "./bring-back-login.ts";
+import type { Credentials } from "./credentials.ts";
+import { CONTAINER_HOME } from "./in-container.ts";
+import type { KeyQuota } from "./key-quota.ts";
+import { openKeyAccess } from "./key-way.ts";
+import { readTrouble, type StreamFindings, type WorkerKind } from "./worker-kinds/worker-kind.ts";
+
+/** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
+const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
+const OUTPUT_LIMIT = 1024 ** 2;
+
+export interface CliRun {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly kind: WorkerKind;
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly credentials: Credentials;
+  /** Of the task, over all its runs. */
+  readonly quota: KeyQuota;
+  readonly messages: TaskMessages;
+  readonly mask: (text: string) => string;
+  readonly options: RunOptions;
+}
+
+export interface CliResult {
+  readonly exec: ExecResult;
+  readonly findings: StreamFindings;
+  readonly error: string | null;
+  readonly rawOutput: string;
+  /** The container does not have the CLI. */
+  readonly missing: boolean;
+  /** What became of its login, where a person has to know. */
+  readonly notes: readonly string[];
+}
+
+/** One run of the CLI in the container, its events read as they come. */
+export async function runCli(run: CliRun): Promise<CliResult> {
+  const { sandbox, container, kind, options, messages, mask } = run;
+  const reader = kind.createReader();
+  const giveUp = new AbortController();
+  const seen = { unauthorized: 0, unreachable: 0, last: "" };
+  function tell(progress: WorkerProgress): void {
+    options.onProgress?.(maskProgress(progress, mask));
+    if (progress.kind !== "trouble" || progress.code === "other") return;
+    seen[progress.code]++;
+    seen.last = progress.text;
+    if (seen[progress.code] >= TROUBLES_BORNE[progress.code]) giveUp.abort();
+  }
+  const way = await openKeyAccess({ ...run, signal: options.signal, onUsedUp: () => giveUp.abort() });
+  if (!way.ok) return notStartedResult(way, messages);
+  const exec = await sandbox
+    .exec(container, {
+      command: way.argv,
+      cwd: run.cwd,
+      env: { HOME: CONTAINER_HOME, ...kind.env, ...way.env },
+      stdin: run.prompt,
+      timeoutMs: options.timeoutMs,
+      signal: AbortSignal.any([options.signal, giveUp.signal]),
+      outputLimitBytes: OUTPUT_LIMIT,
+      onOutput(stream, text) {
+        if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
+        else
+          for (const line of text.split("\n"))
+            if (readTrouble(line).code === "unreachable") tell(readTrouble(line));
+      },
+    })
+    .finally(way.close);
+  const notes = await bringBackLogins(run);
+  const findings = reader.end();
+  const usedUp = run.quota.usedUp();
+  const trouble =
+    usedUp !== null
+      ? messages.keyQuota(kind.name, usedUp, run.quota.limits)
+      : seen.unauthorized > 0
+        ? messages.unauthorized(kind.name, kind.keyVariables)
+        : seen.unreachable > 0
+          ? messages.unreachable(kind.name, mask(seen.last))
+          : null;
+  return {
+    exec,
+    findings: { ...findings, summary: mask(findings.summary) },
+    error: whyFailed(),
+    rawOutput: mask([exec.stdout, exec.stderr].filter(Boolean).join("\n")),
+    missing: exec.failure?.code === "program-missing",
+    notes,
+  };
+
+  function whyFailed(): string | null {
+    if (options.signal.aborted) return messages.workerAborted;
+    if (giveUp.signal.aborted) return trouble;
+    switch (exec.outcome) {
+      case "timed-out":
+        return [messages.workerTimedOut(Math.round(options.timeoutMs / 1000)), trouble]
+          .filter(Boolean)
+          .join(" ");
+      case "aborted":
+        return messages.workerAborted;
+      case "disconnected":
+      case "not-started":
+        return messages.workerLost(exec.failure?.detail ?? exec.outcome);
+      case "signaled":
+        return messages.workerKilled(exec.signal ?? "?");
+      case "exited":
+        if (exec.exitCode === 0 && findings.error === null) return null;
+        return (
+          trouble ??
+          (findings.error ? mask(findings.error) : lastWords(messages.workerEnded(exec.exitCode ?? -1)))
+        );
+    }
+  }
+
+  function lastWords(text: string): string {
+    const last = exec.stderr.split("\n").findLast((line) => /\p{L}{3}/u.test(line));
+    return last === undefined ? text : `${text}: ${mask(last.trim())}`;
+  }
+}
+
+function notStartedResult(failure: SandboxFailure, messages: TaskMessages): CliResult {
+  const exec: ExecResult = {
+    outcome: failure.code === "aborted" ? "aborted" : "not-started",
+    exitCode: null,
+    signal: null,
+    stdout: "",
+    stderr: "",
+    truncatedBytes: 0,
+    durationMs: 0,
+    background: [],
+    failure,
+  };
+  const error = failure.code === "aborted" ? messages.workerAborted : messages.keysOutside(failure.detail);
+  const findings = { summary: "", error, usage: NO_USAGE, saidChanged: [] };
+  return { exec, findings, error, rawOutput: "", missing: false, notes: [] };
+}
+
+function maskProgress(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
+  if (progress.kind === "text" || progress.kind === "trouble")
+    return { ...progress, text: mask(progress.text) };
+  return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
+}

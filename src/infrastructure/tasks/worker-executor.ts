@@ -1,0 +1,294 @@
+import type {
+  ContainerLimits,
+  ContainerNetwork,
+  SandboxFailure,
+  SandboxManager,
+} from "../../application/ports/containers.ts";
+import type {
+  ExecutorStarted,
+  RunOptions,
+  WorkerExecutor,
+} from "../../application/ports/worker-executor.ts";
+import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
+import { NO_USAGE, type TestRun, type WorkerRun } from "../../domain/tasks/events.ts";
+import { firstWord } from "../../domain/tasks/missing-program.ts";
+import type { TaskMessages } from "../../domain/texts/texts.ts";
+import type { Note } from "../../domain/jobs/note.ts";
+import type { Sandbox } from "../engine/folder-workspace.ts";
+import { type Credentials, readableLogins } from "./credentials.ts";
+import { CONTAINER_HOME, execFailureText, firstMissing, placeCredentials } from "./in-container.ts";
+import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
+import { runCli } from "./run-cli.ts";
+import { emptyRun, executionRefusal, putBackText, toRunJob } from "./run-outcome.ts";
+import { stageRun } from "./workers-stage-run.ts";
+import { startFailure } from "./start-failure.ts";
+import { sweepLayers } from "./sweep-layers.ts";
+import { makeLayers, overlayTrouble, type TaskLayers } from "./stage-run.ts";
+import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+
+export interface WorkerExecutorDeps {
+  readonly taskId: string;
+  readonly kind: WorkerKind;
+  /** As people call it. */
+  readonly image: string;
+  readonly workspace: string;
+  /** Of this task alone, on the workspace's file system. */
+  readonly folder: string;
+  readonly ownFolders: readonly string[];
+  /** What tasks left whose process died. */
+  readonly deadLayers: () => readonly string[];
+  readonly copyLimitBytes: number;
+  readonly staleThresholdMs: number;
+  readonly user: { readonly uid: number; readonly gid: number };
+  readonly credentials: Credentials;
+  readonly keyLimits: KeyLimits;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  readonly engineHost: string;
+  readonly sandbox: SandboxManager;
+  /** The image's name when it is there, after pulling or building it where it was not. */
+  readonly ensureImage: (options: {
+    readonly signal: AbortSignal;
+    readonly onProgress: (text: string) => void;
+  }) => Promise<
+    { readonly ok: true; readonly name: string } | { readonly ok: false; readonly detail: string }
+  >;
+  /** Executes a job whose processes run in `stage`. */
+  readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
+  readonly messages: TaskMessages;
+  readonly wordNote: (note: Note) => string;
+  /** What a job changed, as a unified diff. */
+  readonly diffOf: (jobId: string) => Promise<string>;
+  readonly mask: (text: string) => string;
+  readonly now: () => Date;
+  readonly newId: () => string;
+}
+
+interface RunningContainer {
+  readonly container: string;
+  readonly layers: TaskLayers;
+  readonly image: string;
+}
+
+const TEST_OUTPUT = 256 * 1024;
+
+/** A container named after its task, one exec per run, and every run a job (docs/decisions/016-a-run-is-a-delta-of-one-overlay.md). */
+export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor {
+  const { sandbox, kind, messages, mask } = parts;
+  const name = `agent-runner-${parts.taskId}`;
+  const quota = createKeyQuota(parts.keyLimits);
+  let standing: RunningContainer | null = null;
+
+  async function start({
+    signal,
+    test = "",
+    onProgress,
+  }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
+    if (standing !== null) return started(standing);
+    if (!parts.credentials.found)
+      return {
+        ok: false,
+        code: "credentials",
+        message: messages.noCredentials(kind.name, kind.keyVariables),
+      };
+    const engine = await sandbox.describe(signal);
+    if (!engine.ok) return startFailure(parts, engine);
+    await sandbox.cleanupStaleContainers({ thresholdMs: parts.staleThresholdMs, signal });
+    const tell = (text: string) => onProgress?.(text);
+    const image = await parts.ensureImage({ signal, onProgress: tell });
+    if (!image.ok) {
+      if (signal.aborted) return { ok: false, code: "aborted", message: messages.workerAborted };
+      return {
+        ok: false,
+        code: "image",
+        message: messages.imageMissing(parts.image, image.detail, kind.image),
+      };
+    }
+    for (const folder of parts.deadLayers()) await sweepLayers(parts, folder, image.name);
+    tell(messages.setup("starting", image.name));
+    const trouble = overlayTrouble(parts.workspace);
+    let up = await startOn(trouble === null ? "overlay" : "copy", image.name, signal);
+    if (!up.ok && trouble === null && (up.code === "engine-error" || up.code === "bad-spec")) {
+      tell(messages.setup("copying", parts.workspace));
+      up = await startOn("copy", image.name, signal);
+    }
+    if (!up.ok) return startFailure(parts, up);
+    standing = up.standing;
+    const placed = await placeCredentials(sandbox, standing.container, parts.credentials);
+    if (placed !== null) {
+      await stop();
+      return { ok: false, code: "container", message: messages.containerFailed(mask(placed)) };
+    }
+    const missing = await firstMissing(sandbox, standing.container, [kind.argv[0], firstWord(test)]);
+    if (missing !== null) {
+      await stop();
+      return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
+    }
+    return started(up.standing);
+  }
+
+  async function startOn(
+    stage: "overlay" | "copy",
+    image: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly ok: true; readonly standing: RunningContainer } | SandboxFailure> {
+    const layers = makeLayers(parts, stage);
+    if (typeof layers === "string")
+      return { ok: false, code: "no-resources", actor: "user", retryable: false, detail: layers };
+    const container = await sandbox.startContainer(
+      {
+        name,
+        taskId: parts.taskId,
+        image,
+        labels: { worker: kind.name },
+        user: parts.user,
+        workingDirectory: layers.directory,
+        env: { HOME: CONTAINER_HOME },
+        limits: parts.limits,
+        network: parts.network,
+        mounts: layers.mounts,
+      },
+      { signal },
+    );
+    if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
+    await sweepLayers(parts, layers.folder, image);
+    return container;
+  }
+
+  function started({ container, image, layers }: RunningContainer): ExecutorStarted {
+    return { ok: true, container, image, staging: layers.kind, notes: readable() };
+  }
+
+  function readable(): readonly string[] {
+    const logins = readableLogins(parts.credentials);
+    return logins.length === 0 ? [] : [messages.loginReadable(kind.name, logins)];
+  }
+
+  async function runWorker(prompt: string, options: RunOptions): Promise<WorkerRun> {
+    const startedAt = parts.now().toISOString();
+    const id = parts.newId();
+    const up = await start({ signal: options.signal });
+    if (!up.ok || standing === null)
+      return {
+        ...emptyRun(id, startedAt),
+        error: up.ok ? "" : up.message,
+        finishedAt: parts.now().toISOString(),
+      };
+    const { layers, container } = standing;
+    const run = stageRun({
+      sandbox,
+      container,
+      layers,
+      workspace: parts.workspace,
+      runCli: () =>
+        runCli({
+          sandbox,
+          container,
+          kind,
+          prompt,
+          cwd: layers.directory,
+          credentials: parts.credentials,
+          quota,
+          messages,
+          mask,
+          options,
+        }),
+    });
+    const execution = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
+    const ran = run.result();
+    if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
+    const job = await toRunJob(execution, parts);
+    const guarded =
+      execution.status === "ran"
+        ? execution.result.results.find(({ success }) => !success)?.error
+        : undefined;
+    return {
+      id,
+      startedAt,
+      finishedAt: parts.now().toISOString(),
+      exitCode: ran?.exec.exitCode ?? null,
+      rawOutput: ran?.rawOutput ?? "",
+      summary: ran?.findings.summary ?? "",
+      error: ran === null ? executionRefusal(execution) : (ran.error ?? putBackText(guarded)),
+      ...(ran?.missing && { missing: kind.argv[0] }),
+      ...(ran && ran.notes.length > 0 && { notes: ran.notes }),
+      usage: ran?.findings.usage ?? NO_USAGE,
+      saidChanged: (ran?.findings.saidChanged ?? []).map((path) => path.replace(`${layers.directory}/`, "")),
+      job,
+    };
+  }
+
+  function requestFor(options: RunOptions): ExecuteRequest {
+    const target = kind.argv.join(" ");
+    return {
+      patch: JSON.stringify([{ type: "shell_command", action: "run", target }]),
+      plan: options.title ?? target,
+      groupId: parts.taskId,
+      source: "task",
+      sessionKey: `task:${parts.taskId}`,
+      dryRun: false,
+      preview: options.preview === true,
+      allowNetwork: true,
+      atomic: false,
+      stopOnError: false,
+      autoCommit: false,
+      commandTimeoutSeconds: Math.ceil(options.timeoutMs / 1000),
+      signal: options.signal,
+    };
+  }
+
+  async function runTest(
+    { command, cwd }: { readonly command: string; readonly cwd: string },
+    options: RunOptions,
+  ): Promise<TestRun> {
+    if (standing === null)
+      return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(name) };
+    const { container, layers } = standing;
+    const result = await sandbox.exec(container, {
+      command,
+      cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
+      // What the task file gives, but not the keys: the project's own code runs here.
+      env: { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) },
+      timeoutMs: options.timeoutMs,
+      signal: options.signal,
+      outputLimitBytes: TEST_OUTPUT,
+    });
+    if (result.outcome === "disconnected") await forget();
+    for (const { pid } of result.background) await sandbox.endProcess(container, pid);
+    const ended = result.outcome === "exited" || result.outcome === "signaled";
+    const timedOut = result.outcome === "timed-out";
+    return {
+      command,
+      exitCode: result.exitCode,
+      output: mask([result.stdout, result.stderr].filter(Boolean).join("\n")),
+      durationMs: Math.round(result.durationMs),
+      error: ended
+        ? null
+        : timedOut
+          ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))
+          : execFailureText(result),
+    };
+  }
+
+  /** The container went away by itself; the next run gets another. */
+  async function forget(): Promise<void> {
+    await stop();
+  }
+
+  async function stop(): Promise<void> {
+    if (standing === null) return;
+    const { layers, container, image } = standing;
+    standing = null;
+    await sandbox.stopContainer(container, { force: true });
+    await sweepLayers(parts, layers.folder, image);
+  }
+
+  return { start, runWorker, runTest, stop };
+}
+
+function withoutKeyVariables(
+  env: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !keys.includes(name)));
+}

@@ -1,0 +1,107 @@
+import { readJsonLines } from "./json-lines.ts";
+import {
+  numberAt,
+  objectAt,
+  readTrouble,
+  type StreamReader,
+  textAt,
+  type WorkerKind,
+} from "./worker-kind.ts";
+
+const EDITS = new Set(["replace", "write_file", "edit"]);
+
+const UPSTREAM = {
+  GOOGLE_GEMINI_BASE_URL: "https://generativelanguage.googleapis.com",
+  GOOGLE_VERTEX_BASE_URL: "https://aiplatform.googleapis.com",
+};
+
+export const geminiCli: WorkerKind = {
+  name: "gemini-cli",
+  aliases: [],
+  image: "agent-runner-gemini",
+  pullFrom: "ghcr.io/biwakonbu/agent-runner-gemini:latest",
+  argv: ["gemini", "--yolo", "--skip-trust", "--output-format", "stream-json"],
+  // It would start itself a second time only to have more memory.
+  env: {
+    GEMINI_SANDBOX: "false",
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+    GEMINI_CLI_NO_RELAUNCH: "true",
+    NO_COLOR: "1",
+  },
+  credentials: [
+    { path: ".gemini/oauth_creds.json", isLogin: true },
+    { path: ".gemini", isLogin: false },
+  ],
+  leftOut: ["tmp", "history", "antigravity"].map((name) => `.gemini/${name}`),
+  keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+  plainVariables: [
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
+  ],
+  route({ env }) {
+    const name =
+      env.GOOGLE_GENAI_USE_VERTEXAI === "true" ? "GOOGLE_VERTEX_BASE_URL" : "GOOGLE_GEMINI_BASE_URL";
+    return {
+      upstream: env[name] ?? UPSTREAM[name],
+      lead: (base) => ({ env: { [name]: base }, argv: geminiCli.argv }),
+    };
+  },
+  createReader,
+};
+
+function createReader(): StreamReader {
+  let said = "";
+  let isOpen = false;
+  let error: string | null = null;
+  let usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  const pending = new Map<string, string>();
+  const changed = new Set<string>();
+
+  return readJsonLines({
+    on(event) {
+      switch (event.type) {
+        case "message": {
+          if (event.role !== "assistant") return [];
+          const text = textAt(event, "content");
+          said = isOpen && event.delta === true ? said + text : text;
+          isOpen = true;
+          return [{ kind: "text", text: said }];
+        }
+        case "tool_use": {
+          isOpen = false;
+          const name = textAt(event, "tool_name");
+          const parameters = objectAt(event, "parameters");
+          if (name === "run_shell_command")
+            return [{ kind: "command", command: textAt(parameters, "command") }];
+          if (!EDITS.has(name)) return [{ kind: "tool", name }];
+          const path = textAt(parameters, "file_path");
+          pending.set(textAt(event, "tool_id"), path);
+          return [{ kind: "edit", path }];
+        }
+        case "tool_result": {
+          const path = pending.get(textAt(event, "tool_id"));
+          if (path !== undefined && event.status === "success") changed.add(path);
+          return [];
+        }
+        case "error":
+          return [readTrouble(textAt(event, "message"))];
+        case "result": {
+          const stats = objectAt(event, "stats");
+          usage = {
+            inputTokens: numberAt(stats, "input_tokens"),
+            outputTokens: numberAt(stats, "output_tokens"),
+            costUsd: 0,
+          };
+          error = event.status === "error" ? textAt(objectAt(event, "error"), "message") || "error" : null;
+          return error === null ? [] : [readTrouble(error)];
+        }
+        default:
+          return [];
+      }
+    },
+    end: () => ({ summary: said, error, usage, saidChanged: [...changed] }),
+  });
+}

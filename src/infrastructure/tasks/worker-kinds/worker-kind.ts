@@ -1,0 +1,108 @@
+import type { WorkerProgress } from "../../../application/ports/worker-executor.ts";
+import type { TaskUsage } from "../../../domain/tasks/events.ts";
+import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
+
+/** One worker CLI: how it is called without a person at hand, and how its event stream is read. A new one is one file. */
+export interface WorkerKind {
+  readonly name: WorkerKindName;
+  readonly aliases: readonly WorkerKindName[];
+  /** Our own image, by its folder under `images/`. */
+  readonly image: string;
+  /** Where the image is published, for whoever does not build it. */
+  readonly pullFrom: string;
+  /** The prompt comes on standard input: a command line can be read by everybody, and has a limit. */
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  /** Files and whole folders of a login and its settings, from the user's HOME to the container's. */
+  readonly credentials: readonly CredentialFile[];
+  /** What of those folders stays out: what the CLI only remembers. */
+  readonly leftOut: readonly string[];
+  /** Variables whose value is a key. The first is the one to advise. */
+  readonly keyVariables: readonly string[];
+  /** Variables that belong to a key and are none. */
+  readonly plainVariables: readonly string[];
+  /** Where the CLI sends its key, and how it is led to another server instead. */
+  route(given: RouteInput): KeyRoute;
+  createReader(): StreamReader;
+}
+
+export interface RouteInput {
+  readonly env: Readonly<Record<string, string>>;
+  /** A file of the HOME; null where there is none. */
+  readonly textOf: (path: string) => string | null;
+}
+
+export interface KeyRoute {
+  readonly upstream: string;
+  /** What makes the CLI use `base`, an address with the path of `upstream`. */
+  lead(base: string): {
+    readonly env: Readonly<Record<string, string>>;
+    readonly argv: readonly [string, ...string[]];
+  };
+}
+
+export interface CredentialFile {
+  readonly path: string;
+  /** Whether it proves a login; others only come along. */
+  readonly isLogin: boolean;
+}
+
+/** Reads one run's standard output as it arrives. Never throws: what is no event is passed over. */
+export interface StreamReader {
+  /** What the new lines say. */
+  feed(text: string): WorkerProgress[];
+  /** After the last line. */
+  end(): StreamFindings;
+}
+
+export interface StreamFindings {
+  /** The worker's last words. */
+  readonly summary: string;
+  /** Why the worker itself says that it failed. */
+  readonly error: string | null;
+  readonly usage: TaskUsage;
+  readonly saidChanged: readonly string[];
+}
+
+/** A JSON object from a stream; nothing in it is taken for granted. */
+export type StreamEvent = Readonly<Record<string, unknown>>;
+
+export function objectAt(value: unknown, ...keys: readonly string[]): StreamEvent {
+  let at = value;
+  for (const key of keys) at = isObject(at) ? at[key] : undefined;
+  return isObject(at) ? at : {};
+}
+
+export function textAt(event: StreamEvent, key: string): string {
+  const value = event[key];
+  return typeof value === "string" ? value : "";
+}
+
+export function numberAt(event: StreamEvent, key: string): number {
+  const value = event[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
+
+export function listAt(event: StreamEvent, key: string): readonly StreamEvent[] {
+  const value = event[key];
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function isObject(value: unknown): value is StreamEvent {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a message of an HTTP client means. A 502 is the word of a proxy, ours above all, that nobody answers behind it. */
+export function readTrouble(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
+  const code =
+    /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(
+      message,
+    )
+      ? "unauthorized"
+      : /\b502\b|connection (?:failed|refused|error)|ECONNREFUSED|ENOTFOUND|fetch failed|error sending request|waiting for network|unable to connect|timed out/i.test(
+            message,
+          )
+        ? "unreachable"
+        : "other";
+  return { kind: "trouble", code, text: message };
+}

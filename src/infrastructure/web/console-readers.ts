@@ -1,0 +1,71 @@
+import type { Kysely } from "kysely";
+import type { SessionReader, TaskReader } from "../../application/ports/web.ts";
+import { itemUrl } from "../../domain/forges/forge-items.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
+import type { Database } from "../store/schema.ts";
+import { createSessionStore } from "../chat/session-store.ts";
+
+/** Sessions and notes, as the conversation keeps them. */
+export function createSessionReader(db: Kysely<Database>, workspace: string): SessionReader {
+  const store = createSessionStore({ db, now: () => new Date(), workspace });
+  return {
+    async list(keys, limit) {
+      const lists = await Promise.all(keys.map((key) => store.list(key, limit)));
+      return lists
+        .flat()
+        .map(({ id, chatKey, openedAt, closedAt, turns }) => ({
+          id,
+          key: chatKey,
+          startedAt: openedAt,
+          updatedAt: closedAt ?? openedAt,
+          turns,
+        }))
+        .sort((x, y) => (x.startedAt < y.startedAt ? 1 : -1))
+        .slice(0, limit);
+    },
+    async notes(keys, limit) {
+      const lists = await Promise.all(keys.map((key) => store.notes(key, limit)));
+      return lists
+        .flat()
+        .sort((x, y) => (x.savedAt < y.savedAt ? 1 : -1))
+        .slice(0, limit)
+        .map(({ chatKey, sessionId, text }) => ({
+          day: sessionId.replace(/^(\d{4})(\d\d)(\d\d).*$/, "$1-$2-$3"),
+          key: chatKey,
+          text,
+        }));
+    },
+  };
+}
+
+const TASK_TONES = {
+  waiting: "waiting",
+  running: "running",
+  paused: "waiting",
+  done: "good",
+  failed: "bad",
+  stopped: "waiting",
+} as const;
+
+/** Tasks from issues, PRs and MRs. */
+export function createTaskReader(db: Kysely<Database>, maxSteps: number): TaskReader {
+  return {
+    async list(limit) {
+      const { createSolveReader } = await import("../tasks/solve-rows.ts");
+      const store = createSolveReader(db);
+      const tasks = await store.list(limit);
+      const known = await Promise.all(tasks.map(({ id }) => store.steps(id)));
+      return tasks.map(({ id, item, state, phase, askedBy, updatedAt, steps, stepsBefore = 0 }, index) => ({
+        id,
+        title: `${item.repository} #${item.number}`,
+        state: state === "running" ? `${state}: ${phase}` : state,
+        tone: TASK_TONES[state],
+        source: `${item.forge} · ${askedBy}`,
+        url: itemUrl(item),
+        updatedAt,
+        step: `${steps - stepsBefore}/${maxSteps}`,
+        figures: figuresOf(known[index] ?? []),
+      }));
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { type Entry, ViewFault } from "../application/ports/view.ts";
+import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { resolveTarget } from "../application/jobs/edit-policy.ts";
+import type { ToolContext } from "./tool-context.ts";
+import { ToolError } from "./tool-error.ts";
+
+/** A path argument that passed the boundary. */
+export interface ResolvedPath {
+  readonly workspace: Workspace;
+  /** Relative to the workspace, symlinks followed; empty for the workspace itself. */
+  readonly path: string;
+  /** The same before symlinks were followed. */
+  readonly asWritten: string;
+  readonly entry: Entry;
+  /** As the caller wrote it. */
+  readonly given: string;
+}
+
+/** Resolves a path argument inside the workspace, or in another folder where the write scope is `unrestricted`. */
+export async function resolvePathArgument(context: ToolContext, given: string): Promise<ResolvedPath> {
+  if (given.includes("\0"))
+    throw new ToolError("INVALID_ARGUMENT", "the path contains a NUL byte", { reason: "arguments" });
+  try {
+    return resolveIn(context.workspace, given);
+  } catch (error) {
+    if (!(error instanceof ViewFault)) throw error;
+    if (error.code !== "outside") throw viewFaultError(error);
+    if (context.writeScope !== "unrestricted")
+      throw new ToolError("OUTSIDE_WORKSPACE", error.message, { status: "denied", reason: "path" });
+  }
+  return resolveElsewhere(context, given);
+}
+
+function resolveIn(workspace: Workspace, given: string): ResolvedPath {
+  const { files, rootNames } = workspace;
+  const resolved = resolveTarget({ view: files, rootNames }, given, "all");
+  return { ...resolved, workspace, given };
+}
+
+async function resolveElsewhere(context: ToolContext, given: string): Promise<ResolvedPath> {
+  const absolute = given.startsWith("/") ? given : `${context.workspace.root}/${given}`;
+  const { folder, path } = context.locate(absolute);
+  let workspace = context.opened.get(folder);
+  if (workspace === undefined) {
+    const opened = await context.openElsewhere(folder);
+    if (typeof opened === "string")
+      throw new ToolError("OUTSIDE_WORKSPACE", opened, { status: "denied", reason: "path" });
+    context.opened.set(folder, opened);
+    workspace = opened;
+  }
+  try {
+    return { ...resolveIn(workspace, path === "" ? "." : path), given };
+  } catch (error) {
+    throw error instanceof ViewFault ? viewFaultError(error) : error;
+  }
+}
+
+/** A fault of the file system in the envelope's words. */
+export function viewFaultError(fault: ViewFault): ToolError {
+  const { message } = fault;
+  switch (fault.code) {
+    case "missing":
+    case "not-directory":
+    case "loop":
+      return new ToolError("NOT_FOUND", message, { cause: fault });
+    case "is-directory":
+      return new ToolError("IS_DIRECTORY", message, { cause: fault });
+    case "not-a-file":
+      return new ToolError("NOT_A_FILE", message, { cause: fault });
+    case "name-too-long":
+      return new ToolError("INVALID_ARGUMENT", message, { reason: "arguments", cause: fault });
+    case "exists":
+      return new ToolError("ALREADY_EXISTS", message, { cause: fault });
+    case "outside":
+      return new ToolError("OUTSIDE_WORKSPACE", message, { status: "denied", reason: "path", cause: fault });
+    case "permission":
+    case "read-only":
+    case "no-space":
+    case "not-empty":
+      return new ToolError("REFUSED", message, { cause: fault });
+    case "io":
+      return new ToolError("INTERNAL", message, { cause: fault });
+  }
+}
+
+/** The file at a place, or the error that says what stands there instead. */
+export function requireFile({ entry, given }: ResolvedPath): Extract<Entry, { kind: "file" }> {
+  switch (entry.kind) {
+    case "file":
+      return entry;
+    case "missing":
+      throw new ToolError("NOT_FOUND", `no such file: ${given}`);
+    case "directory":
+      throw new ToolError("IS_DIRECTORY", `is a directory: ${given}`);
+    case "symlink":
+    case "other":
+      throw new ToolError("NOT_A_FILE", `not a regular file: ${given}`);
+  }
+}
