@@ -5,7 +5,7 @@ import type { SetupMessages } from "../../domain/texts/texts.ts";
 import type { CliProgram } from "./program.ts";
 
 type InitTerminal = Pick<CliProgram, "out" | "askLine">;
-type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
+type OpenSetUpTalk = Extract<OpenedSetUp, { ok: true }>;
 
 const LISTED = 12;
 
@@ -18,7 +18,7 @@ export interface ChosenSetUp {
 /** Asks until what was chosen answers, or is left out. Null: the person left. */
 export async function chooseByTalking(
   terminal: InitTerminal,
-  opened: OpenSetUp,
+  opened: OpenSetUpTalk,
   words: SetupMessages,
 ): Promise<ChosenSetUp | null> {
   const { found, test } = opened;

@@ -20,3 +20,11 @@ export interface PageContext {
   readonly style: string;
   readonly script: string;
 }
+
+/** What came of the last button. */
+export interface Notice {
+  readonly ok: boolean;
+  readonly text: string;
+  /** The job can be taken back by force. */
+  readonly offerForce?: boolean;
+}

@@ -1,7 +1,7 @@
 import { type ManageMessages, manageMessagesFor } from "../../domain/texts/texts.ts";
 import type { PageContext } from "./context.ts";
 import { html, type Markup, type Piece } from "./markup.ts";
-import type { Notice } from "./pages/job.ts";
+import type { Notice } from "./context.ts";
 import { page } from "./layout.ts";
 
 export type ManageSection = "access" | "settings";

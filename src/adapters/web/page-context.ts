@@ -1,4 +1,4 @@
-import type { Notice } from "./pages/job.ts";
+import type { Notice } from "./context.ts";
 
 /** What came of a button, shown once on the page that follows it. */
 export interface Flashes {

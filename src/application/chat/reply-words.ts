@@ -1,6 +1,7 @@
 import type { Change } from "../../domain/jobs/result.ts";
 import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { type Locale, messagesFor, reportMessages } from "../../domain/texts/messages.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { messagesFor, reportMessages } from "../../domain/texts/messages.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/texts.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ActionFacts } from "../jobs/action-report.ts";

@@ -6,7 +6,6 @@ import { editFile } from "./edit-file.ts";
 import { planDiff } from "./plan-diff.ts";
 import { createBudget } from "./work-budget.ts";
 
-export { formatEditReport } from "./edit-report.ts";
 export type { PlanOptions };
 
 /** Computes everything an edit will write, or says why it will write nothing. Pure but for what `source` looks at. */

@@ -1,6 +1,6 @@
-import type { lineTexts as en } from "./channels.en.ts";
+import type { lineTexts as englishLineTexts } from "./channels.en.ts";
 
-export const lineTexts: typeof en = {
+export const lineTexts: typeof englishLineTexts = {
   stillWorking: "まだ作業中です。しばらくしたら、下のボタンで結果を受け取れます。",
   collect: "結果を見る",
   cutHere: "…（長いため省略しました）",

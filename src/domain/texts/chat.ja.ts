@@ -1,7 +1,7 @@
 import type { ModelTrouble } from "../models/model-trouble.ts";
 import { ROUTES } from "../config/route.ts";
 import type { RedReason } from "../jobs/job-status.ts";
-import type { AskedModel, chatTexts as en } from "./chat.en.ts";
+import type { AskedModel, chatTexts as englishChatTexts } from "./chat.en.ts";
 import { coderProgress } from "./ja-coder-progress.ts";
 import { heads } from "./coder.ja.ts";
 import { rewind } from "./ja-rewind.ts";
@@ -69,7 +69,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
   return `${asked.agent} は答えられませんでした: ${why}${help === "" ? "" : `\n→ ${help}`}`;
 }
 
-export const chatTexts: typeof en = {
+export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,

@@ -1,6 +1,6 @@
 import type { ChecksFacts, WhyNotChecked } from "../checks/checks-facts.ts";
 import type { TestCounts } from "../checks/test-results.ts";
-import type { checksTexts as en } from "./checks.en.ts";
+import type { checksTexts as englishChecksTexts } from "./checks.en.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
@@ -36,7 +36,7 @@ function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): st
   return `${commands.join("、")} は ${seconds} 秒以内に終わりませんでした`;
 }
 
-export const checksTexts: typeof en = {
+export const checksTexts: typeof englishChecksTexts = {
   counts,
   line: (facts) => {
     if (facts.notChecked !== null) return `検証なし: ${WHY[facts.notChecked]}`;

@@ -1,6 +1,6 @@
-import type { helpTexts as en } from "./cli.en.ts";
+import type { helpTexts as englishHelpTexts } from "./cli.en.ts";
 
-export const helpTexts: typeof en = {
+export const helpTexts: typeof englishHelpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",
   version: "版",
   exitCodes: "終了コード: 0 完了 · 1 一部失敗 · 2 入力の誤り（何も実行していない） · 3 実行前に拒否",

@@ -1,5 +1,5 @@
 import type { ChosenBy, CoderCandidateFacts } from "../coder/heads-facts.ts";
-import type { heads as english } from "./coder.en.ts";
+import type { heads as englishHeads } from "./coder.en.ts";
 import { checksTexts as checks } from "./checks.ja.ts";
 
 const BY: Readonly<Record<ChosenBy, string>> = {
@@ -39,7 +39,7 @@ function told({
   return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
-export const heads: typeof english = ({ chosen, by, others }) =>
+export const heads: typeof englishHeads = ({ chosen, by, others }) =>
   [
     `コーダー: ${[chosen, ...others].map(({ agent }) => agent).join("、")}。採用: ${chosen.agent}（${BY[by]}）。`,
     ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(told)]),

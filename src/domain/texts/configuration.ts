@@ -1,6 +1,6 @@
 import { type ConfigProblem, type ConfigWarning, NOTHING } from "../config/config-problem.ts";
 import { filePositionText } from "../config/place-in-file.ts";
-import { machineTexts as machine } from "./machine.ts";
+import { machineTexts } from "./machine.ts";
 
 /** The configuration, and how a command is called. */
 export const configurationTexts = {
@@ -63,7 +63,7 @@ function warningText(warning: ConfigWarning): string {
     case "untrusted-keys":
       return (
         `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
-        machine.remedy("trust-workspace")
+        machineTexts.remedy("trust-workspace")
       );
     case "ignored-key":
       return `${filePositionText(warning.at)}${warning.key} has no effect and was ignored.`;

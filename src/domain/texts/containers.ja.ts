@@ -1,8 +1,8 @@
 import type { PrepareNotice } from "../containers/prepare-event.ts";
 import { networkSettingKey } from "../containers/refused-hosts.ts";
-import type { environmentsTexts as en } from "./containers.en.ts";
+import type { environmentsTexts as englishEnvironmentsTexts } from "./containers.en.ts";
 
-export const environmentsTexts: typeof en = {
+export const environmentsTexts: typeof englishEnvironmentsTexts = {
   step: (step, subject) => {
     switch (step) {
       case "choosing":

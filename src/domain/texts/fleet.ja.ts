@@ -1,6 +1,6 @@
-import type { fleetTexts as en } from "./fleet.en.ts";
+import type { fleetTexts as englishFleetTexts } from "./fleet.en.ts";
 
-export const fleetTexts: typeof en = {
+export const fleetTexts: typeof englishFleetTexts = {
   title: "フリート",
   intro: "このストアを共有するマシン、待っている仕事、断念した仕事です。",
   machines: "マシン",

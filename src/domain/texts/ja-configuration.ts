@@ -1,10 +1,10 @@
 import { type ConfigProblem, type ConfigWarning, NOTHING } from "../config/config-problem.ts";
-import type { configurationTexts as en } from "./configuration.ts";
+import type { configurationTexts as englishConfigurationTexts } from "./configuration.ts";
 import { filePositionText } from "../config/place-in-file.ts";
-import { machineTexts as machine } from "./ja-machine.ts";
+import { machineTexts } from "./ja-machine.ts";
 
 /** The configuration, and how a command is called. */
-export const configurationTexts: typeof en = {
+export const configurationTexts: typeof englishConfigurationTexts = {
   configInvalid: "設定に誤りがあるよ。何も実行していません。",
   cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
   configValid: "設定に問題はないよ。",
@@ -63,7 +63,7 @@ function warningText(warning: ConfigWarning): string {
     case "untrusted-keys":
       return (
         `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +
-        machine.remedy("trust-workspace")
+        machineTexts.remedy("trust-workspace")
       );
     case "ignored-key":
       return `${filePositionText(warning.at)}${warning.key} は使われないため無視しました。`;

@@ -1,6 +1,6 @@
 import type { RefusedDestination } from "../policy/network.ts";
 import { formatBytes } from "./bytes.ts";
-import type { confinementTexts as en } from "./confinement.ts";
+import type { confinementTexts as englishConfinementTexts } from "./confinement.ts";
 
 const REASONS: Readonly<Record<RefusedDestination, string>> = {
   "bad-host": "ホスト名ではありません",
@@ -16,7 +16,7 @@ const LIMITED =
 const shown = (limit: string, value: number) =>
   limit === "open_files" || limit === "processes" ? String(value) : formatBytes(value);
 
-export const confinementTexts: typeof en = {
+export const confinementTexts: typeof englishConfinementTexts = {
   refusedHost: ({ host, reason, count }) =>
     `ネットワーク: ${host} への要求 ${count} 件を拒否しました（${REASONS[reason]}）`,
   limited: `${LIMITED}隔離するには: picoclaw doctor`,

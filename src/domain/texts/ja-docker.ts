@@ -1,8 +1,8 @@
-import type { dockerTexts as en } from "./docker.ts";
+import type { dockerTexts as englishDockerTexts } from "./docker.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 
-export const dockerTexts: typeof en = {
+export const dockerTexts: typeof englishDockerTexts = {
   engine: ({ version, api, host }) => `Docker ${version} (API ${api}): ${host}`,
   notReachable: (detail, needed) =>
     `Docker: 接続できません${needed ? "" : "(タスク実行環境だけが必要とします)"}: ${detail}`,

@@ -1,5 +1,5 @@
 import type { MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
-import type { machineTexts as en } from "./machine.ts";
+import type { machineTexts as englishMachineTexts } from "./machine.ts";
 import { listPaths } from "./list-paths.ts";
 
 const REMEDIES: Readonly<Record<Remedy, string>> = {
@@ -51,7 +51,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
 };
 
 /** What this machine lets jobs do, and what helps. */
-export const machineTexts: typeof en = {
+export const machineTexts: typeof englishMachineTexts = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
   fileSystems: (type, storage, storageType) =>

@@ -1,6 +1,6 @@
-import type { manageTexts as en } from "./manage.ts";
+import type { manageTexts as englishManageTexts } from "./manage.ts";
 
-export const manageTexts: typeof en = {
+export const manageTexts: typeof englishManageTexts = {
   title: "管理",
   pages: { access: "人とアクセス", settings: "設定" },
   tabs: "管理するもの",

@@ -1,4 +1,4 @@
-import type { memoryTexts as en } from "./memory.ts";
+import type { memoryTexts as englishMemoryTexts } from "./memory.ts";
 
 const SOURCES = {
   forced: "固定ルート",
@@ -8,7 +8,7 @@ const SOURCES = {
   fallback: "フォールバック",
 } as const;
 
-export const memoryTexts: typeof en = {
+export const memoryTexts: typeof englishMemoryTexts = {
   why: ({ route, source, confidence, reason, message, models, corrected }) =>
     [
       `ルート: ${route}（${SOURCES[source]}、確信度 ${confidence.toFixed(2)}）`,

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../jobs/job-status.ts";
-import type { reportTexts as en } from "./report.ts";
+import type { reportTexts as englishReportTexts } from "./report.ts";
 import { listPaths } from "./list-paths.ts";
 import { namePaths } from "./name-paths.ts";
 import { sealedOtherwise } from "./ja-sealed.ts";
@@ -31,7 +31,7 @@ function status(is: JobStatus, failed: number): string {
   }
 }
 
-export const reportTexts: typeof en = {
+export const reportTexts: typeof englishReportTexts = {
   status,
   sealedOtherwise,
   ignored: (count, places) =>

@@ -1,4 +1,4 @@
-import type { rewind as english } from "./rewind.ts";
+import type { rewind as englishRewind } from "./rewind.ts";
 import { type RewindJob, rewindJobs, rewindMessages } from "../jobs/rewind-plan.ts";
 
 const files = (count: number) => `${count} ファイル`;
@@ -11,7 +11,7 @@ const swapped = (jobs: readonly RewindJob[], again: readonly RewindJob[]) => [
   rewindJobs(again),
 ];
 
-export const rewind: typeof english = {
+export const rewind: typeof englishRewind = {
   rewindList: (messages) =>
     `${rewindMessages(messages, files)}\n\n戻るには: /rewind 番号（0 は最初）。取り消す内容を先に一覧します。`,
   rewindPlan: ({ number, messages, jobs, again }) =>

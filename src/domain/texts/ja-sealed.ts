@@ -1,5 +1,5 @@
 import type { SealedOtherwise } from "../jobs/seal-note.ts";
-import type { sealedOtherwise as english } from "./sealed.ts";
+import type { sealedOtherwise as englishSealedOtherwise } from "./sealed.ts";
 import { namePaths } from "./name-paths.ts";
 
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
@@ -16,5 +16,5 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   "folder-attributes": (names) => `${names}: ジョブが変えたフォルダーの属性・アクセスリストは元のままです`,
 };
 
-export const sealedOtherwise: typeof english = ({ what, paths, count }) =>
+export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
   WORDS[what](namePaths(paths, count, (rest) => `ほか ${rest} 件`));

@@ -1,6 +1,6 @@
-import type { slackTexts as en } from "./slack.ts";
+import type { slackTexts as englishSlackTexts } from "./slack.ts";
 
-export const slackTexts: typeof en = {
+export const slackTexts: typeof englishSlackTexts = {
   working: "作業中です…",
   accepted: "受け付けました。結果はここに届きます。",
   wholeText: "全文はファイルをご覧ください。",

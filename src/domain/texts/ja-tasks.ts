@@ -1,5 +1,5 @@
 import { formatBytes } from "./bytes.ts";
-import type { tasksTexts as en } from "./tasks.ts";
+import type { tasksTexts as englishTasksTexts } from "./tasks.ts";
 import { figuresText } from "../tasks/figures-text.ts";
 import { listPaths } from "./list-paths.ts";
 
@@ -11,7 +11,7 @@ const LOGIN = {
   unwritable: "このマシンのファイルに書き込めません",
 } as const;
 
-export const tasksTexts: typeof en = {
+export const tasksTexts: typeof englishTasksTexts = {
   totalTime: (seconds) => `合計時間 ${seconds} 秒を使い切りました (runner.max_total_time_sec)`,
   overBudget: (figures) =>
     `今日の予算を使い切りました (${figures})。budget.daily を上げるか、明日 --resume で続けてください`,

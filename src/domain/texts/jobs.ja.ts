@@ -1,7 +1,7 @@
 import type { FileTrouble } from "../jobs/file-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../jobs/transaction-kind.ts";
 import { formatBytes } from "./bytes.ts";
-import type { workTexts as en } from "./jobs.en.ts";
+import type { workTexts as englishWorkTexts } from "./jobs.en.ts";
 import { listPaths } from "./list-paths.ts";
 
 const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
@@ -47,7 +47,7 @@ const TROUBLES: Readonly<Record<FileTrouble, string>> = {
   "name-too-long": "名前が長すぎるよ",
 };
 
-export const workTexts: typeof en = {
+export const workTexts: typeof englishWorkTexts = {
   locale: "ja",
 
   parseError: "patch のフォーマットが不正だよ。JSON または Markdown で書いてね。",

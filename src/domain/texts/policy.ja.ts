@@ -1,5 +1,5 @@
 import type { RuleId } from "../policy/rules/command-rule.ts";
-import type { commandsTexts as en, RuleFacts } from "./policy.en.ts";
+import type { commandsTexts as englishCommandsTexts, RuleFacts } from "./policy.en.ts";
 
 /** Reason and advice. */
 const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {
@@ -125,7 +125,7 @@ const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: str
   ],
 };
 
-export const commandsTexts: typeof en = {
+export const commandsTexts: typeof englishCommandsTexts = {
   rule(id, facts) {
     const [reason, instead] = RULES[id](facts);
     return { reason, instead };

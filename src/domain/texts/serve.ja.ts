@@ -1,6 +1,6 @@
-import type { serveTexts as en } from "./serve.en.ts";
+import type { serveTexts as englishServeTexts } from "./serve.en.ts";
 
-export const serveTexts: typeof en = {
+export const serveTexts: typeof englishServeTexts = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
   noWorkspace:

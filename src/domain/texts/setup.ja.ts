@@ -1,6 +1,6 @@
-import type { setupTexts as en } from "./setup.en.ts";
+import type { setupTexts as englishSetupTexts } from "./setup.en.ts";
 
-export const setupTexts: typeof en = {
+export const setupTexts: typeof englishSetupTexts = {
   file: {
     head: [
       "PicoClaw の設定。# の行は例で、効力はありません。",

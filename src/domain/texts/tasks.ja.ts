@@ -1,5 +1,5 @@
 import type { CandidateFacts } from "../tasks/rank-candidates.ts";
-import type { solveTexts as en } from "./tasks.en.ts";
+import type { solveTexts as englishSolveTexts } from "./tasks.en.ts";
 import { figuresText } from "../tasks/figures-text.ts";
 import { nameFew } from "./name-few.ts";
 import { checksTexts as checks } from "./checks.ja.ts";
@@ -60,7 +60,7 @@ function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): s
   return red === 0 ? "検証はすべて成功" : `検証 ${ran.length} 件中 ${red} 件が失敗`;
 }
 
-export const solveTexts: typeof en = {
+export const solveTexts: typeof englishSolveTexts = {
   locale: "ja",
   working: (title) => `PicoClaw が「${title}」に取り組んでいます`,
   ended: {

@@ -1,9 +1,9 @@
-import type { consoleTexts as en } from "./web.en.ts";
+import type { consoleTexts as englishConsoleTexts } from "./web.en.ts";
 import { figuresText } from "../tasks/figures-text.ts";
 import { nameFew } from "./name-few.ts";
 import { coderProgress } from "./ja-coder-progress.ts";
 
-export const consoleTexts: typeof en = {
+export const consoleTexts: typeof englishConsoleTexts = {
   locale: "ja",
   appName: "PicoClaw",
   skipToContent: "本文へ移動",

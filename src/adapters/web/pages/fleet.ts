@@ -8,7 +8,7 @@ import { actionButton } from "../form.ts";
 import { page } from "../layout.ts";
 import { moment } from "../times.ts";
 import { visible } from "../visible.ts";
-import type { Notice } from "./job.ts";
+import type { Notice } from "../context.ts";
 
 const REFRESH_SECONDS = 5;
 

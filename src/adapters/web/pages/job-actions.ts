@@ -1,7 +1,7 @@
 import { wordJobBriefly, wordRefusal } from "../../../application/jobs/job-report.ts";
 import { type ActionOutcome, toActionOutcome } from "../action-outcome.ts";
 import type { PageContext } from "../context.ts";
-import type { Notice } from "./job.ts";
+import type { Notice } from "../context.ts";
 import type { Web, WebApp } from "../web.ts";
 import { jobMissingPage } from "./routes-jobs.ts";
 

@@ -3,7 +3,7 @@ import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
 import type { JournalLine } from "../../../application/ports/journal.ts";
 import { storedFacts } from "../../../application/jobs/job-facts.ts";
 import { wordJobNotes } from "../../../application/jobs/job-report.ts";
-import type { PageContext } from "../context.ts";
+import type { PageContext , Notice } from "../context.ts";
 import { html, type Markup } from "../markup.ts";
 import { type ConflictDiff, conflictView } from "../conflict.ts";
 import type { FileDiff } from "../diff-view.ts";
@@ -29,14 +29,6 @@ export interface JobView {
   readonly output: string;
   readonly view: DiffView;
   readonly notice?: Notice;
-}
-
-/** What came of the last button. */
-export interface Notice {
-  readonly ok: boolean;
-  readonly text: string;
-  /** The job can be taken back by force. */
-  readonly offerForce?: boolean;
 }
 
 export function jobPage(

@@ -8,7 +8,7 @@ import { actionButton, csrfField } from "../form.ts";
 import { formField, formSelect, managePage } from "../manage-frame.ts";
 import { moment } from "../times.ts";
 import { visible } from "../visible.ts";
-import type { Notice } from "./job.ts";
+import type { Notice } from "../context.ts";
 
 export interface AccessView {
   readonly now: AccessNow;

@@ -10,7 +10,7 @@ import { seal } from "../icons.ts";
 import { formField, formSelect, managePage } from "../manage-frame.ts";
 import { moment } from "../times.ts";
 import { visible } from "../visible.ts";
-import type { Notice } from "./job.ts";
+import type { Notice } from "../context.ts";
 
 export interface SettingsView {
   readonly read: SettingsRead;

@@ -6,7 +6,7 @@ import { page } from "../layout.ts";
 import { PATCH_EXAMPLES } from "./patch-examples.ts";
 import { commandLine } from "../job-view.ts";
 import { visible } from "../visible.ts";
-import type { Notice } from "./job.ts";
+import type { Notice } from "../context.ts";
 
 export interface PlaygroundView {
   readonly patch: string;
