@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { contextBudget } from "../src/application/coder/budget.ts";
-import { coderContext } from "../src/application/coder/context-coder-context.ts";
+import { coderContext, contextBudget } from "../src/application/coder/coder-context.ts";
 import { createProjectFiles } from "../src/tools/read/project-files.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { inTurns, milliseconds, type Row } from "./measure.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Workspace } from "../src/application/ports/jobs-workspace.ts";
 import type { Draft } from "../src/application/jobs/draft.ts";
+import type { Workspace } from "../src/application/ports/jobs-workspace.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { inTurns, milliseconds, type Row } from "./measure.ts";
 import { fillWorkspace, remove, tempFolder } from "./workspaces.ts";

@@ -2,9 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import type { ContainerSpec, SandboxManager } from "../src/application/ports/containers.ts";
-import { DEFAULTS } from "../src/config/defaults.ts";
-import { createEngine } from "../src/infrastructure/containers/docker-engine.ts";
-import { parseEngineAddress } from "../src/infrastructure/containers/engine-address.ts";
+import { DEFAULTS } from "../src/config/config.ts";
+import { createEngine, parseEngineAddress } from "../src/infrastructure/containers/docker-engine.ts";
 import { openPlainExec } from "../src/infrastructure/containers/plain-exec.ts";
 import { openDockerSandbox } from "../src/wiring/docker-sandbox.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { createOrderGiver } from "../src/application/fleet/give-orders.ts";
+import { createOrderGiver } from "../src/application/fleet/machine-orders.ts";
 import { createControlOrders } from "../src/infrastructure/fleet/order-store.ts";
-import { readMachineId } from "../src/infrastructure/fleet/machine-id.ts";
-import { createWorkIds } from "../src/infrastructure/serve/work-ids.ts";
-import { timers } from "../src/infrastructure/platform/runtime-timers.ts";
+import { readMachineId } from "../src/infrastructure/fleet/workspace-name.ts";
+import { timers } from "../src/infrastructure/platform/timers.ts";
 import { createAccessStore } from "../src/infrastructure/serve/access-store.ts";
+import { createWorkIds } from "../src/infrastructure/serve/work-queue.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import { create, createCli, jobIdIn, until } from "../test/e2e/cli-kit.ts";
 import { openMessages } from "../test/infrastructure/store/open-messages.ts";

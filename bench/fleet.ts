@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import { readMachineId } from "../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../src/infrastructure/fleet/workspace-name.ts";
 import { openPostgres } from "../src/infrastructure/store/postgres.ts";
 import type { Database } from "../src/infrastructure/store/schema.ts";
 import { createCli, until } from "../test/e2e/cli-kit.ts";

@@ -2,12 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { WorkerExecutor } from "../src/application/ports/worker-executor.ts";
-import { DEFAULTS } from "../src/config/defaults.ts";
+import type { WorkerExecutor } from "../src/application/ports/tasks.ts";
+import { DEFAULTS } from "../src/config/config.ts";
 import { createTaskFiles } from "../src/infrastructure/tasks/task-files.ts";
 import { findWorkerKind } from "../src/infrastructure/tasks/worker-kinds/find-kind.ts";
 import type { WorkerKind } from "../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
-import { openTaskExecutor } from "../src/wiring/task-executor.ts";
+import { openTaskExecutor } from "../src/wiring/tasks.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { startWorkerModel } from "../test/infrastructure/tasks/worker-model.ts";
 import { inTurns, milliseconds, type Row, summarize } from "./measure.ts";

@@ -1,8 +1,9 @@
 /**
- * Imports run one way: domain ← application ← {infrastructure, adapters, tools} ← main. Fails on a wrong
- * direction, a cycle of modules (types count in both), `bun:` or `Bun.` outside the runtime folder, a
- * Node module in the domain, `process.env` outside its two places, the command line's program outside of it,
- * and a way out of src/.
+ * Imports run inwards through the layers (domain ← application ← {infrastructure, adapters, tools} ← main) and
+ * downwards through the columns (see COLUMNS). Fails on a wrong direction, a folder that is not a column, a cycle of
+ * modules (types count in all three), `bun:` or `Bun.` outside the platform folder, a Node module in the domain,
+ * `process.env` outside its places, the command line's program outside of it, and a path out of src/. Columns cannot
+ * form a circle, because every import between two of them runs downwards.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -24,7 +25,44 @@ const MAY_IMPORT_TYPES: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { a
 /** What the command line asks of the process. Types that others need too live in application. */
 const CLI_PROGRAM = "adapters/cli/program.ts";
 
-const RUNTIME_FOLDER = "infrastructure/runtime/";
+const RUNTIME_FOLDER = "infrastructure/platform/";
+
+/** The features, from the ground up. A file may import its own column and those before it. */
+const COLUMNS = [
+  "platform",
+  "texts",
+  "policy",
+  "patch",
+  "config",
+  "store",
+  "jobs",
+  "engine",
+  "checks",
+  "models",
+  "coder",
+  "tools",
+  "forges",
+  "containers",
+  "chat",
+  "serve",
+  "fleet",
+  "tasks",
+  "channels",
+  "setup",
+  "web",
+  "mcp",
+  "acp",
+  "cli",
+  "wiring",
+] as const;
+/** Single files that every column may import, or that import every column. */
+const COLUMN_OF_FILE: Readonly<Record<string, string>> = {
+  "version.ts": "platform",
+  "main.ts": "wiring",
+  "lib.ts": "wiring",
+};
+/** A feature's texts and ports carry its name: `texts/jobs.en.ts`, `ports/jobs-workspace.ts`. */
+const NAMED_BY_FILE = /^(?:domain\/texts|application\/ports)\/([a-z]+)[.-][^/]*$/;
 /** The loader, and the four ways in. */
 const ENVIRONMENT_READERS = new Set([
   "config/load.ts",
@@ -53,6 +91,7 @@ export function checkImports(sourceFolder: string): readonly string[] {
     offences.push(
       ...imports.flatMap((each) => offencesOfImport(file, each)).map((what) => `${file}: ${what}`),
     );
+    if (columnOf(file) === null) offences.push(`${file}: its folder is not a column`);
     offences.push(...offencesOfCode(file, text).map((what) => `${file}: ${what}`));
     const local = imports.filter(({ specifier }) => specifier.startsWith("."));
     graph.set(
@@ -102,6 +141,8 @@ function offencesOfImport(file: string, { specifier, typeOnly }: Import): readon
   if (target.startsWith("../")) return [`imports ${specifier}, which is outside src/`];
   if (target === CLI_PROGRAM && !file.startsWith("adapters/cli/") && file !== "wiring/program.ts")
     return [`imports ${CLI_PROGRAM}, which only the command line and wiring/program.ts may`];
+  const upwards = offenceOfColumns(file, target);
+  if (upwards !== null) return [upwards];
   const targetLayer = layerOf(target);
   const allowed = [...MAY_IMPORT[layer], ...(typeOnly ? (MAY_IMPORT_TYPES[layer] ?? []) : [])];
   if (allowed.includes(targetLayer)) return [];
@@ -125,6 +166,28 @@ function layerOf(file: string): Layer {
   const [folder = "", rest] = file.split("/");
   if (rest === undefined) return "main";
   return folder in MAY_IMPORT ? (folder as Layer) : "main";
+}
+
+/** The feature that a file belongs to; null where its folder is not a column. */
+function columnOf(file: string): string | null {
+  const single = COLUMN_OF_FILE[file];
+  if (single !== undefined) return single;
+  const named = NAMED_BY_FILE.exec(file)?.[1];
+  if (named !== undefined)
+    return rankOf(named) >= 0 ? named : file.startsWith("domain/texts/") ? "texts" : null;
+  const [layer = "", folder = ""] = file.split("/");
+  const column = layer === "config" || layer === "tools" || layer === "wiring" ? layer : folder;
+  return rankOf(column) >= 0 ? column : null;
+}
+
+function rankOf(column: string): number {
+  return (COLUMNS as readonly string[]).indexOf(column);
+}
+
+function offenceOfColumns(file: string, target: string): string | null {
+  const [own, other] = [columnOf(file), columnOf(target)];
+  if (own === null || other === null || rankOf(other) <= rankOf(own)) return null;
+  return `${own} may not import ${other}, which is above it (${target})`;
 }
 
 function resolve(file: string, specifier: string): string {

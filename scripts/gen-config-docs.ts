@@ -8,9 +8,8 @@ import { join } from "node:path";
 import { SHORT_VARIABLES } from "../src/config/environment.ts";
 import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts";
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
-import { generateJsonSchema } from "../src/config/schema/json-schema.ts";
-import { configSchema } from "../src/config/schema/root.ts";
-import { formatBytes } from "../src/domain/texts/bytes.ts";
+import { configSchema, generateJsonSchema } from "../src/config/schema/root.ts";
+import { formatBytes } from "../src/domain/texts/format-text.ts";
 
 const INTRODUCTION = `# Configuration
 

@@ -17,7 +17,7 @@ export function renderRules(yaml: string): string {
   );
   return [
     "// Made of rules.yaml by scripts/gen-routing-rules.ts.",
-    'import type { Rule } from "./rule.ts";',
+    'import type { Rule } from "./rule-pattern.ts";',
     "",
     "// biome-ignore format: made by a program",
     "export const SHIPPED_RULES: readonly Rule[] = [",
@@ -28,7 +28,7 @@ export function renderRules(yaml: string): string {
 }
 
 if (import.meta.main) {
-  const folder = join(import.meta.dir, "../src/domain/routing");
+  const folder = join(import.meta.dir, "../src/domain/chat");
   writeFileSync(
     join(folder, "shipped-rules.ts"),
     renderRules(readFileSync(join(folder, "rules.yaml"), "utf8")),

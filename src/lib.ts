@@ -1,28 +1,38 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
-import type { Conversation } from "./application/ports/conversation.ts";
-import type { StoredJob } from "./application/ports/jobs.ts";
-import type { JobEvent } from "./application/ports/journal.ts";
-import type { Models } from "./application/ports/models.ts";
-import type { NotOpened, Opened, OpenOptions } from "./application/ports/opening.ts";
-import type { SandboxManager } from "./application/ports/containers.ts";
-import type { WorkerExecutor } from "./application/ports/worker-executor.ts";
 import { ranFacts } from "./application/jobs/job-facts.ts";
-import type { CommandResultJson, ResultJson } from "./application/jobs/result-json.ts";
-import { toResultJson } from "./application/jobs/result-json.ts";
+import { type CommandResultJson, type ResultJson, toResultJson } from "./application/jobs/job-report.ts";
 import type { TakeBack } from "./application/jobs/undo-job.ts";
-import { formatExecutionResults as formatResults } from "./domain/jobs/format-results.ts";
-import type { Locale } from "./domain/texts/messages.ts";
-import { messagesFor } from "./domain/texts/messages.ts";
+import type { Conversation } from "./application/ports/chat.ts";
+import type { SandboxManager } from "./application/ports/containers.ts";
+import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
+import type { NotOpened, Opened, OpenOptions } from "./application/ports/jobs-workspace.ts";
+import type { Models } from "./application/ports/models.ts";
+import type { WorkerExecutor } from "./application/ports/tasks.ts";
+import { formatExecutionResults as formatResults } from "./domain/jobs/result.ts";
+import { messagesFor } from "./domain/texts/jobs.ts";
+import type { Locale } from "./domain/texts/locale.ts";
 import type { ToolContext } from "./tools/tool-context.ts";
+import type { WorkerChoices } from "./wiring/tasks.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
-import type { WorkerChoices } from "./wiring/worker.ts";
 import { openWorkspace } from "./wiring/workspace.ts";
 
-export type { ContainerInfo } from "./domain/containers/container-info.ts";
-export type { EnvironmentTask } from "./application/containers/execution-environment-manager.ts";
-export type { ExecutionResult } from "./application/containers/execution-result.ts";
-export type { ChatEvent, Conversation, IncomingMessage, Reply } from "./application/ports/conversation.ts";
+export type {
+  EnvironmentTask,
+  ExecutionResult,
+} from "./application/containers/execution-environment-manager.ts";
+export type { ChatEvent, Conversation, IncomingMessage, Reply } from "./application/ports/chat.ts";
+export type {
+  ContainerFacts,
+  ContainerSpec,
+  ExecRequest,
+  ExecResult,
+  SandboxFailure,
+  SandboxManager,
+  StartedContainer,
+} from "./application/ports/containers.ts";
+export type { WorkspaceFiles } from "./application/ports/jobs-transaction.ts";
+export type { Workspace } from "./application/ports/jobs-workspace.ts";
 export type {
   Model,
   ModelAnswer,
@@ -38,27 +48,16 @@ export type {
   ToolCall,
 } from "./application/ports/models.ts";
 export type {
-  ContainerFacts,
-  ContainerSpec,
-  ExecRequest,
-  ExecResult,
-  SandboxFailure,
-  SandboxManager,
-  StartedContainer,
-} from "./application/ports/containers.ts";
-export type {
   ExecutorStarted,
   RunOptions,
   WorkerExecutor,
   WorkerProgress,
-} from "./application/ports/worker-executor.ts";
-export type { Workspace } from "./application/ports/jobs-workspace.ts";
-export type { WorkspaceFiles } from "./application/ports/workspace-files.ts";
-export type { PatchCommand } from "./domain/patch/command.ts";
-export type { ParseFailure, ParseResult } from "./domain/patch/parse-error.ts";
-export { parsePatch } from "./domain/patch/parse-patch.ts";
+} from "./application/ports/tasks.ts";
+export type { ContainerInfo } from "./domain/containers/container-info.ts";
 export type { Change } from "./domain/jobs/result.ts";
-export type { TestRun, WorkerRun } from "./domain/tasks/events.ts";
+export { parsePatch } from "./domain/patch/parse-patch.ts";
+export type { ParseFailure, ParseResult, PatchCommand } from "./domain/patch/patch-command.ts";
+export type { TestRun, WorkerRun } from "./domain/tasks/task-record.ts";
 export { ToolCatalog, type ToolName } from "./tools/catalog.ts";
 export {
   type CallOptions,
@@ -67,10 +66,10 @@ export {
   type ToolSpec,
 } from "./tools/create-secure-tool.ts";
 export { createApplyPatch } from "./tools/edit/apply_patch/tool.ts";
-export type { ToolErrorCode, ToolFailure, ToolResult, ToolSuccess } from "./tools/tool-result.ts";
-export type { ToolPolicy, WriteScope } from "./tools/policy.ts";
 export { TOOL_DEFINITIONS, type ToolDefinition, toolDefinitions } from "./tools/registry/definitions.ts";
-export { ToolError } from "./tools/tool-error.ts";
+export type { ToolPolicy, WriteScope } from "./tools/tool-context.ts";
+export type { ToolErrorCode, ToolFailure, ToolResult, ToolSuccess } from "./tools/tool-result.ts";
+export { ToolError } from "./tools/tool-result.ts";
 export { type AgentToolkit, createAgentToolkit } from "./tools/toolkit.ts";
 export type { ExecutionEnvironmentManager, JobEvent, StoredJob, TakeBack, ToolContext, WorkerChoices };
 export type CommandResult = CommandResultJson;
@@ -164,7 +163,7 @@ export async function createToolContext(
 export async function openModels(options: WorkspaceOptions = {}): Promise<Models> {
   const [env, { cwd, workspace, configFile }] = place(options);
   const { loadConfig } = await import("./config/load.ts");
-  const { resolveLocale } = await import("./config/locale.ts");
+  const { resolveLocale } = await import("./config/environment.ts");
   const loaded = await loadConfig({ env, cwd, workspace, configFile });
   if (!loaded.ok) {
     const messages = messagesFor(resolveLocale({ env }));
@@ -207,14 +206,14 @@ export async function openEnvironments(
 export async function openWorkerExecutor(
   options: WorkspaceOptions & WorkerChoices,
 ): Promise<{ readonly taskId: string; readonly executor: WorkerExecutor; close(): Promise<void> }> {
-  const wiring = await import("./wiring/worker.ts");
+  const wiring = await import("./wiring/tasks.ts");
   const opened = await wiring.openWorkerExecutor(...place(options), options);
   return opened.ok ? opened : refuse(opened);
 }
 
 /** Containers on the configured engine (docs/environments.md). Nothing is contacted until something is asked. */
 export async function openSandbox(options: WorkspaceOptions = {}): Promise<SandboxManager> {
-  const wiring = await import("./wiring/worker.ts");
+  const wiring = await import("./wiring/tasks.ts");
   const opened = await wiring.openSandbox(...place(options));
   if (!opened.ok) return refuse(opened);
   const { sandbox } = opened;

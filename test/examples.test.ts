@@ -1,10 +1,11 @@
 /** Every example does what it says. They are compiled with everything else. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../src/infrastructure/engine/walk-folder.ts";
 import { DOCKER_HOST, realImage, removeInstallation } from "./infrastructure/environments/real-engine.ts";
 import { requirePart } from "./require.ts";
 

@@ -1,3 +1,7 @@
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { isLocale, type Locale } from "../domain/texts/locale.ts";
+
 /** Light on purpose: the start of every command asks it whether there is anything to validate. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -43,4 +47,48 @@ export function variableOf(path: readonly string[]): string {
       .replace(/[^A-Za-z0-9]/g, "_")
       .toUpperCase()
   );
+}
+
+/** `PICOCLAW_HOME`, else `~/.picoclaw`. */
+export function resolveHome(env: Env): string {
+  const own = env.PICOCLAW_HOME;
+  if (own !== undefined && own !== "") return resolve(own);
+  const home = env.HOME;
+  return join(home !== undefined && home !== "" ? home : homedir(), ".picoclaw");
+}
+
+export function homeConfigFile(home: string): string {
+  return join(home, "config.yaml");
+}
+
+export function workspaceConfigFile(workspace: string): string {
+  return join(workspace, "picoclaw.yaml");
+}
+
+/**
+ * `PICOCLAW_LOCALE`, `locale`, then the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set: `ja*` is Japanese,
+ * everything else English.
+ */
+export function resolveLocale({
+  env,
+  config,
+}: {
+  readonly env: Env;
+  readonly config?: { readonly locale?: Locale | undefined } | undefined;
+}): Locale {
+  return (
+    localeOf(env.PICOCLAW_LOCALE) ??
+    config?.locale ??
+    localeOf(env.LC_ALL || env.LC_MESSAGES || env.LANG) ??
+    "en"
+  );
+}
+
+/** `ja_JP.UTF-8`, `ja`, `en-GB`; not `C`, not `jam`. */
+function localeOf(name: string | undefined): Locale | undefined {
+  const language = name
+    ?.trim()
+    .toLowerCase()
+    .split(/[_.@-]/)[0];
+  return isLocale(language) ? language : undefined;
 }

@@ -1,9 +1,9 @@
 import type { ConfigProblem, FilePosition } from "../domain/config/config-problem.ts";
-import { maskSecrets } from "../domain/policy/mask.ts";
 import { looksLikeSecretName } from "../domain/platform/secret-name.ts";
-import { coerceText } from "./scalar-values.ts";
+import { maskSecrets } from "../domain/policy/mask.ts";
 import type { Env } from "./environment.ts";
 import { nodeAt, type SchemaNode } from "./keys.ts";
+import { coerceText } from "./scalar-values.ts";
 import { isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 import { validateSettings } from "./validate.ts";
 import { parseYamlTree } from "./yaml-tree.ts";

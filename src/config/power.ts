@@ -1,5 +1,5 @@
 import { isCoder, type Route } from "../domain/config/route.ts";
-import { parseByteSize } from "./byte-size.ts";
+import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
-import { expectedOf, knownKeys, nodeAt, type SchemaNode } from "./keys.ts";
+import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
 import { nearestName } from "./nearest.ts";
-import { invalidValue, type Origin } from "./origin.ts";
 import { configSchema } from "./schema/root.ts";
 import { getAt, type Path, pathText, type Tree } from "./tree.ts";
 

@@ -1,14 +1,69 @@
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
-import { workspaceConfigFile } from "./home.ts";
-import { ownFiles, type WorkspaceCommandFile } from "./own-files.ts";
+import { workspaceConfigFile } from "./environment.ts";
+
+/** A command or a skill that a workspace brings along. */
+interface WorkspaceCommandFile {
+  /** In the workspace. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** What is larger is never read as a command. */
+const MOST_BYTES = 64 * 1024;
+
+/** `.picoclaw/commands/*.md` and `.picoclaw/skills/*`'s `SKILL.md`, by path: plain files in plain folders, no links. */
+function ownFiles(workspace: string): WorkspaceCommandFile[] {
+  const commands = namesIn(workspace, ".picoclaw/commands").filter((name) => name.endsWith(".md"));
+  const skills = namesIn(workspace, ".picoclaw/skills");
+  return [
+    ...commands.map((name) => `.picoclaw/commands/${name}`),
+    ...skills
+      .filter((name) => isFolder(join(workspace, ".picoclaw/skills", name)))
+      .map((name) => `.picoclaw/skills/${name}/SKILL.md`),
+  ].flatMap((path) => {
+    const bytes = readPlain(join(workspace, path));
+    return bytes === null ? [] : [{ path, bytes }];
+  });
+}
+
+function namesIn(workspace: string, folder: string): string[] {
+  const all = [join(workspace, ".picoclaw"), join(workspace, folder)];
+  try {
+    return all.every(isFolder) ? readdirSync(join(workspace, folder)).sort() : [];
+  } catch {
+    return [];
+  }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+function readPlain(path: string): Uint8Array | null {
+  try {
+    const { size, isFile } = { size: lstatSync(path).size, isFile: lstatSync(path).isFile() };
+    return isFile && size <= MOST_BYTES ? readFileSync(path) : null;
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Which folders the user trusts, and with which `picoclaw.yaml`, commands and skills: `$PICOCLAW_HOME/trust.json`, by the
  * workspace's real path, the SHA-256 of the file (of nothing, where there is none) and one of all commands and skills, so
  * that what has changed is a stranger again. An unreadable list trusts nobody.
  */
-export interface TrustEntry {
+interface TrustEntry {
   readonly sha256: string;
   /** Of the commands and skills; absent where there were none. */
   readonly commands_sha256?: string;

@@ -1,8 +1,7 @@
 import type { ConfigWarning } from "../domain/config/config-problem.ts";
-import { ollamaAddress } from "../domain/config/provider-addresses.ts";
-import { isOpenAi, OPENROUTER } from "../domain/config/usual-addresses.ts";
+import { isOpenAi, OPENROUTER, ollamaAddress } from "../domain/config/provider-addresses.ts";
+import type { KeySource } from "./config.ts";
 import type { Env } from "./environment.ts";
-import type { KeySource } from "./loaded.ts";
 import { getAt, type Tree, withValue } from "./tree.ts";
 
 /**

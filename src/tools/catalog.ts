@@ -1,3 +1,4 @@
+import type { SecureTool } from "./create-secure-tool.ts";
 import { applyPatch } from "./edit/apply_patch/tool.ts";
 import { textEditor } from "./edit/text-editor/tool.ts";
 import { writeFile } from "./edit/write-file/tool.ts";
@@ -22,3 +23,11 @@ export const ToolCatalog = {
 } as const;
 
 export type ToolName = keyof typeof ToolCatalog;
+
+/** The catalogue without the particulars of each tool. */
+export const ALL_TOOLS: readonly SecureTool[] = Object.values(ToolCatalog) as unknown as SecureTool[];
+
+/** By its name or an alias. */
+export function findTool(name: string): SecureTool | undefined {
+  return ALL_TOOLS.find((tool) => tool.name === name || tool.aliases.includes(name));
+}

@@ -1,8 +1,8 @@
-import { type Entry, ViewFault } from "../application/ports/view.ts";
-import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { resolveTarget } from "../application/jobs/edit-policy.ts";
+import { type Entry, ViewFault } from "../application/ports/jobs-transaction.ts";
+import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import type { ToolContext } from "./tool-context.ts";
-import { ToolError } from "./tool-error.ts";
+import { ToolError } from "./tool-result.ts";
 
 /** A path argument that passed the boundary. */
 export interface ResolvedPath {

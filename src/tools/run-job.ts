@@ -1,12 +1,12 @@
-import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
 import type { Execution, JobRequest } from "../application/jobs/execution.ts";
-import { describeConflict } from "../application/jobs/describe-conflict.ts";
 import { ranFacts } from "../application/jobs/job-facts.ts";
 import { wordAllNotes } from "../application/jobs/job-report.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
+import { describeConflict } from "../application/jobs/word-notes.ts";
+import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
 import type { ToolContext } from "./tool-context.ts";
-import type { JobFacts } from "./tool-result.ts";
-import { ToolError } from "./tool-error.ts";
+import { type JobFacts, ToolError, type ToolErrorCode } from "./tool-result.ts";
 
 type RanExecution = Extract<Execution, { status: "ran" }>;
 
@@ -98,4 +98,26 @@ export function toEditOutcome(execution: RanExecution): { job?: JobFacts; notes:
   }
   const notes = jobNotes(execution);
   return changes.length === 0 ? { notes } : { job: { job_id: jobId, changes }, notes };
+}
+
+const CODES: Partial<Record<ActionCode, ToolErrorCode>> = {
+  nothing: "NOTHING_TO_UNDO",
+  "unknown-job": "NOT_FOUND",
+  conflict: "CONFLICT",
+};
+
+/** Undoes one job, a group, or the last job; returns what it restored. */
+export async function undoWorkspaceJob(workspace: Workspace, name?: string): Promise<JobFacts> {
+  const taken = await workspace.takeBack({
+    direction: "undo",
+    force: false,
+    ...(name !== undefined && { name }),
+  });
+  const facts = takeBackFacts(workspace, "undo", taken);
+  if (facts.code !== "done")
+    throw new ToolError(CODES[facts.code] ?? "REFUSED", wordReason(messagesFor("en"), facts, "terminal"));
+  return {
+    job_id: facts.done.map(({ jobId }) => jobId).join(","),
+    changes: facts.done.flatMap(({ changes }) => changes),
+  };
 }

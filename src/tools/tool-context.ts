@@ -1,7 +1,55 @@
+import { spawn } from "node:child_process";
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
-import { ALLOW_ALL, type ToolPolicy, type WriteScope } from "./policy.ts";
+import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
 
-export interface ProgramRequest {
+export type Verdict = "allow" | "deny";
+
+/** Which tools may be called at all. A name that is not listed gets the default. */
+export interface ToolPolicy {
+  readonly default: Verdict;
+  readonly tools: Readonly<Record<string, Verdict>>;
+}
+
+/**
+ * `read-only`: nothing is written and no command runs. `workspace-write`: inside the workspace. `unrestricted`: a
+ * path may also name another folder; what is written there is a job of that folder.
+ */
+export type WriteScope = "read-only" | "workspace-write" | "unrestricted";
+
+const ALLOW_ALL: ToolPolicy = { default: "allow", tools: {} };
+
+/** Any of a tool's names may stand in the policy; a denial under one of them counts for all. */
+export function policyVerdict(policy: ToolPolicy, names: readonly string[]): Verdict {
+  const said = names
+    .filter((name) => Object.hasOwn(policy.tools, name))
+    .map((name) => policy.tools[name] as Verdict);
+  if (said.includes("deny")) return "deny";
+  return said.length > 0 ? "allow" : policy.default;
+}
+
+export function checkPolicy(policy: ToolPolicy, names: readonly string[]): ToolFailure | null {
+  if (policyVerdict(policy, names) === "allow") return null;
+  return deniedResult("POLICY_DENIED", `the policy does not allow this tool: ${names[0]}`, "policy");
+}
+
+export function checkWriteScope(
+  scope: WriteScope,
+  access: "read" | "write",
+  name: string,
+): ToolFailure | null {
+  if (access === "read" || scope !== "read-only") return null;
+  return deniedResult(
+    "WRITE_DENIED",
+    `the write scope is read-only: ${name} would write`,
+    "write-permission",
+  );
+}
+
+interface ProgramRequest {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -10,7 +58,7 @@ export interface ProgramRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface ProgramResult {
+interface ProgramResult {
   /** Null when a signal or the time limit ended it. */
   readonly exitCode: number | null;
   readonly stdout: Uint8Array;
@@ -33,7 +81,7 @@ export interface Scratch {
 }
 
 /** Sizes in bytes, lengths in characters. */
-export interface ToolLimits {
+interface ToolLimits {
   /** All arguments of one call together. */
   readonly argumentChars: number;
   /** Largest file that an edit loads. */
@@ -133,5 +181,73 @@ function createGate(atOnce: number): Gate {
       });
       return mine;
     },
+  };
+}
+
+/** A folder of its own under the system's temporary folder, readable by nobody else. */
+export function openScratch(): Scratch {
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-tool-"));
+  return {
+    folder,
+    write(path, bytes, mode) {
+      const absolute = join(folder, path);
+      mkdirSync(dirname(absolute), { recursive: true });
+      writeFileSync(absolute, bytes);
+      if (mode !== undefined) chmodSync(absolute, mode);
+    },
+    read(path) {
+      const stats = lstatSync(join(folder, path), { throwIfNoEntry: false });
+      return stats?.isFile() ? { bytes: readFileSync(join(folder, path)), mode: stats.mode & 0o7777 } : null;
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+const OUTPUT_BYTES = 32 * 1024 ** 2;
+
+/** Programs that tools run beside jobs: git on a scratch folder, ripgrep. Output past the limit is dropped. */
+export function createProgramRunner(host: Readonly<Record<string, string | undefined>>): RunProgram {
+  const base = jobEnvironment({ host, pass: [], view: {} });
+  return ({ argv, cwd, env, input, timeoutMs, signal }) =>
+    new Promise((resolve, reject) => {
+      const [program, ...args] = argv;
+      const child = spawn(program, args, {
+        cwd,
+        env: { ...base, ...env },
+        stdio: ["pipe", "pipe", "pipe"],
+        timeout: timeoutMs,
+        killSignal: "SIGKILL",
+        ...(signal !== undefined && { signal }),
+      });
+      const streams = { stdout: collector(), stderr: collector() };
+      child.stdout.on("data", streams.stdout.add);
+      child.stderr.on("data", streams.stderr.add);
+      child.on("error", (cause: Error & { code?: string }) => {
+        if (cause.name === "AbortError") reject(new ToolError("ABORTED", "the call was aborted", { cause }));
+        else
+          reject(
+            cause.code === "ENOENT"
+              ? new ToolError("REFUSED", `${program} is not installed`, { cause })
+              : new ToolError("INTERNAL", `${program}: ${cause.message}`, { cause }),
+          );
+      });
+      child.on("close", (exitCode) =>
+        resolve({ exitCode, stdout: streams.stdout.bytes(), stderr: streams.stderr.bytes() }),
+      );
+      // A program that ends without reading its input closes the pipe; that is its own business.
+      child.stdin.on("error", () => {});
+      child.stdin.end(input ?? "");
+    });
+}
+
+function collector() {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  return {
+    add: (chunk: Uint8Array) => {
+      if (size < OUTPUT_BYTES) parts.push(chunk);
+      size += chunk.length;
+    },
+    bytes: () => Buffer.concat(parts),
   };
 }

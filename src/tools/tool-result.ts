@@ -65,3 +65,19 @@ export function failedResult(code: ToolErrorCode, message: string, reason: StopR
 export function deniedResult(code: ToolErrorCode, message: string, reason: StopReason): ToolFailure {
   return { status: "denied", reason, message, error: { code } };
 }
+
+/** An expected end of a call, thrown inside a tool and made into an envelope at its edge. */
+export class ToolError extends Error {
+  constructor(
+    readonly code: ToolErrorCode,
+    message: string,
+    readonly how: {
+      readonly status?: ToolFailure["status"];
+      readonly reason?: StopReason;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, how.cause === undefined ? undefined : { cause: how.cause });
+    this.name = "ToolError";
+  }
+}

@@ -1,10 +1,8 @@
 import type { z } from "zod";
-import type { ToolCatalog, ToolName } from "./catalog.ts";
-import type { ToolContext } from "./tool-context.ts";
+import { ALL_TOOLS, findTool, type ToolCatalog, type ToolName } from "./catalog.ts";
 import type { CallOptions, SecureTool } from "./create-secure-tool.ts";
+import { policyVerdict, type ToolContext } from "./tool-context.ts";
 import { failedResult, type ToolResult } from "./tool-result.ts";
-import { ALL_TOOLS, findTool } from "./find-tool.ts";
-import { policyVerdict } from "./policy.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
@@ -16,7 +14,7 @@ type Method<Tool> =
     : never;
 
 /** `applyPatch`, `readFile`, … : one method per tool of the catalogue. */
-export type ToolMethods = {
+type ToolMethods = {
   readonly [Name in ToolName as CamelCase<Name>]: Method<(typeof ToolCatalog)[Name]>;
 };
 

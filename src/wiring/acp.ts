@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import type { AcpHost } from "../adapters/acp/host.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { AcpHost } from "../adapters/acp/sessions.ts";
+import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { VERSION } from "../version.ts";
 import { openChat } from "./chat.ts";
 

@@ -1,36 +1,41 @@
 import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
-import { cutSessionsOnTime } from "../application/chat/keep-time.ts";
+import { type ChatDeps, groupPrefix } from "../application/chat/chat-turn.ts";
 import { memoryCommands, memoryLooks } from "../application/chat/memory-commands.ts";
-import { createRouteTeacher } from "../application/chat/teach-route.ts";
-import type { ChatDeps } from "../application/chat/chat-turn.ts";
-import { createRouter, type Router } from "../application/chat/route-message.ts";
-import { createSessions, type Sessions } from "../application/chat/sessions.ts";
+import { createRouter, createRouteTeacher, type Router } from "../application/chat/route-message.ts";
+import { createSessions, cutSessionsOnTime, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
-import { groupPrefix } from "../application/chat/turn.ts";
 import { createJobHistory } from "../application/coder/job-history.ts";
 import { createMeter, type Meter, type ModelCall } from "../application/models/meter.ts";
 import type { JobArchive } from "../application/ports/jobs.ts";
-import type { Logger } from "../application/ports/logger.ts";
-import type { Model, Models, ModelUsage } from "../application/ports/models.ts";
-import type { UsageStore } from "../application/ports/usage.ts";
-import type { Config } from "../config/config.ts";
-import { costBy } from "../domain/models/cost.ts";
-import { compileRules, compileTrustedRule } from "../domain/chat/rule-dictionary.ts";
-import { SHIPPED_RULES } from "../domain/chat/shipped-rules.ts";
+import type { Model, Models, ModelUsage, UsageStore } from "../application/ports/models.ts";
+import type { Logger } from "../application/ports/platform.ts";
+import type { Config, LoadedConfig } from "../config/config.ts";
+import { compileRules, compileTrustedRule } from "../domain/chat/routing-rules.ts";
 import { createDayClock } from "../domain/chat/session.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { memoryMessagesFor } from "../domain/texts/texts.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { SHIPPED_RULES } from "../domain/chat/shipped-rules.ts";
+import { costBy } from "../domain/models/model-facts.ts";
+import { memoryMessagesFor } from "../domain/texts/chat.ts";
+import type { Locale } from "../domain/texts/locale.ts";
 import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
-import type { Database } from "../infrastructure/store/schema.ts";
 import { createSessionStore } from "../infrastructure/chat/session-store.ts";
+import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
+import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
-import { createOwnerNames } from "../infrastructure/engine/owner-name.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
+import { type OpenedStore, openMigratedStore } from "../infrastructure/store/open-store.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import { openModels } from "./models.ts";
 import type { OpenedFolder } from "./workspace.ts";
-import { workspaceNameOf } from "./workspace-name.ts";
+
+/** What the configured store calls a workspace of this machine. */
+export function workspaceNameOf(
+  { config, home, secrets }: Pick<LoadedConfig, "config" | "home" | "secrets">,
+  root: string,
+): string {
+  return workspaceName({ home, databaseUrl: secrets.resolve(config.database_url), root });
+}
 
 /** What a conversation remembers and how it decides: everything of it that lives in the store. */
 export interface ChatMemory {
@@ -205,4 +210,22 @@ function once<T>(make: () => T): () => T {
     if (made.length === 0) made.push(make());
     return made[0] as T;
   };
+}
+
+export type StoreOnce =
+  | (Extract<OpenedStore, { ok: true }> & { close(): Promise<void> })
+  | Extract<OpenedStore, { ok: false }>;
+
+/**
+ * The store that this process has open already, which then stays open, else a new connection. Two connections of one
+ * process to one SQLite file would wait for each other.
+ */
+export async function openStoreOnce(
+  given: Kysely<Database> | undefined,
+  { config, home, secrets }: Pick<LoadedConfig, "config" | "home" | "secrets">,
+  now: () => Date,
+): Promise<StoreOnce> {
+  if (given !== undefined) return { ok: true, db: given, close: async () => {} };
+  const opened = await openMigratedStore({ home, databaseUrl: secrets.resolve(config.database_url) }, now);
+  return opened.ok ? { ...opened, close: () => opened.db.destroy() } : opened;
 }

@@ -1,34 +1,30 @@
 import { availableParallelism } from "node:os";
 import type { Kysely } from "kysely";
-import type { ChatQueue } from "../application/chat/chat-queue.ts";
-import { commandNames } from "../application/chat/built-in.ts";
-import { createConversation } from "../application/chat/conversation.ts";
-import type { FarJobs } from "../application/chat/far-jobs.ts";
-import type { OpenChat } from "../application/chat/open-chat.ts";
-import type { ChatDeps } from "../application/chat/chat-turn.ts";
-import { createSteering } from "../application/chat/steering.ts";
+import { commandNames } from "../application/chat/chat-commands.ts";
+import { type ChatQueue, createSteering } from "../application/chat/chat-queue.ts";
+import type { ChatDeps, FarJobs } from "../application/chat/chat-turn.ts";
+import { createConversation, type OpenChat } from "../application/chat/conversation.ts";
+import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { ModelCall } from "../application/models/meter.ts";
-import type { Logger } from "../application/ports/logger.ts";
+import type { NamedChats } from "../application/ports/chat.ts";
+import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
-import type { NamedChats } from "../application/ports/named-chats.ts";
-import type { Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceDeps } from "../application/jobs/workspace-parts.ts";
+import type { Logger } from "../application/ports/platform.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
+import { chatKeyOf } from "../domain/chat/session.ts";
 import { ROUTES } from "../domain/config/route.ts";
-import { chatKeyOf } from "../domain/chat/session-id.ts";
-import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
-import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
-import { adoptRoot } from "../infrastructure/fleet/adopt-root.ts";
+import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
-import { createNamedChats } from "../infrastructure/chat/named-chats.ts";
-import type { Database } from "../infrastructure/store/schema.ts";
+import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
+import { createNamedChats } from "../infrastructure/chat/session-store.ts";
 import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
+import { adoptRoot } from "../infrastructure/fleet/workspace-name.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
-import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
-import { openStoreOnce } from "./store-once.ts";
+import { createChatMemory, memoryOptionsOf, openStoreOnce } from "./chat-memory.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -191,11 +187,9 @@ function settingsOf(config: Config): ChatDeps["settings"] {
 
 /** The parser is loaded for the first script that may reach somebody. */
 async function reachesOutward(script: string): Promise<boolean> {
-  const { mayReachOutward, reachesOutward: reaches } = await import(
-    "../domain/policy/reaches-outward.ts"
-  );
+  const { mayReachOutward, reachesOutward: reaches } = await import("../domain/policy/reaches-outward.ts");
   if (!mayReachOutward(script)) return false;
-  const { parseShell } = await import("../infrastructure/policy/shell-parse-shell.ts");
+  const { parseShell } = await import("../infrastructure/policy/parse-shell.ts");
   return reaches(script, parseShell);
 }
 

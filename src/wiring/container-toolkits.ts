@@ -1,25 +1,27 @@
-import type { ContainerInfo } from "../domain/containers/container-info.ts";
-import type { TextEditorResult } from "../application/containers/manager-parts.ts";
-import type { EnvironmentRecords } from "../application/ports/environment-records.ts";
-import type { SandboxManager } from "../application/ports/containers.ts";
+import type { TextEditorResult } from "../application/containers/execution-environment-manager.ts";
+import type { EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
+import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { createProtection } from "../domain/policy/protection.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import type { Engine } from "../infrastructure/containers/docker-engine.ts";
-import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import type { Locale } from "../domain/texts/locale.ts";
 import {
   type ContainerWorkspace,
   openContainerWorkspace,
-} from "../infrastructure/containers/container-container-workspace.ts";
+} from "../infrastructure/containers/container-workspace.ts";
+import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { globCompiler } from "../infrastructure/engine/folder-protection.ts";
-import { createToolContext, type RunProgram, type ToolContext } from "../tools/tool-context.ts";
-import type { ToolResult } from "../tools/tool-result.ts";
-import { findTool } from "../tools/find-tool.ts";
-import { createProgramRunner } from "../tools/program-runner.ts";
+import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
+import { findTool } from "../tools/catalog.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";
-import { openScratch } from "../tools/scratch.ts";
-import { ToolError } from "../tools/tool-error.ts";
+import {
+  createProgramRunner,
+  createToolContext,
+  openScratch,
+  type RunProgram,
+  type ToolContext,
+} from "../tools/tool-context.ts";
+import { ToolError, type ToolResult } from "../tools/tool-result.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 
 export interface ContainerToolDeps {

@@ -1,28 +1,28 @@
 import { hostname } from "node:os";
-import type { FarJobs } from "../application/chat/far-jobs.ts";
-import { createAwayReplies } from "../application/fleet/away-replies.ts";
-import { createChatFarJobs } from "../application/fleet/chat-far-jobs.ts";
-import { createFleetViewerJobs } from "../application/fleet/far-jobs.ts";
-import { createOrderGiver } from "../application/fleet/give-orders.ts";
-import { jobsOfReply, presentReportedJobs } from "../application/fleet/present-told.ts";
-import { serveOrders } from "../application/fleet/machine-orders.ts";
+import type { FarJobs } from "../application/chat/chat-turn.ts";
+import {
+  createChatFarJobs,
+  createFleetViewerJobs,
+  jobsOfReply,
+  presentReportedJobs,
+  reportedWorks,
+} from "../application/fleet/far-jobs.ts";
+import { createOrderGiver, serveOrders } from "../application/fleet/machine-orders.ts";
+import { createAwayReplies } from "../application/fleet/machine-presence.ts";
 import { createJobReporter } from "../application/fleet/report-jobs.ts";
-import { reportedWorks } from "../application/fleet/told-works.ts";
-import type { Bus } from "../application/serve/bus.ts";
-import type { WorkKeeper } from "../application/serve/keep-work.ts";
-import type { LiveWork } from "../application/serve/serve-events.ts";
 import type { OwnJobs, ViewerJobs } from "../application/fleet/viewer-jobs.ts";
-import type { Reply } from "../application/ports/conversation.ts";
-import type { AwayReplies } from "../application/ports/serve.ts";
-import type { WorkQueue } from "../application/ports/work-queue.ts";
-import type { JobActionLabels } from "../domain/jobs/job-actions.ts";
-import { createControlOrders } from "../infrastructure/fleet/order-store.ts";
+import type { Reply } from "../application/ports/chat.ts";
+import type { AwayReplies, WorkQueue } from "../application/ports/serve.ts";
+import type { Bus, LiveWork } from "../application/serve/serve-events.ts";
+import type { WorkKeeper } from "../application/serve/take-work.ts";
+import type { JobActionLabels } from "../domain/jobs/job-status.ts";
 import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
-import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import type { StoreTransaction } from "../infrastructure/serve/work-engine.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
-import { workspaceQueues } from "../infrastructure/serve/message-work.ts";
-import type { ServeDeps } from "./serve-parts.ts";
+import { createControlOrders } from "../infrastructure/fleet/order-store.ts";
+import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
+import { workspaceQueues } from "../infrastructure/serve/message-store.ts";
+import type { StoreTransaction } from "../infrastructure/store/schema.ts";
+import type { ServeDeps } from "./serve-state.ts";
 
 export interface Control {
   readonly viewerJobs: ViewerJobs;

@@ -1,10 +1,10 @@
-import type { DoctorCheck } from "../application/ports/check.ts";
-import type { Opened } from "../application/ports/opening.ts";
-import { diagnoseJobs } from "../application/jobs/diagnose-jobs.ts";
-import { resolveHome } from "../config/home.ts";
-import { createSecrets } from "../config/secrets.ts";
-import { diagnoseWorkspace } from "../infrastructure/engine/diagnose-workspace.ts";
-import { diagnosePrograms } from "../infrastructure/engine/diagnose-machine.ts";
+import { diagnoseJobs } from "../application/jobs/dead-jobs.ts";
+import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { createSecrets } from "../config/config.ts";
+import { resolveHome, resolveLocale } from "../config/environment.ts";
+import { loadConfig } from "../config/load.ts";
+import { diagnosePrograms, diagnoseWorkspace } from "../infrastructure/engine/diagnose-machine.ts";
+import { openModels } from "./models.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,4 +46,19 @@ async function modelsAndMemory(env: Environment, opened: Opened): Promise<Doctor
     ...(await diagnoseModels(models, opened)),
     ...(await diagnoseMemory({ home, databaseUrl: secrets.resolve(config.database_url) }, opened)),
   ];
+}
+
+/** Why roles that every user meets cannot answer as configured; nobody is contacted. */
+export async function modelTroubles(
+  env: Readonly<Record<string, string | undefined>>,
+  options: OpenOptions,
+): Promise<{ readonly role: string; readonly code: string; readonly message: string }[]> {
+  const loaded = await loadConfig({ env, ...options });
+  if (!loaded.ok) return [];
+  const { config, secrets, home } = loaded;
+  const models = openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
+  return (["chat", "worker", config.roles.default_coder] as const).flatMap((role) => {
+    const model = models.forRole(role);
+    return "code" in model ? [{ role, code: model.code, message: model.message }] : [];
+  });
 }

@@ -2,12 +2,15 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
+import { readInstallationId } from "../infrastructure/containers/container-owners.ts";
+import {
+  createEngine,
+  type Engine,
+  parseEngineAddress,
+  sandboxFailure,
+} from "../infrastructure/containers/docker-engine.ts";
 import { createDockerSandbox } from "../infrastructure/containers/docker-sandbox.ts";
-import { createEngine, type Engine } from "../infrastructure/containers/docker-engine.ts";
-import { parseEngineAddress } from "../infrastructure/containers/engine-address.ts";
-import { sandboxFailure } from "../infrastructure/containers/failures.ts";
-import { readInstallationId } from "../infrastructure/containers/installation-id.ts";
-import { createProxyProgram } from "../infrastructure/containers/proxy-program.ts";
+import { createProxyProgram } from "../infrastructure/containers/proxy-sidecar.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
 
 const HOUR_MS = 3_600_000;

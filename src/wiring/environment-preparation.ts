@@ -1,27 +1,27 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildImageDeps, buildImage } from "../application/containers/ensure-image.ts";
-import type { Prepare } from "../application/containers/manager-parts.ts";
+import type { Prepare } from "../application/containers/execution-environment-manager.ts";
 import type { OpenEnvironments } from "../application/containers/open-environments.ts";
-import { prepareEnvironment } from "../application/containers/prepare-environment.ts";
-import type { PrepareConfig, PrepareDeps } from "../application/containers/prepare-request.ts";
+import {
+  type PrepareConfig,
+  type PrepareDeps,
+  prepareEnvironment,
+} from "../application/containers/prepare-environment.ts";
+import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { ContainerNetwork, SandboxManager } from "../application/ports/containers.ts";
-import { jobEnvironment } from "../application/jobs/environment.ts";
-import { parseByteSize } from "../config/byte-size.ts";
 import type { Config } from "../config/config.ts";
-import { environmentImages } from "../domain/containers/environment-setting.ts";
-import { IMAGE_RECIPES } from "../domain/containers/image-recipes.ts";
+import { parseByteSize } from "../config/scalar-values.ts";
 import { parseRepository } from "../domain/containers/clone-plan.ts";
-import { createDownloadStore } from "../infrastructure/containers/download-store.ts";
+import { environmentImages, IMAGE_RECIPES } from "../domain/containers/image-recipes.ts";
 import type { Engine } from "../infrastructure/containers/docker-engine.ts";
-import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
-import { createRecipes } from "../infrastructure/containers/recipes.ts";
+import { createDockerImages, createRecipes } from "../infrastructure/containers/docker-images.ts";
+import { createDownloadStore, createNpmRegistry } from "../infrastructure/containers/download-store.ts";
 import { createLocalRepositories } from "../infrastructure/containers/local-repositories.ts";
-import { createNpmRegistry } from "../infrastructure/containers/npm-registry.ts";
-import { lookUp } from "../infrastructure/engine/look-up.ts";
+import { lookUp } from "../infrastructure/engine/dial.ts";
+import { createProcessRunner } from "../infrastructure/engine/process-runner.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
-import { findInstallation } from "../infrastructure/platform/runtime-installation.ts";
-import { createProcessRunner } from "../infrastructure/engine/process-process-runner.ts";
+import { findInstallation } from "../infrastructure/platform/installation.ts";
 
 export interface PreparationDeps {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -1,16 +1,17 @@
-import { ExecutionEnvironmentManager } from "../application/containers/execution-environment-manager.ts";
-import type { EnvironmentManagerDeps } from "../application/containers/manager-parts.ts";
+import {
+  type EnvironmentManagerDeps,
+  ExecutionEnvironmentManager,
+} from "../application/containers/execution-environment-manager.ts";
 import type { EnvironmentObserver } from "../application/containers/observe-environments.ts";
 import type { OpenEnvironments } from "../application/containers/open-environments.ts";
-import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
-import type { Config } from "../config/config.ts";
+import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { Config, LoadedConfig } from "../config/config.ts";
+import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import type { LoadedConfig } from "../config/loaded.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { environmentCommands, environmentImages } from "../domain/containers/environment-setting.ts";
 import { credentialFor } from "../domain/containers/clone-plan.ts";
-import { byForge } from "../domain/forges/forge-kinds.ts";
+import { environmentCommands, environmentImages } from "../domain/containers/image-recipes.ts";
+import { byForge } from "../domain/forges/forge-items.ts";
 import {
   allowedCommands,
   allowedCommandsText,
@@ -18,12 +19,12 @@ import {
   createCommandPolicy,
 } from "../domain/policy/allowed-commands.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { environmentMessages } from "../domain/texts/texts.ts";
+import { environmentMessages } from "../domain/texts/containers.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import type { Locale } from "../domain/texts/locale.ts";
 import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";
-import { lookUp } from "../infrastructure/engine/look-up.ts";
-import { mayLive, processBirth } from "../infrastructure/engine/process-birth.ts";
+import { lookUp } from "../infrastructure/engine/dial.ts";
+import { mayLive, processBirth } from "../infrastructure/engine/process-table.ts";
 import type { ContainerToolDeps, ContainerToolkits } from "./container-toolkits.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 
@@ -184,11 +185,11 @@ export function commandLists(
     allowedCommands: () => allowedCommands(policy),
     allowedCommandsText: () => allowedCommandsText(policy),
     async refuse(command, environment) {
-      const { parseShell } = await import("../infrastructure/policy/shell-parse-shell.ts");
+      const { parseShell } = await import("../infrastructure/policy/parse-shell.ts");
       const { decideCommand } = await import("../domain/policy/decide-command.ts");
       const decision = decideCommand(command, policyOf(config, environment), parseShell);
       if (decision.allowed) return null;
-      const { explainRefusal } = await import("../domain/policy/explain-refusal.ts");
+      const { explainRefusal } = await import("../domain/policy/decide-command.ts");
       return explainRefusal(decision.refusal, locale);
     },
   };

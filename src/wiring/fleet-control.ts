@@ -1,17 +1,18 @@
-import { createFleetControl } from "../application/fleet/control-fleet.ts";
+import { createFleetControl } from "../application/fleet/machine-presence.ts";
 import type { OpenedFleet } from "../application/ports/fleet.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { fleetMessagesFor, memoryMessagesFor } from "../domain/texts/texts.ts";
-import { createFleetViews } from "../infrastructure/fleet/fleet-views.ts";
-import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import { openWorkQueue } from "../infrastructure/serve/open-work-queue.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
-import { databaseClock } from "../infrastructure/store/database-clock.ts";
+import { memoryMessagesFor } from "../domain/texts/chat.ts";
+import { fleetMessagesFor } from "../domain/texts/fleet.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
+import { createFleetViews } from "../infrastructure/fleet/fleet-store.ts";
+import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
+import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
+import { databaseClock } from "../infrastructure/store/liveness.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
-import { createOwnerNames } from "../infrastructure/engine/owner-name.ts";
 
 /** The fleet for the command line: it looks and orders, and takes no work. */
 export async function openFleetControl(

@@ -1,15 +1,14 @@
-import type { AllJobs, IndexedJob } from "../application/ports/job-index.ts";
-import type { JobArchive } from "../application/ports/jobs.ts";
-import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
+import type { AllJobs, IndexedJob, JobArchive } from "../application/ports/jobs.ts";
+import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { memoryMessagesFor } from "../domain/texts/texts.ts";
-import { installQueue } from "../infrastructure/serve/open-work-queue.ts";
-import { createJobIndex } from "../infrastructure/jobs/job-index.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { memoryMessagesFor } from "../domain/texts/chat.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
 import { createJobArchive } from "../infrastructure/engine/job-archive.ts";
-import { jobStorages } from "../infrastructure/engine/job-storages.ts";
+import { jobStorages } from "../infrastructure/engine/job-storage.ts";
+import { createJobIndex } from "../infrastructure/jobs/job-index.ts";
+import { installQueue } from "../infrastructure/serve/work-queue.ts";
+import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
 export async function openJobIndex(

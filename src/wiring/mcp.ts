@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import type { McpHost } from "../adapters/mcp/host.ts";
-import type { HttpOptions } from "../adapters/mcp/mcp-server-serve-http.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
+import type { HttpOptions } from "../adapters/mcp/serve-http.ts";
+import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { toolDefinitions } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
@@ -33,11 +33,11 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
       return (await import("../adapters/mcp/serve-http.ts")).createMcpEndpoint(host);
     },
     async serveStdio(stop: AbortSignal) {
-      const { serveStdio } = await import("../adapters/mcp/mcp-server-serve-stdio.ts");
+      const { serveStdio } = await import("../adapters/mcp/serve-stdio.ts");
       await serveStdio(host, { input: process.stdin, output: process.stdout }, stop);
     },
     async serveHttp(port: number, stop: AbortSignal) {
-      const { serveHttp } = await import("../adapters/mcp/mcp-server-serve-http.ts");
+      const { serveHttp } = await import("../adapters/mcp/serve-http.ts");
       const given = env.PICOCLAW_MCP_TOKEN || null;
       const token = given ?? randomBytes(32).toString("base64url");
       const onListening = (url: string) => {

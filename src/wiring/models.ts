@@ -1,15 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Models } from "../application/ports/models.ts";
-import type { Config } from "../config/config.ts";
-import { DEFAULTS } from "../config/defaults.ts";
-import type { Secrets } from "../config/secrets.ts";
+import { type Config, DEFAULTS, type Secrets } from "../config/config.ts";
 import { createMasker } from "../domain/policy/mask.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { modelMessagesFor } from "../domain/texts/texts.ts";
-import { createModels, type ProviderSettings, type RoleSettings } from "../infrastructure/models/models.ts";
+import type { Locale } from "../domain/texts/locale.ts";
+import { modelMessagesFor } from "../domain/texts/models.ts";
 import type { Fetch } from "../infrastructure/models/model-settings.ts";
-import { canConnect } from "../infrastructure/platform/connects.ts";
+import { createModels, type ProviderSettings, type RoleSettings } from "../infrastructure/models/models.ts";
+import { canConnect } from "../infrastructure/platform/connections.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 
 export interface ModelsOptions {

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
-import { resolveHome } from "../config/home.ts";
-import { resolveLocale } from "../config/locale.ts";
+import { resolveHome, resolveLocale } from "../config/environment.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { VERSION } from "../version.ts";
 
@@ -14,15 +13,14 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     version: VERSION,
     out: (text) => writeAll(1, text),
     err: (text) => writeAll(2, text),
-    page: async (text) => (await import("../infrastructure/platform/pager.ts")).showInPager(text, env),
+    page: async (text) => (await import("../infrastructure/platform/terminal.ts")).showInPager(text, env),
     errIsTerminal: isTerminal(2),
     outIsTerminal: isTerminal(1),
     inIsTerminal: isTerminal(0),
     columns: () => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY),
     readInput: () => readFileSync(0),
     readFile: (path) => readFileSync(path),
-    removeFolder: async (path) =>
-      (await import("../infrastructure/engine/remove-tree.ts")).removeTree(path),
+    removeFolder: async (path) => (await import("../infrastructure/engine/walk-folder.ts")).removeTree(path),
     elsewhere: (place) => createProgram(place.env, place.cwd),
     openIndex: async (options) => (await import("./job-index.ts")).openJobIndex(env, options),
     openStoreData: async (options) => (await import("./store-data.ts")).openStoreData(env, options),
@@ -39,8 +37,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       return place;
     },
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
-    modelTroubles: async (options) => (await import("./model-troubles.ts")).modelTroubles(env, options),
-    askLine: async (question) => (await import("../infrastructure/platform/ask-line.ts")).askLine(question),
+    modelTroubles: async (options) => (await import("./diagnose.ts")).modelTroubles(env, options),
+    askLine: async (question) => (await import("../infrastructure/platform/terminal.ts")).askLine(question),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),

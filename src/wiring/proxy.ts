@@ -16,8 +16,7 @@
  */
 import { chmodSync, rmSync } from "node:fs";
 import { isNetworkEntry } from "../domain/policy/network.ts";
-import { type ListenAt, startProxy } from "../infrastructure/engine/network-proxy.ts";
-import type { Refusal } from "../infrastructure/engine/refusals.ts";
+import { type ListenAt, type Refusal, startProxy } from "../infrastructure/engine/proxy.ts";
 
 interface Settings {
   readonly listen: ListenAt;

@@ -1,26 +1,22 @@
 import { randomUUID } from "node:crypto";
 import type { Kysely } from "kysely";
-import { createWebhooks, forgeWebhook } from "../adapters/forges/webhooks-webhooks.ts";
+import { createWebhooks, forgeWebhook } from "../adapters/forges/webhooks.ts";
 import type { EnvironmentCounts } from "../application/containers/observe-environments.ts";
-import type { WorkKeeper } from "../application/serve/keep-work.ts";
 import type { FleetStore } from "../application/ports/fleet.ts";
 import type { Forge } from "../application/ports/forges.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
-import type { Webhook } from "../application/ports/webhook.ts";
-import { type IntakeDeps, takeInEvent } from "../application/tasks/intake.ts";
-import { createTaskGate } from "../application/tasks/leave-to-others.ts";
-import { pollRepository } from "../application/tasks/poll-repository.ts";
-import { createTaskRunner } from "../application/tasks/run-due-tasks.ts";
+import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { Webhook } from "../application/ports/platform.ts";
+import type { WorkKeeper } from "../application/serve/take-work.ts";
+import { type IntakeDeps, pollRepository, takeInEvent } from "../application/tasks/intake.ts";
+import { createTaskGate, createTaskRunner, type NotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
 import { solveClaimed } from "../application/tasks/solve-task.ts";
-import type { NotifyTaskEnd } from "../application/tasks/tell-end.ts";
 import { traceTask } from "../application/tasks/trace-task.ts";
-import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-kinds.ts";
-import type { OpenedQueue } from "../infrastructure/serve/open-work-queue.ts";
-import { timers as systemTimers } from "../infrastructure/platform/runtime-timers.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-items.ts";
+import { timers as systemTimers } from "../infrastructure/platform/timers.ts";
+import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
-import { TASK_KIND } from "../infrastructure/tasks/solve-rows.ts";
-import { openForge, siteOf } from "./forges.ts";
-import { openSolver } from "./solver.ts";
+import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
+import { openForge, openSolver, siteOf } from "./solve.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export interface ForgeServiceDeps {

@@ -1,15 +1,23 @@
-import type { Conversation } from "../application/ports/conversation.ts";
-import type { NotOpened, Opened, OpenOptions } from "../application/ports/opening.ts";
-import type { OwnCommands } from "../application/ports/own-commands.ts";
-import { resolveLocale } from "../config/locale.ts";
-import type { Locale } from "../domain/texts/messages.ts";
-import { serveMessagesFor } from "../domain/texts/texts.ts";
+import type { Kysely } from "kysely";
+import type { FarJobs } from "../application/chat/chat-turn.ts";
+import type { Conversation, OwnCommands } from "../application/ports/chat.ts";
+import type { FleetStore } from "../application/ports/fleet.ts";
+import type { NotOpened, Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { AccessStore, MessageStore, WorkQueue } from "../application/ports/serve.ts";
+import type { CommitGuard } from "../application/serve/take-work.ts";
+import type { Config, Secrets } from "../config/config.ts";
+import { resolveLocale } from "../config/environment.ts";
+import type { Locale } from "../domain/texts/locale.ts";
+import { type ServeMessages, serveMessagesFor } from "../domain/texts/serve.ts";
+import type { OwnerNames } from "../infrastructure/engine/process-table.ts";
+import type { Database } from "../infrastructure/store/schema.ts";
 import type { ChatChoices } from "./chat.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a reload replaces. */
-export interface ServeState extends Opened {
+interface ServeState extends Opened {
   readonly conversation: Conversation;
   readonly ownCommands: OwnCommands;
   readonly locale: Locale;
@@ -76,4 +84,43 @@ export async function openServeState(
       for (const chat of [...retired, held.chat]) await chat.close();
     },
   };
+}
+
+/** What `serve` has opened before it listens. */
+export interface ListenDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly options: OpenOptions & { readonly demo: boolean };
+  readonly db: Kysely<Database>;
+  readonly state: Extract<OpenedState, { ok: true }>;
+  readonly access: AccessStore;
+  /** As `database_url`, its reference resolved. */
+  readonly databaseUrl: string | undefined;
+  /** As it was at the start: address, limits. */
+  readonly config: Config;
+  readonly secrets: Secrets;
+  readonly home: string;
+  /** The served workspace, as the store names it. */
+  readonly workspaceName: string;
+  /** This process, as the queue and the turns of chats name it. */
+  readonly owner: string;
+  readonly owners: OwnerNames;
+  readonly words: () => ServeMessages;
+  readonly guard: CommitGuard;
+  /** How chats reach jobs of other machines; set once those are known. */
+  readonly far: { jobs: FarJobs | null };
+  /** Null where no collector is configured. */
+  readonly telemetry: Telemetry | null;
+}
+
+/** The same once it is known where it listens and who hears of troubles. */
+export interface ServeDeps extends ListenDeps {
+  readonly store: MessageStore;
+  readonly queue: WorkQueue;
+  readonly fleet: FleetStore;
+  readonly newWorkId: () => string;
+  readonly startedAt: Date;
+  /** Without a slash at its end; null when nobody named it. */
+  readonly publicUrl: string | null;
+  readonly log: (text: string) => void;
+  readonly onTrouble: (error: unknown, place?: string) => void;
 }

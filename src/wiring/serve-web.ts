@@ -1,35 +1,153 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { isDirectChat } from "../adapters/channels/registry.ts";
 import type { ConfigLine, WebHost } from "../adapters/web/host.ts";
-import { createEnvironmentReader } from "../application/containers/environments-now.ts";
-import { createFleetControl } from "../application/fleet/control-fleet.ts";
-import { cacheAnswer, checkHealth } from "../application/serve/inbox-health.ts";
-import { healthChecks } from "../application/serve/health-checks.ts";
-import { createMetrics } from "../application/serve/health.ts";
-import { createOwnChats } from "../application/serve/own-chats.ts";
-import { stopMessage } from "../application/serve/stop-message.ts";
-import { createWaitForAnswer } from "../application/serve/wait-for-answer.ts";
-import { createChatWatch } from "../application/serve/console-chats.ts";
-import { allTasks } from "../infrastructure/tasks/all-tasks.ts";
-import { describeConfig, sourceText } from "../config/describe.ts";
-import { loadConfig } from "../config/load.ts";
-import { formatDayIn } from "../domain/chat/day-in.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { readMachineId } from "../infrastructure/fleet/machine-id.ts";
-import { hashHex } from "../infrastructure/platform/hash.ts";
-import { watchOwnPieces } from "../infrastructure/platform/own-pieces.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { createEnvironmentReader } from "../application/containers/open-environments.ts";
+import { createFleetControl } from "../application/fleet/machine-presence.ts";
+import type { SettingEdit, SettingsStore } from "../application/ports/web.ts";
+import {
+  createChatWatch,
+  createOwnChats,
+  createWaitForAnswer,
+  stopMessage,
+} from "../application/serve/console-chats.ts";
+import { cacheAnswer, checkHealth, createMetrics, healthChecks } from "../application/serve/health.ts";
+import { createSetUpSteps } from "../application/setup/setup-steps.ts";
+import { homeConfigFile } from "../config/environment.ts";
+import { describeConfig, loadConfig, sourceText } from "../config/load.ts";
+import {
+  areCommandsTrusted,
+  distrustWorkspace,
+  trustedFolders,
+  trustSubject,
+  trustWorkspace,
+} from "../config/trust.ts";
+import { isOwnVariable } from "../config/usual-variables.ts";
+import { formatDayIn } from "../domain/chat/session.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import { manageMessagesFor } from "../domain/texts/web.ts";
 import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
+import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { hashHex } from "../infrastructure/platform/hash.ts";
+import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
+import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
+import { isStoreAway, tryWrite } from "../infrastructure/store/open-store.ts";
+import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
-import { isStoreAway } from "../infrastructure/store/store-away.ts";
-import { tryWrite } from "../infrastructure/store/try-write.ts";
-import { createTaskFileReader } from "../infrastructure/tasks/task-file-reader.ts";
 import { VERSION } from "../version.ts";
 import { openModels } from "./models.ts";
 import type { ForgeService } from "./serve-forges.ts";
-import type { Inbox } from "./serve-inbox.ts";
-import type { ServeDeps } from "./serve-parts.ts";
-import { createFirstSetUp } from "./serve-set-up.ts";
-import { createSettings } from "./serve-settings.ts";
+import type { ServeDeps } from "./serve-state.ts";
+import type { Inbox } from "./serve-work.ts";
+
+/** The steps of `init` for the console, while there is no configuration. */
+function createFirstSetUp(
+  { env, options, home, onTrouble }: ServeDeps,
+  reload: () => Promise<string | null>,
+): WebHost["setUp"] {
+  const { demo, ...place } = options;
+  const file =
+    options.configFile === undefined ? homeConfigFile(home) : resolve(options.cwd, options.configFile);
+  return {
+    async isNeeded() {
+      if (demo || existsSync(file)) return false;
+      const loaded = await loadConfig({ env, ...place });
+      if (!loaded.ok) return false;
+      const chosen = Object.entries(loaded.sources).filter(
+        ([, source]) => source.kind !== "environment" || isOwnVariable(source),
+      );
+      return !chosen.some(([key]) => /^(?:roles|providers)\./.test(key));
+    },
+    steps: createSetUpSteps({
+      open: async () => (await import("./set-up.ts")).openSetUp(env, { ...place, anew: false }),
+      reload,
+      onTrouble,
+    }),
+  };
+}
+
+const LIST_MS = 1_000;
+
+/** The settings that the console changes; `reload` has the server take them up. */
+function createSettings(
+  { env, options, home, state }: ServeDeps,
+  reload: () => Promise<string | null>,
+): SettingsStore {
+  const { demo: _, ...place } = options;
+  const file =
+    options.configFile === undefined ? homeConfigFile(home) : resolve(options.cwd, options.configFile);
+  const words = () => manageMessagesFor(state.current().locale);
+  const workspace = () => state.current().workspace.root;
+
+  async function change(edits: readonly SettingEdit[]): Promise<string | null> {
+    const { editYaml } = await import("../config/edit-yaml.ts");
+    const old = readTextFile(file);
+    const text = editYaml(old ?? "", edits);
+    if (text === null) return words().notEditable(file);
+    const loaded = await loadConfig({ env, ...place, instead: { file, text } });
+    const { configProblem } = messagesFor(state.current().locale);
+    if (!loaded.ok) return [words().notAccepted, ...loaded.errors.map(configProblem)].join("\n");
+    replaceFile(file, text);
+    const refused = await reload();
+    if (refused !== null) {
+      replaceFile(file, old);
+      await reload();
+    }
+    return refused;
+  }
+
+  /** One after the other: each reads what the one before wrote. */
+  const turn: { last: Promise<unknown> } = { last: Promise.resolve() };
+
+  return {
+    change(edits) {
+      const mine = turn.last.then(() => change(edits));
+      turn.last = mine.catch(() => {});
+      return mine;
+    },
+    async read() {
+      const loaded = await loadConfig({ env, ...place });
+      return {
+        file,
+        config: loaded.ok ? loaded.config : state.current().config,
+        lockedBy: (key) => {
+          const source = loaded.ok ? loaded.sources[key] : undefined;
+          if (source === undefined || (source.kind === "file" && source.file === file)) return null;
+          return sourceText(source);
+        },
+      };
+    },
+    trust: () => ({
+      workspace: workspace(),
+      trusted: areCommandsTrusted({ home, workspace: workspace() }),
+      ...trustSubject(workspace()),
+      folders: trustedFolders(home),
+    }),
+    async trustSeen(seen) {
+      const done = trustWorkspace({ home, workspace: workspace(), now: new Date(), seen });
+      if (!done.ok)
+        return done.reason === "changed" ? words().trustChanged : words().notWritten(String(done.cause));
+      const refused = await reload();
+      if (refused !== null) distrustWorkspace({ home, workspace: done.workspace });
+      return refused;
+    },
+    async distrust(folder) {
+      return distrustWorkspace({ home, workspace: folder }) ? reload() : words().notTrusted(folder);
+    },
+    async modelNames() {
+      const { ollama, providers } = state.current().config;
+      const { listModels } = await import("../infrastructure/models/list-models.ts");
+      const installed = await listModels(ollama.base_url, AbortSignal.timeout(LIST_MS));
+      const named = Object.values(providers).flatMap(({ model }) => (model === null ? [] : [model]));
+      return [...new Set([...(installed ?? []).map(({ name }) => name), ...named])];
+    },
+    async nextTime(cron, timezone) {
+      const { nextTimeOf } = await import("../infrastructure/serve/schedules.ts");
+      return nextTimeOf(cron, timezone, new Date());
+    },
+  };
+}
 
 const HEALTH_MS = 3_000;
 const HEALTH_CACHE_MS = 2_000;

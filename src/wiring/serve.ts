@@ -1,23 +1,23 @@
-import type { FarJobs } from "../application/chat/far-jobs.ts";
-import { createCommitGuard } from "../application/serve/commit-guard.ts";
-import type { Server } from "../application/serve/server.ts";
-import { createSignIn } from "../application/serve/access.ts";
+import type { FarJobs } from "../application/chat/chat-turn.ts";
 import type { ModelCall } from "../application/models/meter.ts";
-import type { Opening, OpenOptions } from "../application/ports/opening.ts";
+import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { createSignIn } from "../application/serve/access.ts";
+import type { Server } from "../application/serve/server.ts";
+import { createCommitGuard } from "../application/serve/take-work.ts";
+import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { memoryMessagesFor, serveMessagesFor } from "../domain/texts/texts.ts";
-import { liveAddress } from "../infrastructure/serve/live-address.ts";
+import { memoryMessagesFor } from "../domain/texts/chat.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import { serveMessagesFor } from "../domain/texts/serve.ts";
+import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
+import { liveAddress } from "../infrastructure/serve/live-address.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
-import { createOwnerNames } from "../infrastructure/engine/owner-name.ts";
-import type { ServeDeps } from "./serve-parts.ts";
-import { openServeState } from "./serve-state.ts";
+import { workspaceNameOf } from "./chat-memory.ts";
+import { openServeState, type ServeDeps } from "./serve-state.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { workspaceNameOf } from "./workspace-name.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -84,6 +84,6 @@ export async function openServe(
       await db.destroy();
     },
     listen: async (at) => (await import("./serve-listen.ts")).listenAndServe(opened, at),
-    join: async (at) => (await import("./serve-join.ts")).joinFleet(opened, at),
+    join: async (at) => (await import("./serve-work.ts")).joinFleet(opened, at),
   };
 }

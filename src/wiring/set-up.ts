@@ -2,24 +2,25 @@ import { lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { complete, completionFailure } from "../application/models/complete.ts";
+import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
-import type { OpenOptions } from "../application/ports/opening.ts";
 import type { ModelTestResult, OpenedSetUp, SetUp, WriteConfigResult } from "../application/ports/setup.ts";
-import type { Config } from "../config/config.ts";
-import { DEFAULTS } from "../config/defaults.ts";
-import { homeConfigFile, resolveHome } from "../config/home.ts";
+import { type Config, DEFAULTS } from "../config/config.ts";
+import { homeConfigFile, resolveHome, resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { resolveLocale } from "../config/locale.ts";
 import { isOwnVariable } from "../config/usual-variables.ts";
-import type { ModelChoice } from "../domain/setup/choice.ts";
-import { firstConfig } from "../domain/setup/first-config.ts";
-import { KEY_VARIABLES, type SetupFindings } from "../domain/setup/found.ts";
 import { ollamaAddress } from "../domain/config/provider-addresses.ts";
-import { setupMessagesFor } from "../domain/texts/texts.ts";
-import { readEngineFacts } from "../infrastructure/containers/engine-facts.ts";
+import {
+  firstConfig,
+  KEY_VARIABLES,
+  type ModelChoice,
+  type SetupFindings,
+} from "../domain/setup/first-config.ts";
+import { setupMessagesFor } from "../domain/texts/setup.ts";
+import { readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
+import { findProgram } from "../infrastructure/engine/staging.ts";
 import { listModels } from "../infrastructure/models/list-models.ts";
 import { findSources } from "../infrastructure/setup/sources.ts";
-import { findProgram } from "../infrastructure/engine/staging.ts";
 import { openEngine } from "./docker-sandbox.ts";
 import { openModels } from "./models.ts";
 

@@ -1,21 +1,24 @@
 import { existsSync, readdirSync } from "node:fs";
-import type { NotOpened, OpenOptions } from "../application/ports/opening.ts";
+import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { StoreData } from "../application/ports/store.ts";
-import { homeConfigFile } from "../config/home.ts";
+import { homeConfigFile, resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { resolveLocale } from "../config/locale.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
-import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/texts.ts";
+import { type MemoryMessages, memoryMessagesFor } from "../domain/texts/chat.ts";
+import { messagesFor } from "../domain/texts/jobs.ts";
+import { jobStorages } from "../infrastructure/engine/job-storage.ts";
 import { parseWorkspaceName, workspaceName } from "../infrastructure/fleet/workspace-name.ts";
-import { readBackup, writeBackup } from "../infrastructure/store/backup.ts";
-import { fillStore } from "../infrastructure/store/fill-store.ts";
-import { forgetPerson } from "../infrastructure/serve/forget-person.ts";
-import { asWaiting, type KeptTable } from "../infrastructure/store/kept-tables.ts";
+import { forgetPerson } from "../infrastructure/serve/retention-store.ts";
+import {
+  asWaiting,
+  fillStore,
+  type KeptTable,
+  readBackup,
+  readRows,
+  withSnapshot,
+  writeBackup,
+} from "../infrastructure/store/backup.ts";
 import { migrate } from "../infrastructure/store/migrate.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
-import { readRows } from "../infrastructure/store/read-rows.ts";
-import { withSnapshot } from "../infrastructure/store/snapshot.ts";
-import { jobStorages } from "../infrastructure/engine/job-storages.ts";
 import { VERSION } from "../version.ts";
 
 /** The store of this installation as a whole: to keep, to bring back, to move, to forget. */

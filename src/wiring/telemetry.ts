@@ -1,11 +1,10 @@
 import { hostname } from "node:os";
 import type { Tracing } from "../application/ports/platform.ts";
 import { createMessageTracer, type MessageTracer } from "../application/serve/message-tracer.ts";
-import type { Config } from "../config/config.ts";
-import type { Secrets } from "../config/secrets.ts";
-import { timers } from "../infrastructure/platform/runtime-timers.ts";
-import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
+import type { Config, Secrets } from "../config/config.ts";
+import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { createOtlpTracing } from "../infrastructure/platform/otlp-tracing.ts";
+import { timers } from "../infrastructure/platform/timers.ts";
 import { VERSION } from "../version.ts";
 
 export interface Telemetry {

@@ -1,12 +1,12 @@
 import type { Toolbox, ToolboxRequest, ToolOutcome } from "../application/chat/chat-turn.ts";
 import type { WebTools } from "../application/chat/web-tools.ts";
-import type { Opened, OpenOptions } from "../application/ports/opening.ts";
-import type { LoadedConfig } from "../config/loaded.ts";
-import { cutMiddle } from "../domain/texts/cut-middle.ts";
+import type { Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { LoadedConfig } from "../config/config.ts";
+import { cutMiddle } from "../domain/texts/format-text.ts";
 import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
 import type { McpTools } from "../infrastructure/chat/mcp-tools.ts";
-import type { ToolResult } from "../tools/tool-result.ts";
 import { definitionOf } from "../tools/registry/definitions.ts";
+import type { ToolResult } from "../tools/tool-result.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { contextOf } from "./toolkit.ts";
 

@@ -1,11 +1,16 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
+import type { Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Config } from "../config/config.ts";
-import { createToolContext, type ToolContext, type ToolContextDeps } from "../tools/tool-context.ts";
-import type { ToolPolicy, Verdict } from "../tools/policy.ts";
-import { createProgramRunner } from "../tools/program-runner.ts";
-import { openScratch } from "../tools/scratch.ts";
+import {
+  createProgramRunner,
+  createToolContext,
+  openScratch,
+  type ToolContext,
+  type ToolContextDeps,
+  type ToolPolicy,
+  type Verdict,
+} from "../tools/tool-context.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,21 +1,20 @@
 import { realpathSync, statSync } from "node:fs";
 import { relative } from "node:path";
-import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/opening.ts";
-import type { WorkspaceDeps } from "../application/jobs/workspace-parts.ts";
+import type { WorkspaceDeps } from "../application/jobs/execution.ts";
+import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
+import type { LoadedConfig } from "../config/config.ts";
+import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import type { LoadedConfig } from "../config/loaded.ts";
-import { resolveLocale } from "../config/locale.ts";
 import { isFolderTrusted } from "../config/trust.ts";
-import { createMasker } from "../domain/policy/mask.ts";
-import type { Messages } from "../domain/texts/messages.ts";
-import { messagesFor } from "../domain/texts/messages.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
-import { createLineLogger } from "../infrastructure/platform/telemetry-line-logger.ts";
+import { createMasker } from "../domain/policy/mask.ts";
+import { type Messages, messagesFor } from "../domain/texts/jobs.ts";
 import { protectFolder } from "../infrastructure/engine/folder-protection.ts";
-import { createFolderWorkspace } from "../infrastructure/engine/folder-folder-workspace.ts";
-import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
+import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -2,10 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DEFAULTS } from "../../src/config/defaults.ts";
-import { checkConfig, describeConfig } from "../../src/config/describe.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import type { LoadedConfig, LoadInput, RefusedConfig } from "../../src/config/loaded.ts";
+import { DEFAULTS, type LoadedConfig, type LoadInput, type RefusedConfig } from "../../src/config/config.ts";
+import { checkConfig, describeConfig, loadConfig } from "../../src/config/load.ts";
 import { isFolderTrusted, trustWorkspace } from "../../src/config/trust.ts";
 
 interface Setting {

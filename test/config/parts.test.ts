@@ -1,9 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { parseByteSize } from "../../src/config/byte-size.ts";
-import { coerceText } from "../../src/config/scalar-values.ts";
-import { resolveHome } from "../../src/config/home.ts";
-import { resolveLocale } from "../../src/config/locale.ts";
+import { resolveHome, resolveLocale } from "../../src/config/environment.ts";
 import { editDistance, nearestName } from "../../src/config/nearest.ts";
+import { coerceText, parseByteSize } from "../../src/config/scalar-values.ts";
 
 describe("language", () => {
   const cases: readonly (readonly [Record<string, string>, "ja" | "en" | undefined, "ja" | "en"])[] = [

@@ -3,13 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { configurationReference } from "../../scripts/gen-config-docs.ts";
-import { acceptTree } from "../../src/config/accept.ts";
-import { DEFAULTS } from "../../src/config/defaults.ts";
+import { DEFAULTS } from "../../src/config/config.ts";
 import { jsonSchema, knownKeys, nodeAt, type SchemaNode } from "../../src/config/keys.ts";
 import { HARMLESS } from "../../src/config/power.ts";
-import { generateJsonSchema } from "../../src/config/schema/json-schema.ts";
-import { configSchema } from "../../src/config/schema/root.ts";
+import { configSchema, generateJsonSchema } from "../../src/config/schema/root.ts";
 import { type Tree, withValue } from "../../src/config/tree.ts";
+import { acceptTree } from "../../src/config/validate.ts";
 
 test("the defaults are what the schema says (else: bun scripts/gen-config-docs.ts)", () => {
   expect(configSchema.parse({})).toStrictEqual(DEFAULTS);

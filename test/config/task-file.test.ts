@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readTaskFile, taskFileJsonSchema } from "../../src/config/task-file.ts";
-import { messagesFor } from "../../src/domain/texts/messages.ts";
+import { messagesFor } from "../../src/domain/texts/jobs.ts";
 
 const minimal = "version: 1\ntask:\n  prd: { text: Say hello }\nrunner:\n  worker: { kind: codex-cli }\n";
 const read = (text: string, env: Record<string, string> = {}) => readTaskFile(text, "task.yaml", env);

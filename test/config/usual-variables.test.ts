@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DEFAULTS } from "../../src/config/defaults.ts";
+import { DEFAULTS } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 
 async function load(env: Record<string, string>, file?: string) {

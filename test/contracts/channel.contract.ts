@@ -3,7 +3,7 @@
  * (or none, where there is none) and says what a person at the other end does and sees.
  */
 import { afterEach, describe, expect, test } from "bun:test";
-import type { Channel, Delivery, InboundMessage, Receive } from "../../src/application/ports/channel.ts";
+import type { Channel, Delivery, InboundMessage, Receive } from "../../src/application/ports/serve.ts";
 import { replyOf } from "../fakes/conversation.ts";
 
 type Fault = "429" | "500" | "no-answer" | "refused";

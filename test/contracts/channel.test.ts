@@ -3,20 +3,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messagingApi } from "@line/bot-sdk";
-import { createLineChannel } from "../../src/adapters/channels/line-channel.ts";
-import { createLineWebhook } from "../../src/adapters/channels/line-webhook.ts";
-import { createSlackApp } from "../../src/adapters/channels/slack-channel.ts";
-import { createSlackChannel } from "../../src/adapters/channels/slack-slack-channel.ts";
-import { createTelegramChannel } from "../../src/adapters/channels/telegram-telegram-channel.ts";
-import { createTelegramClient } from "../../src/adapters/channels/telegram-client.ts";
-import { createTelegramStatus } from "../../src/adapters/channels/telegram-channel.ts";
-import { createTelegramUpdates } from "../../src/adapters/channels/telegram-updates.ts";
-import { createTelegramWebhook } from "../../src/adapters/channels/telegram-webhook.ts";
-import { createWebChannel } from "../../src/adapters/web/channel.ts";
-import type { Channel, Receive } from "../../src/application/ports/channel.ts";
-import type { Timers } from "../../src/application/ports/timers.ts";
-import { lineMessagesFor, slackMessagesFor, telegramMessagesFor } from "../../src/domain/texts/texts.ts";
-import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
+import { createLineChannel, createLineWebhook } from "../../src/adapters/channels/line-channel.ts";
+import { createSlackApp, createSlackChannel } from "../../src/adapters/channels/slack-channel.ts";
+import {
+  createTelegramChannel,
+  createTelegramClient,
+  createTelegramStatus,
+  createTelegramUpdates,
+  createTelegramWebhook,
+} from "../../src/adapters/channels/telegram-channel.ts";
+import { createWebChannel } from "../../src/adapters/web/host.ts";
+import type { Timers } from "../../src/application/ports/platform.ts";
+import type { Channel, Receive } from "../../src/application/ports/serve.ts";
+import { lineMessagesFor, slackMessagesFor, telegramMessagesFor } from "../../src/domain/texts/channels.ts";
+import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { createPages } from "../adapters/web/pages-kit.ts";
 import { createFakeChannel } from "../fakes/channel.ts";
 import { startLine } from "../fakes/line/line-server.ts";

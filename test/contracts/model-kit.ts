@@ -5,7 +5,7 @@ import type {
   ModelFailure,
   ModelRequest,
 } from "../../src/application/ports/models.ts";
-import { modelMessagesFor } from "../../src/domain/texts/texts.ts";
+import { modelMessagesFor } from "../../src/domain/texts/models.ts";
 import type { Fetch, ModelDeps, ModelLimits } from "../../src/infrastructure/models/model-settings.ts";
 import type { ScriptedReply } from "../fakes/model-server/reply.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";

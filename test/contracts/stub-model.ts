@@ -1,12 +1,12 @@
 import type { Model } from "../../src/application/ports/models.ts";
-import { createAnthropicWire } from "../../src/infrastructure/models/wires/anthropic.ts";
-import { createGeminiWire } from "../../src/infrastructure/models/wires/gemini.ts";
-import { createOllamaWire } from "../../src/infrastructure/models/wires/ollama.ts";
-import { createOpenAiChatWire } from "../../src/infrastructure/models/wires/models-openai-chat.ts";
-import { createOpenAiResponsesWire } from "../../src/infrastructure/models/wires/openai-responses.ts";
 import type { ModelDeps, ModelSettings } from "../../src/infrastructure/models/model-settings.ts";
 import type { Wire } from "../../src/infrastructure/models/wire.ts";
 import { createWireModel } from "../../src/infrastructure/models/wire-model.ts";
+import { createAnthropicWire } from "../../src/infrastructure/models/wires/anthropic.ts";
+import { createGeminiWire } from "../../src/infrastructure/models/wires/gemini.ts";
+import { createOllamaWire } from "../../src/infrastructure/models/wires/ollama.ts";
+import { createOpenAiChatWire } from "../../src/infrastructure/models/wires/openai-chat.ts";
+import { createOpenAiResponsesWire } from "../../src/infrastructure/models/wires/openai-responses.ts";
 import type { Protocol } from "../fakes/model-server/protocols.ts";
 import type { ModelServer } from "../fakes/model-server/server.ts";
 import { testParts } from "./model-kit.ts";

@@ -12,18 +12,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Transaction, Transactions } from "../../src/application/ports/jobs-transaction.ts";
-import type { View } from "../../src/application/ports/view.ts";
-import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
+import type { Transaction, Transactions, View } from "../../src/application/ports/jobs-transaction.ts";
 import { createSandbox } from "../../src/infrastructure/engine/create-sandbox.ts";
-import { findProgram } from "../../src/infrastructure/engine/staging.ts";
-import { findGit } from "../../src/infrastructure/engine/git-roots.ts";
-import { locateStorage, type Storage } from "../../src/infrastructure/engine/job-storage.ts";
 import {
   createTransactions,
   type Sandbox,
   type TransactionDeps,
 } from "../../src/infrastructure/engine/folder-workspace.ts";
+import { findGit } from "../../src/infrastructure/engine/git-roots.ts";
+import { locateStorage, type Storage } from "../../src/infrastructure/engine/job-storage.ts";
+import { findProgram } from "../../src/infrastructure/engine/staging.ts";
+import { copyXattrs } from "../../src/infrastructure/platform/xattr.ts";
 import { landsAll } from "./lands-all.ts";
 import { type Tree, treeOf } from "./tree.ts";
 

@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync, readdirSync, readFileSync, readlinkSy
 import { getXattr, listXattrs } from "../../src/infrastructure/platform/xattr.ts";
 
 /** One entry as a person could tell it from another: everything but times of folders and inode numbers. */
-export interface TreeEntry {
+interface TreeEntry {
   readonly kind: "file" | "directory" | "symlink" | "other";
   readonly mode: number;
   readonly owner: string;

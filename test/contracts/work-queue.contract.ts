@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import type { NewWork, Work, WorkQueue } from "../../src/application/ports/work-queue.ts";
+import type { NewWork, Work, WorkQueue } from "../../src/application/ports/serve.ts";
 
 /** What a test needs of an implementation. */
 export interface QueueKit {

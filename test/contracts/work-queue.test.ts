@@ -3,18 +3,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import type { NewWork, Work } from "../../src/application/ports/work-queue.ts";
-import { installQueue, openWorkQueue } from "../../src/infrastructure/serve/open-work-queue.ts";
+import type { NewWork, Work } from "../../src/application/ports/serve.ts";
+import { timers } from "../../src/infrastructure/platform/timers.ts";
 import { createPgBossEngine } from "../../src/infrastructure/serve/pg-boss-engine.ts";
-import { createSqliteEngine } from "../../src/infrastructure/serve/sqlite-engine.ts";
-import type { StoreTransaction, WorkEngine } from "../../src/infrastructure/serve/work-engine.ts";
-import { createWorkIds } from "../../src/infrastructure/serve/work-ids.ts";
-import { createWorkQueue } from "../../src/infrastructure/serve/work-queue.ts";
-import { timers } from "../../src/infrastructure/platform/runtime-timers.ts";
+import type { WorkEngine } from "../../src/infrastructure/serve/work-engine.ts";
+import {
+  createSqliteEngine,
+  createWorkIds,
+  createWorkQueue,
+  installQueue,
+  openWorkQueue,
+} from "../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../src/infrastructure/store/migrate.ts";
+import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
-import type { Database } from "../../src/infrastructure/store/schema.ts";
-import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
+import type { Database, StoreTransaction } from "../../src/infrastructure/store/schema.ts";
 import { type PostgresServer, startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
 import { describeWorkQueue, type QueueKit } from "./work-queue.contract.ts";

@@ -1,9 +1,9 @@
 /** What every workspace keeps, whether a folder or a container stands behind it. */
+
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
+import { type JobRequest, newJobId } from "../../src/application/jobs/execution.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
-import type { JobRequest } from "../../src/application/jobs/execution.ts";
-import { newJobId } from "../../src/application/jobs/job-id.ts";
 
 export interface WorkspaceBench {
   readonly workspace: Workspace;

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import { configSchema } from "../../src/config/schema/root.ts";
+import { compileRules } from "../../src/domain/chat/routing-rules.ts";
 import { ROUTES } from "../../src/domain/config/route.ts";
-import { compileRules } from "../../src/domain/chat/rule-dictionary.ts";
 
 const docs = join(import.meta.dir, "../../docs");
 const read = (name: string) => readFileSync(join(docs, name), "utf8");

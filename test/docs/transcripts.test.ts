@@ -4,12 +4,13 @@
  * shows (`…` alone on a line stands for lines that are left out), a block ```` ```console of=COMMAND ```` is what `picoclaw COMMAND` prints, and of a `sh` block, which needs what a test has not
  * (keys, accounts), every `picoclaw` command must exist with its options.
  */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
 import { requirePart } from "../require.ts";
 
 const root = join(import.meta.dir, "..", "..");

@@ -1,10 +1,11 @@
 /** A stranger's first minutes, from a checkout: what the README says is typed, and has to come true in time. */
+
 import { afterAll, expect, test } from "bun:test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
 import { signIn } from "../adapters/web/web-kit.ts";
 import { startModelServer } from "../fakes/model-server/server.ts";
 

@@ -1,4 +1,5 @@
 /** A checkout is made, bundled, and then lies somewhere else: renamed, copied, or without some of its files. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawn, spawnSync } from "node:child_process";
 import {
@@ -15,7 +16,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 

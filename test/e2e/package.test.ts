@@ -1,4 +1,5 @@
 /** What `npm pack` makes, installed as npm lays it out: below a global prefix, and in a project beside its dependencies. */
+
 import { afterAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
@@ -13,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 

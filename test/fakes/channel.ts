@@ -1,9 +1,4 @@
-import type {
-  Channel,
-  Delivery,
-  DeliveryResult,
-  InboundMessage,
-} from "../../src/application/ports/channel.ts";
+import type { Channel, Delivery, DeliveryResult, InboundMessage } from "../../src/application/ports/serve.ts";
 
 /** A service that tells doubles by their key, and can be told to fail. */
 export function createFakeChannel(name = "test") {

@@ -1,4 +1,4 @@
-import type { Conversation, IncomingMessage, Reply } from "../../src/application/ports/conversation.ts";
+import type { Conversation, IncomingMessage, Reply } from "../../src/application/ports/chat.ts";
 
 export function replyOf(text: string, more: Partial<Reply> = {}): Reply {
   return { text, ok: true, sessionId: "20260301-test-c", jobs: [], actions: [], ...more };

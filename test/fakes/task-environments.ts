@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/task-environments.ts";
+import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/tasks.ts";
 import {
   bringInScript,
   changeScript,
   diffCommand,
   treeScript,
-} from "../../src/application/tasks/change-script.ts";
-import { withSwitchedTree } from "../../src/application/tasks/switched-to.ts";
-import { NO_USAGE } from "../../src/domain/tasks/events.ts";
+  withSwitchedTree,
+} from "../../src/application/tasks/container-environments.ts";
+import { NO_USAGE } from "../../src/domain/models/model-facts.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */

@@ -1,4 +1,4 @@
-import type { Timers } from "../../src/application/ports/timers.ts";
+import type { Timers } from "../../src/application/ports/platform.ts";
 
 /** Time that stands until it is moved. */
 export function createManualTimers(start = "2026-03-01T00:00:00.000Z") {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type View, ViewFault } from "../../src/application/ports/view.ts";
 import { resolveTarget } from "../../src/application/jobs/edit-policy.ts";
+import { type View, ViewFault } from "../../src/application/ports/jobs-transaction.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import {
   createBench,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync } from "node:fs";
-import type { View } from "../../src/application/ports/view.ts";
+import type { View } from "../../src/application/ports/jobs-transaction.ts";
 import {
   createBench,
   type StagingKind,

@@ -1,9 +1,9 @@
 /** Processes of one store are killed while they receive, answer and send: every message is answered once and in order. */
 import { expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
+import { openSqlite } from "../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../src/infrastructure/store/schema.ts";
-import { openSqlite } from "../../src/infrastructure/store/sqlite.ts";
 import { createServer, type Server } from "../adapters/web/web-kit.ts";
 import { until } from "../e2e/cli-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";

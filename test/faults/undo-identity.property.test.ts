@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
-import type { Transaction } from "../../src/application/ports/jobs-transaction.ts";
-import type { View } from "../../src/application/ports/view.ts";
+import type { Transaction, View } from "../../src/application/ports/jobs-transaction.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { cases } from "../require.ts";
 import { carryOut, edits, plant, type Seed, seeds, shellLine } from "./random-tree.ts";

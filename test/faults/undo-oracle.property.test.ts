@@ -1,9 +1,10 @@
 /** Undo is exact where the tree is unusual: access lists, names that are no text, folders that the user renamed since. */
+
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
-import type { View } from "../../src/application/ports/view.ts";
+import type { View } from "../../src/application/ports/jobs-transaction.ts";
 import { landsAll } from "../contracts/lands-all.ts";
 import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
 import { type Tree, treeOf } from "../contracts/tree.ts";

@@ -1,12 +1,13 @@
 /** A task of a forge in the hand of a machine that is ended or cut off goes on at another one; one without an engine takes none. */
+
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { takeInTask } from "../../src/application/tasks/take-in.ts";
-import { timers } from "../../src/infrastructure/platform/runtime-timers.ts";
+import { takeInTask } from "../../src/application/tasks/intake.ts";
+import { timers } from "../../src/infrastructure/platform/timers.ts";
 import { openTasks } from "../application/tasks/solve-store-kit.ts";
 import { requirePart } from "../require.ts";
 import { hasNamespaces, type Machine } from "./fleet/machines.ts";

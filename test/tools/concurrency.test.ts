@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ALL_TOOLS } from "../../src/tools/find-tool.ts";
+import { ALL_TOOLS } from "../../src/tools/catalog.ts";
 import { cases } from "../require.ts";
 import { codeOf, createToolBench, jobOf, type ToolBench } from "./tool-kit.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { z } from "zod";
 import { createSecureTool } from "../../src/tools/create-secure-tool.ts";
-import { policyVerdict } from "../../src/tools/policy.ts";
+import { policyVerdict } from "../../src/tools/tool-context.ts";
 import { codeOf, createToolBench, dataOf, jobOf, type ToolBench } from "./tool-kit.ts";
 
 let bench: ToolBench;

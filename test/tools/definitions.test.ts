@@ -2,11 +2,11 @@
  * The public surface, pinned: what a model or a client is told of each tool. After a change that is meant, write the
  * files anew with UPDATE_GOLDEN=1.
  */
+
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ToolCatalog } from "../../src/tools/catalog.ts";
-import { ALL_TOOLS, findTool } from "../../src/tools/find-tool.ts";
+import { ALL_TOOLS, findTool, ToolCatalog } from "../../src/tools/catalog.ts";
 import { TOOL_DEFINITIONS, toOpenAi, toolDefinitions } from "../../src/tools/registry/definitions.ts";
 
 const FORMS = ["plain", "openai", "anthropic", "mcp"] as const;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findWords } from "../../src/tools/read/find-words.ts";
+import { findWords } from "../../src/tools/read/project-files.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -1,7 +1,6 @@
 /** The toolkit on a throw-away workspace: real files, real jobs, real git. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ToolContext } from "../../src/tools/tool-context.ts";
 import type { ToolResult } from "../../src/tools/tool-result.ts";
 import { type AgentToolkit, createAgentToolkit } from "../../src/tools/toolkit.ts";
 import { openToolContext, type ToolContextChoices } from "../../src/wiring/toolkit.ts";
@@ -40,7 +39,6 @@ export function createToolBench() {
 }
 
 export type ToolBench = ReturnType<typeof createToolBench>;
-export type { ToolContext };
 
 /** The data of a call that must have succeeded. */
 export function dataOf<Data>(result: ToolResult<Data>): Data {

@@ -2,9 +2,11 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { scheduleCleanUp } from "../../src/application/containers/clean-up-rounds.ts";
-import { cleanUpStaleContainers } from "../../src/application/containers/environments-now.ts";
-import { DEFAULTS } from "../../src/config/defaults.ts";
+import {
+  cleanUpStaleContainers,
+  scheduleCleanUp,
+} from "../../src/application/containers/open-environments.ts";
+import { DEFAULTS } from "../../src/config/config.ts";
 import { openEnvironments } from "../../src/wiring/environments.ts";
 
 test("an engine that is not there is told in a line, not with a stack", async () => {

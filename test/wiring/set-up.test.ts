@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
-import { type ModelChoice, offeredFor, usualChoice } from "../../src/domain/setup/choice.ts";
+import { type ModelChoice, offeredFor, usualChoice } from "../../src/domain/setup/first-config.ts";
 import { openSetUp } from "../../src/wiring/set-up.ts";
 
 let folder: string;

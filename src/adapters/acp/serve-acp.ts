@@ -1,9 +1,75 @@
+import { isAbsolute, relative } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { agent, methods, ndJsonStream, PROTOCOL_VERSION, type SessionUpdate } from "@agentclientprotocol/sdk";
-import type { AcpHost } from "./host.ts";
-import { listCommands } from "./list-commands.ts";
-import { promptText } from "./prompt-text.ts";
-import { type AcpSession, createAcpSessions } from "./sessions.ts";
+import { fileURLToPath } from "node:url";
+import {
+  type AvailableCommand,
+  agent,
+  type ContentBlock,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  type SessionUpdate,
+} from "@agentclientprotocol/sdk";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import { type AcpHost, type AcpSession, createAcpSessions } from "./sessions.ts";
+
+/** What can follow a slash, for the editor's completion, with the words of `/help`. */
+function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "help">): AvailableCommand[] {
+  return names.map((name) => {
+    const [usage = "", what] = help.find(([command]) => command.split(" ").includes(`/${name}`)) ?? [];
+    const hint = /(?:\[[^\]]+\]|[A-Z]\S*|on\|off)$/.exec(usage)?.[0];
+    return { name, description: what ?? name, ...(hint !== undefined && { input: { hint } }) };
+  });
+}
+
+/**
+ * What the user wrote, as one message. A file of the workspace is named by its path, since coders read it as it stands;
+ * other text comes along in a fence. Pictures and sounds were never offered.
+ */
+function promptText(blocks: readonly ContentBlock[], root: string): string {
+  let text = "";
+  const behind: string[] = [];
+  for (const block of blocks)
+    switch (block.type) {
+      case "text":
+        text += block.text;
+        break;
+      case "resource_link":
+        text += fileNameOf(block.uri, root) ?? block.uri;
+        break;
+      case "resource": {
+        const { resource } = block;
+        const name = fileNameOf(resource.uri, root);
+        text += name ?? resource.uri;
+        if (name === null && "text" in resource) behind.push(fenced(resource.text));
+        break;
+      }
+      case "image":
+      case "audio":
+        break;
+    }
+  return [text, ...behind].join("\n\n");
+}
+
+/** The path in the workspace, with the lines that a selection names: `src/a.ts (L3:9)`. Null for what lies elsewhere. */
+function fileNameOf(uri: string, root: string): string | null {
+  let url: URL;
+  let path: string;
+  try {
+    url = new URL(uri);
+    path = relative(root, fileURLToPath(new URL(url.pathname, "file:///")));
+  } catch {
+    return null;
+  }
+  if (url.protocol !== "file:" || path === "" || path.startsWith("..") || isAbsolute(path)) return null;
+  return url.hash === "" ? path : `${path} (${url.hash.slice(1)})`;
+}
+
+function fenced(text: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}\n${text}\n${fence}`;
+}
 
 export interface AcpStreams {
   readonly input: Readable;

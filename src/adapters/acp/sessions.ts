@@ -1,9 +1,173 @@
-import { RequestError, type SessionUpdate } from "@agentclientprotocol/sdk";
-import type { NotOpened } from "../../application/ports/opening.ts";
-import { wordRepair } from "../../application/jobs/word-repair.ts";
-import type { AcpHost, EditorFolder } from "./host.ts";
-import { createEditorUpdates } from "./tell-event.ts";
-import { tellReply } from "./tell-reply.ts";
+import { join } from "node:path";
+import { RequestError, type SessionUpdate, type ToolCallContent } from "@agentclientprotocol/sdk";
+import type { OpenChat } from "../../application/chat/conversation.ts";
+import { wordRepair } from "../../application/jobs/word-notes.ts";
+import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
+import type { FileDifference } from "../../application/ports/jobs.ts";
+import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.ts";
+
+type OpenedEditorFolder = Opening<OpenChat>;
+export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
+
+/** What the ACP agent needs of the program. */
+export interface AcpHost {
+  readonly version: string;
+  /** The conversation on the folder that an editor has open. Asked once a folder. */
+  open(cwd: string): Promise<OpenedEditorFolder>;
+  /** Why a folder may not be worked in; null: it may. */
+  refuses(cwd: string): string | null;
+  /** The name of a new session. */
+  newSessionId(): string;
+  /** For people, never on the way of the protocol. */
+  log(text: string): void;
+}
+
+/** The end of a command's output that an editor is shown while it runs. */
+const OUTPUT_CHARS = 4_000;
+
+export interface EditorUpdates {
+  /** Words of the reply that the editor has already. */
+  readonly said: () => string;
+  /** Jobs that the editor knows as tool calls. */
+  readonly jobs: ReadonlySet<string>;
+  event(event: ChatEvent): void;
+}
+
+/** Tells an editor what happens, as it happens: words as a message, jobs and tools as tool calls, the rest as thoughts. */
+function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdates {
+  const jobs = new Set<string>();
+  const outputs = new Map<string, string>();
+  const tools = new Map<string, string>();
+  let said = "";
+  let calls = 0;
+  const thought = (text: string) =>
+    send({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${text}\n` } });
+  return {
+    said: () => said,
+    jobs,
+    event(event) {
+      switch (event.type) {
+        case "text":
+          said += event.text;
+          send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: event.text } });
+          break;
+        case "thinking":
+          thought(`${event.agent} (${event.provider}/${event.model})`);
+          break;
+        case "proposed":
+          thought(event.plan);
+          break;
+        case "notice":
+          thought(event.text);
+          break;
+        case "tool":
+          tool(event);
+          break;
+        case "job-started":
+          jobs.add(event.jobId);
+          send({
+            sessionUpdate: "tool_call",
+            toolCallId: event.jobId,
+            title: event.jobId,
+            kind: "edit",
+            status: "in_progress",
+          });
+          break;
+        case "job-command":
+          outputs.delete(event.jobId);
+          send({ sessionUpdate: "tool_call_update", toolCallId: event.jobId, title: event.command });
+          break;
+        case "job-output": {
+          const text = `${outputs.get(event.jobId) ?? ""}${event.text}`.slice(-OUTPUT_CHARS).toWellFormed();
+          outputs.set(event.jobId, text);
+          send({
+            sessionUpdate: "tool_call_update",
+            toolCallId: event.jobId,
+            content: [{ type: "content", content: { type: "text", text } }],
+          });
+          break;
+        }
+        default:
+          break;
+      }
+    },
+  };
+
+  function tool({ name, state, note = "" }: Extract<ChatEvent, { type: "tool" }>): void {
+    const title = note === "" ? name : `${name} ${note}`;
+    const running = tools.get(name);
+    if (state === "started" || running === undefined) {
+      calls += 1;
+      const toolCallId = `tool_${calls}`;
+      tools.set(name, toolCallId);
+      const status = { started: "in_progress", succeeded: "completed", failed: "failed" } as const;
+      send({ sessionUpdate: "tool_call", toolCallId, title, kind: "other", status: status[state] });
+    } else {
+      tools.delete(name);
+      const status = state === "succeeded" ? "completed" : "failed";
+      send({ sessionUpdate: "tool_call_update", toolCallId: running, title, status });
+    }
+  }
+}
+
+/** Editors show a difference whole; what is longer is named. */
+const MOST_BYTES = 1_000_000;
+
+/** What a job changed, as editors show it. A file that is no text, too long or changed again since is named. */
+function fileDiffs(differences: readonly FileDifference[], root: string): ToolCallContent[] {
+  return differences.map(({ path, before, after }): ToolCallContent => {
+    const [oldText, newText] = [shownText(before), shownText(after)];
+    if (oldText === undefined || newText === undefined)
+      return { type: "content", content: { type: "text", text: path } };
+    return { type: "diff", path: join(root, path), oldText, newText: newText ?? "" };
+  });
+}
+
+/** Null is absence, undefined is what cannot be shown. */
+function shownText(bytes: Uint8Array | null | undefined): string | null | undefined {
+  if (bytes === null || bytes === undefined) return bytes;
+  if (bytes.length > MOST_BYTES || bytes.subarray(0, 8000).includes(0)) return undefined;
+  return Buffer.from(bytes).toString("utf8");
+}
+
+/** How a message ended: each job with its differences, then the words that were not streamed, and what can follow. */
+function tellReply(
+  { workspace }: Pick<EditorFolder, "workspace">,
+  reply: Reply,
+  told: EditorUpdates,
+  send: (update: SessionUpdate) => void,
+): void {
+  const open = new Set(told.jobs);
+  for (const job of reply.jobs) {
+    open.delete(job.job_id);
+    const call = {
+      toolCallId: job.job_id,
+      title: workspace.archive.read(job.job_id)?.title ?? job.summary,
+      kind: job.changes.length > 0 ? "edit" : "execute",
+      status: job.success ? "completed" : "failed",
+      content: fileDiffs(workspace.archive.differences(job.job_id), workspace.root),
+      locations: job.changes.map(({ path }) => ({ path: join(workspace.root, path) })),
+      rawOutput: { job_id: job.job_id, status: job.status, summary: job.summary, undo: job.undo },
+    } as const;
+    send({
+      sessionUpdate: told.jobs.has(job.job_id) ? "tool_call_update" : "tool_call",
+      ...call,
+      locations: [...call.locations],
+    });
+  }
+  for (const toolCallId of open)
+    send({ sessionUpdate: "tool_call_update", toolCallId, status: reply.ok ? "completed" : "failed" });
+  const said = told.said().trim();
+  const rest = said !== "" && reply.text.startsWith(said) ? reply.text.slice(said.length) : reply.text;
+  const text = `${said !== "" && rest === reply.text ? "\n\n" : ""}${rest}${wordActions(reply)}`;
+  if (text !== "") send({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+}
+
+/** The protocol has no buttons: a command that can be sent is named. */
+function wordActions({ actions }: Reply): string {
+  if (actions.length === 0) return "";
+  return `\n\n${actions.map(({ label, message }) => `${label}: \`${message}\``).join(" · ")}`;
+}
 
 const CHANNEL = "acp";
 /** Also the name of the chat, and so a part of the session's id and of files. */
@@ -17,7 +181,7 @@ export interface AcpSession {
   cancel(): void;
 }
 
-export interface PromptEvents {
+interface PromptEvents {
   readonly signal: AbortSignal;
   send(update: SessionUpdate): void;
 }

@@ -1,11 +1,7 @@
-import type { Channel, Receive } from "../../application/ports/channel.ts";
-import type { ChatKey } from "../../application/ports/serve.ts";
-import type { PushCounter } from "../../application/ports/push-counter.ts";
-import type { Timers } from "../../application/ports/timers.ts";
-import type { Webhook } from "../../application/ports/webhook.ts";
-import type { Config } from "../../config/config.ts";
-import type { Secrets } from "../../config/secrets.ts";
-import type { Locale } from "../../domain/texts/messages.ts";
+import type { Timers, Webhook } from "../../application/ports/platform.ts";
+import type { Channel, ChatKey, PushCounter, Receive } from "../../application/ports/serve.ts";
+import type { Config, Secrets } from "../../config/config.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 
 /** What a channel is made of. */
 export interface ChannelDeps {
@@ -23,7 +19,7 @@ export interface ChannelDeps {
   readonly onTrouble: (error: unknown, place: string) => void;
 }
 
-export interface OpenedChannel {
+interface OpenedChannel {
   readonly channel: Channel;
   /** Answers `/webhooks/<name>`; null where the service does not call. */
   readonly webhook: Webhook | null;

@@ -12,8 +12,8 @@ export const line: ChannelEntry = {
     if (secret === undefined || token === undefined) return null;
     const { messagingApi } = await import("@line/bot-sdk");
     const { createLineChannel } = await import("./line-channel.ts");
-    const { createLineWebhook, LIMIT_BYTES } = await import("./line-webhook.ts");
-    const { lineMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { createLineWebhook, LIMIT_BYTES } = await import("./line-channel.ts");
+    const { lineMessagesFor } = await import("../../domain/texts/channels.ts");
     const channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({
         channelAccessToken: token,

@@ -1,5 +1,5 @@
-import type { Channel } from "../../application/ports/channel.ts";
-import type { Webhook } from "../../application/ports/webhook.ts";
+import type { Webhook } from "../../application/ports/platform.ts";
+import type { Channel } from "../../application/ports/serve.ts";
 import type { Config } from "../../config/config.ts";
 import type { ChannelDeps, ChannelEntry } from "./channel-entry.ts";
 import { line } from "./line.ts";

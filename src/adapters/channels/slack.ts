@@ -12,9 +12,9 @@ export const slack: ChannelEntry = {
     const signingSecret = secrets.resolve(settings.signing_secret) ?? null;
     if (botToken === undefined || (appToken === null && signingSecret === null)) return null;
     const { createSlackApp, LIMIT_BYTES } = await import("./slack-channel.ts");
-    const { createSlackChannel } = await import("./slack-slack-channel.ts");
-    const { slackMessagesFor } = await import("../../domain/texts/texts.ts");
-    const { chatMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { createSlackChannel } = await import("./slack-channel.ts");
+    const { slackMessagesFor } = await import("../../domain/texts/channels.ts");
+    const { chatMessagesFor } = await import("../../domain/texts/chat.ts");
     const { describeEvent } = await import("../../application/chat/describe-event.ts");
     const texts = () => slackMessagesFor(locale());
     const app = createSlackApp({

@@ -1,10 +1,197 @@
-import type { StoredMessage } from "../../application/ports/channel.ts";
-import type { ChatEvent } from "../../application/ports/conversation.ts";
-import type { Timers } from "../../application/ports/timers.ts";
-import type { TelegramMessages } from "../../domain/texts/texts.ts";
-import { createStreamedMessage, type Progress, type StreamedMessage } from "./channel-message.ts";
-import { callTelegram, type TelegramClient } from "./telegram-client.ts";
-import { type TelegramPlace, telegramPlaceIn, threadOf } from "./telegram-place.ts";
+import { timingSafeEqual } from "node:crypto";
+import type { InlineKeyboardButton, InlineKeyboardMarkup, Message, Update } from "grammy/types";
+import { Api, GrammyError, InputFile } from "grammy/web";
+import type { ChatEvent } from "../../application/ports/chat.ts";
+import type { Timers } from "../../application/ports/platform.ts";
+import type {
+  Attachment,
+  Channel,
+  Delivery,
+  DeliveryResult,
+  InboundMessage,
+  Outgoing,
+  Receive,
+  StoredMessage,
+} from "../../application/ports/serve.ts";
+import type { JobAction } from "../../domain/jobs/job-status.ts";
+import type { TelegramMessages } from "../../domain/texts/channels.ts";
+import { splitText } from "../../domain/texts/format-text.ts";
+import {
+  createStreamedMessage,
+  mapMarkdown,
+  type Progress,
+  type StreamedMessage,
+} from "./channel-message.ts";
+import { inTime } from "./in-time.ts";
+
+/** The calls that the channel makes, of grammY's client. */
+export type TelegramClient = Pick<
+  Api,
+  | "answerCallbackQuery"
+  | "deleteMessage"
+  | "deleteWebhook"
+  | "editMessageReplyMarkup"
+  | "editMessageText"
+  | "getMe"
+  | "getUpdates"
+  | "sendChatAction"
+  | "sendDocument"
+  | "sendMessage"
+  | "setWebhook"
+>;
+
+/** Longer than a poll lasts; every other call has a limit of its own. */
+const CALL_SECONDS = 60;
+
+/** `apiUrl`: another address than Telegram's own. Errors never show the token, which is a part of every address. */
+export function createTelegramClient(options: {
+  readonly token: string;
+  readonly apiUrl: string | null;
+}): TelegramClient {
+  return new Api(options.token, {
+    timeoutSeconds: CALL_SECONDS,
+    sensitiveLogs: false,
+    ...(options.apiUrl !== null && { apiRoot: options.apiUrl.replace(/\/+$/, "") }),
+  });
+}
+
+type GrammySignal = NonNullable<Parameters<Api["getMe"]>[0]>;
+
+/** Its types name a shim's signal; what runs takes the platform's own. */
+const grammySignal = (signal: AbortSignal) => signal as unknown as GrammySignal;
+
+type TelegramCall<T = unknown> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false;
+      readonly delivered: Exclude<DeliveryResult, { status: "sent" }>;
+      /** Telegram could not read the marks of the text. */
+      readonly unreadable: boolean;
+    };
+
+/** What the call brought, or how its reply is to go on. */
+async function callTelegram<T>(
+  call: (signal: GrammySignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<TelegramCall<T>> {
+  try {
+    return { ok: true, value: await inTime(call(grammySignal(signal)), signal, "no answer in time") };
+  } catch (error) {
+    const unreadable = error instanceof GrammyError && /can't parse entities/i.test(error.description);
+    return { ok: false, delivered: toDelivered(error), unreadable };
+  }
+}
+
+const NEVER =
+  /chat not found|user not found|group chat was (?:upgraded|deactivated)|not enough rights|message thread not found/i;
+
+function toDelivered(error: unknown): Exclude<DeliveryResult, { status: "sent" }> {
+  if (!(error instanceof GrammyError)) {
+    const reason = `Telegram: ${error instanceof Error ? error.message : String(error)}`;
+    return { status: "later", reason };
+  }
+  const { error_code: code, description, parameters } = error;
+  const reason = `Telegram: ${code} ${description}`;
+  if (code === 429) return { status: "later", reason, afterMs: (parameters.retry_after ?? 30) * 1000 };
+  // 403: the person blocked the bot, or it was put out of the group.
+  if (code === 403 || (code === 400 && NEVER.test(description))) return { status: "impossible", reason };
+  return { status: "later", reason };
+}
+
+/** Where a message came from, and where its answer goes. */
+interface TelegramPlace {
+  readonly chat: string;
+  /** A topic of a group. */
+  readonly thread?: number;
+  /** The message whose button was pressed. */
+  readonly pressed?: number;
+}
+
+/** `-100123:7` is a topic of a group, `4711` a person or a whole group. */
+function telegramPlaceIn(chatId: string, replyTo: Readonly<Record<string, unknown>> = {}): TelegramPlace {
+  const [chat = "", thread] = chatId.split(":");
+  const { pressed } = replyTo;
+  return {
+    chat,
+    ...(thread !== undefined && { thread: Number(thread) }),
+    ...(typeof pressed === "number" && { pressed }),
+  };
+}
+
+function chatIdOf({ chat, thread }: { readonly chat: number; readonly thread?: number | undefined }): string {
+  return thread === undefined ? String(chat) : `${chat}:${thread}`;
+}
+
+function threadOf({ thread }: TelegramPlace) {
+  return thread === undefined ? {} : { message_thread_id: thread };
+}
+
+/** Markdown as replies are written, in the few marks of HTML that Telegram reads. */
+export function toTelegramHtml(text: string): string {
+  return mapMarkdown(text, {
+    prose: proseToHtml,
+    span: (code) => `<code>${escapeHtml(code.slice(1, -1))}</code>`,
+    block: (code) => `<pre>${escapeHtml(code)}</pre>`,
+  });
+}
+
+function proseToHtml(text: string): string {
+  return escapeHtml(text)
+    .replace(/^#{1,6} +(.+)$/gm, "<b>$1</b>")
+    .replace(/\*\*([^*\n]+)\*\*/g, "<b>$1</b>")
+    .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)"]+)\)/g, '<a href="$2">$1</a>')
+    .replace(/^(\s*)[-*] /gm, "$1• ");
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;");
+}
+
+/** Telegram's limits: 4,096 characters of a message without its marks, 64 bytes behind a button, 256 to copy. */
+const TEXT_UNITS = 4000;
+const DATA_BYTES = 64;
+const COPIED_UNITS = 256;
+const LABEL_UNITS = 40;
+const BUTTONS_IN_A_ROW = 2;
+const PIECES = 4;
+
+interface TelegramMessage {
+  /** Markdown, in the order in which it is sent. */
+  readonly pieces: readonly string[];
+  /** Under the last piece. */
+  readonly keyboard: InlineKeyboardMarkup | null;
+  /** The whole text, where it is too long for messages. */
+  readonly file: string | null;
+}
+
+function toTelegramMessages(content: Outgoing, texts: TelegramMessages): TelegramMessage {
+  const text = (content.kind === "notice" ? content.text : content.reply.text).trim() || "…";
+  const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
+  const pieces = splitText(text, TEXT_UNITS);
+  if (pieces.length <= PIECES) return { pieces, keyboard, file: null };
+  return { pieces: [...pieces.slice(0, PIECES - 1), texts.wholeText], keyboard, file: text };
+}
+
+/** What can be done now; null where nothing can. */
+function keyboardOf(actions: readonly JobAction[]): InlineKeyboardMarkup | null {
+  const buttons = actions.map(toKeyboardButton).filter((one) => one !== null);
+  if (buttons.length === 0) return null;
+  const rows: InlineKeyboardButton[][] = [];
+  for (let at = 0; at < buttons.length; at += BUTTONS_IN_A_ROW)
+    rows.push(buttons.slice(at, at + BUTTONS_IN_A_ROW));
+  return { inline_keyboard: rows };
+}
+
+/** A message that does not fit behind a button is copied by it; one that is longer still has none. */
+function toKeyboardButton({ label, message }: JobAction): InlineKeyboardButton | null {
+  const text = label.slice(0, LABEL_UNITS).toWellFormed();
+  if (Buffer.byteLength(message) <= DATA_BYTES) return { text, callback_data: message };
+  return message.length <= COPIED_UNITS ? { text, copy_text: { text: message } } : null;
+}
 
 export interface TelegramStatusDeps {
   readonly client: TelegramClient;
@@ -109,4 +296,289 @@ export function createTelegramStatus({
 function wordProgress({ text, note }: Progress): string {
   const streamed = text.slice(-STREAMED_CHARS).toWellFormed().trim();
   return streamed === "" ? note : `${streamed}\n\n${note}`;
+}
+
+export interface TelegramChannelDeps {
+  readonly client: TelegramClient;
+  readonly texts: () => TelegramMessages;
+  readonly status: TelegramStatus;
+  readonly onClose: () => Promise<void>;
+}
+
+/**
+ * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
+ * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
+ */
+export function createTelegramChannel({ client, texts, status, onClose }: TelegramChannelDeps): Channel {
+  /** By the key of a reply: how many of its parts arrived. */
+  const arrived = new Map<string, number>();
+  const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
+
+  async function sendPiece(
+    place: TelegramPlace,
+    piece: string,
+    keyboard: TelegramMessage["keyboard"],
+    signal: AbortSignal,
+  ) {
+    const options = {
+      ...threadOf(place),
+      link_preview_options: { is_disabled: true },
+      ...(keyboard !== null && { reply_markup: keyboard }),
+    };
+    const html = { ...options, parse_mode: "HTML" as const };
+    const sent = await callTelegram(
+      (ends) => client.sendMessage(place.chat, toTelegramHtml(piece), html, ends),
+      signal,
+    );
+    if (sent.ok || !sent.unreadable) return sent;
+    return callTelegram((ends) => client.sendMessage(place.chat, piece, options, ends), signal);
+  }
+
+  /** The message whose button was pressed shows what can be done now. The answer is there already, whatever comes of it. */
+  async function redrawPressed(place: TelegramPlace, { content }: Delivery, signal: AbortSignal) {
+    const keyboard = content.kind === "reply" ? keyboardOf(content.reply.actions) : null;
+    const { pressed } = place;
+    if (pressed === undefined || keyboard === null) return;
+    const options = { reply_markup: keyboard };
+    await callTelegram((ends) => client.editMessageReplyMarkup(place.chat, pressed, options, ends), signal);
+  }
+
+  return {
+    name: "telegram",
+    progress: status.show,
+    async deliver(delivery, signal): Promise<DeliveryResult> {
+      const place = telegramPlaceIn(delivery.chatId, delivery.replyTo);
+      const { pieces, keyboard, file } = toTelegramMessages(delivery.content, texts());
+      const parts: ((ends: AbortSignal) => Promise<TelegramCall>)[] = pieces.map(
+        (piece, i) => (ends) => sendPiece(place, piece, i === pieces.length - 1 ? keyboard : null, ends),
+      );
+      if (file !== null) {
+        const whole = new InputFile(Buffer.from(file), "picoclaw.md");
+        const options = threadOf(place);
+        parts.push((signal) =>
+          callTelegram((ends) => client.sendDocument(place.chat, whole, options, ends), signal),
+        );
+      }
+      for (let at = arrived.get(delivery.key) ?? 0; at < parts.length; at++) {
+        const sent = await parts[at]?.(limit(signal));
+        if (sent !== undefined && !sent.ok) return sent.delivered;
+        remember(arrived, delivery.key, at + 1);
+      }
+      if (delivery.messageId !== undefined) await status.end(delivery.messageId);
+      await redrawPressed(place, delivery, limit(signal));
+      return { status: "sent" };
+    },
+    async wasDelivered({ key, content }) {
+      const { pieces, file } = toTelegramMessages(content, texts());
+      const at = arrived.get(key);
+      return at === undefined ? "unknown" : at >= pieces.length + (file === null ? 0 : 1);
+    },
+    async check(signal) {
+      const asked = await callTelegram((ends) => client.getMe(ends), limit(signal));
+      if (asked.ok) return { ok: true, detail: `@${asked.value.username}` };
+      return { ok: false, detail: asked.delivered.reason, remedy: "TELEGRAM_BOT_TOKEN" };
+    },
+    close: onClose,
+  };
+}
+
+function remember(map: Map<string, number>, key: string, value: number): void {
+  map.set(key, value);
+  if (map.size > REMEMBERED) map.delete(map.keys().next().value as string);
+}
+
+/** What Telegram is asked for; everything else never comes. */
+const HEARD_UPDATES = ["message", "callback_query"] as const;
+
+const ANSWER_MS = 10_000;
+
+/** Stores what an update says. Rejects when that failed: the update must then come again. */
+export type TakeUpdate = (update: Update) => Promise<void>;
+
+/** Messages and buttons. Among several people only what names the bot, answers it or is a command is for it. */
+export function createTelegramUpdates(parts: {
+  readonly client: TelegramClient;
+  readonly receive: Receive;
+}): TakeUpdate {
+  const { client, receive } = parts;
+  let own: Promise<{ readonly id: number; readonly username: string }> | null = null;
+  const ownName = () => {
+    own ??= client.getMe().catch((error: unknown) => {
+      own = null;
+      throw error;
+    });
+    return own;
+  };
+
+  async function store(message: Omit<InboundMessage, "channel">): Promise<void> {
+    const received = await receive({ channel: "telegram", ...message });
+    if (received.status !== "refused" || received.text === "") return;
+    const place = telegramPlaceIn(message.chatId);
+    await callTelegram(
+      (ends) => client.sendMessage(place.chat, received.text, threadOf(place), ends),
+      AbortSignal.timeout(ANSWER_MS),
+    );
+  }
+
+  return async ({ update_id: id, message, callback_query: pressed }) => {
+    const eventId = `update:${id}`;
+    if (pressed?.data !== undefined && pressed.message !== undefined) {
+      const { chat, message_id: at } = pressed.message;
+      const thread = "date" in pressed.message ? topicOf(pressed.message as Message) : undefined;
+      await store({
+        eventId,
+        chatId: chatIdOf({ chat: chat.id, thread }),
+        userId: String(pressed.from.id),
+        text: pressed.data,
+        replyTo: { pressed: at },
+      });
+      await callTelegram(
+        (ends) => client.answerCallbackQuery(pressed.id, {}, ends),
+        AbortSignal.timeout(ANSWER_MS),
+      );
+      return;
+    }
+    if (message?.from === undefined || message.from.is_bot) return;
+    const attachments = attachedFiles(message);
+    const said = message.text ?? message.caption ?? "";
+    if (said === "" && attachments.length === 0) return;
+    const text = message.chat.type === "private" ? said : textForBot(message, said, await ownName());
+    if (text === null) return;
+    await store({
+      eventId,
+      chatId: chatIdOf({ chat: message.chat.id, thread: topicOf(message) }),
+      userId: String(message.from.id),
+      text: commandOf(text),
+      ...(attachments.length > 0 && { attachments }),
+    });
+  };
+}
+
+/** What was said to the bot, without its name; null when it was said to others. */
+function textForBot(
+  { reply_to_message: answered }: Message,
+  text: string,
+  own: { readonly id: number; readonly username: string },
+): string | null {
+  const name = new RegExp(`@${own.username}\\b`, "gi");
+  const command = /^\/\w+@(\w+)/.exec(text);
+  if (command !== null) return command[1]?.toLowerCase() === own.username.toLowerCase() ? text : null;
+  if (name.test(text)) return text.replace(name, "").replace(/ {2,}/g, " ").trim();
+  return text.startsWith("/") || answered?.from?.id === own.id ? text : null;
+}
+
+/** `/undo@our_bot job_…` is `/undo job_…`. `/start` is what Telegram sends for whoever opens the chat. */
+function commandOf(text: string): string {
+  const bare = text.replace(/^(\/\w+)@\w+/, "$1");
+  return bare === "/start" ? "/help" : bare;
+}
+
+function topicOf({ is_topic_message: topic, message_thread_id: thread }: Message): number | undefined {
+  return topic === true ? thread : undefined;
+}
+
+/** Name and size of what came along. */
+function attachedFiles({ document, photo }: Message): Attachment[] {
+  const files: Attachment[] = [];
+  if (document !== undefined)
+    files.push({
+      name: document.file_name ?? "file",
+      mediaType: document.mime_type ?? "application/octet-stream",
+      sizeBytes: document.file_size ?? 0,
+    });
+  const largest = photo?.at(-1);
+  if (largest !== undefined)
+    files.push({ name: "photo.jpg", mediaType: "image/jpeg", sizeBytes: largest.file_size ?? 0 });
+  return files;
+}
+
+/** The header in which Telegram shows the webhook's secret. */
+export const SIGNED_BY = "x-telegram-bot-api-secret-token";
+
+const POLL_SECONDS = 30;
+const REST_MS = 5_000;
+
+/** Has Telegram call us from now on. */
+export async function setTelegramWebhook(client: TelegramClient, url: string, secret: string): Promise<void> {
+  await client.setWebhook(url, { secret_token: secret, allowed_updates: [...HEARD_UPDATES] });
+}
+
+export interface PollDeps {
+  readonly client: TelegramClient;
+  readonly take: TakeUpdate;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/**
+ * Asks Telegram again and again, until the signal says so. Asking for what follows an update acknowledges it, so that is
+ * done only once it is stored; one that could not be stored is asked for again. Never rejects.
+ */
+export async function pollTelegram(
+  { client, take, timers, onTrouble }: PollDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  let next = 0;
+  let webhookGone = false;
+  while (!signal.aborted)
+    try {
+      // A webhook that was set before would keep everything from us.
+      if (!webhookGone) await client.deleteWebhook({}, grammySignal(signal));
+      webhookGone = true;
+      const options = { offset: next, timeout: POLL_SECONDS, allowed_updates: [...HEARD_UPDATES] };
+      for (const update of await client.getUpdates(options, grammySignal(signal))) {
+        await take(update);
+        next = update.update_id + 1;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      onTrouble(error);
+      await restMs(timers, signal);
+    }
+}
+
+function restMs(timers: Timers, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const cancel = timers.after(REST_MS, over.resolve);
+  signal.addEventListener("abort", () => over.resolve(), { once: true });
+  return over.promise.finally(cancel);
+}
+
+export const LIMIT_BYTES = 1024 ** 2;
+
+/** The webhook of Telegram: it shows the secret that it was given. An update is stored before the 200, else it comes again. */
+export function createTelegramWebhook(parts: {
+  readonly secret: string;
+  readonly take: TakeUpdate;
+  readonly onTrouble: (error: unknown) => void;
+}): (request: Request) => Promise<Response> {
+  return async (request) => {
+    if (!isSameSecret(request.headers.get(SIGNED_BY) ?? "", parts.secret))
+      return new Response(null, { status: 401 });
+    const body = await request.text();
+    if (body.length > LIMIT_BYTES) return new Response(null, { status: 413 });
+    const update = readUpdate(body);
+    if (update === null) return new Response(null, { status: 400 });
+    try {
+      await parts.take(update);
+    } catch (error) {
+      parts.onTrouble(error);
+      return new Response(null, { status: 500 });
+    }
+    return new Response(null, { status: 200 });
+  };
+}
+
+function isSameSecret(given: string, secret: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(secret)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function readUpdate(body: string): Update | null {
+  try {
+    const update = JSON.parse(body) as Partial<Update> | null;
+    return typeof update?.update_id === "number" ? (update as Update) : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,4 +1,4 @@
-import type { ChatEvent } from "../../application/ports/conversation.ts";
+import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { ChannelEntry } from "./channel-entry.ts";
 
 export const telegram: ChannelEntry = {
@@ -10,13 +10,14 @@ export const telegram: ChannelEntry = {
     const token = secrets.resolve(settings.bot_token);
     if (token === undefined) return null;
     const secret = secrets.resolve(settings.webhook_secret) ?? null;
-    const { createTelegramClient } = await import("./telegram-client.ts");
-    const { createTelegramChannel } = await import("./telegram-telegram-channel.ts");
-    const { createTelegramUpdates } = await import("./telegram-updates.ts");
-    const { createTelegramWebhook, LIMIT_BYTES } = await import("./telegram-webhook.ts");
-    const { pollTelegram, SIGNED_BY, setTelegramWebhook } = await import("./telegram-listen.ts");
+    const { createTelegramClient } = await import("./telegram-channel.ts");
+    const { createTelegramChannel } = await import("./telegram-channel.ts");
+    const { createTelegramUpdates } = await import("./telegram-channel.ts");
+    const { createTelegramWebhook, LIMIT_BYTES } = await import("./telegram-channel.ts");
+    const { pollTelegram, SIGNED_BY, setTelegramWebhook } = await import("./telegram-channel.ts");
     const { createTelegramStatus } = await import("./telegram-channel.ts");
-    const { chatMessagesFor, telegramMessagesFor } = await import("../../domain/texts/texts.ts");
+    const { chatMessagesFor } = await import("../../domain/texts/chat.ts");
+    const { telegramMessagesFor } = await import("../../domain/texts/channels.ts");
     const { describeEvent } = await import("../../application/chat/describe-event.ts");
     const trouble = (error: unknown) => onTrouble(error, "telegram");
     const client = createTelegramClient({ token, apiUrl: settings.base_url });

@@ -1,9 +1,8 @@
-import type { Opened } from "../../application/ports/opening.ts";
 import { previewFacts } from "../../application/jobs/action-report.ts";
 import { storedFacts } from "../../application/jobs/job-facts.ts";
-import { wordJob } from "../../application/jobs/job-report.ts";
-import { toResultJson } from "../../application/jobs/result-json.ts";
-import { printable } from "./printable.ts";
+import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
+import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { printable } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 

@@ -1,11 +1,95 @@
-import type { Opened } from "../../application/ports/opening.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import type { Execution } from "../../application/jobs/execution.ts";
+import { executionFacts, type RefusalFacts } from "../../application/jobs/job-facts.ts";
+import { toResultJson, wordJob, wordRefusal } from "../../application/jobs/job-report.ts";
+import type { JobEvent } from "../../application/ports/jobs.ts";
+import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { reportMessages } from "../../domain/texts/jobs.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { createProgress } from "./progress.ts";
 import { repairFirst } from "./repair-first.ts";
-import { reportExecution } from "./report-execution.ts";
+
+export interface Progress {
+  readonly event: (event: JobEvent) => void;
+  readonly output: (text: string) => void;
+  readonly end: () => void;
+}
+
+const CLEAR = "\r\x1b[K";
+const COLUMNS = 100;
+
+/**
+ * For a person at a terminal, on standard error: what is about to run, then one line that says what
+ * runs now. Nothing elsewhere.
+ */
+export function createProgress(program: CliProgram, opened: Opened, on: boolean): Progress {
+  if (!on) return { event: () => {}, output: () => {}, end: () => {} };
+  const {
+    messages,
+    workspace: { mask },
+    config,
+  } = opened;
+  const line = (text: string) => program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
+  return {
+    event(event) {
+      if (event.type === "job_started" && config.worker.show_execution_summary) {
+        const { commands: total, file_edits, shell_commands, git_operations } = event;
+        const counts = {
+          total,
+          fileEdits: file_edits,
+          shellCommands: shell_commands,
+          gitOperations: git_operations,
+        };
+        program.err(`${messages.executionSummary(counts)}\n`);
+      }
+      if (event.type !== "command_started") return;
+      const { type, action, target } = event.command;
+      line(`… [${event.index + 1}] ${type} ${action} ${oneLine(target)}`);
+    },
+    output(text) {
+      const last = text.trimEnd().split("\n").at(-1) ?? "";
+      if (last !== "") line(`  ${mask(last)}`);
+    },
+    end: () => program.err(CLEAR),
+  };
+}
+
+/** A program's output must not steer the terminal. */
+function visible(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
+}
+
+/** Says what a job did, from its facts alone, and chooses the exit code. */
+export function reportExecution(
+  program: CliProgram,
+  { messages, workspace }: Opened,
+  execution: Execution,
+  json: boolean,
+): number {
+  const facts = executionFacts(workspace.root, execution);
+  if (facts.about === "refusal") {
+    const status = reportMessages(messages.locale).status("refused", 0);
+    const text = wordRefusal(messages, facts);
+    return fail(program, json, { ...failureOf(facts), text: json ? text : `${status}\n${text}` });
+  }
+  if (execution.status === "ran")
+    for (const warning of execution.warnings) program.err(`${messages.warningLabel} ${warning}\n`);
+  program.out(
+    `${json ? JSON.stringify(toResultJson(messages, facts)) : printable(wordJob(messages, facts))}\n`,
+  );
+  return facts.success ? EXIT.done : EXIT.failed;
+}
+
+function failureOf({ why }: RefusalFacts) {
+  if (why.kind === "not-a-patch") {
+    const { kind: _, code, message: __, ...facts } = why;
+    return { exitCode: EXIT.usage, code, facts };
+  }
+  const { refusal } = why;
+  const facts = refusal.code === "auto-commit" ? { cause: refusal.cause } : {};
+  return { exitCode: EXIT.refused, code: refusal.code, facts };
+}
 
 /** `apply [FILE|-]`: a patch, carried out as one job; or, with `--job`, exactly a preview that was kept. */
 export const command: Subcommand = {

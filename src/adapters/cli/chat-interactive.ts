@@ -1,15 +1,96 @@
-import type { ChatEvent, Reply, Route } from "../../application/ports/conversation.ts";
-import type { ChatMessages } from "../../domain/texts/texts.ts";
-import { readChatHistory, saveChatHistory } from "./chat-history.ts";
 import { describeEvent } from "../../application/chat/describe-event.ts";
-import { printable } from "./printable.ts";
+import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import { printable } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat, type Terminal } from "./program.ts";
-import { createKeyReader, type Key } from "./keys.ts";
-import { applyKey, type EditorState, EMPTY_EDITOR, editorText } from "./terminal-editor.ts";
-import { createPromptView } from "./prompt-view.ts";
+import {
+  applyKey,
+  createKeyReader,
+  createPromptView,
+  type EditorState,
+  EMPTY_EDITOR,
+  editorText,
+  type Key,
+} from "./terminal-editor.ts";
 import { createMarkdownPrinter, type MarkdownPrinter, renderMarkdown } from "./terminal-markdown.ts";
-import { createSpinner } from "./spinner.ts";
-import { wrapWords } from "./terminal-text.ts";
+import { graphemesOf, graphemeWidth, wrapWords } from "./terminal-text.ts";
+
+const KEPT_LINES = 500;
+
+/** What was typed before, oldest first; a file that cannot be read is an empty one. */
+function readChatHistory(program: CliProgram): readonly string[] {
+  try {
+    const text = new TextDecoder().decode(program.readFile(program.chatHistory.file));
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as unknown)
+      .filter((line) => typeof line === "string")
+      .slice(-KEPT_LINES);
+  } catch {
+    return [];
+  }
+}
+
+/** Kept for the user alone; not being able to is no reason to stop. */
+function saveChatHistory(program: CliProgram, history: readonly string[]): void {
+  const lines = history.slice(-KEPT_LINES).map((text) => JSON.stringify(text));
+  program.chatHistory.save(`${lines.join("\n")}\n`);
+}
+
+interface Spinner {
+  say(text: string): void;
+  /** Wipes the line; the next `say` draws it again. */
+  pause(): void;
+  stop(): void;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+
+/** One line that says what happens now. */
+function createSpinner(screen: { write(text: string): void; columns(): number }): Spinner {
+  let text = "";
+  let frame = 0;
+  let drawn = false;
+  const draw = () => {
+    if (text === "") return;
+    frame = (frame + 1) % FRAMES.length;
+    screen.write(`\r\x1b[2m${FRAMES[frame]} ${cutToWidth(text, screen.columns() - 3)}\x1b[0m\x1b[K`);
+    drawn = true;
+  };
+  const wipe = () => {
+    if (drawn) screen.write("\r\x1b[K");
+    drawn = false;
+  };
+  const timer = setInterval(draw, FRAME_MS);
+  return {
+    say(next) {
+      text = next.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
+      draw();
+    },
+    pause() {
+      text = "";
+      wipe();
+    },
+    stop() {
+      clearInterval(timer);
+      wipe();
+    },
+  };
+}
+
+/** As much of a text as fits into so many columns. */
+function cutToWidth(text: string, columns: number): string {
+  let width = 0;
+  let shown = "";
+  for (const grapheme of graphemesOf(text)) {
+    width += graphemeWidth(grapheme);
+    if (width > columns) return `${shown}…`;
+    shown += grapheme;
+  }
+  return shown;
+}
 
 const PROMPT = "> ";
 /** What people type who do not know Ctrl-D. */

@@ -1,8 +1,7 @@
-import { localTime } from "../../domain/texts/local-time.ts";
-import { fail } from "./fail.ts";
-import { printable } from "./printable.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import { fail, printable } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
-import { columnsOf } from "./columns-of.ts";
+import { columnsOf } from "./terminal-text.ts";
 
 type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
 

@@ -1,6 +1,53 @@
-import type { HelpMessages } from "../../domain/texts/texts.ts";
-import type { FlagTypes } from "./parse-flags.ts";
-import type { CliProgram } from "./program.ts";
+import type { RunningServer } from "../../application/serve/server.ts";
+import type { HelpMessages } from "../../domain/texts/cli.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+export type FlagTypes = Readonly<Record<string, "boolean" | "string">>;
+
+export interface Flags {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly words: readonly string[];
+}
+
+export type ParsedFlags =
+  | { readonly ok: true; readonly flags: Flags }
+  | { readonly ok: false; readonly problem: "unknown" | "missing-value" | "no-value"; readonly flag: string };
+
+/**
+ * `--flag`, `--flag value`, `--flag=value`, `-h`, and `--` before words that begin with a dash. A lone `-` is a
+ * word. By hand, because `node:util` costs two milliseconds and tells its errors only in prose.
+ */
+export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFlags {
+  const values: Record<string, string | boolean> = {};
+  const words: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] as string;
+    if (arg === "--") {
+      words.push(...args.slice(i + 1));
+      break;
+    }
+    if (!arg.startsWith("-") || arg === "-") {
+      words.push(arg);
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const flag = arg === "-h" ? "--help" : equals < 0 ? arg : arg.slice(0, equals);
+    const name = flag.slice(2);
+    const type = flag.startsWith("--") && Object.hasOwn(types, name) ? types[name] : undefined;
+    if (type === undefined) return { ok: false, problem: "unknown", flag };
+    if (type === "boolean") {
+      if (equals >= 0) return { ok: false, problem: "no-value", flag: arg };
+      values[name] = true;
+      continue;
+    }
+    const value = equals >= 0 ? arg.slice(equals + 1) : args[++i];
+    if (value === undefined || (equals < 0 && value.startsWith("-") && value !== "-"))
+      return { ok: false, problem: "missing-value", flag };
+    values[name] = value;
+  }
+  return { ok: true, flags: { values, words } };
+}
 
 /** It says what it did on the program's streams and returns the exit code. */
 export type CliCommand = (program: CliProgram, args: readonly string[]) => Promise<number>;
@@ -19,4 +66,62 @@ export interface CommandLine {
 /** One subcommand: a file of its own, and one line in the table of `dispatch.ts`. */
 export interface Subcommand extends CommandLine {
   readonly run: CliCommand;
+}
+
+/** Words of a model, a program or a stranger's file name must not steer the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\r\n/g, "\n").replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+/** Why a command did not do what was asked; nothing of it is left half done. */
+export interface CliFailure {
+  readonly exitCode: (typeof EXIT)[keyof typeof EXIT];
+  /** For programs. */
+  readonly code: string;
+  /** For people. */
+  readonly text: string;
+  /** Facts that a program can use beside the code. */
+  readonly facts?: Readonly<Record<string, unknown>>;
+}
+
+/** Tells a person on standard error, or a program with one document on standard output. */
+export function fail(program: CliProgram, json: boolean, failure: CliFailure): number {
+  const { exitCode, code, text, facts } = failure;
+  if (json) program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
+  else program.err(`${printable(text)}\n`);
+  return exitCode;
+}
+
+/** The first signal stops gently, the second at once; a hang-up reads the configuration again. */
+export async function untilStopped(
+  program: CliProgram,
+  words: () => ServeMessages,
+  serving: Pick<RunningServer, "reload" | "stop">,
+): Promise<void> {
+  const say = (text: string) => program.err(`${text}\n`);
+  const reload = () => {
+    void serving
+      .reload()
+      .then((problem) => say(problem === null ? words().reloaded : words().reloadRefused(problem)))
+      .catch((error: unknown) => say(words().reloadRefused(String(error))));
+  };
+  process.on("SIGHUP", reload);
+  const signalled = Promise.withResolvers<void>();
+  const again = Promise.withResolvers<"again">();
+  const count = { signals: 0 };
+  const end = () => {
+    count.signals += 1;
+    if (count.signals === 1) signalled.resolve();
+    else again.resolve("again");
+  };
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, end);
+  await signalled.promise;
+  say(words().stopping);
+  const ended = await Promise.race([serving.stop().then(() => "stopped" as const), again.promise]);
+  process.off("SIGHUP", reload);
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.off(name, end);
+  if (ended === "again") {
+    say(words().stoppingHard);
+    process.exit(EXIT.failed);
+  }
 }

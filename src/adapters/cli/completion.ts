@@ -1,5 +1,4 @@
-import type { CommandLine, Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { type CommandLine, fail, type Subcommand } from "./command.ts";
 import { COMMON, readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";
 

@@ -1,10 +1,8 @@
-import { checkConfig, describeConfig, sourceText } from "../../config/describe.ts";
-import { loadConfig } from "../../config/load.ts";
-import { resolveLocale } from "../../config/locale.ts";
-import { messagesFor } from "../../domain/texts/messages.ts";
-import type { Subcommand } from "./command.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { checkConfig, describeConfig, loadConfig, sourceText } from "../../config/load.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import type { Flags, Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `config show` prints the effective configuration, `config check` judges it. */

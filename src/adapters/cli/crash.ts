@@ -1,11 +1,10 @@
-import { JobBroken } from "../../application/jobs/job-broken.ts";
-import { LimitReached } from "../../application/jobs/limit-reached.ts";
-import { resolveLocale } from "../../config/locale.ts";
+import { JobBroken, LimitReached } from "../../application/jobs/execution.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { type FileTrouble, missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { maskSecrets } from "../../domain/policy/mask.ts";
-import { confinementMessages, messagesFor } from "../../domain/texts/messages.ts";
-import type { FileTrouble } from "../../domain/jobs/file-trouble.ts";
-import { missingPiece } from "../../domain/jobs/missing-piece.ts";
-import { fail } from "./fail.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
+import { fail } from "./command.ts";
 import { Stop } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

@@ -1,7 +1,5 @@
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { type Flags, fail, type Subcommand } from "./command.ts";
 import { openIndexFromFlags, readFlags } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";
 

@@ -1,5 +1,5 @@
-import { resolveLocale } from "../../config/locale.ts";
-import { setupMessagesFor } from "../../domain/texts/texts.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";

@@ -1,7 +1,6 @@
 import { discardFacts } from "../../application/jobs/action-report.ts";
-import { waitingPreview } from "../../application/jobs/waiting-preview.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { waitingPreview } from "../../application/jobs/unfinished-jobs.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";

@@ -53,11 +53,11 @@ export async function dispatch(
     return name === undefined ? EXIT.usage : EXIT.done;
   }
   if (name.startsWith("-"))
-    return (await import("./flags-first.ts")).flagsFirst(program, [name, ...args], dispatch);
+    return (await import("./flags.ts")).flagsFirst(program, [name, ...args], dispatch);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (load === undefined) {
     const text = (await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS));
-    const { fail } = await import("./fail.ts");
+    const { fail } = await import("./command.ts");
     return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }
   try {

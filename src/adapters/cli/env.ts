@@ -1,19 +1,37 @@
-import { resolveLocale } from "../../config/locale.ts";
-import { environmentMessages } from "../../domain/texts/texts.ts";
-import type { CliCommand, Subcommand } from "./command.ts";
-import { ENV } from "./env-help.ts";
-import { fail } from "./fail.ts";
+import { resolve } from "node:path";
+import { EnvironmentError } from "../../application/containers/execution-environment-manager.ts";
+import type { EnvironmentRow, OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { ContainerUsage } from "../../application/ports/containers.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { parseRepository, quoteWords as shellWords } from "../../domain/containers/clone-plan.ts";
+import { containerName } from "../../domain/containers/container-info.ts";
+import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
+import { environmentMessages } from "../../domain/texts/containers.ts";
+import { type CliCommand, type CommandLine, fail, type Subcommand } from "./command.ts";
+import {
+  abortable,
+  environmentTexts,
+  failedEngine,
+  openEnvironments,
+  requiredFlag,
+  taskFlag,
+  usageStop,
+} from "./environments.ts";
 import { readFlags } from "./flags.ts";
-import { EXIT } from "./program.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+import { exitCodeOf, readArguments } from "./tool.ts";
 
-const SUBCOMMANDS: Readonly<Record<string, () => Promise<CliCommand>>> = {
-  prepare: async () => (await import("./env-prepare.ts")).envPrepare,
-  exec: async () => (await import("./env-exec.ts")).envExec,
-  edit: async () => (await import("./env-edit.ts")).envEdit,
-  list: async () => (await import("./env-list.ts")).envList,
-  info: async () => (await import("./env-list.ts")).envInfo,
-  cleanup: async () => (await import("./env-cleanup.ts")).envCleanup,
-  prune: async () => (await import("./env-cleanup.ts")).envPrune,
+/** What `--help` shows, whatever the action. */
+export const ENV: Pick<CommandLine, "name" | "usage"> = { name: "env", usage: "env ACTION" };
+
+const SUBCOMMANDS: Readonly<Record<string, CliCommand>> = {
+  prepare: (program, args) => envPrepare(program, args),
+  exec: (program, args) => envExec(program, args),
+  edit: (program, args) => envEdit(program, args),
+  list: (program, args) => envList(program, args),
+  info: (program, args) => envInfo(program, args),
+  cleanup: (program, args) => envCleanup(program, args),
+  prune: (program, args) => envPrune(program, args),
 };
 
 /** `env list|prepare|exec|edit|info|cleanup|prune`: task environments. */
@@ -21,8 +39,8 @@ const env: CliCommand = async (program, args) => {
   const at = actionAt(args);
   const name = args[at];
   const rest = args.toSpliced(at, 1);
-  const load = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (load !== undefined) return (await load())(program, rest);
+  const run = name !== undefined && Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
+  if (run !== undefined) return run(program, rest);
   if (name === undefined)
     await readFlags(program, { ...ENV, flags: {}, words: 0 }, args.length === 0 ? ["--help"] : args);
   const texts = environmentMessages(resolveLocale({ env: program.env }));
@@ -38,3 +56,307 @@ function actionAt(args: readonly string[]): number {
   while (args[at]?.startsWith("-")) at += args[at] === "--workspace" || args[at] === "--config" ? 2 : 1;
   return at;
 }
+
+/** `env list`: every container of this installation. */
+export const envList: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
+  const json = values.json === true;
+  const environments = await openEnvironments(program, values);
+  try {
+    const rows = await environments.list();
+    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
+    const listed = (rows as readonly EnvironmentRow[]).map(environmentJson);
+    if (json) program.out(`${JSON.stringify({ environments: listed })}\n`);
+    else if (listed.length === 0) program.out(`${environments.texts.noEnvironments}\n`);
+    else
+      program.out(
+        alignColumns([
+          environments.texts.listHeader,
+          ...listed.map((row) => [row.task_uuid, row.environment_name, row.state, row.image, row.created_at]),
+        ]),
+      );
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** `env info --task UUID`: one of them. */
+export const envInfo: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
+  const json = values.json === true;
+  const uuid = taskFlag(program, values);
+  const environments = await openEnvironments(program, values);
+  try {
+    const rows = await environments.list();
+    if (!Array.isArray(rows)) return failedEngine(program, json, environments, rows as never);
+    const row = (rows as readonly EnvironmentRow[]).find(({ facts }) => facts.taskId === uuid);
+    if (row === undefined)
+      return fail(program, json, {
+        exitCode: EXIT.refused,
+        code: "no-environment",
+        text: environments.texts.unknownTask(uuid),
+      });
+    const usage = row.facts.state === "running" ? await environments.sandboxes.usage(row.facts.id) : null;
+    const shown = { ...environmentJson(row), ...(usage?.ok === true && { usage: usageJson(usage) }) };
+    if (json) program.out(`${JSON.stringify(shown)}\n`);
+    else {
+      const { usage: used, ...rest } = shown;
+      const lines = Object.entries({ ...rest, ...used }).map(([key, value]) => [key, String(value ?? "-")]);
+      program.out(alignColumns(lines));
+    }
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+function environmentJson({ facts, info, repository }: EnvironmentRow) {
+  return {
+    task_uuid: facts.taskId,
+    container_id: facts.id,
+    name: facts.name,
+    environment_name: info?.environment_name ?? facts.labels["picoclaw.environment"] ?? "-",
+    image: facts.image,
+    state: facts.state === "running" && info?.status === "ready" ? "ready" : facts.state,
+    workspace_path: info?.workspace_path ?? "/workspace/project",
+    repository,
+    created_at: facts.createdAt,
+  };
+}
+
+function usageJson(usage: ContainerUsage) {
+  return {
+    memory_bytes: usage.memoryBytes,
+    memory_limit_bytes: usage.memoryLimitBytes,
+    cpu_seconds: Number(usage.cpuSeconds.toFixed(1)),
+    processes: usage.processes,
+    process_limit: usage.processLimit,
+    disk_bytes: usage.diskBytes,
+    disk_limit_bytes: usage.diskLimitBytes,
+  };
+}
+
+function alignColumns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}
+
+/** `env prepare --task UUID [--env NAME] --repo URL|PATH [--branch B] [--target B]` */
+export const envPrepare: CliCommand = async (program, args) => {
+  const flags = {
+    task: "string",
+    env: "string",
+    repo: "string",
+    branch: "string",
+    target: "string",
+  } as const;
+  const { values } = await readFlags(program, { ...ENV, flags, words: 0 }, args);
+  const json = values.json === true;
+  const uuid = taskFlag(program, values);
+  const repository = repositoryFromHere(program, requiredFlag(program, values, "repo"));
+  const environments = await openEnvironments(program, values);
+  const { manager, texts, messages } = environments;
+  const known = Object.keys(manager.getAvailableEnvironments());
+  // A wrong name on the command line is a mistake of the person; a model's falls back to the default.
+  if (typeof values.env === "string" && !known.includes(values.env))
+    throw usageStop(program, values, texts.unknownEnvironment(values.env, known));
+  const task = {
+    uuid,
+    repository,
+    ...(typeof values.branch === "string" && { branch: values.branch }),
+    ...(typeof values.target === "string" && { targetBranch: values.target }),
+  };
+  try {
+    const prepared = await abortable((signal) =>
+      manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
+        signal,
+        lease: "detached",
+        onEvent: printPrepareEvents(program, environments, json),
+      }),
+    );
+    if (!prepared.ok) {
+      const { code, subject, detail, remedy } = prepared;
+      const advice = remedy === undefined ? "" : `\n${texts.remedy(remedy, subject)}`;
+      const text = `${texts.failure(code, subject, detail)}${advice}`;
+      const exitCode = code === "bad-input" ? EXIT.usage : EXIT.refused;
+      return fail(program, json, { exitCode, code, text });
+    }
+    const { container, image, installed, notices, from } = prepared;
+    if (json) {
+      program.out(`${JSON.stringify({ success: true, ...container, image, from, installed, notices })}\n`);
+      return EXIT.done;
+    }
+    const name = containerName(uuid);
+    program.out(
+      `${texts.prepared({ name, environment: container.environment_name, image, path: container.workspace_path })}\n`,
+    );
+    if (installed.length > 0)
+      program.out(
+        `${texts.installed({ done: installed.filter(({ success }) => success).length, total: installed.length })}\n`,
+      );
+    for (const notice of notices) {
+      const label = notice.code === "detected" ? " " : messages.warningLabel;
+      program.out(`${label} ${texts.notice(notice)}\n`);
+    }
+    program.out(`${texts.nextSteps(uuid)}\n`);
+    return EXIT.done;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** A folder is meant from where the user stands. */
+function repositoryFromHere(program: CliProgram, given: string): string {
+  const parsed = parseRepository(given);
+  return parsed.ok && parsed.source.kind === "local" ? resolve(program.cwd, parsed.source.path) : given;
+}
+
+function printPrepareEvents(
+  program: CliProgram,
+  { texts }: OpenEnvironments,
+  json: boolean,
+): (event: PrepareEvent) => void {
+  if (json || !program.errIsTerminal) return () => {};
+  return (event) => {
+    if (event.type === "step") program.err(`· ${texts.step(event.step, event.subject)}\n`);
+    if (event.type === "output") program.err(`    ${event.text.slice(0, 200)}\n`);
+  };
+}
+
+const LONGEST_SECONDS = 7 * 24 * 3600;
+const TAIL_CHARS = 4096;
+
+/** `env exec --task UUID [--timeout S] [--cwd DIR] -- COMMAND`: one word is a shell's line, several are its words. */
+export const envExec: CliCommand = async (program, args) => {
+  const flags = { task: "string", timeout: "string", cwd: "string", session: "string" } as const;
+  const { values, words } = await readFlags(
+    program,
+    { ...ENV, flags, words: Number.POSITIVE_INFINITY },
+    args,
+  );
+  const json = values.json === true;
+  const uuid = taskFlag(program, values);
+  const timeoutSeconds = values.timeout === undefined ? undefined : Number(values.timeout);
+  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_SECONDS))
+    throw usageStop(program, values, environmentTexts(program).badTimeout(String(values.timeout)));
+  const [first, ...rest] = words;
+  if (first === undefined || (first.trim() === "" && rest.length === 0))
+    throw usageStop(program, values, environmentTexts(program).noCommand);
+  const command = rest.length === 0 ? first : shellWords(words);
+  const environments = await openEnvironments(program, values);
+  const { manager, texts } = environments;
+  try {
+    const info = manager.getContainerInfo(uuid);
+    if (info === null || info.status !== "ready") {
+      const text = info === null ? texts.unknownTask(uuid) : texts.notReady(uuid);
+      return fail(program, json, { exitCode: EXIT.refused, code: "no-environment", text });
+    }
+    let errors = "";
+    const show = (stream: "stdout" | "stderr", text: string) => {
+      if (stream === "stdout") return program.out(text);
+      errors = (errors + text).slice(-TAIL_CHARS);
+      program.err(text);
+    };
+    const result = await abortable((signal) =>
+      manager.executeIn(info, command, typeof values.cwd === "string" ? values.cwd : null, {
+        signal,
+        byHand: true,
+        ...(!json && { onOutput: show }),
+        ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+        ...(typeof values.session === "string" && { session: values.session }),
+      }),
+    );
+    if (json) program.out(`${JSON.stringify(result)}\n`);
+    else {
+      // Why it ended is not the command's own word, and comes last.
+      const why = result.stderr.trimEnd().split("\n").at(-1) ?? "";
+      if (!errors.trimEnd().endsWith(why)) program.err(`${why}\n`);
+    }
+    return result.exit_code === 0 ? EXIT.done : EXIT.failed;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** `env edit --task UUID [--tool NAME] [ARGS|-]`: one call of the text editor, or another tool, on its files. */
+export const envEdit: CliCommand = async (program, args) => {
+  const { values, words } = await readFlags(
+    program,
+    { ...ENV, flags: { task: "string", tool: "string" }, words: 1 },
+    args,
+  );
+  const uuid = taskFlag(program, values);
+  const read = readArguments(program, words[0]);
+  if (!read.ok) return fail(program, true, { exitCode: EXIT.usage, code: "arguments", text: read.text });
+  const environments = await openEnvironments(program, values);
+  try {
+    const info = environments.manager.getContainerInfo(uuid);
+    if (info === null || info.status !== "ready")
+      return fail(program, true, {
+        exitCode: EXIT.refused,
+        code: "no-environment",
+        text: info === null ? environments.texts.unknownTask(uuid) : environments.texts.notReady(uuid),
+      });
+    const tool = typeof values.tool === "string" ? values.tool : "text_editor";
+    const envelope = await abortable((signal) => environments.callTool(info, tool, read.args, signal));
+    program.out(`${JSON.stringify(envelope, null, 2)}\n`);
+    return exitCodeOf(envelope);
+  } finally {
+    await environments.close();
+  }
+};
+
+/** `env cleanup --task UUID`: removes a task's container, volumes and network. */
+export const envCleanup: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, { ...ENV, flags: { task: "string" }, words: 0 }, args);
+  const json = values.json === true;
+  const uuid = taskFlag(program, values);
+  const environments = await openEnvironments(program, values);
+  const { texts } = environments;
+  try {
+    const { removed, leftovers } = await environments.manager.cleanup(uuid);
+    if (json)
+      program.out(
+        `${JSON.stringify({ success: leftovers.length === 0, task_uuid: uuid, removed, leftovers })}\n`,
+      );
+    else {
+      const name = containerName(uuid);
+      program.out(`${removed ? texts.removed(name) : texts.nothingToRemove(name)}\n`);
+      for (const { kind, name: left, reason } of leftovers)
+        program.err(`${texts.leftOver(kind, left, reason)}\n`);
+    }
+    return leftovers.length === 0 ? EXIT.done : EXIT.failed;
+  } finally {
+    await environments.close();
+  }
+};
+
+/** `env prune`: removes what dead processes and old tasks left. */
+export const envPrune: CliCommand = async (program, args) => {
+  const { values } = await readFlags(program, { ...ENV, flags: {}, words: 0 }, args);
+  const json = values.json === true;
+  const environments = await openEnvironments(program, values);
+  const { texts } = environments;
+  try {
+    const removed = await environments.manager.cleanupStaleContainers();
+    program.out(json ? `${JSON.stringify({ success: true, removed })}\n` : `${texts.pruned(removed)}\n`);
+    return EXIT.done;
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    const text = texts.failure("engine", "prune", error.message);
+    return fail(program, json, { exitCode: EXIT.refused, code: "engine", text });
+  } finally {
+    await environments.close();
+  }
+};

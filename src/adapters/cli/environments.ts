@@ -1,8 +1,10 @@
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
 import type { SandboxFailure } from "../../application/ports/containers.ts";
-import { fail } from "./fail.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { isTaskUuid } from "../../domain/containers/container-info.ts";
+import { type EnvironmentMessages, environmentMessages } from "../../domain/texts/containers.ts";
+import { type Flags, fail } from "./command.ts";
 import { Stop } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** Opens what the common flags mean, or says why it cannot and stops. */
@@ -59,4 +61,27 @@ export function failedEngine(
     code,
     text: `${texts.failure("engine", code, detail)}${remedy}`,
   });
+}
+
+/** The task that `--task` names; without one, or with one that cannot be, it says so and stops. */
+export function taskFlag(program: CliProgram, values: Flags["values"]): string {
+  const given = requiredFlag(program, values, "task");
+  const texts = environmentTexts(program);
+  if (!isTaskUuid(given)) throw usageStop(program, values, texts.badTask(given));
+  return given;
+}
+
+export function requiredFlag(program: CliProgram, values: Flags["values"], name: string): string {
+  const given = values[name];
+  if (typeof given === "string" && given !== "") return given;
+  throw usageStop(program, values, environmentTexts(program).missingOption(`--${name}`));
+}
+
+export function usageStop(program: CliProgram, values: Flags["values"], text: string): Stop {
+  return new Stop(fail(program, values.json === true, { exitCode: EXIT.usage, code: "usage", text }));
+}
+
+/** Before the configuration is read, only the environment says which language. */
+export function environmentTexts(program: CliProgram): EnvironmentMessages {
+  return environmentMessages(resolveLocale({ env: program.env }));
 }

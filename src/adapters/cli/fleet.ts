@@ -1,11 +1,9 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
-import type { FleetMessages } from "../../domain/texts/texts.ts";
+import type { FleetMessages } from "../../domain/texts/fleet.ts";
 import { fleetJson } from "../fleet/fleet-json.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
 import { openedStoreOrStop, readFlags } from "./flags.ts";
-import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `fleet [retry ID | discard ID]`: the machines that share the store, what waits, what was given up. */

@@ -1,7 +1,7 @@
-import { resolveLocale } from "../../config/locale.ts";
+import { resolveLocale } from "../../config/environment.ts";
 import { nearestName } from "../../config/nearest.ts";
-import { messagesFor } from "../../domain/texts/messages.ts";
-import { type HelpMessages, helpMessagesFor } from "../../domain/texts/texts.ts";
+import { type HelpMessages, helpMessagesFor } from "../../domain/texts/cli.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
 import type { CommandLine } from "./command.ts";
 import { wrapWords } from "./terminal-text.ts";
 

@@ -1,9 +1,7 @@
-import { EngineUnavailable } from "../../application/ports/images.ts";
+import { EngineUnavailable } from "../../application/ports/containers.ts";
 import { IMAGE_RECIPES, recipeNamed } from "../../domain/containers/image-recipes.ts";
-import type { Subcommand } from "./command.ts";
-import { environmentTexts, usageStop } from "./env-task.ts";
-import { abortable, failedEngine, openEnvironments } from "./environments.ts";
-import { fail } from "./fail.ts";
+import { fail, type Subcommand } from "./command.ts";
+import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

@@ -1,15 +1,13 @@
-import type { Opened } from "../../application/ports/opening.ts";
-import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import { type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-json.ts";
+import { type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
-import { wordInterruption } from "../../application/jobs/word-repair.ts";
-import { localTime } from "../../domain/texts/local-time.ts";
+import { wordInterruption } from "../../application/jobs/word-notes.ts";
+import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
-import type { Subcommand } from "./command.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import type { Flags, Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { columnsOf } from "./columns-of.ts";
+import { columnsOf } from "./terminal-text.ts";
 
 /** `jobs`: the history of a workspace, newest last. */
 export const command: Subcommand = {

@@ -1,9 +1,7 @@
-import { fleetMessagesFor } from "../../domain/texts/texts.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fleetMessagesFor } from "../../domain/texts/fleet.ts";
+import { fail, type Subcommand, untilStopped } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { untilStopped } from "./until-stopped.ts";
 
 const MOST = 1_000;
 

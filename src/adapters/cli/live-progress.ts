@@ -1,10 +1,52 @@
-import type { TaskProgress } from "../../application/ports/task-runs.ts";
-import { NO_USAGE, passes, type TaskEvent } from "../../domain/tasks/events.ts";
-import type { TaskRecord } from "../../domain/tasks/task-record.ts";
-import { oneLine } from "../../domain/jobs/format-results.ts";
-import type { TaskMessages } from "../../domain/texts/texts.ts";
+import type { TaskProgress } from "../../application/ports/tasks.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { passes, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import { figuresOf, type TaskStep, wordsOfStep } from "../../domain/tasks/task-steps.ts";
+import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { CliProgram } from "./program.ts";
-import { createLiveLine, harmless } from "./live-line.ts";
+
+const CLEAR = "\r\x1b[K";
+const COLUMNS = 100;
+
+/** One line on standard error that is drawn again each second and when something happens; other text stands above it. */
+export interface LiveLine {
+  draw(): void;
+  print(text: string): void;
+  end(): void;
+}
+
+function createLiveLine(
+  program: Pick<CliProgram, "err">,
+  { enabled, render }: { readonly enabled: boolean; readonly render: () => string },
+): LiveLine {
+  let ended = false;
+  const draw = () => {
+    if (enabled && !ended) program.err(`${CLEAR}${[...oneLineOf(render())].slice(0, COLUMNS).join("")}`);
+  };
+  const timer = enabled ? setInterval(draw, 1000) : undefined;
+  return {
+    draw,
+    print(text) {
+      program.err(`${enabled ? CLEAR : ""}${harmless(text)}\n`);
+      draw();
+    },
+    end() {
+      clearInterval(timer);
+      if (enabled && !ended) program.err(CLEAR);
+      ended = true;
+    },
+  };
+}
+
+/** A model's or a worker's words must not steer the terminal. */
+function harmless(text: string): string {
+  return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, " ");
+}
+
+function oneLineOf(text: string): string {
+  return harmless(text).replaceAll("\n", " ");
+}
 
 /**
  * A task for a person who waits: with `line`, one line on standard error that says how it stands; with `follow`, every
@@ -98,4 +140,39 @@ function describeTaskEvent(event: TaskEvent): string {
     default:
       return event.type;
   }
+}
+
+export interface SolveProgressOptions {
+  /** A terminal: the line with step, time, tokens and cost. */
+  readonly line: boolean;
+  /** What the model says and which files it edits, beside commands and phases. */
+  readonly words: boolean;
+  readonly maxSteps: number;
+  readonly now: () => Date;
+}
+
+/** A task of a forge for a person who waits, on standard error. */
+export function createSolveProgress(
+  program: Pick<CliProgram, "err">,
+  texts: SolveMessages,
+  { line, words, maxSteps, now }: SolveProgressOptions,
+) {
+  const steps: TaskStep[] = [];
+  const live = createLiveLine(program, {
+    enabled: line,
+    render() {
+      const figures = figuresOf(steps, now().toISOString());
+      return `${texts.steps(figures.answers, maxSteps)} · ${texts.figures(figures)} · ${figures.last}`;
+    },
+  });
+  return {
+    say: live.print,
+    step(step: TaskStep): void {
+      steps.push(step);
+      const text = step.kind === "said" || step.kind === "edited" ? wordsOfStep(step) : "";
+      if (words && text !== "") live.print(step.kind === "said" ? `» ${text}` : text);
+      else live.draw();
+    },
+    end: live.end,
+  };
 }

@@ -1,5 +1,5 @@
-import { resolveLocale } from "../../config/locale.ts";
-import { helpMessagesFor } from "../../domain/texts/texts.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import { helpMessagesFor } from "../../domain/texts/cli.ts";
 import type { CommandLine, Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { GROUPS } from "./help.ts";

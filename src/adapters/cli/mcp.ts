@@ -1,5 +1,4 @@
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

@@ -1,7 +1,6 @@
-import { createPairingCodes } from "../../application/serve/pairing.ts";
-import type { Role } from "../../application/ports/access.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import type { Role } from "../../application/ports/serve.ts";
+import { createPairingCodes } from "../../application/serve/access.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

@@ -1,16 +1,20 @@
-import type { OpenChat } from "../../application/chat/open-chat.ts";
+import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
-import type { Server } from "../../application/serve/server.ts";
-import type { DoctorCheck } from "../../application/ports/check.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
-import type { AllJobs } from "../../application/ports/job-index.ts";
-import type { NotOpened, Opened, Opening, OpenOptions } from "../../application/ports/opening.ts";
+import type { AllJobs } from "../../application/ports/jobs.ts";
+import type {
+  DoctorCheck,
+  NotOpened,
+  Opened,
+  Opening,
+  OpenOptions,
+} from "../../application/ports/jobs-workspace.ts";
 import type { OpenedSetUp } from "../../application/ports/setup.ts";
 import type { StoreData } from "../../application/ports/store.ts";
+import type { OpenSolve, OpenTasks } from "../../application/ports/tasks.ts";
 import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
-import type { OpenSolve } from "../../application/ports/open-solve.ts";
-import type { OpenTasks } from "../../application/ports/task-runs.ts";
-import type { MemoryMessages } from "../../domain/texts/texts.ts";
+import type { Server } from "../../application/serve/server.ts";
+import type { MemoryMessages } from "../../domain/texts/chat.ts";
 
 /** What the command line needs of the process and of the wiring. */
 export interface CliProgram {
@@ -76,7 +80,7 @@ export interface Terminal {
   close(): void;
 }
 
-export interface ModelRoleTrouble {
+interface ModelRoleTrouble {
   readonly role: string;
   readonly code: string;
   readonly message: string;
@@ -88,21 +92,21 @@ export type OpenedStoreData =
 
 export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;
 
-export type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
+type OpenedToolkit = Opening<{ readonly toolkit: Toolkit }>;
 
 export type OpenedChat = Opening<OpenChat>;
 export type OpenedServe = Opening<Server>;
-export type OpenedSolve = Opening<OpenSolve>;
-export type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
-export type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
+type OpenedSolve = Opening<OpenSolve>;
+type OpenedTasks = Opening<{ readonly tasks: OpenTasks }>;
+type OpenedEnvironments = { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened;
 
-export type OpenedMcp = Opening<{
+type OpenedMcp = Opening<{
   /** Both end when the signal says so, and stdio when its client goes; what was running is taken back. */
   serveStdio(stop: AbortSignal): Promise<void>;
   serveHttp(port: number, stop: AbortSignal): Promise<void>;
 }>;
 
-export interface DemoPlace {
+interface DemoPlace {
   readonly workspace: string;
   readonly env: CliProgram["env"];
   remove(): Promise<void>;

@@ -1,6 +1,6 @@
-import type { Opened } from "../../application/ports/opening.ts";
-import { wordRepair } from "../../application/jobs/word-repair.ts";
-import { printable } from "./printable.ts";
+import { wordRepair } from "../../application/jobs/word-notes.ts";
+import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { printable } from "./command.ts";
 import type { CliProgram } from "./program.ts";
 
 /** An interrupted commit is finished before anything new is built on it. */

@@ -1,8 +1,6 @@
-import type { ActionCode, ActionFacts } from "../../application/jobs/action-report.ts";
-import { wordAction } from "../../application/jobs/word-action.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
-import { fail } from "./fail.ts";
-import { printable } from "./printable.ts";
+import { type ActionCode, type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import { fail, printable } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** Says what came of undo, redo, a preview or a stop. `document`: what a program gets where all went well. */

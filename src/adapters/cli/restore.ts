@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportFilled, withStoreData } from "./store-data.ts";

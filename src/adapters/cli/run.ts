@@ -1,20 +1,16 @@
 import { resolve } from "node:path";
-import type { TaskRun } from "../../application/ports/task-runs.ts";
-import { resolveLocale } from "../../config/locale.ts";
+import type { TaskRun } from "../../application/ports/tasks.ts";
+import { resolveLocale } from "../../config/environment.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
-import { passes } from "../../domain/tasks/events.ts";
-import { lastTest, type TaskRecord } from "../../domain/tasks/task-record.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { messagesFor } from "../../domain/texts/messages.ts";
-import { taskMessagesFor } from "../../domain/texts/texts.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { lastTest, passes, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { taskMessagesFor } from "../../domain/texts/tasks.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
-import { printable } from "./printable.ts";
+import { createTaskProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
-import { createTaskProgress } from "./live-progress.ts";
 
 /** `run [TASK.yaml|-]`: a task file, carried out by a worker CLI in a container until it is done. */
 export const command: Subcommand = {

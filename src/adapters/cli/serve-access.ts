@@ -1,7 +1,6 @@
-import { isUserName } from "../../application/serve/manage-access.ts";
-import { type Role, SCOPES, type Scope } from "../../application/ports/access.ts";
-import { fail } from "./fail.ts";
-import type { Flags } from "./parse-flags.ts";
+import { type Role, SCOPES, type Scope } from "../../application/ports/serve.ts";
+import { isUserName } from "../../application/serve/access.ts";
+import { type Flags, fail } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;

@@ -1,10 +1,7 @@
 import type { RunningServer } from "../../application/serve/server.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { type Flags, fail, type Subcommand, untilStopped } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedServe } from "./program.ts";
-import { untilStopped } from "./until-stopped.ts";
 
 type OpenServer = Extract<OpenedServe, { ok: true }>;
 
@@ -87,7 +84,7 @@ async function listen(program: CliProgram, flags: Flags, opened: OpenServer, dem
 }
 
 async function isConfigured(program: CliProgram, { values }: Flags): Promise<boolean> {
-  const { resolveHome, homeConfigFile } = await import("../../config/home.ts");
+  const { resolveHome, homeConfigFile } = await import("../../config/environment.ts");
   const { existsSync } = await import("node:fs");
   return typeof values.config === "string" || existsSync(homeConfigFile(resolveHome(program.env)));
 }

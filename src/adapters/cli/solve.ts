@@ -1,18 +1,13 @@
-import type { SolveTask } from "../../application/ports/tasks.ts";
-import type { SolveOutcome } from "../../application/ports/open-solve.ts";
+import type { SolveOutcome, SolveTask } from "../../application/ports/tasks.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
-import { snakeCased } from "../../domain/tasks/snake-cased.ts";
-
-import { taskVerdict } from "../../domain/tasks/verdict.ts";
-
+import { taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
-
-import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
+import { createSolveProgress } from "./live-progress.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { createSolveProgress } from "./solve-progress.ts";
 
 const MOST_CANDIDATES = 5;
 

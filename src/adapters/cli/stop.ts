@@ -1,6 +1,5 @@
 import { stopFacts } from "../../application/jobs/action-report.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";

@@ -1,8 +1,7 @@
 import type { FillResult } from "../../application/ports/store.ts";
-import type { MemoryMessages } from "../../domain/texts/texts.ts";
-import { fail } from "./fail.ts";
+import type { MemoryMessages } from "../../domain/texts/chat.ts";
+import { type Flags, fail } from "./command.ts";
 import { notOpened, openOptions } from "./flags.ts";
-import type { Flags } from "./parse-flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
 
 type OpenData = Extract<OpenedStoreData, { ok: true }>;

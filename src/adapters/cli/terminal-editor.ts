@@ -1,5 +1,143 @@
-import type { Key } from "./keys.ts";
-import { graphemesOf } from "./text-width.ts";
+import { graphemesOf, graphemeWidth, textWidth } from "./terminal-text.ts";
+
+/** What a person did at the keyboard. */
+export type Key =
+  | { readonly kind: "text"; readonly text: string }
+  /** A paste, its line ends made one. */
+  | { readonly kind: "paste"; readonly text: string }
+  | { readonly kind: KeyName };
+
+type KeyName =
+  | "enter"
+  | "newline"
+  | "tab"
+  | "backspace"
+  | "delete"
+  | "left"
+  | "right"
+  | "up"
+  | "down"
+  | "home"
+  | "end"
+  | "word-left"
+  | "word-right"
+  | "kill-end"
+  | "kill-start"
+  | "kill-word"
+  | "clear"
+  | "interrupt"
+  | "eof"
+  | "escape";
+
+const CONTROLS: Readonly<Record<string, KeyName>> = {
+  "\r": "enter",
+  "\n": "newline",
+  "\t": "tab",
+  "\x7f": "backspace",
+  "\b": "backspace",
+  "\x01": "home",
+  "\x02": "left",
+  "\x03": "interrupt",
+  "\x04": "eof",
+  "\x05": "end",
+  "\x06": "right",
+  "\x0b": "kill-end",
+  "\x0c": "clear",
+  "\x0e": "down",
+  "\x10": "up",
+  "\x15": "kill-start",
+  "\x17": "kill-word",
+};
+
+const SEQUENCES: Readonly<Record<string, KeyName>> = {
+  "[A": "up",
+  "[B": "down",
+  "[C": "right",
+  "[D": "left",
+  OA: "up",
+  OB: "down",
+  OC: "right",
+  OD: "left",
+  "[H": "home",
+  "[F": "end",
+  OH: "home",
+  OF: "end",
+  "[1~": "home",
+  "[4~": "end",
+  "[7~": "home",
+  "[8~": "end",
+  "[3~": "delete",
+  "[1;5D": "word-left",
+  "[1;5C": "word-right",
+  "[1;3D": "word-left",
+  "[1;3C": "word-right",
+  b: "word-left",
+  f: "word-right",
+  "\x7f": "kill-word",
+  "\r": "newline",
+  "\n": "newline",
+};
+
+const PASTE_BEGINS = "\x1b[200~";
+const PASTE_ENDS = "\x1b[201~";
+
+/** Reads a terminal's bytes: characters, control keys, escape sequences and pastes, however they are cut into pieces. */
+export function createKeyReader(onKey: (key: Key) => void) {
+  const decoder = new TextDecoder();
+  let pending = "";
+
+  const step = (): boolean => {
+    if (pending.startsWith(PASTE_BEGINS)) {
+      const end = pending.indexOf(PASTE_ENDS);
+      if (end === -1) return false;
+      const text = pending.slice(PASTE_BEGINS.length, end).replace(/\r\n?/g, "\n");
+      pending = pending.slice(end + PASTE_ENDS.length);
+      onKey({ kind: "paste", text });
+      return true;
+    }
+    if (pending.startsWith("\x1b")) return readEscape();
+    const control = CONTROLS[pending.charAt(0)];
+    if (control !== undefined) {
+      pending = pending.slice(1);
+      onKey({ kind: control });
+      return true;
+    }
+    const plain = /^[^\x00-\x1f\x7f]+/.exec(pending)?.[0];
+    pending = pending.slice(plain?.length ?? 1);
+    if (plain !== undefined) onKey({ kind: "text", text: plain });
+    return true;
+  };
+
+  const readEscape = (): boolean => {
+    if (pending.length === 1) return false;
+    const sequence = /^\x1b(\[[0-9;?]*[ -/]*[@-~]|O.|[^[O])/s.exec(pending);
+    if (sequence === null) {
+      if (/^\x1b\[[0-9;?]*$/.test(pending) || pending === "\x1bO") return false;
+      pending = pending.slice(1);
+      return true;
+    }
+    const [whole, name] = sequence;
+    if (whole === PASTE_BEGINS) return false;
+    pending = pending.slice(whole.length);
+    const key = SEQUENCES[name as string];
+    if (key !== undefined) onKey({ kind: key });
+    return true;
+  };
+
+  return {
+    add(bytes: Uint8Array): void {
+      pending += decoder.decode(bytes, { stream: true });
+      while (pending !== "" && step());
+    },
+    /** Nothing came for a moment: an escape that stands alone was the key itself. */
+    flush(): void {
+      if (pending === "\x1b") {
+        pending = "";
+        onKey({ kind: "escape" });
+      }
+    },
+  };
+}
 
 /** What is being typed. Pure: each key gives the next state. `cursor` counts graphemes. */
 export interface EditorState {
@@ -151,4 +289,102 @@ function complete(state: EditorState, { commands }: EditorWorld): EditResult {
   if (shared.length > word.length)
     return { state: { ...state, before: graphemesOf(`/${shared}`) }, done: "no" };
   return { state, done: "choices", choices: fitting.map((command) => `/${command}`) };
+}
+
+export interface PromptView {
+  /** Draws the prompt and what is typed in the place of what was drawn before. */
+  draw(before: readonly string[], after: readonly string[]): void;
+  /** Puts the cursor below what was drawn and forgets it. */
+  leave(): void;
+  /** Wipes what was drawn. */
+  erase(): void;
+}
+
+interface PromptScreen {
+  write(text: string): void;
+  columns(): number;
+}
+
+/** Lines that wrap, lines that were pasted, and characters of two columns: the cursor stands where it should. */
+export function createPromptView(screen: PromptScreen, prompt: string): PromptView {
+  const indent = " ".repeat(textWidth(prompt));
+  let cursorRow = 0;
+  let rows = 1;
+
+  const home = () => `\r${cursorRow > 0 ? `\x1b[${cursorRow}A` : ""}\x1b[J`;
+
+  return {
+    draw(before, after) {
+      const columns = Math.max(10, screen.columns());
+      const head = layOut(
+        [...before],
+        columns,
+        textWidth(prompt),
+        { row: 0, column: textWidth(prompt) },
+        indent,
+      );
+      const tail = layOut([...after], columns, textWidth(prompt), head.end, indent);
+      let out = `${home()}\x1b[1m${prompt}\x1b[0m${head.text}${tail.text}`;
+      // A terminal keeps the cursor on the last column until the next character: make it go on.
+      if (tail.end.column === 0 && tail.end.row > 0 && tail.wrapped) out += " \r";
+      const up = tail.end.row - head.end.row;
+      out += up > 0 ? `\x1b[${up}A` : "";
+      out += `\r${head.end.column > 0 ? `\x1b[${head.end.column}C` : ""}`;
+      cursorRow = head.end.row;
+      rows = tail.end.row + 1;
+      screen.write(out);
+    },
+    leave() {
+      const down = rows - 1 - cursorRow;
+      screen.write(`${down > 0 ? `\x1b[${down}B` : ""}\r\n`);
+      cursorRow = 0;
+      rows = 1;
+    },
+    erase() {
+      screen.write(home());
+      cursorRow = 0;
+      rows = 1;
+    },
+  };
+}
+
+interface CursorPosition {
+  readonly row: number;
+  readonly column: number;
+}
+
+function layOut(
+  graphemes: readonly string[],
+  columns: number,
+  indentWidth: number,
+  from: CursorPosition,
+  indent: string,
+) {
+  let { row, column } = from;
+  let text = "";
+  let wrapped = false;
+  for (const grapheme of graphemes) {
+    if (grapheme === "\n") {
+      text += `\r\n${indent}`;
+      row++;
+      column = indentWidth;
+      wrapped = false;
+      continue;
+    }
+    const width = graphemeWidth(grapheme);
+    if (column + width > columns) {
+      // A wide character does not fit in the last column; the terminal wraps before it.
+      row++;
+      column = 0;
+    }
+    text += grapheme;
+    column += width;
+    wrapped = false;
+    if (column === columns) {
+      row++;
+      column = 0;
+      wrapped = true;
+    }
+  }
+  return { text, end: { row, column }, wrapped };
 }

@@ -1,5 +1,4 @@
-import { colourDiff } from "./colour-diffs.ts";
-import { visibleWidth, wrapWords } from "./terminal-text.ts";
+import { colourDiff, visibleWidth, wrapWords } from "./terminal-text.ts";
 
 /** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
 export interface MarkdownPrinter {

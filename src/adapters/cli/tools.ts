@@ -1,6 +1,5 @@
 import type { ToolForm } from "../../application/ports/tools.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { fail, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 

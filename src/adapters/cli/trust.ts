@@ -1,12 +1,9 @@
 import { resolve } from "node:path";
-import { resolveHome } from "../../config/home.ts";
-import { resolveLocale } from "../../config/locale.ts";
+import { resolveHome, resolveLocale } from "../../config/environment.ts";
 import { trustWorkspace } from "../../config/trust.ts";
-import { messagesFor } from "../../domain/texts/messages.ts";
-import type { Subcommand } from "./command.ts";
-import { fail } from "./fail.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
-import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** `trust`: the user has read this folder's `picoclaw.yaml`, commands and skills and lets them widen power, until they change. */

@@ -1,9 +1,8 @@
-import type { Opened } from "../../application/ports/opening.ts";
 import { takeBackFacts } from "../../application/jobs/action-report.ts";
 import { chooseJobs, type TakeBack } from "../../application/jobs/undo-job.ts";
-import type { Subcommand } from "./command.ts";
+import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
-import { printable } from "./printable.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
 import { reportAction, swappedJson } from "./report-action.ts";

@@ -14,13 +14,13 @@ export interface McpHost extends Pick<Workspace, "root" | "archive" | "mask"> {
   log(text: string): void;
 }
 
-export interface McpCallOptions {
+interface McpCallOptions {
   readonly signal: AbortSignal;
   readonly onOutput: (text: string) => void;
 }
 
 /** A definition as `tools/list` sends it. */
-export interface McpTool {
+interface McpTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;

@@ -1,6 +1,12 @@
+import { isAbsolute, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
+  type CallToolRequest,
   CallToolRequestSchema,
+  type CallToolResult,
   ErrorCode,
   GetPromptRequestSchema,
   ListPromptsRequestSchema,
@@ -11,14 +17,281 @@ import {
   McpError,
   ReadResourceRequestSchema,
   RootsListChangedNotificationSchema,
+  type ServerNotification,
+  type ServerRequest,
+  type ServerResult,
 } from "@modelcontextprotocol/sdk/types.js";
-import { callTool } from "./call-tool.ts";
-import type { McpHost } from "./host.ts";
-import { type CallExtra, onRequest } from "./on-request.ts";
-import { getPrompt, listPrompts } from "./prompts.ts";
-import { listResources, RESOURCE_TEMPLATES, readResource } from "./resources-and-prompts.ts";
-import { type AskRoots, createRoots } from "./roots.ts";
-import type { RunningCalls } from "./running-calls.ts";
+import { z } from "zod";
+import type { McpEnvelope, McpHost } from "./host.ts";
+import {
+  getPrompt,
+  listPrompts,
+  listResources,
+  RESOURCE_TEMPLATES,
+  readResource,
+} from "./resources-and-prompts.ts";
+
+/**
+ * An envelope as the protocol carries it. What the model must know stands in both forms, since some clients show it
+ * the text and others the structure: the data with the job and the notes beside it, or the failure with its code.
+ */
+function toCallResult(envelope: McpEnvelope): CallToolResult {
+  if (envelope.status !== "success") {
+    const { status, message, error } = envelope;
+    return {
+      content: [{ type: "text", text: `${status} (${error.code}): ${message}` }],
+      structuredContent: { ...envelope },
+      isError: true,
+    };
+  }
+  const { status: _, data, ...beside } = envelope;
+  const structuredContent: Record<string, unknown> = { ...beside, ...asObject(data) };
+  return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };
+}
+
+function asObject(data: unknown): object {
+  if (data === undefined || data === null) return {};
+  return typeof data === "object" && !Array.isArray(data) ? data : { data };
+}
+
+/**
+ * The transport of HTTP does not tell a handler that the connection for its answer broke; the request's own facts
+ * carry that signal to it.
+ */
+export function withConnection(gone: AbortSignal): AuthInfo {
+  return { token: "", clientId: "bearer", scopes: [], extra: { gone } };
+}
+
+/** Aborted when the call was cancelled, its session closed, or its connection broke. */
+function clientGone(call: {
+  readonly signal: AbortSignal;
+  readonly authInfo?: AuthInfo | undefined;
+}): AbortSignal {
+  const gone = call.authInfo?.extra?.gone;
+  return gone instanceof AbortSignal ? AbortSignal.any([call.signal, gone]) : call.signal;
+}
+
+type CallExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/**
+ * Answers one method. The SDK would call parameters of a wrong shape an internal error; they are the client's, so the
+ * schema is checked here.
+ */
+function onRequest<Schema extends z.ZodType<{ method: string }>>(
+  server: Server,
+  method: z.output<Schema>["method"],
+  schema: Schema,
+  answer: (request: z.output<Schema>, extra: CallExtra) => ServerResult | Promise<ServerResult>,
+): void {
+  const anything = z.looseObject({ method: z.literal(method), params: z.unknown().optional() });
+  server.setRequestHandler(anything, (request, extra) => {
+    const parsed = schema.safeParse(request);
+    if (parsed.success) return answer(parsed.data, extra);
+    const [issue] = parsed.error.issues;
+    const what = issue === undefined ? "" : `: ${issue.path.join(".")}: ${issue.message}`;
+    throw new McpError(ErrorCode.InvalidParams, `Invalid ${method} request${what}`.slice(0, 500));
+  });
+}
+
+/** Tells a client how far a long call is; returns how to stop. */
+interface Progress {
+  readonly onOutput: (text: string) => void;
+  readonly stop: () => void;
+}
+
+interface ProgressDeps {
+  /** Resolves when the client can take the next one. */
+  readonly send: (progress: { readonly progress: number; readonly message?: string }) => Promise<void>;
+  readonly mask: (text: string) => string;
+  readonly now: () => number;
+}
+
+const AT_MOST_EVERY_MS = 100;
+/** A silent command gives a sign of life too, so that a client's time limit starts anew. */
+const AT_LEAST_EVERY_MS = 5000;
+const TAIL_CHARS = 8192;
+const LINE_CHARS = 200;
+
+/**
+ * The progress is the seconds since the begin, its message the last whole line printed. One notification is under
+ * way at a time: a client that does not read gets fewer of them, not a queue.
+ */
+function startProgress({ send, mask, now }: ProgressDeps): Progress {
+  const begun = now();
+  let tail = "";
+  let sentAt = begun - AT_MOST_EVERY_MS;
+  let busy = false;
+  let stopped = false;
+  let timer = setTimeout(tell, AT_LEAST_EVERY_MS);
+
+  function tell(): void {
+    if (stopped || busy) return;
+    busy = true;
+    sentAt = now();
+    const message = lastLine(tail, mask);
+    const seconds = Math.max(1, Math.round(sentAt - begun)) / 1000;
+    void send({ progress: seconds, ...(message !== "" && { message }) })
+      .catch(() => {})
+      .finally(() => {
+        busy = false;
+        wait(AT_LEAST_EVERY_MS);
+      });
+  }
+
+  function wait(ms: number): void {
+    clearTimeout(timer);
+    if (!stopped) timer = setTimeout(tell, ms);
+  }
+
+  return {
+    onOutput(text) {
+      tail = (tail + text).slice(-TAIL_CHARS);
+      if (!busy && text.includes("\n")) wait(Math.max(0, sentAt + AT_MOST_EVERY_MS - now()));
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** A line that is still being printed may end in half a secret, so it is left out. */
+function lastLine(tail: string, mask: (text: string) => string): string {
+  const whole = tail.slice(0, tail.lastIndexOf("\n") + 1);
+  return (
+    mask(whole)
+      .trimEnd()
+      .split(/[\r\n]/)
+      .at(-1)
+      ?.slice(0, LINE_CHARS)
+      .toWellFormed() ?? ""
+  );
+}
+
+/** One `tools/call`: refused outside of the client's roots, told how far it is, ended when the client says or goes. */
+async function callTool(
+  host: McpHost,
+  { name, arguments: args }: CallToolRequest["params"],
+  extra: CallExtra,
+  refused: string | null,
+): Promise<CallToolResult> {
+  if (refused !== null)
+    return toCallResult({
+      status: "denied",
+      reason: "path",
+      message: refused,
+      error: { code: "OUTSIDE_ROOTS" },
+    });
+  const signal = clientGone(extra);
+  if (signal.aborted)
+    return toCallResult({
+      status: "failure",
+      reason: "tool",
+      message: "the call was aborted",
+      error: { code: "ABORTED" },
+    });
+  const token = extra._meta?.progressToken;
+  const progress =
+    token === undefined
+      ? null
+      : startProgress({
+          mask: host.mask,
+          now: () => performance.now(),
+          send: (params) =>
+            extra.sendNotification({
+              method: "notifications/progress",
+              params: { progressToken: token, ...params },
+            }),
+        });
+  try {
+    const envelope = await host.invoke(name, args, {
+      signal,
+      onOutput: progress?.onOutput ?? (() => {}),
+    });
+    if (envelope.status === "failure" && envelope.error.code === "UNKNOWN_TOOL")
+      throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`, {
+        code: "UNKNOWN_TOOL",
+      });
+    return toCallResult(envelope);
+  } finally {
+    progress?.stop();
+  }
+}
+
+/** Asks the client for the URIs of its roots; null when it offers none. */
+type AskRoots = () => Promise<readonly string[]> | null;
+
+interface Roots {
+  /** A text when the workspace is not the client's to work on. */
+  check(ask: AskRoots): Promise<string | null>;
+  /** The client says that they changed. */
+  forget(): void;
+}
+
+/**
+ * A client that offers roots lends us those folders and no other. An empty list draws no border: clients without an
+ * open folder send it, the official inspector too. A workspace named by hand is the user's word.
+ */
+function createRoots(host: Pick<McpHost, "root" | "workspaceIsGiven" | "realPath">): Roots {
+  let known: Promise<readonly string[]> | null = null;
+
+  return {
+    async check(ask) {
+      if (host.workspaceIsGiven) return null;
+      known ??= ask();
+      if (known === null) return null;
+      const asked = known;
+      let uris: readonly string[];
+      try {
+        uris = await asked;
+      } catch (error) {
+        if (known === asked) known = null;
+        return `the client did not tell its roots (${(error as Error).message}); name the folder with --workspace`;
+      }
+      if (uris.length === 0 || uris.some((uri) => contains(folderOf(uri, host), host.root))) return null;
+      return `the workspace ${host.root} lies in none of the client's roots (${uris.slice(0, 5).join(", ").slice(0, 500)}); start the server in one of them, or name the folder with --workspace`;
+    },
+    forget() {
+      known = null;
+    },
+  };
+}
+
+function folderOf(uri: string, host: Pick<McpHost, "realPath">): string | null {
+  try {
+    return host.realPath(fileURLToPath(uri));
+  } catch {
+    return null;
+  }
+}
+
+function contains(folder: string | null, path: string): boolean {
+  if (folder === null) return false;
+  const inside = relative(folder, path);
+  return inside !== ".." && !inside.startsWith("..") && !isAbsolute(inside);
+}
+
+/** The calls under way, so that a server ends only when what they started has ended. */
+export interface RunningCalls {
+  track<T>(call: Promise<T>): Promise<T>;
+  /** Resolves when none is left. */
+  settled(): Promise<void>;
+}
+
+export function createRunningCalls(): RunningCalls {
+  const running = new Set<Promise<unknown>>();
+  return {
+    track(call) {
+      running.add(call);
+      const done = () => void running.delete(call);
+      call.then(done, done);
+      return call;
+    },
+    async settled() {
+      while (running.size > 0) await Promise.allSettled(running);
+    },
+  };
+}
 
 const ROOTS_TIMEOUT_MS = 10_000;
 const RESOURCE_NOT_FOUND = -32002;

@@ -1,10 +1,162 @@
-import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { ErrorCode, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
-import { withConnection } from "./client-gone.ts";
+import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
+import {
+  type EventStore,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { ErrorCode, isJSONRPCRequest, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { McpHost } from "./host.ts";
-import { createSessions } from "./http-sessions.ts";
-import { MESSAGE_BYTES, parseJson, tooLong } from "./mcp-server-read-message.ts";
-import { createRunningCalls } from "./running-calls.ts";
+import { createMcpServer, createRunningCalls, type RunningCalls, withConnection } from "./mcp-server.ts";
+import { MESSAGE_BYTES, parseJson, tooLong } from "./read-message.ts";
+
+/** Since this version a client has an id to come back with from the first moment of a stream on. */
+const RESUMABLE_SINCE = "2025-11-25";
+const RESUME_MS = 10_000;
+
+/** Whether the client of a session is still there, though its connections break and others take their place. */
+export interface Connections {
+  /** Aborted when the connection of this request broke and its client did not come back in time. */
+  goneAfter(request: Request): AbortSignal;
+  /** Its client came back with this request; calls whose connection broke go on. */
+  resumed(request: Request): void;
+  close(): void;
+}
+
+export function createConnections(resumeMs = RESUME_MS): Connections {
+  /** Calls without a connection, each with how it follows another one. */
+  const waiting = new Map<(next: AbortSignal) => void, ReturnType<typeof setTimeout>>();
+  let latest: AbortSignal | null = null;
+
+  function follow(connection: AbortSignal, gone: AbortController): void {
+    const onBreak = () => {
+      // The client may have come back before we noticed that it had gone.
+      if (latest !== null && latest !== connection && !latest.aborted) return follow(latest, gone);
+      const resume = (next: AbortSignal) => {
+        clearTimeout(waiting.get(resume));
+        waiting.delete(resume);
+        follow(next, gone);
+      };
+      const giveUp = () => {
+        waiting.delete(resume);
+        gone.abort();
+      };
+      waiting.set(resume, setTimeout(giveUp, resumeMs));
+    };
+    if (connection.aborted) onBreak();
+    else connection.addEventListener("abort", onBreak, { once: true });
+  }
+
+  return {
+    goneAfter({ headers, signal }) {
+      if ((headers.get("mcp-protocol-version") ?? "") < RESUMABLE_SINCE) return signal;
+      const gone = new AbortController();
+      follow(signal, gone);
+      return gone.signal;
+    },
+    resumed({ signal }) {
+      latest = signal;
+      for (const resume of [...waiting.keys()]) resume(signal);
+    },
+    close() {
+      for (const timer of waiting.values()) clearTimeout(timer);
+      waiting.clear();
+    },
+  };
+}
+
+/** What a session keeps for a client that comes back; the oldest goes first, the latest always stays. */
+const MOST_EVENTS = 1_000;
+const MOST_CHARS = 4_000_000;
+
+interface KeptEvent {
+  readonly id: string;
+  readonly stream: string;
+  readonly message: JSONRPCMessage;
+  readonly chars: number;
+}
+
+/** What was sent in one session, so that a client whose connection broke gets the rest of its stream. */
+export function createEventStore(): EventStore {
+  const kept: KeptEvent[] = [];
+  let chars = 0;
+  let count = 0;
+  return {
+    async storeEvent(stream, message) {
+      count += 1;
+      const event = { id: `${count}`, stream, message, chars: JSON.stringify(message).length };
+      kept.push(event);
+      chars += event.chars;
+      while (kept.length > 1 && (kept.length > MOST_EVENTS || chars > MOST_CHARS))
+        chars -= kept.shift()?.chars ?? 0;
+      return event.id;
+    },
+    async replayEventsAfter(lastEventId, { send }) {
+      const at = kept.findIndex(({ id }) => id === lastEventId);
+      const last = kept[at];
+      if (last === undefined) throw new Error(`event ${lastEventId.slice(0, 100)} is not kept`);
+      // The first event of a stream only gives it an id; it holds no message.
+      for (const { id, stream, message } of kept.slice(at + 1))
+        if (stream === last.stream && "jsonrpc" in message) await send(id, message);
+      return last.stream;
+    },
+  };
+}
+
+export interface Session {
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly connections: Connections;
+}
+
+export interface Sessions {
+  /** A known session, or one that is about to begin; null for an unknown id. */
+  find(sessionId: string | undefined): Promise<Session | null>;
+  close(): Promise<void>;
+}
+
+/** A client that went without a word leaves its session behind; the one unused for longest makes room. */
+const MOST_SESSIONS = 100;
+/** When a client whose connection broke should come back. */
+const RETRY_MS = 1_000;
+
+/** Each client has a server of its own; all of them work with the same tools. */
+export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
+  /** In the order of their last use. */
+  const sessions = new Map<string, Session>();
+
+  async function begin(): Promise<Session> {
+    const connections = createConnections();
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      eventStore: createEventStore(),
+      retryInterval: RETRY_MS,
+      onsessioninitialized: async (id) => {
+        sessions.set(id, session);
+        const [oldest] = sessions.values();
+        if (sessions.size > MOST_SESSIONS) await oldest?.transport.close();
+      },
+    });
+    const session = { transport, connections };
+    transport.onclose = () => {
+      connections.close();
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
+    };
+    await createMcpServer(host, calls).connect(transport);
+    return session;
+  }
+
+  return {
+    async find(sessionId) {
+      if (sessionId === undefined) return begin();
+      const session = sessions.get(sessionId);
+      if (session === undefined) return null;
+      sessions.delete(sessionId);
+      sessions.set(sessionId, session);
+      return session;
+    },
+    async close() {
+      await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
+    },
+  };
+}
 
 export interface McpEndpoint {
   /** Whoever may come in was decided before. Never rejects. */
@@ -86,4 +238,88 @@ function endCancelled(transport: WebStandardStreamableHTTPServerTransport, body:
       const id: unknown = message.params?.requestId;
       if (typeof id === "string" || typeof id === "number") transport.closeSSEStream(id);
     }
+}
+
+/** Why a request is turned away before anything of it is read. */
+export interface Refusal {
+  readonly status: 401 | 403 | 404;
+  readonly message: string;
+}
+
+const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
+
+/**
+ * Only programs of this machine that know the token. `Host` must be a loopback name with our port, so that a web page
+ * whose name was pointed here (DNS rebinding) is refused; so is a page from elsewhere, by its `Origin`.
+ */
+export function refuseRequest({ url, headers }: Request, port: number, token: string): Refusal | null {
+  const origin = headers.get("origin");
+  if (!isOurHost(headers.get("host"), port))
+    return { status: 403, message: "Forbidden: the Host is not this server" };
+  if (origin !== null && !isLoopback(origin))
+    return { status: 403, message: "Forbidden: the Origin is not of this machine" };
+  if (!sameSecret(bearerOf(headers.get("authorization")), token))
+    return { status: 401, message: "Unauthorized: send the bearer token of this server" };
+  if (new URL(url).pathname !== "/mcp") return { status: 404, message: "Not found: the endpoint is /mcp" };
+  return null;
+}
+
+function isOurHost(host: string | null, port: number): boolean {
+  if (host === null) return false;
+  const name = host.toLowerCase();
+  return [...LOOPBACK].some((ours) => name === `${ours}:${port}` || (port === 80 && name === ours));
+}
+
+function isLoopback(origin: string): boolean {
+  try {
+    const { protocol, hostname } = new URL(origin);
+    return (protocol === "http:" || protocol === "https:") && LOOPBACK.has(hostname);
+  } catch {
+    return false;
+  }
+}
+
+function bearerOf(authorization: string | null): string {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
+}
+
+/** Takes the same time whatever is wrong. */
+function sameSecret(given: string, token: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(token));
+}
+
+export interface HttpOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly token: string;
+  readonly onListening: (url: string) => void;
+  /** Listens on 127.0.0.1; throws with a `code` when the port cannot be had. */
+  readonly listen: (options: {
+    readonly port: number;
+    readonly fetch: (request: Request) => Promise<Response>;
+  }) => { readonly port: number; close(): Promise<void> };
+}
+
+/** Serves clients of this machine until `stop` says so. Rejects when the port cannot be had. */
+export async function serveHttp(
+  host: McpHost,
+  { listen, token, onListening, ...options }: HttpOptions,
+  stop: AbortSignal,
+): Promise<void> {
+  const endpoint = createMcpEndpoint(host);
+  const server = listen({
+    port: options.port,
+    async fetch(request) {
+      const refused = refuseRequest(request, server.port, token);
+      if (refused === null) return endpoint.handle(request);
+      const headers = refused.status === 401 ? { "www-authenticate": "Bearer" } : {};
+      return refusalResponse(refused.status, { code: -32000, message: refused.message }, headers);
+    },
+  });
+  onListening(`http://127.0.0.1:${server.port}/mcp`);
+  if (!stop.aborted)
+    await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+  await endpoint.close();
+  await server.close();
 }

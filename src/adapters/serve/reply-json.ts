@@ -1,4 +1,4 @@
-import type { Reply } from "../../application/ports/conversation.ts";
+import type { Reply } from "../../application/ports/chat.ts";
 
 /** A reply as the world reads it, beside its text and whether it went well: snake_case. */
 export function replyJson(reply: Reply): Record<string, unknown> {

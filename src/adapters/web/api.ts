@@ -1,16 +1,33 @@
-import type { JobQuery } from "../../application/fleet/find-jobs.ts";
-import type { ViewedJob } from "../../application/fleet/viewer-jobs.ts";
-import { diffText } from "../../application/jobs/diff-text.ts";
-import type { RefusalFacts } from "../../application/jobs/job-facts.ts";
-import { toJobJson, toListedJob } from "../../application/jobs/job-json.ts";
-import { wordRefusal } from "../../application/jobs/job-report.ts";
-import { toResultJson } from "../../application/jobs/result-json.ts";
-import { isTimeZone } from "../../config/time-zone.ts";
-import { dayFormatter } from "../../domain/chat/day-in.ts";
+import { Hono } from "hono";
+import { wordReply } from "../../application/chat/reply-words.ts";
+import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
+import { diffText, type RefusalFacts, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
+import type { Reply, Route } from "../../application/ports/chat.ts";
+import type { Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
+import type { Viewer } from "../../application/serve/access.ts";
+import { isTimeZone } from "../../config/scalar-values.ts";
+import { dayFormatter } from "../../domain/chat/session.ts";
+import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
-import { toActionOutcome } from "./action-outcome.ts";
-import type { Web } from "./web.ts";
-import { type Api, apiFailure, readJsonBody, refuseWithoutScope } from "./answers.ts";
+import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import { readTraceparent } from "../../domain/platform/traceparent.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { replyJson } from "../serve/reply-json.ts";
+import type { WebHost } from "./host.ts";
+import { toActionOutcome } from "./job-view.ts";
+import { openApi } from "./openapi.ts";
+import { isOurOrigin, viewerOfToken } from "./visitor.ts";
+import {
+  type Api,
+  type ApiEnv,
+  answerReplaced,
+  answerStoreAway,
+  apiFailure,
+  readJsonBody,
+  refuseWithoutScope,
+  type Web,
+} from "./web.ts";
 
 const MOST_JOBS = 500;
 const LONGEST_SEARCH = 200;
@@ -146,4 +163,252 @@ function readJobQuery(field: (name: string) => string, perPage: number): JobQuer
     page: Number(page),
     perPage,
   };
+}
+
+const LONGEST_WAIT_SECONDS = 25;
+const MOST_CHARACTERS = 100_000;
+
+/** Messages to a chat of the token's own person, and what was answered. */
+export function messageApi(app: Api, web: Web): void {
+  const { host } = web;
+  app.post("/messages", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "chat");
+    if (refused !== null) return refused;
+    const body = await readJsonBody(c.req.raw);
+    if (body instanceof Response) return body;
+    const { text, chat, route, event_id: eventId, wait = 0 } = body;
+    if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
+      return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
+    if (chat !== undefined && (typeof chat !== "string" || !/^[a-z0-9]{1,20}$/.test(chat)))
+      return apiFailure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
+    if (route !== undefined && !ROUTES.includes(route as Route))
+      return apiFailure(400, "bad-route", `route: one of ${ROUTES.join(", ")}`);
+    if (eventId !== undefined && (typeof eventId !== "string" || eventId.length > 100))
+      return apiFailure(400, "bad-event-id", "event_id: at most 100 characters");
+    if (typeof wait !== "number" || !(wait >= 0 && wait <= LONGEST_WAIT_SECONDS))
+      return apiFailure(400, "bad-wait", `wait: 0 to ${LONGEST_WAIT_SECONDS} seconds`);
+    const traceparent = c.req.header("traceparent");
+    const message: InboundMessage = {
+      channel: viewer.channel,
+      eventId: `${viewer.userId}:api:${eventId ?? crypto.randomUUID()}`,
+      chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
+      userId: viewer.userId,
+      text,
+      ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
+      ...(readTraceparent(traceparent) !== null && traceparent !== undefined && { traceparent }),
+    };
+    const received = await host.receive(message);
+    if (received.status === "refused") {
+      const status = received.reason === "too-many" ? 429 : received.reason === "too-long" ? 413 : 403;
+      return apiFailure(status, received.reason, received.text);
+    }
+    if (wait === 0 && received.status === "accepted") {
+      // Nothing is asked of the store that is known already: a burst is acknowledged the sooner.
+      const { messageId: id } = received;
+      const stored = {
+        ...message,
+        id,
+        workspace: host.workspace(),
+        receivedAt: host.now().toISOString(),
+        state: "received",
+        attempts: 0,
+      } as const;
+      return c.json(exchangeJson(host, { message: stored, replies: [] }), 202);
+    }
+    if (wait > 0) await host.waitForAnswer(received.messageId, wait * 1_000);
+    const found = await find(received.messageId);
+    if (found === null) return apiFailure(404, "unknown-message", "no such message");
+    return c.json(exchangeJson(host, found), found.message.state === "done" ? 200 : 202);
+  });
+  app.get("/messages/:id", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "read");
+    if (refused !== null) return refused;
+    const found = await find(c.req.param("id"));
+    if (found === null || !maySeeMessage(viewer, found.message))
+      return apiFailure(404, "unknown-message", "no such message");
+    return c.json(exchangeJson(host, found));
+  });
+  app.post("/messages/:id/stop", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "chat");
+    if (refused !== null) return refused;
+    const message = await host.messages.message(c.req.param("id"));
+    if (message === null || !maySeeMessage(viewer, message))
+      return apiFailure(404, "unknown-message", "no such message");
+    if (!(await host.stopMessage(message)))
+      return apiFailure(409, "not-running", "nobody is answering this message");
+    return c.json({ message_id: message.id, stopping: true });
+  });
+
+  async function find(id: string): Promise<Exchange | null> {
+    const message = await host.messages.message(id);
+    return message === null ? null : { message, replies: await host.messages.repliesTo(id) };
+  }
+}
+
+function maySeeMessage({ channel, userId, role }: Viewer, message: StoredMessage): boolean {
+  return role === "operator" || (message.channel === channel && message.userId === userId);
+}
+
+export function exchangeJson(
+  { viewerJobs, locale }: Pick<WebHost, "viewerJobs" | "locale">,
+  { message, replies }: Exchange,
+): Record<string, unknown> {
+  const [answer] = replies;
+  const actionsOf = (reply: Reply) => viewerJobs.actions(reply, chatMessagesFor(locale()).actions);
+  return {
+    ...messageJson(message),
+    reply:
+      answer === undefined
+        ? null
+        : answer.content.kind === "notice"
+          ? { text: answer.content.text, ok: true, jobs: [], actions: [] }
+          : {
+              text: wordReply(locale(), answer.content.reply),
+              ok: answer.content.reply.ok,
+              ...replyJson({ ...answer.content.reply, actions: actionsOf(answer.content.reply) }),
+            },
+  };
+}
+
+function messageJson(message: StoredMessage): Record<string, unknown> {
+  return {
+    message_id: message.id,
+    channel: message.channel,
+    chat_id: message.chatId,
+    user_id: message.userId,
+    text: message.text,
+    received_at: message.receivedAt,
+    state: message.state,
+  };
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Sessions, usage, health, configuration. */
+export function overviewApi(app: Api, { host }: Web): void {
+  app.get("/sessions", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "read");
+    if (refused !== null) return refused;
+    const mine = viewer.role === "operator" ? {} : { channel: viewer.channel, userId: viewer.userId };
+    const chats = await host.messages.chats({ ...mine, limit: 100 });
+    return c.json({
+      sessions: chats.map((chat) => ({
+        key: `${chat.channel}:${chat.chatId}`,
+        channel: chat.channel,
+        chat_id: chat.chatId,
+        user_id: chat.userId,
+        messages: chat.messages,
+        last_at: chat.lastAt,
+      })),
+    });
+  });
+  app.get("/sessions/:channel/:chat", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "read");
+    if (refused !== null) return refused;
+    const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
+    const unknown = () => apiFailure(404, "unknown-session", "no such session");
+    if (viewer.role !== "operator") {
+      const own = await host.messages.chats({
+        channel: viewer.channel,
+        userId: viewer.userId,
+        limit: 1_000,
+      });
+      if (!own.some((chat) => chat.channel === channel && chat.chatId === chatId)) return unknown();
+    }
+    const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
+    return exchanges.length === 0
+      ? unknown()
+      : c.json({ messages: exchanges.map((one) => exchangeJson(host, one)) });
+  });
+  app.get("/usage", async (c) => {
+    const { viewer } = c.var;
+    const refused = refuseWithoutScope(viewer, "read");
+    if (refused !== null) return refused;
+    const days = Number(c.req.query("days") ?? 30);
+    if (!Number.isInteger(days) || days < 1 || days > 366)
+      return apiFailure(400, "bad-days", "days: 1 to 366");
+    const fromDay = host.dayOf(new Date(host.now().getTime() - (days - 1) * DAY_MS));
+    const rows = await host.messages.usage({
+      fromDay,
+      ...(viewer.role !== "operator" && { user: viewer }),
+    });
+    return c.json({
+      from: fromDay,
+      rows: rows.map(({ day, provider, model, local, replies, inputTokens, outputTokens, costUsd }) => ({
+        day,
+        provider,
+        model,
+        local,
+        replies,
+        input_tokens: inputTokens,
+        output_tokens: outputTokens,
+        cost_usd: costUsd,
+      })),
+    });
+  });
+  app.get("/health", async (c) => {
+    const refused = refuseWithoutScope(c.var.viewer, "read");
+    if (refused !== null) return refused;
+    const { ready, checks } = await host.health();
+    if (c.var.viewer.role === "operator") return c.json({ version: host.version, ready, checks });
+    // Addresses and the words of other services are the operator's, as on the page.
+    const withoutDetail = checks.map(({ name, required, ok }) => ({ name, required, ok, detail: "" }));
+    return c.json({ version: host.version, ready, checks: withoutDetail });
+  });
+  app.get("/config", async (c) => {
+    const refused = refuseWithoutScope(c.var.viewer, "read", { operator: true });
+    if (refused !== null) return refused;
+    return c.json({ keys: await host.configuration() });
+  });
+}
+
+/** `/api/v1`: what the console does, for programs with a token. JSON in, JSON out, described at openapi.json. */
+export function createApi(web: Web): Api {
+  const app = new Hono<ApiEnv>().basePath("/api/v1");
+  app.onError((error, c) => {
+    web.host.onTrouble(error, c.req.path);
+    if (web.host.isStoreAway(error)) return answerStoreAway();
+    if (missingPiece(error) !== null) return answerReplaced();
+    if (/disk is full|no space left/i.test(error.message))
+      return apiFailure(
+        503,
+        "no-space",
+        "the disk of the store is full: nothing was taken in, try again later",
+      );
+    return apiFailure(500, "internal", "internal error");
+  });
+  app.notFound(() => apiFailure(404, "not-found", "no such address"));
+  app.get("/openapi.json", (c) => c.json(openApi(web.host.version)));
+  app.use("*", async (c, next) => {
+    const viewer = await viewerOfToken(web, c.req.raw);
+    if (viewer === null) {
+      const refused = apiFailure(401, "unauthorized", "send a token: Authorization: Bearer pico_…");
+      refused.headers.set("www-authenticate", "Bearer");
+      return refused;
+    }
+    c.set("viewer", viewer);
+    await next();
+  });
+  messageApi(app, web);
+  jobApi(app, web);
+  overviewApi(app, web);
+  return app;
+}
+
+/** MCP with the API's tokens. The tools see the whole workspace and every job: that is for operators. */
+export async function answerMcp(web: Web, request: Request): Promise<Response> {
+  const viewer = await viewerOfToken(web, request);
+  const refuse = (status: number, message: string, headers: Record<string, string> = {}) =>
+    Response.json({ jsonrpc: "2.0", id: null, error: { code: -32000, message } }, { status, headers });
+  if (viewer === null)
+    return refuse(401, "Unauthorized: send a token with the scope mcp", { "www-authenticate": "Bearer" });
+  if (viewer.role !== "operator" || !viewer.scopes.includes("mcp"))
+    return refuse(403, "Forbidden: an operator's token with the scope mcp is needed");
+  if (!isOurOrigin(request)) return refuse(403, "Forbidden: the Origin is not this server");
+  return (await web.host.mcp())(request);
 }

@@ -1,19 +1,125 @@
 import { Hono } from "hono";
 import { createSignIn } from "../../application/serve/access.ts";
-import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import type { Api } from "./answers.ts";
-import { createAssets } from "./assets.ts";
-import { createFlashes } from "./page-context.ts";
-import { isOurHost, secured } from "./guard.ts";
+import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
-import { createStreams } from "./live-streams.ts";
-import { html } from "./markup.ts";
-import { signInPage } from "./no-entry.ts";
 import { barePage } from "./layout.ts";
-import { openRoutes } from "./open.ts";
-import { localeOf, signedIn, themeOf } from "./visitor.ts";
-import { answerTroubles } from "./troubles.ts";
-import { type OpenEnv, respond, type Web, type WebApp } from "./web.ts";
+import { createStreams } from "./live-streams.ts";
+import { html, type Markup } from "./markup.ts";
+import { createFlashes } from "./page-context.ts";
+import { createUnsigned } from "./request-bodies.ts";
+import {
+  isLoopback,
+  isOurHost,
+  isOurOrigin,
+  localeOf,
+  secured,
+  sessionCookie,
+  signedIn,
+  sourceOf,
+  themeOf,
+  viewerOfToken,
+} from "./visitor.ts";
+import {
+  type Api,
+  answerTroubles,
+  createAssets,
+  type OpenEnv,
+  respond,
+  standalonePage,
+  type Web,
+  type WebApp,
+} from "./web.ts";
+
+/** Nobody is known, or the link is spent: what to do about it, in this mode. */
+function signInPage(web: Web, request: Request, why: string): Markup {
+  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
+  const assets = { style: web.assets.style.path, script: web.assets.script.path };
+  const way = web.host.demo
+    ? html`<p>${t.loginHowDemo}</p>`
+    : html`<p>${t.loginHow}</p><p><code>picoclaw serve link</code></p>`;
+  return barePage(t, themeOf(request), assets, { title: t.loginTitle, body: html`<h1>${why}</h1>${way}` });
+}
+
+/** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
+const UNSIGNED_LIMITS = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
+const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
+
+/** What needs no session: files, signing in, probes. */
+function openRoutes(app: Hono<OpenEnv>, web: Web): void {
+  const { host, signIn, assets } = web;
+  for (const asset of [assets.style, assets.script]) {
+    const headers = { "content-type": asset.type, "cache-control": CACHE_FOR_EVER, vary: "accept-encoding" };
+    const packed: { bytes?: Uint8Array<ArrayBuffer> } = {};
+    app.get(asset.path, async (c) => {
+      if (!/\bgzip\b/.test(c.req.header("accept-encoding") ?? "")) return c.body(asset.body, 200, headers);
+      packed.bytes ??= new Uint8Array((await import("node:zlib")).gzipSync(asset.body));
+      return c.body(packed.bytes, 200, { ...headers, "content-encoding": "gzip" });
+    });
+  }
+  app.get("/assets/mark.svg", (c) =>
+    c.body(String(ICON), 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }),
+  );
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/readyz", async (c) => {
+    const { ready, checks } = await host.health();
+    const { publicUrl, host: address } = host.place();
+    const near = publicUrl === null && isLoopback(address);
+    const known = near || (await isOperator(web, c.req.raw));
+    const visibleChecks = checks.map(({ name, ok, required, detail, remedy }) =>
+      known
+        ? { name, ok, required, detail, ...(remedy !== undefined && { remedy }) }
+        : { name, ok, required },
+    );
+    return c.json({ ready, checks: visibleChecks }, ready ? 200 : 503);
+  });
+  app.get("/metrics", async (c) => {
+    if (!(await isOperator(web, c.req.raw)))
+      return c.text("401: send a token with the scope read\n", 401, { "www-authenticate": "Bearer" });
+    return c.body(await host.metrics(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+  });
+  // Whoever only looks (a preview of the link, a scanner, HEAD) does not use it up: a person presses a button.
+  app.get("/login/:secret", (c) => c.html(String(openingPage(web, c.req.raw))));
+  app.post("/login/:secret", async (c) => {
+    const request = c.req.raw;
+    const t = consoleMessagesFor(localeOf(request, host.locale()));
+    if (!isOurOrigin(request)) return c.html(standalonePage(web, request, t.forbiddenTitle, t.stale), 403);
+    const opened = await signIn.openLink(c.req.param("secret"));
+    if (opened !== null)
+      return c.body(null, 303, {
+        location: "/chat",
+        "set-cookie": sessionCookie(host.place(), opened.secret),
+      });
+    // The button may have been pressed twice in the same browser.
+    if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
+    return respond(signInPage(web, request, t.loginUsed), 403);
+  });
+  const unsigned = createUnsigned(UNSIGNED_LIMITS);
+  app.post("/webhooks/:name", (c) => {
+    const webhook = host.webhooks().get(c.req.param("name"));
+    return webhook === undefined
+      ? c.notFound()
+      : unsigned(webhook, c.req.raw, sourceOf(c.env.from, c.req.raw.headers));
+  });
+  app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
+}
+
+function openingPage(web: Web, request: Request) {
+  const t = consoleMessagesFor(localeOf(request, web.host.locale()));
+  const assets = { style: web.assets.style.path, script: web.assets.script.path };
+  return barePage(t, themeOf(request), assets, {
+    title: t.loginTitle,
+    body: html`<h1>${t.loginTitle}</h1><p>${t.loginOnce}</p><form method="post"><button class="primary" autofocus>${t.loginOpen}</button></form>`,
+  });
+}
+
+async function isOperator(web: Web, request: Request): Promise<boolean> {
+  const person = await signedIn(request, web.host.place(), web.signIn);
+  if (person !== null) return person.viewer.role === "operator";
+  const viewer = await viewerOfToken(web, request);
+  return viewer?.role === "operator" && viewer.scopes.includes("read");
+}
+
+const ICON = html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f5f8b"/><path d="M7 24C3 15 9 6 19 6c-4 2-6 5-6 9M25 13c2 6-2 13-10 13 4-2 6-4 6-8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/><circle cx="17" cy="16" r="2.6" fill="#e9b44c"/></svg>`;
 
 const every = (ms: number, callback: () => void) => {
   const timer = setInterval(callback, ms);
@@ -39,11 +145,11 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
   app.use("*", (c, next) => (/%00/.test(c.req.url) ? Promise.resolve(c.notFound()) : next()));
   openRoutes(app, web);
   app.all("/api/*", async (c) => {
-    const { createApi } = await import("./api-api.ts");
+    const { createApi } = await import("./api.ts");
     late.api ??= createApi(web);
     return late.api.fetch(c.req.raw);
   });
-  app.all("/mcp", async (c) => (await import("./mcp.ts")).answerMcp(web, c.req.raw));
+  app.all("/mcp", async (c) => (await import("./api.ts")).answerMcp(web, c.req.raw));
   app.all("*", async (c) => {
     const person = await signedIn(c.req.raw, host.place(), web.signIn);
     if (person === null) return askToSignIn(web, c.req.raw);

@@ -1,22 +1,103 @@
-import { Hono } from "hono";
-import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import { readForm } from "./body.ts";
-import type { PageContext } from "./context.ts";
-import { isOurOrigin } from "./guard.ts";
-import { chatRoutes } from "./pages/routes-chat.ts";
-import { fleetRoutes } from "./pages/routes-fleet.ts";
-import { jobActionRoutes } from "./pages/job-actions.ts";
-import { jobRoutes } from "./pages/routes-jobs.ts";
-import { liveRoutes } from "./live.ts";
-import { manageRoutes } from "./manage.ts";
-import { overviewRoutes } from "./pages/routes-overview.ts";
-import { playgroundRoutes } from "./pages/routes-playground.ts";
-import { preferenceRoutes } from "./preferences.ts";
-import { sessionRoutes } from "./pages/routes-sessions.ts";
-import { setupRoutes } from "./pages/routes-setup.ts";
-import { localeOf, type SignedIn, themeOf, zoneOf } from "./visitor.ts";
-import { answerTroubles } from "./troubles.ts";
-import { standalonePage, type Web, type WebApp, type WebEnv } from "./web.ts";
+import { Hono, type MiddlewareHandler } from "hono";
+import { isLocale } from "../../domain/texts/locale.ts";
+import { consoleMessagesFor } from "../../domain/texts/web.ts";
+import type { PageInterest } from "./live-streams.ts";
+import type { PageContext } from "./page-context.ts";
+import { chatRoutes } from "./pages/chat.ts";
+import { fleetRoutes } from "./pages/fleet.ts";
+import { jobActionRoutes, jobRoutes } from "./pages/jobs.ts";
+import { accessRoutes } from "./pages/manage-access.ts";
+import { settingsRoutes } from "./pages/manage-settings.ts";
+import { overviewRoutes } from "./pages/overview.ts";
+import { playgroundRoutes } from "./pages/playground.ts";
+import { maySee, sessionRoutes } from "./pages/sessions.ts";
+import { setupRoutes } from "./pages/setup.ts";
+import { readForm } from "./request-bodies.ts";
+import {
+  isOurOrigin,
+  localeOf,
+  preferenceCookie,
+  type SignedIn,
+  sessionCookie,
+  themeOf,
+  zoneOf,
+} from "./visitor.ts";
+import {
+  answerTroubles,
+  respond,
+  standalonePage,
+  troublePage,
+  type Web,
+  type WebApp,
+  type WebEnv,
+} from "./web.ts";
+
+/** The stream behind the pages. */
+function liveRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  app.get("/live", async (c) => {
+    const { page } = c.var;
+    const interest = await interestOf(page, new URL(c.req.url).searchParams);
+    if (interest === null) return c.text("not found\n", 404);
+    const { hash: session } = c.var.person.session;
+    return web.streams.open({ session, interest, t: page.t }) ?? c.text("too many streams\n", 429);
+  });
+
+  async function interestOf(page: PageContext, query: URLSearchParams): Promise<PageInterest | null> {
+    const [chat, jobId] = [query.get("chat"), query.get("job")];
+    if (chat !== null) {
+      const at = chat.indexOf(":");
+      const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
+      const { userId } = page.viewer;
+      const own = channel === "web" && (chatId === userId || chatId.startsWith(`${userId}.`));
+      return own || (await maySee(host, page.viewer, { channel, chatId }))
+        ? { kind: "chat", channel, chatId }
+        : null;
+    }
+    if (jobId !== null)
+      return (await host.viewerJobs.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };
+    return { kind: "jobs", userId: page.viewer.role === "operator" ? null : page.viewer.userId };
+  }
+}
+
+/** What operators manage. Nobody else gets here. */
+function manageRoutes(app: WebApp, web: Web): void {
+  const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
+    const { page } = c.var;
+    if (page.viewer.role === "operator") return next();
+    return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+  };
+  app.use("/manage", operatorsOnly);
+  app.use("/manage/*", operatorsOnly);
+  accessRoutes(app, web);
+  settingsRoutes(app, web);
+}
+
+/** How one looks at the console, and the end of one's session. */
+function preferenceRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  app.post("/preferences", (c) => {
+    const { form } = c.var;
+    const back = form.get("back") ?? "/";
+    const response = c.redirect(/^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(back) ? back : "/", 303);
+    const [lang, theme] = [form.get("lang"), form.get("theme")];
+    if (lang !== null && isLocale(lang))
+      response.headers.append("set-cookie", preferenceCookie(host.place(), "lang", lang));
+    if (theme === "auto" || theme === "light" || theme === "dark")
+      response.headers.append("set-cookie", preferenceCookie(host.place(), "theme", theme));
+    return response;
+  });
+  app.post("/logout", async (c) => {
+    await web.signIn.closeSession(c.var.person.secret);
+    web.streams.endSession(c.var.person.session.hash);
+    const t = consoleMessagesFor(c.var.page.t.locale);
+    return c.text(`${t.logout}\n`, 303, {
+      location: "/",
+      "set-cookie": sessionCookie(host.place(), null),
+      "clear-site-data": '"cache"',
+    });
+  });
+}
 
 /** Every page of somebody who is known. */
 export function createConsole(web: Web): WebApp {

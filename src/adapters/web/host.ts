@@ -1,20 +1,21 @@
-import type { Bus } from "../../application/serve/bus.ts";
-import type { HealthReport } from "../../application/serve/inbox-health.ts";
-import type { LiveWorks } from "../../application/serve/serve-events.ts";
-import type { OwnChats } from "../../application/serve/own-chats.ts";
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
-import type { WaitForAnswer } from "../../application/serve/wait-for-answer.ts";
-import type { WatchChat } from "../../application/serve/console-chats.ts";
-import type { AccessStore } from "../../application/ports/access.ts";
-import type { Receive, StoredMessage } from "../../application/ports/channel.ts";
-import type { ConsoleSources } from "../../application/ports/web.ts";
+import type { OwnCommand } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
-import type { MessageStore } from "../../application/ports/serve.ts";
-import type { OwnCommand } from "../../application/ports/own-commands.ts";
-import type { SettingsStore } from "../../application/ports/settings.ts";
-import type { Webhook } from "../../application/ports/webhook.ts";
+import type { Webhook } from "../../application/ports/platform.ts";
+import type {
+  AccessStore,
+  Channel,
+  MessageStore,
+  Receive,
+  StoredMessage,
+} from "../../application/ports/serve.ts";
+import type { ConsoleSources, SettingsStore } from "../../application/ports/web.ts";
+import type { OwnChats, WaitForAnswer, WatchChat } from "../../application/serve/console-chats.ts";
+import type { HealthReport } from "../../application/serve/health.ts";
+import type { Bus, LiveWorks } from "../../application/serve/serve-events.ts";
 import type { SetUpSteps } from "../../application/setup/setup-steps.ts";
-import type { Locale, Messages } from "../../domain/texts/messages.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 
 /** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
 export interface WebHost {
@@ -84,4 +85,18 @@ export interface ConfigLine {
   readonly key: string;
   readonly value: string;
   readonly source: string | null;
+}
+
+/**
+ * The console as a channel. A reply is delivered when it is stored: the page reads it from there, and open pages hear
+ * of it over the bus.
+ */
+export function createWebChannel(): Channel {
+  return {
+    name: "web",
+    deliver: async () => ({ status: "sent" }),
+    wasDelivered: async () => true,
+    check: async () => ({ ok: true, detail: "console" }),
+    close: async () => {},
+  };
 }

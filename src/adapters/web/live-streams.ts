@@ -1,8 +1,175 @@
-import type { ConsoleMessages } from "../../domain/texts/texts.ts";
+import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
+import type { ChatEvent } from "../../application/ports/chat.ts";
+import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
+import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
-import { type PageEvent, type PageInterest, toPageEvent } from "./live-lines.ts";
-import { liveLine } from "./live-line.ts";
-import { createWatch, type Every } from "./watch.ts";
+import { sealOf, visible } from "./markup.ts";
+
+/** What a page shows of a message at work; the stream sends the same, so that both always agree. */
+export interface LiveLine {
+  /** The character of whoever works, and its style. */
+  readonly face: string;
+  readonly style: string;
+  readonly now: string;
+  readonly command: string;
+  readonly lines: string;
+  readonly cost: string;
+}
+
+export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string): LiveLine {
+  const [face, style] = sealOf(work.agent ?? "Mio");
+  return {
+    face,
+    style,
+    now: (work.event === null ? null : progressText(t, work.event)) ?? otherwise,
+    command: visible(shortCommand(work.command)),
+    lines: visible(work.lines.trimEnd()),
+    cost: work.costUsd > 0 ? `$${work.costUsd.toFixed(4)}` : "",
+  };
+}
+
+/** `shell_command run npm test` as people type it. */
+function shortCommand(command: string): string {
+  return command
+    .replace(/^shell_command run /, "")
+    .replace(/^git_operation /, "git ")
+    .replace(/^file_edit /, "");
+}
+
+function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
+  const words = t.chatEvents;
+  switch (event.type) {
+    case "decided":
+      return words.decided(event.decision.route);
+    case "thinking":
+      return words.thinking(event.agent);
+    case "proposed":
+      return words.proposed(event.commands);
+    case "job-started":
+      return words.jobStarted;
+    case "job-finished":
+      return words.jobFinished;
+    case "tool":
+      return words.tool(event.name);
+    case "progress":
+      // What it cost stands beside it.
+      return words.progress({ ...event, costUsd: 0 });
+    case "notice":
+      return event.texts?.[t.locale] ?? event.text;
+    default:
+      return null;
+  }
+}
+
+/** What a page wants to hear of. */
+export type PageInterest =
+  | { readonly kind: "chat"; readonly channel: string; readonly chatId: string }
+  | { readonly kind: "job"; readonly jobId: string }
+  | { readonly kind: "jobs"; readonly userId: string | null };
+
+interface PageEvent {
+  readonly event: "changed" | "work" | "text" | "output" | "tail";
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** What an event means to a page; null where it means nothing to it. */
+function toPageEvent(
+  { live, mask }: Pick<WebHost, "live" | "mask">,
+  event: ServeEvent,
+  interest: PageInterest,
+  t: ConsoleMessages,
+): PageEvent | null {
+  switch (interest.kind) {
+    case "chat": {
+      // A job that is taken back elsewhere changes the buttons of its reply.
+      if (event.type === "job" && event.output === undefined) return { event: "changed", data: {} };
+      if (!("message" in event) || event.type === "begun" || event.type === "left") return null;
+      const { message } = event;
+      if (message.channel !== interest.channel || message.chatId !== interest.chatId) return null;
+      if (event.type !== "chat") return { event: "changed", data: {} };
+      if (event.event.type === "text")
+        return { event: "text", data: { message: message.id, text: event.event.text } };
+      const line = liveLine(t, live.of(message.id), t.working);
+      return { event: "work", data: { message: message.id, ...line } };
+    }
+    case "job": {
+      if (event.type === "job" && event.jobId === interest.jobId)
+        return event.output === undefined
+          ? { event: "changed", data: {} }
+          : { event: "output", data: { text: mask(event.output) } };
+      if (event.type !== "chat") return null;
+      const inner = event.event;
+      if (!("jobId" in inner) || inner.jobId !== interest.jobId) return null;
+      return inner.type === "job-output"
+        ? { event: "output", data: { text: inner.text } }
+        : { event: "changed", data: {} };
+    }
+    case "jobs": {
+      if (event.type === "job")
+        return event.output === undefined && interest.userId === null ? { event: "changed", data: {} } : null;
+      if (event.type !== "chat" || !/^job-(started|finished)|undone$/.test(event.event.type)) return null;
+      return interest.userId === null || interest.userId === event.message.userId
+        ? { event: "changed", data: {} }
+        : null;
+    }
+  }
+}
+
+export type Every = (ms: number, callback: () => void) => () => void;
+
+const LOOK_MS = 2_000;
+
+interface WatchedJob {
+  /** Null until it was looked at once. */
+  seen: string | null;
+  readonly listeners: Set<() => void>;
+}
+
+/**
+ * Jobs of other processes tell nobody here: their journals are looked at now and then. Each is looked at once a round,
+ * however many pages show it, and not at all while none does.
+ */
+function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: Every) {
+  /** By job, and under no name the list of all. */
+  const watched = new Map<string, WatchedJob>();
+  const look = (name: string) => (name === "" ? viewerJobs.latest() : viewerJobs.version(name));
+  const state = { stop: () => {}, looking: false };
+
+  /** What cannot be looked at now is looked at in the next round. */
+  async function round(): Promise<void> {
+    if (state.looking) return;
+    state.looking = true;
+    for (const [name, one] of [...watched]) {
+      const now = await look(name).catch(() => one.seen);
+      if (now === one.seen) continue;
+      const isFirst = one.seen === null;
+      one.seen = now;
+      if (!isFirst) for (const listener of one.listeners) listener();
+    }
+    state.looking = false;
+  }
+
+  return (interest: Exclude<PageInterest, { kind: "chat" }>, changed: () => void): (() => void) => {
+    const name = interest.kind === "job" ? interest.jobId : "";
+    if (watched.size === 0) state.stop = every(LOOK_MS, () => void round());
+    const one: WatchedJob = watched.get(name) ?? { seen: null, listeners: new Set() };
+    if (!watched.has(name)) void firstLook(name, one);
+    watched.set(name, one);
+    // A function of its own: a page may be open twice.
+    const listener = () => changed();
+    one.listeners.add(listener);
+    return () => {
+      if (!one.listeners.delete(listener) || one.listeners.size > 0) return;
+      watched.delete(name);
+      if (watched.size === 0) state.stop();
+    };
+  };
+
+  async function firstLook(name: string, one: WatchedJob): Promise<void> {
+    const now = await look(name).catch(() => null);
+    one.seen ??= now;
+  }
+}
 
 const BEAT_MS = 15_000;
 /** A browser that reads slower than this is let go; it comes back and reads the page anew. */
@@ -15,7 +182,7 @@ interface Stream {
   end(): void;
 }
 
-export interface StreamRequest {
+interface StreamRequest {
   /** The hash of the session: with it the stream ends. */
   readonly session: string;
   readonly interest: PageInterest;

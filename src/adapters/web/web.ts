@@ -1,14 +1,39 @@
-import type { Hono } from "hono";
-import type { SignIn } from "../../application/serve/access.ts";
-import { consoleMessagesFor } from "../../domain/texts/texts.ts";
-import type { Asset } from "./assets.ts";
-import type { PageContext } from "./context.ts";
-import type { Flashes } from "./page-context.ts";
+import type { Env, Hono } from "hono";
+import type { Scope } from "../../application/ports/serve.ts";
+import type { SignIn, Viewer } from "../../application/serve/access.ts";
+import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import { consoleMessagesFor } from "../../domain/texts/web.ts";
+import script from "./assets/console.client.js" with { type: "text" };
+import style from "./assets/console.css" with { type: "text" };
 import type { WebHost } from "./host.ts";
+import { barePage, page } from "./layout.ts";
 import type { Streams } from "./live-streams.ts";
 import { html, type Markup } from "./markup.ts";
-import { barePage, page } from "./layout.ts";
+import type { Flashes, PageContext } from "./page-context.ts";
+import { readBodyText, TooSlow } from "./request-bodies.ts";
 import { localeOf, type SignedIn, themeOf } from "./visitor.ts";
+
+export interface Asset {
+  readonly path: string;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Both files under names that change with their content, so that a browser may keep them for ever. */
+export function createAssets(sha256: (text: string) => string): {
+  readonly style: Asset;
+  readonly script: Asset;
+} {
+  const named = (name: string, ending: string, type: string, body: string): Asset => ({
+    path: `/assets/${name}-${sha256(body).slice(0, 12)}.${ending}`,
+    type,
+    body,
+  });
+  return {
+    style: named("console", "css", "text/css; charset=utf-8", style),
+    script: named("console", "js", "text/javascript; charset=utf-8", script),
+  };
+}
 
 /** What the routes of the console share. */
 export interface Web {
@@ -69,5 +94,83 @@ export function respond(
   return new Response(String(markup), {
     status,
     headers: { "content-type": "text/html; charset=utf-8", ...headers },
+  });
+}
+
+export interface ApiEnv {
+  Variables: { readonly viewer: Viewer };
+}
+
+const RETRY_SECONDS = "5";
+
+export type Api = Hono<ApiEnv>;
+
+export function apiFailure(status: number, code: string, message: string, facts: object = {}): Response {
+  return Response.json({ error: { code, message, ...facts } }, { status });
+}
+
+/** Nothing was done, and the same request will do later. */
+export function answerStoreAway(): Response {
+  const answer = apiFailure(503, "store-away", "the store cannot be reached now; nothing was done");
+  answer.headers.set("retry-after", RETRY_SECONDS);
+  return answer;
+}
+
+/** Parts of the program are gone: until it is started again nothing else will be answered. */
+export function answerReplaced(): Response {
+  return apiFailure(503, "replaced", "PicoClaw was replaced or moved while it ran: restart it");
+}
+
+/** Null when the viewer may. */
+export function refuseWithoutScope(
+  viewer: Viewer,
+  scope: Scope,
+  options: { operator?: boolean } = {},
+): Response | null {
+  if (!viewer.scopes.includes(scope))
+    return apiFailure(403, "missing-scope", `this token lacks the scope ${scope}`);
+  if (options.operator === true && viewer.role !== "operator")
+    return apiFailure(403, "operators-only", "this needs an operator's token");
+  return null;
+}
+
+/** The body as an object; a response that says what is wrong with it otherwise. */
+export async function readJsonBody(request: Request): Promise<Record<string, unknown> | Response> {
+  try {
+    const text = await readBodyText(request);
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof TooSlow) return apiFailure(408, "too-slow", error.message);
+  }
+  return apiFailure(400, "bad-json", "the body is not a JSON object");
+}
+
+/** What is answered where nothing is, and where something broke. */
+export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
+  const { host } = web;
+  app.onError((error, c) => {
+    if (error instanceof TooSlow) return c.text("408: the body did not arrive in time\n", 408);
+    host.onTrouble(error, c.req.path);
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (host.isStoreAway(error)) {
+      if (c.req.path.startsWith("/api/")) return answerStoreAway();
+      c.header("retry-after", RETRY_SECONDS);
+      return c.html(standalonePage(web, c.req.raw, t.storeAwayTitle, t.storeAway), 503);
+    }
+    if (missingPiece(error) !== null) {
+      if (c.req.path.startsWith("/api/")) return answerReplaced();
+      return c.html(standalonePage(web, c.req.raw, t.replacedTitle, t.replaced), 503);
+    }
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "internal", message: "internal error" } }, 500);
+    return c.html(standalonePage(web, c.req.raw, t.brokenTitle, t.broken), 500);
+  });
+  app.notFound((c) => {
+    const t = consoleMessagesFor(localeOf(c.req.raw, host.locale()));
+    if (c.req.path.startsWith("/api/"))
+      return c.json({ error: { code: "not-found", message: "no such address" } }, 404);
+    return c.html(standalonePage(web, c.req.raw, t.notFoundTitle, t.notFound), 404);
   });
 }

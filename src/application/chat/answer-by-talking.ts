@@ -1,11 +1,16 @@
-import { systemPrompt } from "../../domain/chat/system-prompt.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { type ReplyPiece, say } from "./reply-words.ts";
-import { createAnswer, createLabelledAction, standInNote } from "./answering.ts";
+import { systemPrompt } from "../../domain/chat/agents.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { askAgent } from "./ask-agent.ts";
-import { historyFor } from "./history.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
+import {
+  type Answer,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createLabelledAction,
+  historyFor,
+  standInNote,
+} from "./chat-turn.ts";
+import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
   CHAT: "You talk with the user and answer questions. You have no tools here; for work on files the user writes /code, for looking into things /analyze.",

@@ -1,23 +1,28 @@
-import { agentOf, type CoderRole } from "../../domain/chat/roster.ts";
-import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import type { ChecksFacts } from "../../domain/checks/checks-facts.ts";
-import type { ChosenBy, CoderCandidateFacts } from "../../domain/coder/heads-facts.ts";
-import { compareByChecks, rankCoderCandidates } from "../../domain/coder/candidates.ts";
+import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
+import type { ChecksFacts } from "../../domain/checks/verdict.ts";
+import {
+  type ChosenBy,
+  type CoderCandidateFacts,
+  compareByChecks,
+  rankCoderCandidates,
+} from "../../domain/coder/candidates.ts";
 import { countLines } from "../../domain/patch/line-counts.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { BaselineDeps } from "../checks/baseline.ts";
-import { provesFix } from "../coder/proves-fix.ts";
-import { type SharedChecks, shareChecks } from "../coder/share-checks.ts";
-import type { CoderEnding } from "../coder/coder-end.ts";
-import { runCoderCandidates } from "../coder/candidates.ts";
+import { provesFix, runCoderCandidates, type SharedChecks, shareChecks } from "../coder/candidates.ts";
+import type { CoderEnding } from "../coder/coder-loop.ts";
 import type { Draft } from "../jobs/draft.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import {
+  answerForCoder,
+  answerWithCode,
+  type CodeRequest,
+  type CoderRunResult,
+  runCoder,
+} from "./answer-with-code.ts";
+import type { CandidateMode } from "./chat-commands.ts";
+import { type Answer, answerPieces, type ChatDeps, type ChatTurn, mergeAnswers } from "./chat-turn.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
-import { answerPieces } from "./answering.ts";
-import { answerForCoder, answerWithCode, type CodeRequest, type CoderRunResult, runCoder } from "./answer-with-code.ts";
-import { mergeAnswers } from "./merge-answers.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import type { CandidateMode } from "./plan-first.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
 
 export interface CandidatesRequest extends CodeRequest {
   readonly heads: CandidateMode;

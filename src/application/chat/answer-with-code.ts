@@ -1,24 +1,216 @@
-import { agentOf, type CoderRole } from "../../domain/chat/roster.ts";
-import { affectedFiles } from "../../domain/coder/affected-files.ts";
-import { hasFlag } from "../../domain/coder/proposal-proposal.ts";
-import { oneLine } from "../../domain/jobs/format-results.ts";
-import type { ChecksFacts } from "../../domain/checks/checks-facts.ts";
-import { createExplorer } from "../coder/explorer.ts";
-import { showAsked } from "../coder/show-asked.ts";
-import { createSkills } from "./skills.ts";
+import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
+import { type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
+import { affectedFiles } from "../../domain/coder/check-edits.ts";
+import { hasFlag } from "../../domain/coder/proposal.ts";
+import { toKeptStatus } from "../../domain/jobs/job-status.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { openChecks } from "../checks/baseline.ts";
+import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
+import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
+import {
+  type CoderEnd,
+  type CoderEnding,
+  type CoderEvent,
+  type CoderLoop,
+  coderLoop,
+} from "../coder/coder-loop.ts";
+import { createExplorer, showAsked } from "../coder/explorer.ts";
+import { actionsFor } from "../jobs/follow-up-actions.ts";
+import { executionFacts, type JobFacts } from "../jobs/job-facts.ts";
+import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ToolCall } from "../ports/models.ts";
-import type { CoderEnd, CoderEnding } from "../coder/coder-end.ts";
-import { coderLoop } from "../coder/coder-loop.ts";
-import type { CoderEvent, CoderLoop } from "../coder/coder-loop-parts.ts";
-import { say } from "./reply-words.ts";
-import { createAnswer, createLabelledAction } from "./answering.ts";
-import { openBench, type SharedBench } from "./coder-bench.ts";
-import { createCoderLooks } from "./coder-looks.ts";
-import { type CoderTalk, createCoderTalk } from "./coder-talk.ts";
-import { createNotice } from "./notice.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import { reportWork } from "./report-job.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
+import { createLineOutput } from "./ask-agent.ts";
+import {
+  type Answer,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createLabelledAction,
+  createNotice,
+} from "./chat-turn.ts";
+import { type CoderTalk, createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
+import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
+
+export interface OpenedBench {
+  readonly bench: Bench;
+  /** The checks that judge, as people type them; none where nobody does. */
+  readonly checks: readonly string[];
+  /** What they showed, or why they did not run; null where nothing is to be said of them. */
+  readonly checked: () => ChecksFacts | null;
+}
+
+/** What a draft shares with others of the same message. It has no network then. */
+export interface SharedBench {
+  readonly openDraft: Workspace["openDraft"];
+  readonly measure: NonNullable<ProjectChecksDeps["measure"]>;
+}
+
+interface BenchRequest {
+  /** What the user asked for. */
+  readonly request: string;
+  readonly judged: boolean;
+  readonly beside?: SharedBench | undefined;
+}
+
+/** Where the proposals of one message are carried out, with the events of whoever watches. */
+export async function openBench(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { request, judged, beside }: BenchRequest,
+): Promise<OpenedBench> {
+  const { workspace, project, projectOf } = parts;
+  const { groupId, sessionKey, signal, preview } = turn;
+  const told = watchCommands(parts, turn);
+  const about = { request, groupId, sessionKey, source: `chat:${turn.message.channel}` };
+  if (turn.dryRun || workspace.staging.kind === "none") {
+    const bench = createPlainBench({
+      files: project,
+      execute: ({ proposal: { patch, plan } }) =>
+        workspace.execute({ ...about, ...told, patch, plan, dryRun: turn.dryRun, preview, signal }),
+    });
+    return { bench, checks: [], checked: () => null };
+  }
+  const { settings, memory } = parts.checks;
+  const now = () => parts.now().getTime();
+  const found = judged ? openChecks({ files: workspace.files, settings, memory, now }) : null;
+  const judge =
+    found?.ok === true
+      ? createProjectChecks({
+          checks: found.checks,
+          settings,
+          memory,
+          texts: checksMessagesFor(parts.messages.locale),
+          now,
+          signal,
+          onOutput: told.onOutput,
+          ...(beside !== undefined && { measure: beside.measure }),
+        })
+      : null;
+  const bench = createDraftBench({
+    workspace: { files: workspace.files, openDraft: beside?.openDraft ?? workspace.openDraft },
+    request: { ...about, onStart: told.onStart, signal, network: !preview && beside === undefined },
+    filesOf: projectOf,
+    checks: judge,
+    reachesOutward: parts.reachesOutward,
+    onOutput: told.onOutput,
+    onEvent: told.onEvent,
+  });
+  await bench.begin();
+  return {
+    bench,
+    checks: found?.ok === true ? found.checks.map(({ command }) => command) : [],
+    checked: () => (found?.ok === false ? notChecked(found.why, found.commands) : (judge?.facts() ?? null)),
+  };
+}
+
+/** The events of a job as the conversation passes them on. */
+function watchCommands({ workspace }: ChatDeps, turn: ChatTurn) {
+  let jobId = "";
+  const output = createLineOutput((text) =>
+    turn.emit({ type: "job-output", jobId, text: workspace.mask(text) }),
+  );
+  return {
+    onStart: (id: string) => {
+      jobId = id;
+      turn.emit({ type: "job-started", jobId });
+    },
+    onEvent: (event: JobEvent) => {
+      if (event.type === "command_finished") output.end();
+      if (event.type !== "command_started") return;
+      const { type, action, target } = event.command;
+      const command = workspace.mask(`${type} ${action} ${oneLine(target)}`);
+      turn.emit({ type: "job-command", jobId, index: event.index + 1, command });
+    },
+    onOutput: output.add,
+  };
+}
+
+interface EndedCoder {
+  readonly end: Extract<CoderEnd, { kind: "worked" | "refused" }>;
+  readonly checked: ChecksFacts | null;
+}
+
+export interface JobReport {
+  readonly said: readonly ReplyPiece[];
+  readonly ok: boolean;
+  readonly job?: ResultJson;
+  readonly actions: Reply["actions"];
+}
+
+/** A coder's work as the chat tells it: the executor's facts, and the way there. */
+export function reportWork(
+  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
+  turn: Pick<ChatTurn, "models">,
+  { end, checked }: EndedCoder,
+): JobReport {
+  const way = end.kind === "worked" ? toCoderFacts(workspace.mask, turn, end, checked) : null;
+  const told: ReplyPiece[] = way === null ? [] : [{ kind: "coder", facts: way }];
+  if (end.execution === null) return { said: told, ok: false, actions: [] };
+  const facts = executionFacts(workspace.root, end.execution);
+  if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
+  const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
+  const isHigh = end.kind === "worked" && end.proposal.risk === "high";
+  const job = facts.status === "preview" ? { ...facts, status: toKeptStatus(way?.red) } : facts;
+  return {
+    said: [
+      {
+        kind: "job",
+        facts: toReplyFacts(withLineCounts(workspace, job)),
+        plan,
+        ...(isHigh && { risk: "high" }),
+      },
+      ...told,
+    ],
+    ok: job.success && way?.red === undefined,
+    job: toResultJson(messages, job),
+    actions: actionsFor(workspace.archive, job.jobId, chat.actions),
+  };
+}
+
+function toCoderFacts(
+  mask: (text: string) => string,
+  { models }: Pick<ChatTurn, "models">,
+  { proposal, execution, story }: Extract<CoderEnd, { kind: "worked" }>,
+  checked: ChecksFacts | null,
+): CoderFacts {
+  const { attempts, red, stopped, tried, words } = story;
+  const { costUsd } = models.used();
+  return {
+    attempts,
+    ...(red !== null && { red: red.kind, brief: mask(red.brief) }),
+    ...(stopped !== null && { stopped }),
+    tried: tried.map((plan) => mask(plan.trim().split("\n")[0] ?? "")),
+    words: mask(words),
+    costHint: mask(proposal.costHint),
+    costUsd,
+    ...(checked !== null && hasChanged(execution) && { checks: checked }),
+    isDropped: execution === null,
+  };
+}
+
+/** Of a job that changed nothing, nobody wonders how it was checked. */
+function hasChanged(execution: Extract<CoderEnd, { kind: "worked" }>["execution"]): boolean {
+  if (execution?.status !== "ran") return execution === null;
+  return execution.result.changes.length > 0 && execution.outcome !== "dry-run";
+}
+
+/** Files whose lines are counted; more is a list that nobody reads. */
+const MOST_COUNTED = 30;
+
+function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, facts: JobFacts): JobFacts {
+  if (facts.dryRun || facts.changes.length === 0 || facts.changes.length > MOST_COUNTED) return facts;
+  const lineCounts: Record<string, LineCounts> = {};
+  for (const { path, before, after } of archive.differences(facts.jobId)) {
+    const counts = before === undefined || after === undefined ? null : countLines(before, after);
+    if (counts !== null) lineCounts[path] = counts;
+  }
+  return { ...facts, lineCounts };
+}
 
 /** Characters of files that go back to a coder with a report. */
 const SHOWN_AGAIN = 24_000;
@@ -144,7 +336,7 @@ export async function answerForCoder(
       const done = { ...createAnswer(parts, said, ok), ...about, jobs, actions };
       if (!ok || end.kind !== "worked" || turn.dryRun || turn.preview) return done;
       if (!hasFlag(end.proposal, "uses_browser")) return done;
-      const { browse } = await import("./browse.ts");
+      const { browse } = await import("./answer-with-tools.ts");
       return browse(parts, turn, { request: text, proposal: end.proposal, done });
     }
   }

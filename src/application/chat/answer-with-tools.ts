@@ -1,10 +1,325 @@
-import { type ReplyPiece, say } from "./reply-words.ts";
-import { createAnswer, standInNote } from "./answering.ts";
-import { createNotice } from "./notice.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import { jobsOfGroup, type MadeCall, toolFacts } from "./tool-jobs.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
-import { workWithTools } from "./work.ts";
+import { systemPrompt } from "../../domain/chat/agents.ts";
+import type { Proposal } from "../../domain/coder/proposal.ts";
+import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { type JobFacts, storedFacts } from "../jobs/job-facts.ts";
+import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
+import type { RequestSize } from "../models/complete.ts";
+import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
+import { createLineOutput, emitThinking, listenOptions, wordTrouble } from "./ask-agent.ts";
+import {
+  type Answer,
+  answerPieces,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createNotice,
+  historyFor,
+  standInNote,
+  type Toolbox,
+} from "./chat-turn.ts";
+import {
+  type LoopFacts,
+  type NamedText,
+  type OutwardFacts,
+  type ReplyPiece,
+  say,
+  wordPieces,
+} from "./reply-words.ts";
+
+/** A tool call that a model made, and what came of it. */
+export interface MadeCall {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly text: string;
+  readonly jobId?: string;
+  readonly server?: string;
+  /** The host that was asked. */
+  readonly web?: string;
+}
+
+/** Jobs of one message, oldest first. */
+export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
+  return archive.list().filter((job) => job.groupId === groupId);
+}
+
+export interface ToolFacts {
+  /** What became of the workspace; none where the loop changed nothing there. */
+  readonly status: readonly ReplyPiece[];
+  readonly rest: ReplyPiece;
+  readonly actions: Reply["actions"];
+  readonly jobs: readonly ResultJson[];
+}
+
+/** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
+export function toolFacts(
+  { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
+  jobs: readonly StoredJob[],
+  calls: readonly MadeCall[],
+): ToolFacts {
+  const facts = jobs.map((job) => storedFacts(job, workspace.archive.events(job.jobId), true));
+  const committed = jobs.filter(({ state, changes }) => state === "committed" && changes.length > 0);
+  const outward = calls.filter(({ server }) => server !== undefined);
+  const actions = jobActions(committed, chat.actions);
+  const failedCmds = committed.reduce((sum, job) => sum + job.failedCmds, 0);
+  return {
+    status: committed.length === 0 ? [] : [{ kind: "loop-status", failedCmds }],
+    rest: loopFacts({
+      changes: mergeChanges(committed),
+      outward: outward.length === 0 ? null : toOutwardFacts(outward),
+      evictions: facts
+        .filter(({ evicted }) => evicted.length > 0)
+        .map(({ evicted, quotaBytes }) => ({ evicted, quotaBytes })),
+      guarded: [...new Set(facts.flatMap(guardedPaths))],
+      undo: jobNamedInButton(actions[0]?.message ?? ""),
+    }),
+    actions,
+    jobs: facts.map((one) => toResultJson(messages, one)),
+  };
+}
+
+/** New files of its commands that match a protected pattern. */
+function guardedPaths({ commands }: JobFacts): readonly string[] {
+  return commands
+    .flatMap(({ notes }) => notes)
+    .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));
+}
+
+export function loopFacts(known: Partial<LoopFacts>): LoopFacts {
+  return { kind: "loop", changes: [], outward: null, evictions: [], undo: null, ...known };
+}
+
+/** How many calls of MCP servers succeeded, and the first that failed. */
+export function toOutwardFacts(calls: readonly MadeCall[]): OutwardFacts {
+  const failed = calls.filter(({ ok }) => !ok);
+  const [first] = failed;
+  return {
+    succeeded: calls.length - failed.length,
+    total: calls.length,
+    ...(first !== undefined && { error: `${first.name}: ${firstWords(first.text)}` }),
+  };
+}
+
+/** The first line that says something: servers begin with headings and rules. */
+export function firstWords(text: string): string {
+  const line = text.split("\n").find((one) => /[\p{L}\p{N}]/u.test(one) && !one.startsWith("#"));
+  return (line ?? text.split("\n", 1)[0] ?? "").trim().slice(0, 300);
+}
+
+/** The net change of several jobs, path by path. */
+function mergeChanges(jobs: readonly StoredJob[]): Change[] {
+  const net = new Map<string, Change["kind"] | null>();
+  for (const { changes } of jobs) {
+    for (const { path, kind } of changes) {
+      const before = net.get(path);
+      if (before === "added") net.set(path, kind === "deleted" ? null : "added");
+      else if (before === "deleted" && kind === "added") net.set(path, "modified");
+      else net.set(path, kind);
+    }
+  }
+  return [...net].flatMap(([path, kind]) => (kind === null ? [] : [{ path, kind }]));
+}
+
+/** Model calls in one round of the loop: reading, searching and running all cost one. */
+const CALLS_IN_A_ROUND = 25;
+const SHORT_EXCHANGE = { newest: 2, newChars: 4000, oldChars: 400 };
+
+export interface ToolWorkRequest {
+  readonly text: string;
+  readonly duty: string;
+  readonly toolbox: Toolbox;
+  /** Whether earlier exchanges belong to it. */
+  readonly withHistory: boolean;
+}
+
+export interface ToolWorkResult {
+  /** Null where no model answered; `said` tells why. */
+  readonly output: WorkerOutput | null;
+  /** What Shiro says, masked, and what kept it from saying more. */
+  readonly said: readonly ReplyPiece[];
+  readonly calls: readonly MadeCall[];
+  readonly model?: Model;
+}
+
+/**
+ * Shiro at work: rounds of tool calls, each ending in the JSON of {@link WorkerOutput}, until it says that no next
+ * loop is needed or a limit is reached.
+ */
+export async function workWithTools(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  request: ToolWorkRequest,
+): Promise<ToolWorkResult> {
+  const { settings, clock } = parts;
+  const state: ToolWorkState = {
+    calls: [],
+    exchange: [],
+    size: "full",
+    asked: undefined,
+    answered: undefined,
+  };
+  let output: WorkerOutput | null = null;
+  const ended = (note: ReplyPiece | null, result = output): ToolWorkResult => ({
+    output: result,
+    said: [
+      { kind: "text", text: parts.workspace.mask(result?.result ?? "") },
+      ...(note === null ? [] : [note]),
+    ],
+    calls: state.calls,
+    ...(state.answered !== undefined && { model: state.answered }),
+  });
+  const timeIsOver = () => ended(say("timeLimit", Math.round(settings.maxMillis / 1000)));
+  while (turn.rounds.count < settings.maxLoops) {
+    turn.rounds.count++;
+    const end = await workRound(parts, turn, request, state);
+    switch (end.kind) {
+      case "answered":
+        output = readWorkerOutput(end.answer.text);
+        if (end.answer.finish === "length") return ended(say("answerCut"));
+        break;
+      case "stuck":
+        return ended(say("stuck", end.call.name));
+      case "steps":
+        return ended(say("loopLimit", settings.maxLoops));
+      default: {
+        const begun = output !== null || state.calls.length > 0;
+        if (end.kind === "aborted" && end.by === "deadline" && begun) return timeIsOver();
+        const texts = wordTrouble({ role: "worker", model: state.asked }, end);
+        return ended({ kind: "worded", texts }, null);
+      }
+    }
+    if (!output.needsNextLoop) return ended(null);
+    if (clock() >= turn.deadline) return timeIsOver();
+    state.exchange.push({ role: "user", text: "Go on with the next loop." });
+  }
+  return ended(say("loopLimit", settings.maxLoops));
+}
+
+/** What the rounds of one message share. */
+interface ToolWorkState {
+  readonly calls: MadeCall[];
+  readonly exchange: ModelMessage[];
+  size: RequestSize;
+  asked: Model | undefined;
+  answered: Model | undefined;
+}
+
+function workRound(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  request: ToolWorkRequest,
+  state: ToolWorkState,
+): Promise<LoopEnd> {
+  const { exchange, calls } = state;
+  const { onTooLong, ...heard } = listenOptions(parts, turn);
+  return toolLoop({
+    ...heard,
+    model: () => turn.models.models.forRole("worker"),
+    tools: request.toolbox.tools,
+    transcript: { messages: () => exchange, add: (...messages) => void exchange.push(...messages) },
+    request: (asked) => requestFor(parts, turn, request, asked),
+    beforeStep: (model) => {
+      state.asked = model;
+      emitThinking(turn, "worker", model);
+    },
+    onAnswer: () => {
+      state.answered = state.asked;
+    },
+    call: async (call) => {
+      const made = await callTool(parts, turn, request.toolbox, call);
+      calls.push(made);
+      if (made.server !== undefined) logCall(parts, turn, call, calls);
+      if (made.web !== undefined) logRead(parts, turn, call, made);
+      return made;
+    },
+    limits: { steps: CALLS_IN_A_ROUND, lastAnswers: true },
+    signal: turn.signal,
+    size: state.size,
+    onTooLong: () => {
+      state.size = "small";
+      onTooLong?.();
+    },
+  });
+}
+
+function requestFor(
+  { now, workspace }: ChatDeps,
+  turn: ChatTurn,
+  { text, duty, withHistory }: ToolWorkRequest,
+  { model, tools, messages, size }: LoopStep,
+) {
+  const full = size === "full";
+  return {
+    system: systemPrompt({
+      agent: "Shiro",
+      duty: `${duty}\n${WORKER_CONTRACT}`,
+      tools,
+      memory: withHistory && full ? turn.memory : "",
+      today: now().toISOString().slice(0, 10),
+      workspace: workspace.root,
+    }),
+    messages: [
+      ...(withHistory && full ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }) : []),
+      { role: "user" as const, text: full ? text : cutMiddle(text, 8_000) },
+      ...(full ? messages : shortenExchange(messages, SHORT_EXCHANGE)),
+    ],
+  };
+}
+
+async function callTool(
+  { workspace }: ChatDeps,
+  turn: ChatTurn,
+  toolbox: Toolbox,
+  { name, arguments: args }: ToolCall,
+): Promise<MadeCall> {
+  turn.emit({ type: "tool", name, state: "started" });
+  const output = createLineOutput((text) =>
+    turn.emit({ type: "job-output", jobId: "", text: workspace.mask(text) }),
+  );
+  const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
+  output.end();
+  const { ok, text, jobId, server, web } = outcome;
+  turn.emit({
+    type: "tool",
+    name,
+    state: ok ? "succeeded" : "failed",
+    ...(!ok && { note: firstWords(text) }),
+  });
+  return {
+    name,
+    ok,
+    text,
+    ...(jobId !== undefined && { jobId }),
+    ...(server !== undefined && { server }),
+    ...(web !== undefined && { web }),
+  };
+}
+
+/** An MCP call that failed is an error of the log; the conversation goes on. */
+function logCall({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, calls: readonly MadeCall[]): void {
+  const made = calls.at(-1);
+  const about = { job_id: turn.groupId, tool_name: call.name };
+  logger.info("worker", "MCP tool execution", "worker.mcp_tool", { ...about, tool_args: call.arguments });
+  if (made?.ok !== false) return;
+  const outward = calls.filter(({ server }) => server !== undefined);
+  logger.error("worker", "MCP tool execution failed", "worker.mcp_tool_failed", {
+    ...about,
+    error: made.text,
+    partial_success: outward.filter(({ ok }) => ok).length,
+    total: outward.length,
+  });
+}
+
+/** What reads the web stands in the log: other machines noticed it, and no undo takes that back. */
+function logRead({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
+  const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
+  logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
+}
 
 const DUTIES = {
   ANALYZE: "You analyse: logs, code, performance. Look before you answer, with the tools; change nothing.",
@@ -71,4 +386,72 @@ export async function answerWithTools(
 function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
   const hosts = new Set(calls.flatMap(({ web }) => (web === undefined || web === "" ? [] : [web])));
   return hosts.size === 0 ? [] : [say("webRead", [...hosts])];
+}
+
+interface BrowserWork {
+  readonly request: string;
+  readonly proposal: Proposal;
+  /** What the coder's own patch did before. */
+  readonly done: Answer;
+}
+
+const BROWSER_DUTY =
+  "You carry out a plan in a web browser, with the browser tools, step by step, and report what you saw there.";
+
+/** `uses_browser`: Shiro's tool loop over `mcp_servers.browser`, journalled as not undoable. */
+export async function browse(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { request, proposal, done }: BrowserWork,
+): Promise<Answer> {
+  const { settings, workspace, messages } = parts;
+  const failing = (saying: NamedText): Answer => {
+    const said = [...answerPieces(done), saying];
+    return { ...done, ok: false, said, text: wordPieces(messages.locale, said) };
+  };
+  if (!settings.mcpServers.includes("browser")) return failing(say("browserMissing"));
+  const { groupId, sessionKey } = turn;
+  const toolbox = await parts.openToolbox({
+    groupId,
+    sessionKey,
+    servers: ["browser"],
+    toolkit: false,
+    readOnly: false,
+  });
+  try {
+    const [missing] = toolbox.unavailable;
+    if (missing !== undefined) {
+      return failing(say("mcpUnavailable", missing.server, workspace.mask(missing.detail)));
+    }
+    const worked = await workWithTools(parts, turn, {
+      text: `${request}\n\nPlan:\n${proposal.plan}`,
+      duty: BROWSER_DUTY,
+      toolbox,
+      withHistory: false,
+    });
+    const journalled = done.jobs[0]?.job_id;
+    if (journalled !== undefined)
+      for (const { name, ok, text } of worked.calls)
+        workspace.archive.append(journalled, {
+          type: "note",
+          text: workspace.mask(
+            `mcp ${name} ${ok ? "succeeded" : "failed"} (not undoable): ${text.slice(0, 500)}`,
+          ),
+        });
+    const stored = journalled === undefined ? null : workspace.archive.read(journalled);
+    const failed = worked.output === null;
+    const said: ReplyPiece[] = [...answerPieces(done), ...worked.said];
+    if (worked.calls.length > 0) said.push(loopFacts({ outward: toOutwardFacts(worked.calls) }));
+    return {
+      ...done,
+      ok: done.ok && !failed,
+      said,
+      text: wordPieces(messages.locale, said),
+      ...(stored !== null && {
+        jobs: [toResultJson(messages, storedFacts(stored, workspace.archive.events(stored.jobId), true))],
+      }),
+    };
+  } finally {
+    await toolbox.close();
+  }
 }

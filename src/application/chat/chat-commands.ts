@@ -1,9 +1,131 @@
+import {
+  fillOwnCommand,
+  isGo,
+  readAllCoders,
+  readExplicitRoute,
+  readPlanFirst,
+  readSlashCommand,
+  withSkill,
+} from "../../domain/chat/message-commands.ts";
+import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/route.ts";
+import { jobsNamed } from "../jobs/follow-up-actions.ts";
+import type { OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import { jobsNamed } from "../jobs/present-actions.ts";
-import { createAnswer } from "./answering.ts";
-import type { FarJob } from "./far-jobs.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import { type Answer, groupPrefix, type LookRequest } from "./turn.ts";
+import {
+  type Answer,
+  type ChatDeps,
+  type ChatTurn,
+  type CoderSettings,
+  createAnswer,
+  type FarJob,
+  groupPrefix,
+  type LookRequest,
+  type RoutedText,
+} from "./chat-turn.ts";
+import { type NamedText, say } from "./reply-words.ts";
+
+/** The commands of `registry.ts`, apart from it: `/help` is one of them and names them. */
+export const BUILT_IN = [
+  "undo",
+  "redo",
+  "rewind",
+  "apply",
+  "discard",
+  "dry",
+  "jobs",
+  "diff",
+  "help",
+] as const;
+
+/** Every command that a chat understands, without the routes. */
+export function commandNames(parts: Pick<ChatDeps, "commands">): string[] {
+  return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop"])].sort();
+}
+
+/** PicoClaw's own commands and routes cannot be replaced. */
+export function isBuiltIn(parts: Pick<ChatDeps, "commands">, name: string): boolean {
+  return readRoute(name) !== undefined || commandNames(parts).includes(name);
+}
+
+/**
+ * A message that names a command of one's own, as the request it stands for. `text` is the message itself where it names
+ * none: PicoClaw's own commands and routes go first.
+ */
+export function readOwnRequest(
+  parts: Pick<ChatDeps, "ownCommands" | "commands">,
+  text: string,
+): { readonly text: string; readonly notes: readonly NamedText[] } | { readonly untrusted: string } {
+  const command = readSlashCommand(text);
+  if (command === undefined || isBuiltIn(parts, command.name)) return { text, notes: [] };
+  const own = parts.ownCommands.find(command.name);
+  if (own === null) return { text, notes: [] };
+  if (own === "untrusted") return { untrusted: command.name };
+  const filled =
+    own.kind === "skill"
+      ? withSkill(own.name, own.body, command.rest)
+      : fillOwnCommand(own.body, command.rest);
+  return {
+    text: own.route === null ? filled : `/${own.route.toLowerCase()} ${filled}`,
+    notes: own.trouble === null ? [] : [say("ownTrouble", ownCommandFile(own), own.trouble)],
+  };
+}
+
+export function ownCommandFile({ name, kind }: Pick<OwnCommand, "name" | "kind">): string {
+  return kind === "skill" ? `skills/${name}/SKILL.md` : `commands/${name}.md`;
+}
+
+const CODER_ROUTES: Readonly<Record<string, Route>> = { Aka: "CODE1", Ao: "CODE2", Gin: "CODE3" };
+
+/** A bare `go` after a coder's plan goes to that coder; any other message stays as it is. */
+export function routeGoToPlanner(turn: Pick<ChatTurn, "history">, message: string): string {
+  if (readExplicitRoute(message) !== undefined || !isGo(message)) return message;
+  const last = turn.history.at(-1);
+  const route = last === undefined ? undefined : CODER_ROUTES[last.agent];
+  if (last === undefined || route === undefined || readPlanFirst(last.user) === null) return message;
+  return `/${route.toLowerCase()} go`;
+}
+
+export interface CoderTask {
+  /** What the coder is asked. */
+  readonly text: string;
+  readonly planOnly: boolean;
+  readonly heads: CandidateMode;
+}
+
+/** Who works on it: one coder, several at once, or the next one where one does not get green. */
+export type CandidateMode = "one" | "all" | "candidates" | "next";
+
+/**
+ * What a coder is asked where its route was named: `plan …` for a plan alone, `go` for the plan that was made last, by
+ * itself or by Mio. To give Mio's plan to a coder is an explicit act: this is it.
+ */
+export function readCoderTask(
+  turn: Pick<ChatTurn, "history">,
+  { text, decision }: RoutedText,
+  settings: Pick<CoderSettings, "candidates" | "escalate">,
+): CoderTask {
+  const heads = candidateMode(decision, settings);
+  if (decision.source !== "explicit" || !isCoder(decision.route)) return { text, planOnly: false, heads };
+  const planned = readPlanFirst(text);
+  if (planned !== null) return { text: planned, planOnly: true, heads: "one" };
+  const forAll = decision.route === "CODE" ? readAllCoders(text) : null;
+  if (forAll !== null) return { text: forAll, planOnly: false, heads: "all" };
+  const last = turn.history.at(-1);
+  if (!isGo(text) || last === undefined || last.words === "") return { text, planOnly: false, heads };
+  const request = readPlanFirst(last.user) ?? last.user;
+  return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
+}
+
+/** Who named a coder gets that one alone. */
+function candidateMode(
+  { source, route }: Decision,
+  { candidates, escalate }: Pick<CoderSettings, "candidates" | "escalate">,
+): CandidateMode {
+  const isNamed = (source === "explicit" || source === "forced") && route !== "CODE";
+  if (isNamed) return "one";
+  if (candidates > 1) return "candidates";
+  return escalate ? "next" : "one";
+}
 
 /** Jobs made by this chat, oldest first. */
 export function jobsOfChat({ workspace }: Pick<ChatDeps, "workspace">, turn: LookRequest): StoredJob[] {

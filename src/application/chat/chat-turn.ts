@@ -1,21 +1,120 @@
-import type { CoderRole } from "../../domain/chat/roster.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
-import type { ChatMessages } from "../../domain/texts/texts.ts";
-import type { Meter } from "../models/meter.ts";
+import type { CoderRole } from "../../domain/chat/agents.ts";
+import type { JobAction } from "../../domain/jobs/job-status.ts";
+import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import type { CheckSettings } from "../checks/baseline.ts";
+import type { JobHistory } from "../coder/job-history.ts";
+import type { ActionFacts } from "../jobs/action-report.ts";
+import type { ResultJson } from "../jobs/job-report.ts";
+import type { Meter, MeteredModels } from "../models/meter.ts";
+import type {
+  ChatEvent,
+  Decision,
+  IncomingMessage,
+  OwnCommands,
+  Reply,
+  Route,
+  Session,
+  Turn,
+} from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { ModelTool } from "../ports/models.ts";
-import type { OwnCommands } from "../ports/own-commands.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { FileDifference, StoredJob } from "../ports/jobs.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceFiles } from "../ports/workspace-files.ts";
-import type { CheckSettings } from "../checks/check-settings.ts";
-import type { ChatQueue } from "./chat-queue.ts";
-import type { FarJobs } from "./far-jobs.ts";
+import type { Model, ModelMessage, ModelTool } from "../ports/models.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { ChatQueue, Steering } from "./chat-queue.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
-import type { Steering } from "./steering.ts";
-import type { Answer, ChatTurn, LookRequest } from "./turn.ts";
+
+/** Jobs that other machines hold. Null: there is none of this id, or it is not the asker's. */
+export type FarJobs = (
+  asker: { readonly channel: string; readonly userId: string },
+  jobId: string,
+) => Promise<FarJob | null>;
+
+/** What is asked of it is an order to its machine. */
+export interface FarJob {
+  readonly job: StoredJob;
+  readonly machine: string;
+  act(action: "undo" | "redo" | "apply" | "discard", force?: boolean): Promise<ActionFacts>;
+  /** Null: the machine does not answer. */
+  differences(): Promise<readonly FileDifference[] | null>;
+}
+
+/** One message on its way through the conversation. */
+export interface ChatTurn {
+  readonly message: IncomingMessage;
+  /** `<channel>:<chatId>`. */
+  readonly sessionKey: string;
+  readonly session: Session;
+  /** What the chat remembers from before the history. */
+  readonly memory: string;
+  /** The last exchanges that fit, oldest first. */
+  readonly history: readonly Exchange[];
+  /** What the chat's jobs left behind in this workspace. */
+  readonly jobs: JobHistory;
+  /** Whether `/dry on` holds in this chat. */
+  readonly dry: boolean;
+  /** The models of this message: metered, and within the budget. */
+  readonly models: MeteredModels;
+  /** All jobs of this message; what `/undo` takes back. */
+  readonly groupId: string;
+  readonly signal: AbortSignal;
+  /** On the monotonic clock: when the models' time is over. */
+  readonly deadline: number;
+  readonly emit: (event: ChatEvent) => void;
+  readonly dryRun: boolean;
+  readonly preview: boolean;
+  /** What the reply begins with: that a new day began. */
+  readonly notes: readonly ReplyPiece[];
+  /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
+  readonly rounds: { count: number };
+}
+
+/** What a command needs that only looks: neither the chat's turn nor its session. */
+export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
+
+export interface Exchange {
+  readonly user: string;
+  /** What an agent said itself; empty where it only worked. */
+  readonly words: string;
+  /** What became of the message's jobs, from their journals. */
+  readonly facts: () => string;
+  /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
+  readonly agent: string;
+}
+
+/** What one agent has to say. */
+export interface Answer {
+  readonly text: string;
+  /** What the text says, as facts; absent: nothing but the text is known. */
+  readonly said?: readonly ReplyPiece[];
+  readonly ok: boolean;
+  readonly agent: string;
+  readonly jobs: readonly ResultJson[];
+  readonly model?: NonNullable<Reply["model"]>;
+  readonly actions?: Reply["actions"];
+  /** A command's wish that a message is answered by another route. */
+  readonly again?: { readonly route: Route; readonly text: string };
+  /** Shiro's advice that somebody else should answer. */
+  readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
+}
+
+/** A part of the message with its decision. */
+export interface RoutedText {
+  readonly text: string;
+  readonly decision: Decision;
+}
+
+/** The jobs of a chat are found again by their group. */
+export function groupPrefix(sessionKey: string): string {
+  return `${sessionKey}#`;
+}
 
 /** Everything a conversation needs, wired by hand. */
 export interface ChatDeps {
@@ -67,7 +166,7 @@ export type ChatCommand = (parts: ChatDeps, turn: ChatTurn, rest: string) => Pro
 /** Changes nothing, so that it may be answered beside whatever runs. */
 export type LookCommand = (parts: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
 
-export interface ConversationSettings {
+interface ConversationSettings {
   readonly maxLoops: number;
   readonly maxMillis: number;
   readonly defaultCoder: CoderRole;
@@ -127,4 +226,159 @@ export interface ToolOutcome {
   readonly server?: string;
   /** Set for a read of the web: the host that was asked. */
   readonly web?: string;
+}
+
+/** An answer of facts, with its text in the configured language. */
+export function createAnswer(
+  { messages }: Pick<ChatDeps, "messages">,
+  said: readonly ReplyPiece[],
+  ok: boolean,
+  agent = "",
+): Answer {
+  return { text: wordPieces(messages.locale, said), said, ok, agent, jobs: [] };
+}
+
+/** What a command answers, in every language. */
+export function answerInEveryLanguage(
+  parts: Pick<ChatDeps, "messages">,
+  word: (locale: Locale) => string,
+  ok = true,
+): Answer {
+  return createAnswer(parts, [{ kind: "worded", texts: inEveryLanguage(word) }], ok);
+}
+
+/** Which model stood in for a shipped default that is not installed; said once in a chat's session. */
+export function standInNote(
+  { insteadOf: wanted, model }: Pick<Model, "insteadOf" | "model">,
+  { history }: Pick<ChatTurn, "history">,
+): ReplyPiece[] {
+  return wanted === undefined || history.length > 0 ? [] : [say("insteadOf", wanted, model)];
+}
+
+/** A button, for readers of each language. */
+export function createLabelledAction(
+  { chat }: Pick<ChatDeps, "chat">,
+  word: (chat: ChatMessages) => string,
+  message: string,
+): JobAction {
+  const labels = inEveryLanguage((locale) => word(chatMessagesFor(locale)));
+  return { label: word(chat), labels, message };
+}
+
+export function answerPieces({ said, text }: Answer): readonly ReplyPiece[] {
+  return said ?? [{ kind: "text", text }];
+}
+
+/** What an agent said itself: this is remembered. Jobs are told from their journals, and our own wording is not kept. */
+export function rememberedWords({ said, text, ok }: Answer): string {
+  if (said === undefined) return ok ? text : "";
+  return said
+    .flatMap((piece) => (piece.kind === "text" || piece.kind === "heading" ? [piece.text] : []))
+    .join("\n");
+}
+
+/** What is noticed on the way to a reply, for whoever watches. */
+export function createNotice(
+  { chat }: Pick<ChatDeps, "chat">,
+  word: (chat: ChatMessages) => string,
+): Extract<ChatEvent, { type: "notice" }> {
+  const texts = inEveryLanguage((locale) => word(chatMessagesFor(locale)));
+  return { type: "notice", text: word(chat), texts };
+}
+
+const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);
+
+/** Whose answers a cloud coder may be shown. */
+function isCoderAgent(agent: string): boolean {
+  return CODER_AGENTS.has(agent);
+}
+
+/**
+ * Earlier exchanges as a model may see them. What was said on local routes stays local: a cloud model
+ * is shown only what coders answered before.
+ */
+export function historyFor(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+  limit: { readonly exchanges: number; readonly chars: number },
+): ModelMessage[] {
+  return visibleExchanges(model, history)
+    .slice(-limit.exchanges)
+    .flatMap((exchange): ModelMessage[] => [
+      { role: "user", text: cutExchange(exchange.user, limit.chars) },
+      { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
+    ]);
+}
+
+/** The same for a coder, as a list: answers given as a model's own would be taken for the form to answer in. */
+export function earlierExchangesFor(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+  limit: { readonly exchanges: number; readonly chars: number },
+): string {
+  const visible = visibleExchanges(model, history).slice(-limit.exchanges);
+  if (visible.length === 0) return "";
+  const lines = visible.map(
+    (exchange) =>
+      `- ${cutExchange(exchange.user, limit.chars)}\n  → ${cutExchange(exchangeOutcome(exchange), 2 * limit.chars).replaceAll("\n", "\n    ")}`,
+  );
+  return `# Earlier in this conversation, in this workspace\n${lines.join("\n")}`;
+}
+
+function visibleExchanges(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+): readonly Exchange[] {
+  return model.local ? history : history.filter(({ agent }) => isCoderAgent(agent));
+}
+
+function cutExchange(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}…`;
+}
+
+/** What came of a message: the journals' facts, and the words of whoever answered. Our own wording is neither. */
+function exchangeOutcome({ words, facts }: Exchange): string {
+  return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
+}
+
+/** Turns of the store as exchanges; one without an answer is left out. */
+export function toExchanges(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
+  const exchanges: Exchange[] = [];
+  let user: string | null = null;
+  for (const { role, text, agent, groupId } of turns) {
+    if (role === "user") user = text;
+    else if (user !== null) {
+      exchanges.push({ user, words: text, facts: () => (groupId === null ? "" : jobs.tell(groupId)), agent });
+      user = null;
+    }
+  }
+  return exchanges;
+}
+
+/** Answers of several routes become one reply: each under its agent's name, in the order they came. */
+export function mergeAnswers(
+  parts: Pick<ChatDeps, "messages">,
+  asked: readonly RoutedText[],
+  answers: readonly Answer[],
+  /** The buttons of all jobs of the message. */
+  actions: () => NonNullable<Answer["actions"]>,
+): Answer {
+  const [only] = answers;
+  if (only === undefined) return createAnswer(parts, [say("aborted")], false);
+  if (answers.length === 1) return only;
+  const last = answers.findLast(({ model }) => model !== undefined)?.model;
+  const said = answers.flatMap((answer, at): readonly ReplyPiece[] => {
+    const route = asked.length === answers.length ? ` · ${asked[at]?.decision.route}` : "";
+    return [{ kind: "heading", text: `【${answer.agent}${route}】` }, ...answerPieces(answer)];
+  });
+  return {
+    text: wordPieces(parts.messages.locale, said),
+    said,
+    ok: answers.every(({ ok }) => ok),
+    // Remembered as the most private of them: what Shiro found is not for a cloud coder's history.
+    agent: answers.find(({ agent }) => !isCoderAgent(agent))?.agent ?? only.agent,
+    jobs: answers.flatMap(({ jobs }) => jobs),
+    ...(last !== undefined && { model: last }),
+    actions: actions(),
+  };
 }

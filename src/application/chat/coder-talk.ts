@@ -1,19 +1,119 @@
-import { coderPrompt } from "../../domain/chat/agents.ts";
-import { agentOf, type CoderRole } from "../../domain/chat/roster.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { chatMessagesFor } from "../../domain/texts/texts.ts";
+import { agentOf, type CoderRole, coderPrompt } from "../../domain/chat/agents.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { type ContextBudget, contextBudget } from "../coder/budget.ts";
-import { coderContext } from "../coder/context-coder-context.ts";
-import type { Skills } from "./skills.ts";
+import { type ContextBudget, coderContext, contextBudget } from "../coder/coder-context.ts";
+import type { CoderAnswer } from "../coder/coder-loop.ts";
+import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
 import type { RequestSize } from "../models/complete.ts";
-import type { Model, ModelMessage } from "../ports/models.ts";
-import type { CoderAnswer } from "../coder/coder-loop-parts.ts";
+import type { OwnCommands } from "../ports/chat.ts";
+import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
-import type { CoderLooks } from "./coder-looks.ts";
-import { earlierExchangesFor } from "./history.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import type { ChatTurn } from "./turn.ts";
+import { type ChatDeps, type ChatTurn, earlierExchangesFor } from "./chat-turn.ts";
+
+/** Skills that a coder may ask for by what they say of themselves. */
+export interface Skills {
+  /** What a coder is told of them before a request; empty where there are none that it does not have already. */
+  offer(request: string): string;
+  /** The same files, and each skill as one more that can be read. */
+  beside<Files extends Pick<SearchedFiles, "read">>(files: Files): Files;
+}
+
+const PREFIX = "skill:";
+const MOST_OFFERED = 40;
+const OFFER =
+  "Skills, instructions that the user wrote. Where one fits the request, read it before you write, as you would a file of this path:";
+
+export function createSkills(own: Pick<OwnCommands, "list" | "find">): Skills {
+  return {
+    offer(request) {
+      const lines = own
+        .list()
+        .filter(({ kind, description }) => kind === "skill" && description !== "")
+        // One that was called by its name stands in the request.
+        .filter(({ name }) => !request.includes(`# Skill: ${name}\n`))
+        .slice(0, MOST_OFFERED)
+        .map(({ name, description }) => `${PREFIX}${name}: ${oneLine(description)}`);
+      return lines.length === 0 ? "" : [OFFER, ...lines].join("\n");
+    },
+    beside: (files) => ({
+      ...files,
+      read(path, limitChars) {
+        if (!path.startsWith(PREFIX)) return files.read(path, limitChars);
+        const skill = own.find(path.slice(PREFIX.length));
+        if (skill === null || skill === "untrusted" || skill.kind !== "skill") return null;
+        return { text: skill.body.slice(0, limitChars), cut: skill.body.length > limitChars };
+      },
+    }),
+  };
+}
+
+/** What a coder looked up by tools in one message, kept where it was said: what was sent once is only added to. */
+export interface CoderLooks {
+  /** None once a server refused a request with tools. */
+  tools(): readonly ModelTool[];
+  /** The exchange with every look at its place. */
+  woven(exchange: readonly ModelMessage[]): readonly ModelMessage[];
+  /** Carries out the calls of an answer, side by side; false when it has none, or will not stop. */
+  take(exchange: readonly ModelMessage[], answer: ModelAnswer): Promise<boolean>;
+  withoutTools(): void;
+}
+
+export interface CoderLooksDeps {
+  readonly explorer: Explorer;
+  /** Rounds of calls (`coder.explore`). */
+  readonly rounds: number;
+  readonly tell: (calls: readonly ToolCall[]) => void;
+}
+
+const NO_ROUND = "refused: no round is left for looking. Write the proposal now, with what you have seen.";
+/** Rounds that are refused before it is given up. */
+const PATIENCE = 2;
+
+export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
+  const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
+  let used = 0;
+  let offered = rounds > 0;
+  return {
+    tools: () => (offered ? explorer.tools : []),
+    withoutTools() {
+      offered = false;
+    },
+    woven(exchange) {
+      const all: ModelMessage[] = [];
+      for (let at = 0; at <= exchange.length; at++) {
+        for (const { after, messages } of looks) if (after === at) all.push(...messages);
+        const next = exchange[at];
+        if (next !== undefined) all.push(next);
+      }
+      return all;
+    },
+    async take(exchange, { text, toolCalls, thoughts }) {
+      if (toolCalls.length === 0 || used >= rounds + PATIENCE) return false;
+      used++;
+      const left = rounds - used;
+      if (left >= 0) tell(toolCalls);
+      const results = await Promise.all(
+        toolCalls.map((call) => (left < 0 ? { text: NO_ROUND } : explorer.call(call))),
+      );
+      const count = left === 1 ? "1 round of calls is left" : `${Math.max(0, left)} rounds of calls are left`;
+      const told = results.map((result, at): ModelMessage => {
+        const { id: callId, name } = toolCalls[at] as ToolCall;
+        const isLast = at === results.length - 1 && left >= 0;
+        return { role: "tool", callId, name, text: isLast ? `${result.text}\n(${count})` : result.text };
+      });
+      const said: ModelMessage = {
+        role: "assistant",
+        text,
+        toolCalls,
+        ...(thoughts !== undefined && { thoughts }),
+      };
+      looks.push({ after: exchange.length, messages: [said, ...told] });
+      return true;
+    },
+  };
+}
 
 export interface CoderQuestion {
   readonly role: CoderRole;

@@ -1,26 +1,220 @@
-import { isCoderRole, roleOf } from "../../domain/chat/roster.ts";
+import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
+import { readExplicitRoute, readSlashCommand } from "../../domain/chat/message-commands.ts";
+import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder } from "../../domain/config/route.ts";
-import { readExplicitRoute, readSlashCommand } from "../../domain/chat/slash-command.ts";
+import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
-import { messagesFor } from "../../domain/texts/messages.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { missingPiece } from "../../domain/jobs/missing-piece.ts";
-import type { ChatEvent, Conversation, HandleOptions, Reply, Route } from "../ports/conversation.ts";
-import { actionsFor } from "../jobs/present-actions.ts";
+import { createJobHistory } from "../coder/job-history.ts";
+import { JobBroken, LimitReached } from "../jobs/execution.ts";
+import { actionsFor } from "../jobs/follow-up-actions.ts";
+import type {
+  ChatEvent,
+  Conversation,
+  HandleOptions,
+  IncomingMessage,
+  NamedChats,
+  OwnCommands,
+  Reply,
+  Route,
+} from "../ports/chat.ts";
+import {
+  type BUILT_IN,
+  commandNames,
+  readCoderTask,
+  readOwnRequest,
+  routeGoToPlanner,
+} from "./chat-commands.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  answerPieces,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createLabelledAction,
+  createNotice,
+  groupPrefix,
+  type LookCommand,
+  mergeAnswers,
+  type RoutedText,
+  rememberedWords,
+  toExchanges,
+} from "./chat-turn.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
-import { answerPieces, createAnswer, createLabelledAction, rememberedWords } from "./answering.ts";
-import { commandNames } from "./built-in.ts";
-import { readOwnRequest } from "./own-request.ts";
-import { findCommand, findLook, isLook } from "./registry.ts";
-import { isDiskFull } from "./disk-full.ts";
-import { limitReply } from "./limit-reply.ts";
-import { mergeAnswers } from "./merge-answers.ts";
-import { cleanMessage, LONGEST_MESSAGE, splitMessage } from "./message-text.ts";
-import { createNotice } from "./notice.ts";
-import { openTurn } from "./open-turn.ts";
-import type { ChatDeps } from "./chat-turn.ts";
-import { readCoderTask, routeGoToPlanner } from "./plan-first.ts";
-import type { Answer, ChatTurn, RoutedText } from "./turn.ts";
+import type { Chat, ForkResult } from "./sessions.ts";
+
+/** A conversation on a workspace, with what a surface needs beside it. */
+export interface OpenChat {
+  readonly conversation: Conversation;
+  readonly chat: ChatMessages;
+  /** What can follow a slash, routes too. */
+  readonly commands: readonly string[];
+  /** Those that the user wrote, as they are by now. */
+  readonly ownCommands: OwnCommands;
+  /** Who would talk and who would write code, by model; null: nobody can. */
+  who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
+  /** A chat that has not begun begins with what another one knows. */
+  fork(from: Chat, to: Chat): Promise<ForkResult>;
+  /** The terminal's. */
+  readonly chats: NamedChats;
+  /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
+  keepTime(): () => void;
+  /** Waits for what still runs behind the last reply. */
+  close(): Promise<void>;
+}
+
+/** Characters; more is a file, not a message. */
+const LONGEST_MESSAGE = 1_000_000;
+
+/** Line ends made one, other control characters and lone surrogates taken out: they steer terminals and break requests. */
+function cleanMessage(text: string): string {
+  return text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]/g, "")
+    .toWellFormed();
+}
+
+const MOST_MESSAGE_PIECES = 5;
+
+/**
+ * A message that begins with a route's command may hold more of them, each at the start of a line: `/analyze …` and,
+ * below it, `/code3 …`. Each part is answered by its own route, in order. Any other message is one part.
+ */
+function splitMessage(message: string): string[] {
+  if (readExplicitRoute(message) === undefined) return [message];
+  const parts: string[][] = [];
+  let fenced = false;
+  for (const line of message.split("\n")) {
+    if (/^\s*(?:```|~~~)/.test(line)) fenced = !fenced;
+    const begins = !fenced && /^[/／]/.test(line) && readExplicitRoute(line) !== undefined;
+    if (parts.length === 0 || (begins && parts.length < MOST_MESSAGE_PIECES)) parts.push([line]);
+    else parts.at(-1)?.push(line);
+  }
+  return parts.map((lines) => lines.join("\n").trim()).filter((part) => part !== "");
+}
+
+/** As the system and PostgreSQL say it. */
+const DISK_FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "53100"]);
+const SQLITE_FULL = 13;
+
+/** Whether there was no room left, on this machine or on the database's. */
+function isDiskFull(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code, errcode } = at as { code?: unknown; errcode?: unknown };
+    if (DISK_FULL_CODES.has(code) || errcode === SQLITE_FULL) return true;
+  }
+  return false;
+}
+
+/** What is said of a job that took more disk than it may, as `picoclaw apply` says it; null for any other trouble. */
+function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
+  const reached = error instanceof JobBroken ? error.cause : error;
+  if (!(reached instanceof LimitReached)) return null;
+  const jobId = error instanceof JobBroken ? error.jobId : undefined;
+  const { text, said = [] } = answerInEveryLanguage(parts, (locale) =>
+    [
+      confinementMessages(locale).diskReached(reached.what, reached.bytes, reached.limitBytes),
+      ...(jobId === undefined ? [] : [messagesFor(locale).nothingApplied(jobId)]),
+    ].join("\n"),
+  );
+  return {
+    text,
+    said,
+    ok: false,
+    sessionId: "",
+    jobs: [],
+    ...(jobId !== undefined && { brokenJob: jobId }),
+    actions: [],
+  };
+}
+
+interface TurnOptions {
+  readonly sessionKey: string;
+  readonly signal: AbortSignal;
+  readonly emit: (event: ChatEvent) => void;
+}
+
+/** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
+async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
+  const { sessions, meter, settings, clock, logger } = parts;
+  const { sessionKey, signal, emit } = run;
+  const { channel, chatId } = message;
+  logger.info("chat", "chat.message_received", "chat.message_received", {
+    session_key: sessionKey,
+    characters: message.text.length,
+  });
+  const { session, cutOver } = await sessions.open({ channel, chatId }, signal);
+  if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
+  const groupId =
+    message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
+  const [{ memory, turns }, { dry, memory: kept }, models] = await Promise.all([
+    sessions.context(session),
+    sessions.settings({ channel, chatId }),
+    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
+  ]);
+  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey));
+  return {
+    message,
+    sessionKey,
+    session,
+    memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
+    history: toExchanges(turns, jobs),
+    jobs,
+    dry,
+    models,
+    groupId,
+    signal,
+    deadline: clock() + settings.maxMillis,
+    emit,
+    dryRun: dry || settings.dryRun,
+    preview: readSlashCommand(message.text)?.name === "preview",
+    rounds: { count: 0 },
+    notes: cutOver === null ? [] : [say("cutOver", session.id)],
+  };
+}
+
+/** Sorts by time, and is found by its chat. */
+function newGroupId({ now, random }: ChatDeps, sessionKey: string): string {
+  const tail = [...random(4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${groupPrefix(sessionKey)}${now().getTime().toString(36)}-${tail}`;
+}
+
+/** Those that only look. */
+const LOOK_COMMANDS = {
+  jobs: async () => (await import("./look-commands.ts")).jobs,
+  diff: async () => (await import("./look-commands.ts")).diff,
+  help: async () => (await import("./look-commands.ts")).help,
+} as const;
+
+/** One line a command; each is imported when it is sent. `/preview` and `/stop` are the conversation's own. */
+const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<ChatCommand>>> = {
+  undo: async () => (await import("./job-commands.ts")).undo,
+  redo: async () => (await import("./job-commands.ts")).redo,
+  rewind: async () => (await import("./job-commands.ts")).rewind,
+  apply: async () => (await import("./job-commands.ts")).apply,
+  discard: async () => (await import("./job-commands.ts")).discard,
+  dry: async () => (await import("./job-commands.ts")).dry,
+  ...LOOK_COMMANDS,
+};
+
+async function findCommand(parts: ChatDeps, name: string): Promise<ChatCommand | undefined> {
+  if (Object.hasOwn(parts.commands, name)) return parts.commands[name];
+  return Object.hasOwn(TURN_COMMANDS, name) ? TURN_COMMANDS[name as keyof typeof TURN_COMMANDS]() : undefined;
+}
+
+function isLook(parts: Pick<ChatDeps, "looks">, name: string): boolean {
+  return Object.hasOwn(parts.looks, name) || Object.hasOwn(LOOK_COMMANDS, name);
+}
+
+async function findLook(parts: ChatDeps, name: string): Promise<LookCommand | undefined> {
+  if (Object.hasOwn(parts.looks, name)) return parts.looks[name];
+  return Object.hasOwn(LOOK_COMMANDS, name) ? LOOK_COMMANDS[name as keyof typeof LOOK_COMMANDS]() : undefined;
+}
 
 /** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
 const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
@@ -191,7 +385,7 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
 }
 
 async function answerUnknownCommand(parts: ChatDeps, name: string): Promise<Answer> {
-  const { nearestCommand } = await import("./nearest-command.ts");
+  const { nearestCommand } = await import("./look-commands.ts");
   const own = parts.ownCommands.list().map((one) => one.name);
   const nearest = nearestCommand(name, [...commandNames(parts), ...own]);
   return createAnswer(parts, [say("unknownCommand", name, nearest ?? null)], false);

@@ -1,5 +1,5 @@
-import type { ChatEvent } from "../ports/conversation.ts";
-import type { ChatMessages } from "../../domain/texts/texts.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import type { ChatEvent } from "../ports/chat.ts";
 
 /** What happens, in one line; empty for what needs no words. */
 export function describeEvent(event: ChatEvent, chat: ChatMessages): string {

@@ -1,15 +1,196 @@
-import { localTime } from "../../domain/texts/local-time.ts";
 import type { RewindJob, RewindMessage, RewindPlan } from "../../domain/jobs/rewind-plan.ts";
-import type { StoredJob } from "../ports/jobs.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import { discardFacts, previewFacts, takeBackFacts } from "../jobs/action-report.ts";
+import {
+  actionsFor,
+  type TakeBackAllResult,
+  type TakeBackStep,
+  takeBackAll,
+} from "../jobs/follow-up-actions.ts";
+import { stuckTakeBack } from "../jobs/undo-job.ts";
+import { waitingPreview } from "../jobs/unfinished-jobs.ts";
 import type { Turn } from "../ports/chat.ts";
-import { takeBackFacts } from "../jobs/action-report.ts";
+import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
+import { actOnFarJob, findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./chat-commands.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createLabelledAction,
+} from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
-import { type TakeBackAllResult, type TakeBackStep, takeBackAll } from "../jobs/take-back-all.ts";
-import { createAnswer, createLabelledAction } from "./answering.ts";
-import type { ChatCommand, ChatDeps } from "./chat-turn.ts";
-import type { Answer, ChatTurn } from "./turn.ts";
-import { jobsOfChat } from "./chat-commands.ts";
-import { planRewindSteps, type RewindSteps } from "./rewind-steps.ts";
+
+/** A preview is a job; in a group it is the one that waits. */
+function nameJobs(parts: ChatDeps, turn: ChatTurn, name: string) {
+  const jobs = namedJobs(parts, turn, name);
+  return typeof jobs === "string" ? jobs : (jobs.find(({ state }) => state === "staged") ?? jobs.at(-1));
+}
+
+/** `/dry on|off`: whether this chat's proposals are only shown. */
+export const dry: ChatCommand = async (parts, turn, rest) => {
+  const word = rest.trim().toLowerCase();
+  if (word === "") return createAnswer(parts, [say("dryState", turn.dry), say("dryUsage")], true);
+  if (word !== "on" && word !== "off") return createAnswer(parts, [say("dryUsage")], false);
+  await parts.sessions.saveSettings(turn.message, { dry: word === "on" });
+  return createAnswer(parts, [say("dryState", word === "on")], true);
+};
+
+/** `/apply [job]`: brings in exactly what the preview showed. */
+export const apply: ChatCommand = async (parts, turn, rest) => {
+  const { chat, workspace } = parts;
+  const wanted = rest.trim();
+  const far = await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, "apply");
+  const job =
+    wanted === ""
+      ? jobsOfChat(parts, turn).findLast(({ state }) => state === "staged")
+      : nameJobs(parts, turn, wanted);
+  if (job === undefined) return createAnswer(parts, [say("noPreview")], false);
+  const name = job === "unknown" ? wanted : job.jobId;
+  const outcome = job === "unknown" ? ({ status: "unknown" } as const) : await workspace.commitPreview(name);
+  const facts = previewFacts(workspace, name, outcome);
+  const done = facts.code === "done";
+  return {
+    ...createAnswer(parts, [{ kind: "action", facts }], done),
+    actions: done ? actionsFor(workspace.archive, name, chat.actions) : [],
+  };
+};
+
+/** `/discard [job]`: throws a preview away; unnamed, the only one that waits, because it cannot be brought back. */
+export const discard: ChatCommand = async (parts, turn, rest) => {
+  const { workspace } = parts;
+  const wanted = rest.trim();
+  const far = await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, "discard");
+  const job = wanted === "" ? waitingPreview(jobsOfChat(parts, turn)) : nameJobs(parts, turn, wanted);
+  if (job !== undefined && job !== "unknown" && "several" in job)
+    return answerInEveryLanguage(parts, (locale) => messagesFor(locale).previewsWait(job.several), false);
+  const name = job === undefined || job === "unknown" ? wanted : job.jobId;
+  const outcome =
+    job === undefined || job === "unknown"
+      ? ({ status: job ?? "nothing" } as const)
+      : await workspace.discardPreview(name);
+  const facts = discardFacts(workspace, name, outcome);
+  return createAnswer(parts, [{ kind: "action", facts }], facts.code === "done");
+};
+
+/** `/undo [job or group] [--force]`: the jobs of the last message that changed something, or the named ones. */
+export const undo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "undo");
+
+/** `/redo [job or group] [--force]`: brings in again what was taken back last. */
+export const redo: ChatCommand = (parts, turn, rest) => swapJobs(parts, turn, rest, "redo");
+
+async function swapJobs(
+  parts: ChatDeps,
+  turn: Parameters<ChatCommand>[1],
+  rest: string,
+  direction: "undo" | "redo",
+): Promise<Answer> {
+  const { chat, workspace } = parts;
+  const words = rest.split(/\s+/).filter((word) => word !== "");
+  const force = words.includes("--force");
+  const wanted = words.find((word) => !word.startsWith("-"));
+  const far = wanted === undefined ? null : await findFarJob(parts, turn, wanted);
+  if (far !== null) return actOnFarJob(parts, far, direction, force);
+  // Which job was the last is known only when what was cut off is finished.
+  const repaired = await workspace.repair();
+  if (wanted === undefined && direction === "undo" && (await nothingWaits(parts, turn)))
+    return createAnswer(parts, [say("waitedForNothing")], false);
+  const name = wanted ?? lastGroup(jobsOfChat(parts, turn), direction);
+  const known = wanted === undefined || namedJobs(parts, turn, wanted) !== "unknown";
+  const outcome =
+    stuckTakeBack(workspace.archive, repaired) ??
+    (name === undefined
+      ? ({ status: "nothing" } as const)
+      : !known
+        ? ({ status: "unknown", name } as const)
+        : await workspace.takeBack({ direction, name, force }));
+  const facts = takeBackFacts(workspace, direction, repaired === null ? outcome : { ...outcome, repaired });
+  const done = facts.code === "done";
+  if (facts.done.length > 0) turn.emit({ type: "undone", jobIds: facts.done.map(({ jobId }) => jobId) });
+  const hasOthers = name === undefined && lastGroup(jobsVisibleTo(parts, turn), direction) !== undefined;
+  const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
+  return {
+    ...createAnswer(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
+    // What is in the way is for the person to clear first, and another chat's job is not for this one; everything else is answered by how the jobs are now.
+    actions:
+      outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
+        ? []
+        : actionsFor(workspace.archive, name, chat.actions),
+  };
+}
+
+/**
+ * Whether the message that was being answered when this one was sent left nothing: whoever sent it meant that one, and not
+ * what stood before.
+ */
+async function nothingWaits(parts: ChatDeps, turn: ChatTurn): Promise<boolean> {
+  const { sentAt } = turn.message;
+  if (sentAt === undefined) return false;
+  const { turns } = await parts.sessions.context(turn.session);
+  // What a command before this one moved (`/undo`, `/apply`) belongs to the group of another message.
+  const before = turns.findLast(({ role, agent }) => role === "assistant" && agent !== "Worker");
+  if (before === undefined || before.at <= sentAt) return false;
+  return !jobsOfChat(parts, turn).some(
+    ({ groupId, state, changes }) =>
+      groupId === before.groupId && changes.length > 0 && state !== "discarded" && state !== "staged",
+  );
+}
+
+/** The group of the newest change that stands, or of the one taken back last. */
+function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
+  const state = direction === "undo" ? "committed" : "undone";
+  const ready = jobs.filter((job) => job.state === state && job.changes.length > 0 && job.kind !== "none");
+  if (direction === "redo") ready.sort((a, b) => (a.stateAt < b.stateAt ? -1 : 1));
+  return ready.at(-1)?.groupId;
+}
+
+/** How the files get back to a moment. */
+export interface RewindSteps {
+  /** In the order in which they are to be swapped: what came last goes first. */
+  readonly steps: readonly TakeBackStep[];
+  /** Jobs that would have to be swapped too, and cannot be any more. */
+  readonly gone: readonly string[];
+}
+
+/** The jobs that were in the workspace at that moment and are not now, and the other way round. */
+export function planRewindSteps(
+  archive: Pick<JobArchive, "events">,
+  jobs: readonly StoredJob[],
+  since: string,
+): RewindSteps {
+  const moved = jobs.filter(({ stateAt, changes }) => stateAt > since && changes.length > 0);
+  const steps: TakeBackStep[] = [];
+  const gone: string[] = [];
+  for (const job of moved.sort((x, y) => (x.stateAt < y.stateAt ? 1 : -1))) {
+    const lines = archive.events(job.jobId);
+    const then = job.createdAt <= since && isCommittedAfter(lines.filter(({ at }) => at <= since)) === true;
+    const now = job.state === "evicted" ? (isCommittedAfter(lines) ?? true) : job.state === "committed";
+    const swappable = job.state === "committed" || job.state === "undone";
+    if (then === now || (!swappable && job.state !== "evicted")) continue;
+    if (!swappable || job.kind === "none") gone.push(job.jobId);
+    else steps.push({ direction: now ? "undo" : "redo", job });
+  }
+  return { steps, gone };
+}
+
+/** Whether the job's changes were in the workspace after these events; null when they do not tell. */
+function isCommittedAfter(lines: readonly JournalLine[]): boolean | null {
+  const last = lines.findLast(({ event }) => STATE_EVENTS.has(event.type))?.event.type;
+  return last === undefined ? null : last === "committed" || last === "redone";
+}
+
+const STATE_EVENTS = new Set<JournalLine["event"]["type"]>([
+  "staged",
+  "committed",
+  "undone",
+  "redone",
+  "rolled_back",
+]);
 
 /** Messages that `/rewind` lists. */
 const MOST_LISTED_MESSAGES = 10;

@@ -1,20 +1,28 @@
-import { localTime } from "../../domain/texts/local-time.ts";
-import { type Messages, messagesFor } from "../../domain/texts/messages.ts";
-import { chatMessagesFor } from "../../domain/texts/texts.ts";
 import { toJobStatus } from "../../domain/jobs/job-status.ts";
-import type { StoredJob } from "../ports/jobs.ts";
-import type { OwnCommand } from "../ports/own-commands.ts";
-import { diffText } from "../jobs/diff-text.ts";
-import { toListedJob } from "../jobs/job-json.ts";
-import { say } from "./reply-words.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
+import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { wordStatus } from "../jobs/job-report.ts";
-import { answerInEveryLanguage, createAnswer } from "./answering.ts";
-import type { FarJob } from "./far-jobs.ts";
-import type { ChatDeps, LookCommand } from "./chat-turn.ts";
-import type { Answer } from "./turn.ts";
-import { isBuiltIn } from "./built-in.ts";
-import { findFarJob, jobsOfChat, jobsVisibleTo, namedJobs } from "./chat-commands.ts";
-import { ownCommandFile } from "./own-request.ts";
+import type { OwnCommand } from "../ports/chat.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import {
+  findFarJob,
+  isBuiltIn,
+  jobsOfChat,
+  jobsVisibleTo,
+  namedJobs,
+  ownCommandFile,
+} from "./chat-commands.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatDeps,
+  createAnswer,
+  type FarJob,
+  type LookCommand,
+} from "./chat-turn.ts";
+import { say } from "./reply-words.ts";
 
 const MOST_LISTED_JOBS = 10;
 const DIFF_LINES = 400;
@@ -102,3 +110,28 @@ export const help: LookCommand = async (parts) => {
     ].join("\n");
   });
 };
+
+/** The known command that a mistyped one is likeliest to mean. */
+export function nearestCommand(name: string, known: readonly string[]): string | undefined {
+  const scored = known
+    .map((command) => ({ command, distance: editDistance(name, command) }))
+    .sort((a, b) => a.distance - b.distance);
+  const [best] = scored;
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(name.length / 3))
+    ? best.command
+    : undefined;
+}
+
+/** Levenshtein's. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}

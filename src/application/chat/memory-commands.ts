@@ -1,13 +1,187 @@
+import { readExplicitRoute } from "../../domain/chat/message-commands.ts";
+import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
+import { type DayClock, readMemoryLine, type UsageLine } from "../../domain/chat/session.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
-import type { RuleProblem } from "../../domain/chat/rule.ts";
-import { readExplicitRoute } from "../../domain/chat/slash-command.ts";
+import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
+import type { UsageFilter, UsageStore, UsageTotal } from "../ports/models.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
-import type { ChatCommand, LookCommand } from "./chat-turn.ts";
-import type { ChatTurn, LookRequest } from "./turn.ts";
-import { noteCommands } from "./note-commands.ts";
-import type { RouteTeacher } from "./teach-route.ts";
-import { answerAboutMemory } from "./tell.ts";
-import { type UsageDeps, type UsageScope, usageText } from "./usage-text.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  type LookCommand,
+  type LookRequest,
+} from "./chat-turn.ts";
+import type { RouteTeacher } from "./route-message.ts";
+
+/** What a command about the chat's memory answers, in every language. */
+function answerAboutMemory(
+  chat: Pick<ChatDeps, "messages">,
+  word: (words: MemoryMessages) => string,
+  ok = true,
+): Answer {
+  return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale)), ok);
+}
+
+const FORGET = /^(?:forget|忘れて|忘れる)(?:\s+|$)/iu;
+
+/** `/notes` and `/memo`: what the chat remembers, to be read and to be forgotten. */
+const noteCommands: Readonly<Record<string, ChatCommand>> = {
+  async notes(parts, turn, rest) {
+    const wanted = rest.trim();
+    if (FORGET.test(wanted)) return forgetNote(parts, turn, wanted.replace(FORGET, "").trim());
+    const notes = await parts.sessions.notes(turn.session);
+    if (wanted !== "") {
+      const note = notes[Number(wanted) - 1];
+      return answerAboutMemory(
+        parts,
+        (words) => (note === undefined ? words.notesUsage : `${note.sessionId}\n${note.text}`),
+        note !== undefined,
+      );
+    }
+    const { carried, summary } = turn.session;
+    const now = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+    return answerAboutMemory(parts, (words) => {
+      const lines = notes.map(({ sessionId, text }, at) => words.note(at + 1, sessionId, noteLine(text)));
+      const all = [...(now === "" ? [] : [words.notesNow, now, ""]), ...lines];
+      return [...(all.length === 0 ? [words.noNotes] : all), words.notesUsage].join("\n");
+    });
+  },
+  async memo(parts, { session }, rest) {
+    const { sessions } = parts;
+    const line = rest.trim();
+    if (line === "") {
+      const memory = Object.entries(await sessions.memory(session));
+      return answerAboutMemory(parts, (words) =>
+        memory.length === 0 ? words.noMemos : memory.map(([name, value]) => `${name} = ${value}`).join("\n"),
+      );
+    }
+    const memory = await sessions.memory(session);
+    if (FORGET.test(line)) {
+      const name = line.replace(FORGET, "").trim();
+      if (!Object.hasOwn(memory, name)) return answerAboutMemory(parts, (words) => words.noMemo(name), false);
+      await sessions.keep(session, name, null);
+      return answerAboutMemory(parts, (words) => words.forgotten(name));
+    }
+    const { name, value } = readMemoryLine(line);
+    if (value === null) {
+      const known = Object.hasOwn(memory, name) ? memory[name] : undefined;
+      return answerAboutMemory(
+        parts,
+        (words) => (known === undefined ? words.noMemo(name) : `${name} = ${known}`),
+        known !== undefined,
+      );
+    }
+    const fits = await sessions.keep(session, name, value);
+    return answerAboutMemory(
+      parts,
+      (words) => (fits ? words.memoKept(name, value) : words.memoTooMuch),
+      fits,
+    );
+  },
+};
+
+async function forgetNote(parts: ChatDeps, { session }: ChatTurn, which: string): Promise<Answer> {
+  const { sessions } = parts;
+  if (/^(?:now|今)$/iu.test(which)) {
+    await sessions.forgetSummary(session);
+    return answerAboutMemory(parts, (words) => words.summaryForgotten);
+  }
+  const notes = await sessions.notes(session);
+  const wanted = /^(?:all|全部|すべて)$/iu.test(which)
+    ? notes
+    : notes.slice(Number(which) - 1, Number(which));
+  if (wanted.length === 0 || (wanted !== notes && !/^[0-9]{1,4}$/u.test(which)))
+    return answerAboutMemory(parts, (words) => words.notesUsage, false);
+  for (const note of wanted) await sessions.forgetNote(session, note);
+  const names = wanted.map(({ sessionId }) => sessionId).join(", ");
+  return answerAboutMemory(parts, (words) => words.forgotten(names));
+}
+
+function noteLine(text: string): string {
+  const line = text.replace(/\s+/gu, " ").trim();
+  return [...line].length > 100 ? `${[...line].slice(0, 100).join("")}…` : line;
+}
+
+interface UsageDeps {
+  readonly usage: UsageStore;
+  /** The day's budget in US dollars. */
+  readonly daily: number | null;
+  readonly clock: DayClock;
+}
+
+/** Whose use is told: everybody's, one chat's, or all chats that a person has at the console. */
+type UsageScope =
+  | { readonly of: "all" }
+  | { readonly of: "chat"; readonly chatKey: string }
+  /** `chatKey` is the person's first chat; the others are called `<chatKey>.<something>`. */
+  | { readonly of: "person"; readonly chatKey: string };
+
+const DAYS = 7;
+
+/** `/usage`: today by model, the last days, and the budget. Anybody but the owner sees their own share only. */
+async function usageText(
+  { usage, daily, clock }: UsageDeps,
+  now: Date,
+  scope: UsageScope,
+): Promise<(words: MemoryMessages) => string> {
+  const today = clock.startOfDay(now);
+  const all = scope.of === "all";
+  const only = toUsageOwner(scope);
+  const byModel = await usage.totals({ by: "model", since: today, ...only });
+  const days = await lastDays(usage, clock, now, only);
+  const spent = daily !== null && all ? await usage.spent(today) : 0;
+  return (words) => {
+    const { usageHeader, usageLine } = words;
+    const lines: string[] = [];
+    if (byModel.length === 0) lines.push(words.noUsage);
+    else lines.push(`${usageHeader[scope.of === "all" ? "today" : scope.of]}:`, ...byModel.map(usageLine));
+    if (days.length > 1) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
+    if (daily !== null && all) lines.push("", words.budgetLine(spent, daily));
+    return lines.join("\n");
+  };
+}
+
+function toUsageOwner(scope: UsageScope): UsageOwner {
+  if (scope.of === "all") return {};
+  return { chatKey: scope.chatKey, withChatsBelow: scope.of === "person" };
+}
+
+type UsageOwner = Pick<UsageFilter, "chatKey" | "withChatsBelow">;
+
+/** One line a day that has any, newest first, each named by the date its session would bear. */
+async function lastDays(
+  usage: UsageDeps["usage"],
+  clock: DayClock,
+  now: Date,
+  only: UsageOwner,
+): Promise<UsageLine[]> {
+  const lines: UsageLine[] = [];
+  let until: Date | undefined;
+  let start = clock.startOfDay(now);
+  for (let day = 0; day < DAYS; day++) {
+    const totals = await usage.totals({ by: "chat", since: start, ...(until && { until }), ...only });
+    if (totals.length > 0) lines.push(sum(clock.dayOf(start), totals));
+    until = start;
+    start = clock.startOfDay(new Date(start.getTime() - 1));
+  }
+  return lines;
+}
+
+function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
+  return totals.reduce(
+    (line, total) => ({
+      name,
+      calls: line.calls + total.calls,
+      inputTokens: line.inputTokens + total.inputTokens,
+      outputTokens: line.outputTokens + total.outputTokens,
+      costUsd: line.costUsd + total.costUsd,
+    }),
+    { name, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+  );
+}
 
 export interface MemoryCommandDeps extends UsageDeps {
   readonly teacher: RouteTeacher;

@@ -1,15 +1,87 @@
-import type { Change } from "../../domain/jobs/result.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import type { ChecksFacts } from "../../domain/checks/verdict.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import { type Change, oneLine } from "../../domain/jobs/result.ts";
+import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { type Messages, messagesFor, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { messagesFor, reportMessages } from "../../domain/texts/messages.ts";
-import { type ChatMessages, chatMessagesFor } from "../../domain/texts/texts.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
-import type { ActionFacts } from "../jobs/action-report.ts";
-import { changeLines } from "../jobs/change-lines.ts";
-import { type CoderFacts, wordCoder } from "./coder-facts.ts";
-import type { JobFacts, RefusalFacts } from "../jobs/job-facts.ts";
-import { wordAction } from "../jobs/word-action.ts";
-import { paragraphs, wordChatJob, wordEviction, wordRefusal, wordStatus } from "../jobs/job-report.ts";
+import type { CoderStopReason } from "../coder/coder-loop.ts";
+import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
+import type { CommandFacts, JobFacts, RefusalFacts } from "../jobs/job-facts.ts";
+import {
+  countNotRun,
+  explainFailures,
+  paragraphs,
+  withoutOutput,
+  wordAllNotes,
+  wordChatJob,
+  wordEviction,
+  wordJobTrouble,
+  wordRefusal,
+  wordStatus,
+} from "../jobs/job-report.ts";
+import { changeLines, describeConflicts } from "../jobs/word-notes.ts";
+
+/** The way of a coder to its result: plain JSON, kept with the reply. */
+export interface CoderFacts {
+  readonly attempts: number;
+  /** What is still wrong; absent when nothing is. */
+  readonly red?: RedReason;
+  readonly brief?: string;
+  readonly stopped?: CoderStopReason;
+  /** First lines of the plans that a later one replaced. */
+  readonly tried: readonly string[];
+  /** The coder's last words, where it had no patch any more. */
+  readonly words: string;
+  readonly costHint: string;
+  readonly costUsd: number;
+  /** What the project's checks showed, or why they did not run. */
+  readonly checks?: ChecksFacts;
+  /** Nothing of the draft was kept. */
+  readonly isDropped: boolean;
+}
+
+/** `counted`: the attempts are counted here; a card does that at its head. */
+function wordCoder(
+  locale: Locale,
+  facts: CoderFacts,
+  { counted }: { readonly counted: boolean } = { counted: true },
+): string {
+  const chat = chatMessagesFor(locale);
+  const checks = checksMessagesFor(locale);
+  const { red, brief, stopped, words, costHint, costUsd } = facts;
+  const lines = [
+    facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
+    ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
+    red === undefined ? "" : chat.stillRed(red, brief ?? ""),
+    stopped === undefined ? "" : wordStopped(chat, locale, stopped),
+    wordTried(chat, facts, counted),
+    words,
+    costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
+  ];
+  return lines.filter((line) => line !== "").join("\n");
+}
+
+function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted: boolean): string {
+  if (tried.length === 0) return "";
+  return counted ? chat.attemptsTaken(attempts, tried) : chat.triedBefore(tried);
+}
+
+function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReason): string {
+  switch (stopped.why) {
+    case "attempts":
+      return chat.coderStopped.attempts(stopped.limit);
+    case "same":
+      return chat.coderStopped.same;
+    case "gave-up":
+      return chat.coderStopped.gaveUp;
+    case "unanswered":
+      // A reply of an older version holds one language.
+      return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];
+  }
+}
 
 /**
  * One piece of a reply: plain JSON, kept with the reply and worded for whoever reads it. `text` is what stays as it
@@ -173,4 +245,81 @@ export function replyPieces(locale: Locale, { text, said }: StoredReply): readon
 /** A reply in the reader's language. */
 export function wordReply(locale: Locale, reply: StoredReply): string {
   return wordPieces(locale, replyPieces(locale, reply));
+}
+
+/** What a card says of a job, piece by piece: status, files and buttons are drawn from the job as it is by now. */
+export interface CardWords {
+  /** What went wrong as a whole, and how the coder ended; empty where nothing did. */
+  readonly trouble: readonly string[];
+  /** Commands that failed, with what they printed. */
+  readonly failed: readonly CommandWords[];
+  /** Programs that succeeded and printed something. */
+  readonly printed: readonly CommandWords[];
+  /** What the project's checks showed; empty where nobody asked them. */
+  readonly checks: string;
+  /** How the coder came here: earlier plans, its last words, the cost. */
+  readonly way: readonly string[];
+  /** What a person may want to know and need not read. */
+  readonly caveats: readonly string[];
+}
+
+export interface CommandWords {
+  readonly command: string;
+  readonly error: string;
+  readonly output: string;
+}
+
+export interface CardPieces {
+  readonly facts: JobFacts;
+  readonly coder?: CoderFacts;
+  readonly risk?: "high";
+}
+
+export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): CardWords {
+  const messages = messagesFor(locale);
+  const words = chatMessagesFor(locale);
+  const { commands, conflicts, jobId, gitCommit } = facts;
+  const trouble = [
+    risk === undefined ? "" : words.riskNote(risk),
+    wordJobTrouble(messages, facts, "chat"),
+    ...explainFailures(messages, facts.workspace, commands),
+    countNotRun(facts) > 0 ? messages.notRun(countNotRun(facts)) : "",
+    conflicts.length > 0 ? describeConflicts(messages, jobId, conflicts, "chat") : "",
+  ];
+  const checks = coder?.checks === undefined ? "" : checksMessagesFor(locale).line(coder.checks);
+  return {
+    trouble: trouble.filter((line) => line !== ""),
+    failed: commands.filter(({ success }) => !success).map(commandWords),
+    printed: commands.filter(hasPrinted).map(commandWords),
+    checks,
+    way: coder === undefined ? [] : cardReplyRoute(locale, coder, checks),
+    caveats: cardCaveats(messages, facts, gitCommit),
+  };
+}
+
+function hasPrinted({ command, success, output }: CommandFacts): boolean {
+  return success && command.type === "shell_command" && output.trim() !== "";
+}
+
+function commandWords(one: CommandFacts): CommandWords {
+  const { command, error } = withoutOutput(one);
+  // What an edit reports is for the model that made it.
+  const output = command.type === "file_edit" ? "" : one.output.trimEnd();
+  const shown =
+    command.type === "shell_command" ? oneLine(command.target) : `${command.action} ${command.target}`;
+  return { command: shown, error, output };
+}
+
+/** Everything that is said of the coder's way beside what its checks showed, which stands at the head of the card. */
+function cardReplyRoute(locale: Locale, coder: CoderFacts, checks: string): string[] {
+  return wordCoder(locale, coder, { counted: false })
+    .split("\n")
+    .filter((line) => line !== "" && line !== checks);
+}
+
+function cardCaveats(messages: Messages, facts: JobFacts, gitCommit: string | undefined): string[] {
+  return [
+    ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),
+    ...wordAllNotes(messages, facts),
+  ];
 }

@@ -1,12 +1,81 @@
-import { divideCode } from "../../domain/chat/coder-division.ts";
-import type { Decision, Route } from "../../domain/config/route.ts";
-import type { CompiledRule } from "../../domain/chat/rule.ts";
-import { compileRules, matchRules } from "../../domain/chat/rule-dictionary.ts";
-import { readExplicitRoute } from "../../domain/chat/slash-command.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Models } from "../ports/models.ts";
-import type { RoutingStore } from "../ports/routing-store.ts";
-import { classify } from "./classify.ts";
+import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
+import { divideCode, readExplicitRoute } from "../../domain/chat/message-commands.ts";
+import { compileRules, deriveRule, matchRules } from "../../domain/chat/routing-rules.ts";
+import type { CompiledRule } from "../../domain/chat/rule-pattern.ts";
+import { type Decision, type Route, readRoute } from "../../domain/config/route.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { askJson, completionFailure, type JsonReading } from "../models/complete.ts";
+import type { LearnedRule, RoutingStore, StoredDecision } from "../ports/chat.ts";
+import type { Model, Models } from "../ports/models.ts";
+import type { Logger } from "../ports/platform.ts";
+
+type ClassifyResult =
+  | ({ readonly ok: true } & Classification)
+  | { readonly ok: false; readonly error: string; readonly errorType: string };
+
+interface Classification {
+  readonly route: Route;
+  readonly confidence: number;
+  readonly reason: string;
+}
+
+/** Characters of a message that the classifier sees. */
+const MESSAGE_CHARS = 4000;
+const REASON_CHARS = 300;
+const ANSWER_TOKENS = 300;
+
+/** The classifier's prompt quotes the message as JSON, so that no quotation mark in it ends it. */
+function classifierPrompt(message: string): string {
+  return `以下のメッセージを分類してください:
+${JSON.stringify(cutMiddle(message, MESSAGE_CHARS))}
+
+以下のカテゴリから最も適切なものを選んでください:
+- CHAT: 会話・質問応答
+- CODE: コーディング
+- ANALYZE: 分析
+- OPS: 運用操作
+- RESEARCH: 調査
+
+JSON形式で回答してください:
+{
+  "route": "CHAT",
+  "confidence": 0.85,
+  "reason": "..."
+}`;
+}
+
+/** Asks Shiro; an answer that is not what was asked for goes back once with what is wrong. Never rejects. */
+async function classify(model: Model, message: string, signal: AbortSignal): Promise<ClassifyResult> {
+  const answer = await askJson(model, {
+    request: {
+      messages: [{ role: "user", text: classifierPrompt(message) }],
+      temperature: 0,
+      maxTokens: ANSWER_TOKENS,
+      signal,
+    },
+    read: readClassification,
+    again: (problem) =>
+      `${problem}\nJSONだけを回答してください: {"route": "CHAT", "confidence": 0.85, "reason": "..."}`,
+  });
+  if (answer.kind === "read") return { ok: true, ...answer.value };
+  if (answer.kind === "malformed") return { ok: false, error: answer.problem, errorType: "malformed" };
+  const { message: error, code } = completionFailure(answer);
+  return { ok: false, error: error || code, errorType: code };
+}
+
+/** One JSON object, bare, fenced, or with words around it. */
+function readClassification(text: string): JsonReading<Classification> {
+  const wrong = (problem: string) => ({ ok: false, problem }) as const;
+  const value = jsonInAnswer(text);
+  if (value === undefined) return wrong("the answer is not a JSON object");
+  const route = typeof value.route === "string" ? readRoute(value.route) : undefined;
+  if (route === undefined) return wrong(`"route" is not a category: ${JSON.stringify(value.route)}`);
+  const confidence = typeof value.confidence === "string" ? Number(value.confidence) : value.confidence;
+  if (typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1))
+    return wrong(`"confidence" is not a number from 0 to 1: ${JSON.stringify(value.confidence)}`);
+  const reason = typeof value.reason === "string" ? value.reason : "";
+  return { ok: true, value: { route, confidence, reason: cutMiddle(reason, REASON_CHARS) } };
+}
 
 /** Mio decides who answers: explicit command, forced route, rules, classifier, then CHAT. */
 export interface Router {
@@ -29,9 +98,9 @@ export interface RouteRequest {
   readonly signal: AbortSignal;
 }
 
-export type RecordRequest = Pick<RouteRequest, "chatKey" | "sessionId" | "groupId" | "text">;
+type RecordRequest = Pick<RouteRequest, "chatKey" | "sessionId" | "groupId" | "text">;
 
-export interface RoutedMessage {
+interface RoutedMessage {
   readonly decision: Decision;
   /** The message without the command that named its route. */
   readonly text: string;
@@ -50,7 +119,7 @@ export interface RouterDeps {
   readonly now: () => Date;
 }
 
-export interface RuleSet {
+interface RuleSet {
   readonly configured: readonly CompiledRule[];
   readonly shipped: readonly CompiledRule[];
 }
@@ -187,4 +256,78 @@ async function storeDecision(
       error: String(cause),
     });
   }
+}
+
+/** What a user asks and teaches about decisions. */
+export interface RouteTeacher {
+  /** `/why`: the last decision of the chat. */
+  last(chatKey: string): Promise<StoredDecision | null>;
+  /** `/route X`: it should have been X. Offers a rule when one can be made that would decide so. */
+  correct(chatKey: string, route: Route): Promise<RouteCorrection | null>;
+  /** `/remember`: the offered rule holds from now on. Null when none was offered. */
+  remember(chatKey: string): Promise<LearnedRule | null>;
+  rules(chatKey: string): Promise<LearnedRule[]>;
+  /** By its place in `rules`, from 1. Null when there is none such. */
+  forget(chatKey: string, place: number): Promise<LearnedRule | null>;
+}
+
+interface RouteCorrection {
+  readonly decision: StoredDecision;
+  readonly route: Route;
+  /** A pattern to confirm; null when the message is too short, or a rule of the configuration goes before. */
+  readonly offered: string | null;
+}
+
+export interface RouteTeacherDeps {
+  readonly store: RoutingStore;
+  readonly configured: () => readonly CompiledRule[];
+  readonly now: () => Date;
+}
+
+export function createRouteTeacher({ store, configured, now }: RouteTeacherDeps): RouteTeacher {
+  return {
+    last: (chatKey) => store.last(chatKey),
+    async correct(chatKey, route) {
+      const decision = await store.last(chatKey);
+      if (decision === null) return null;
+      const offered = offerRule(configured(), decision, route);
+      await store.correct(chatKey, decision.id, { route, offered });
+      return { decision, route, offered };
+    },
+    async remember(chatKey) {
+      const decision = await store.last(chatKey);
+      const correction = decision?.correction;
+      if (decision === null || correction == null || correction.offered === null) return null;
+      const rule: LearnedRule = {
+        chatKey,
+        pattern: correction.offered,
+        route: correction.route,
+        confidence: 0.95,
+        example: decision.message,
+        learnedAt: now().toISOString(),
+      };
+      await store.addRule(rule);
+      await store.correct(chatKey, decision.id, { route: correction.route, offered: null });
+      return rule;
+    },
+    rules: (chatKey) => store.rules(chatKey),
+    async forget(chatKey, place) {
+      const rule = (await store.rules(chatKey))[place - 1];
+      if (rule === undefined) return null;
+      return (await store.removeRule(chatKey, rule.pattern)) ? rule : null;
+    },
+  };
+}
+
+function offerRule(
+  configured: readonly CompiledRule[],
+  decision: StoredDecision,
+  route: Route,
+): string | null {
+  if (decision.source === "explicit" || decision.source === "forced") return null;
+  const rule = deriveRule(decision.message, route);
+  if (rule === null) return null;
+  const learned = compileRules([rule], "learned").rules;
+  const deciding = matchRules([...configured, ...learned], decision.message);
+  return deciding?.rule.origin === "learned" ? rule.pattern : null;
 }

@@ -1,21 +1,291 @@
-import { chatKeyOf } from "../../domain/chat/session-id.ts";
-import { changedMemory } from "../../domain/chat/session-memory.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import {
+  changedMemory,
+  chatKeyOf,
+  type DayClock,
+  estimateTokens,
+  sessionIdOf,
+} from "../../domain/chat/session.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { JobHistory } from "../coder/job-history.ts";
 import type {
   ChatSettings,
   DailyNote,
+  NewSession,
   NewTurn,
+  Rewound,
   Session,
   SessionMemory,
   SessionStore,
   Turn,
 } from "../ports/chat.ts";
-import { createRewoundTurns, type RewoundTurns } from "./aside.ts";
-import { compactSession, newestTurns } from "./compact-session.ts";
-import { type CutOverResult, cutOver } from "./cut-over.ts";
-import { type ForkResult, forkSession } from "./fork-session.ts";
-import { openNewSession, resumeSession } from "./open-session.ts";
-import type { Chat, SessionDeps } from "./session-parts.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { ChatQueue } from "./chat-queue.ts";
+import type { Summarise } from "./summarise.ts";
+
+export interface Chat {
+  readonly channel: string;
+  readonly chatId: string;
+}
+
+export interface SessionDeps {
+  readonly store: SessionStore;
+  readonly clock: DayClock;
+  readonly now: () => Date;
+  readonly summarise: Summarise;
+  /** What became of the jobs of a chat's messages, from their journals. */
+  readonly jobsOf: (chatKey: string) => Pick<JobHistory, "tell">;
+  readonly log: Logger;
+  /** Removes secrets before anything is kept. */
+  readonly mask: (text: string) => string;
+  /** What the turns given to a model may take. */
+  readonly historyTokens: number;
+  /** What a summary may take. */
+  readonly summaryTokens: number;
+}
+
+/** What a session forgets for `/rewind`, and remembers again. */
+interface RewoundTurns {
+  /** Everything said in a session, in order. */
+  turns(session: Session): Promise<readonly Turn[]>;
+  /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
+  setAside(session: Session, after: number, jobs: Pick<Rewound, "jobIds" | "again">): Promise<void>;
+  /** The last thing that was set aside in this session; null when there is none. */
+  lastAside(session: Session): Promise<Rewound | null>;
+  putBack(session: Session, aside: Rewound): Promise<void>;
+}
+
+/** Turns of one session that are looked through. */
+const MOST_REWOUND_TURNS = 10_000;
+/** Rewinds that can be brought back, one after the other. */
+const MOST_KEPT = 20;
+
+function createRewoundTurns(store: SessionStore): RewoundTurns {
+  const kept = async (chatKey: string) => (await store.settings(chatKey)).rewound;
+  return {
+    async turns({ chatKey, id }) {
+      return (await store.turns(chatKey, id, { after: 0, limit: MOST_REWOUND_TURNS })).turns;
+    },
+    async setAside({ chatKey, id: sessionId, turns }, after, jobs) {
+      const before = await kept(chatKey);
+      // No session is called so: its id never has this mark.
+      const name = `${sessionId}~${after}-${turns}-${before.length}`;
+      await store.setAside(chatKey, sessionId, after, name);
+      const rewound = [...before.slice(1 - MOST_KEPT), { sessionId, name, ...jobs }];
+      await store.saveSettings(chatKey, { rewound });
+    },
+    async lastAside({ chatKey, id }) {
+      return (await kept(chatKey)).findLast(({ sessionId }) => sessionId === id) ?? null;
+    },
+    async putBack({ chatKey, id }, { name }) {
+      await store.putBack(chatKey, id, name);
+      await store.saveSettings(chatKey, {
+        rewound: (await kept(chatKey)).filter((one) => one.name !== name),
+      });
+    },
+  };
+}
+
+/** More sessions of one chat in one day than anybody begins. */
+const MOST_PER_DAY = 1000;
+
+/** Opens a session in the place of `from`. When another process was quicker, its session is the answer. */
+async function openNewSession(
+  parts: SessionDeps,
+  chat: Chat,
+  from: string | null,
+  carried: string,
+): Promise<Session> {
+  const { store, clock, now } = parts;
+  const chatKey = chatKeyOf(chat.channel, chat.chatId);
+  const at = now();
+  const day = clock.dayOf(at);
+  for (let ordinal = 1; ordinal <= MOST_PER_DAY; ordinal++) {
+    const id = sessionIdOf(day, chat.channel, chat.chatId, ordinal);
+    if ((await store.find(chatKey, id)) !== null) continue;
+    const next: NewSession = {
+      chatKey,
+      id,
+      ...chat,
+      openedAt: at.toISOString(),
+      cut: { at: clock.nextCut(at).toISOString(), clock: clock.name },
+      carried,
+    };
+    const opened = await store.open(next, from);
+    if (opened === "opened") return { ...next, closedAt: null, summary: { text: "", upTo: 0 }, turns: 0 };
+    if (opened === "taken") continue;
+    const { session } = await store.current(chatKey);
+    if (session !== null) return session;
+  }
+  throw new Error(`no session could be opened for ${chatKey}`);
+}
+
+/** Goes on with an older session; null when there is none such. */
+async function resumeSession(
+  parts: SessionDeps,
+  session: Session,
+  sessionId?: string,
+): Promise<Session | null> {
+  const { store, clock, now } = parts;
+  const older = (await store.list(session.chatKey, MOST_PER_DAY)).filter(({ id }) => id !== session.id);
+  const wanted =
+    sessionId === undefined
+      ? older.find(({ turns, openedAt }) => turns > 0 && openedAt <= session.openedAt)
+      : older.find(({ id }) => id === sessionId || id.startsWith(`${sessionId}-`));
+  if (wanted === undefined) return null;
+  const cut = { at: clock.nextCut(now()).toISOString(), clock: clock.name };
+  if (!(await store.reopen(session.chatKey, wanted.id, session.id, cut))) return null;
+  return store.find(session.chatKey, wanted.id);
+}
+
+/** Turns summarised in one go. */
+const MOST_COMPACTED_TURNS = 400;
+
+/** Folds all but the newest turns (half the budget) into the summary, when they no longer fit the budget. */
+async function compactSession(parts: SessionDeps, session: Session, signal: AbortSignal): Promise<void> {
+  const { store, summarise, historyTokens, summaryTokens } = parts;
+  const fresh = await store.find(session.chatKey, session.id);
+  if (fresh === null) return;
+  const { turns } = await store.turns(fresh.chatKey, fresh.id, {
+    after: fresh.summary.upTo,
+    limit: MOST_COMPACTED_TURNS,
+  });
+  if (turnTokens(turns) <= historyTokens) return;
+  const kept = newestTurns(turns, Math.floor(historyTokens / 2));
+  const folded = turns.slice(0, turns.length - kept.length);
+  if (folded.length === 0) return;
+  const { text } = await summarise({
+    chatKey: fresh.chatKey,
+    sessionId: fresh.id,
+    previous: fresh.summary.text,
+    turns: withJobFacts(folded, parts.jobsOf(fresh.chatKey)),
+    limitTokens: summaryTokens,
+    signal,
+  });
+  if (signal.aborted) return;
+  await store.saveSummary(fresh.chatKey, fresh.id, { text, upTo: folded.at(-1)!.position });
+}
+
+/** Answers with what became of their jobs: a summary of words alone would forget the files. */
+function withJobFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Turn[] {
+  return turns.map((turn) => {
+    const facts = turn.role === "assistant" && turn.groupId !== null ? jobs.tell(turn.groupId) : "";
+    return facts === "" ? turn : { ...turn, text: turn.text === "" ? facts : `${turn.text}\n${facts}` };
+  });
+}
+
+/** What a turn costs beside its text. */
+const OVERHEAD = 4;
+
+function turnTokens(turns: readonly Turn[]): number {
+  return turns.reduce((sum, { text }) => sum + estimateTokens(text) + OVERHEAD, 0);
+}
+
+/** The newest turns that fit together, in order; the newest alone is always given. */
+function newestTurns(turns: readonly Turn[], limitTokens: number): Turn[] {
+  let left = limitTokens;
+  let first = turns.length;
+  while (first > 0) {
+    left -= turnTokens([turns[first - 1]!]);
+    if (left < 0 && first < turns.length) break;
+    first -= 1;
+  }
+  return turns.slice(first);
+}
+
+/** `unknown`: nothing was said in the chat to fork from. `taken`: the other one has begun already. */
+export type ForkResult = "forked" | "unknown" | "taken";
+
+/** More turns than any budget takes. */
+const MOST_FORKED_TURNS = 400;
+
+/** Another chat begins with what this one knows; from there each goes its own way. */
+async function forkSession(parts: SessionDeps, from: Chat, to: Chat): Promise<ForkResult> {
+  const { store } = parts;
+  const fromKey = chatKeyOf(from.channel, from.chatId);
+  const { session } = await store.current(fromKey);
+  if (session === null || (session.turns === 0 && session.carried === "")) return "unknown";
+  const toKey = chatKeyOf(to.channel, to.chatId);
+  if ((await store.current(toKey)).session !== null) return "taken";
+  const { carried, summary } = session;
+  const { turns } = await store.lastTurns(fromKey, session.id, MOST_FORKED_TURNS, summary.upTo);
+  const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
+  const opened = await openNewSession(parts, to, null, memory);
+  await store.append(
+    toKey,
+    opened.id,
+    turns.map(({ at, role, text, agent, groupId }) => ({ at, role, text, agent, groupId })),
+  );
+  return "forked";
+}
+
+interface CutOverResult {
+  /** The session to go on with: a new one, or the old one when its note could not be saved. */
+  readonly session: Session;
+  readonly previousId: string;
+  /** False: the note could not be saved, so the session stays. */
+  readonly cut: boolean;
+  /** What is remembered of the day; empty when nothing was said. */
+  readonly note: string;
+}
+
+/** The most of a day that goes into one summary. */
+const MOST_SUMMARISED_TURNS = 400;
+
+/**
+ * Ends a session: (1) summarise what is not yet summarised, (2) save the daily note, (3) close it and open the next
+ * one in a single step. The note is saved before anything is given up, and each step can be done again: a process
+ * killed in between leaves the session as it was, or ended with its note.
+ */
+async function cutOver(
+  parts: SessionDeps,
+  session: Session,
+  options: { readonly carry: boolean; readonly signal: AbortSignal },
+): Promise<CutOverResult> {
+  const { store, now, log, summarise, summaryTokens } = parts;
+  const { chatKey, id } = session;
+  const fields = { session_id: id, chat: chatKey };
+  let note = "";
+  try {
+    const saved = await store.note(chatKey, id);
+    if (saved !== null && saved.turns === session.turns) note = saved.text;
+    else {
+      const after = Math.max(session.summary.upTo, session.turns - MOST_SUMMARISED_TURNS);
+      const { turns } = await store.turns(chatKey, id, { after, limit: MOST_SUMMARISED_TURNS });
+      const previous = [session.carried, session.summary.text].filter((text) => text !== "").join("\n\n");
+      note =
+        turns.length === 0
+          ? previous
+          : (
+              await summarise({
+                chatKey,
+                sessionId: id,
+                previous,
+                turns: withJobFacts(turns, parts.jobsOf(chatKey)),
+                limitTokens: summaryTokens,
+                signal: options.signal,
+              })
+            ).text;
+      if (session.turns > 0)
+        await store.saveNote({
+          chatKey,
+          sessionId: id,
+          text: note,
+          turns: session.turns,
+          savedAt: now().toISOString(),
+        });
+    }
+  } catch (cause) {
+    log.error("session", "Daily note not saved, session kept", "session.cut_over_failed", {
+      ...fields,
+      error: String(cause),
+    });
+    return { session, previousId: id, cut: false, note: "" };
+  }
+  const { channel, chatId } = session;
+  const next = await openNewSession(parts, { channel, chatId }, id, options.carry ? note : "");
+  log.info("session", "Session cut over", "session.cut_over", { ...fields, next_session_id: next.id });
+  return { session: next, previousId: id, cut: true, note };
+}
 
 /**
  * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
@@ -58,7 +328,7 @@ export interface Sessions extends RewoundTurns {
   keep(session: Session, name: string, value: string | null): Promise<boolean>;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
   readonly cutOver: CutOverResult | null;
@@ -66,7 +336,7 @@ export interface OpenedSession {
   readonly damaged: number;
 }
 
-export interface SessionContext {
+interface SessionContext {
   /** What is known from before the turns; empty when nothing is. */
   readonly memory: string;
   /** The newest ones that fit, in order. */
@@ -194,4 +464,46 @@ async function keepOrNull(parts: SessionDeps, session: Session): Promise<Session
   const cut = { at: reckoned.toISOString(), clock: clock.name };
   await store.setCut(session.chatKey, session.id, cut);
   return { ...session, cut };
+}
+
+export interface DayCutDeps {
+  readonly sessions: Pick<Sessions, "cutDue" | "nextCut">;
+  readonly queue: Pick<ChatQueue, "run">;
+  readonly now: () => Date;
+  readonly setTimer: (run: () => void, ms: number) => () => void;
+  readonly onTrouble: (cause: unknown) => void;
+}
+
+/** A machine that slept or whose clock was set is noticed this soon. */
+const LONGEST_WAIT_MS = 15 * 60_000;
+const SHORTEST_WAIT_MS = 1000;
+
+/**
+ * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is cut at its
+ * next pause. What was missed while nobody ran is made up for at the start. Returns how to end it.
+ */
+export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
+  const stopping = new AbortController();
+  const timer = { cancel: () => {} };
+  const { signal } = stopping;
+  const tick = async () => {
+    try {
+      await sessions.cutDue(
+        async (chatKey, work) => void (await queue.run(chatKey, work, { signal })),
+        signal,
+      );
+    } catch (cause) {
+      onTrouble(cause);
+    }
+    if (!signal.aborted) wait(sessions.nextCut().getTime() - now().getTime());
+  };
+  const wait = (ms: number) => {
+    const bounded = Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+    timer.cancel = setTimer(() => void tick(), bounded);
+  };
+  wait(SHORTEST_WAIT_MS);
+  return () => {
+    stopping.abort();
+    timer.cancel();
+  };
 }

@@ -1,16 +1,16 @@
-import { cutToTokens, estimateTokens } from "../../domain/chat/estimate-tokens.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import { cutToTokens, estimateTokens } from "../../domain/chat/session.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { complete, completionFailure } from "../models/complete.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { ModelRequest, Models } from "../ports/models.ts";
 import type { Turn } from "../ports/chat.ts";
+import type { ModelRequest, Models } from "../ports/models.ts";
+import type { Logger } from "../ports/platform.ts";
 
 /** Folds turns into what was known before. Never rejects: without a model, what was said is shortened as it stands. */
 export type Summarise = (
   input: SummariseInput,
 ) => Promise<{ readonly text: string; readonly by: "model" | "cut" }>;
 
-export interface SummariseInput {
+interface SummariseInput {
   readonly chatKey: string;
   readonly sessionId: string;
   /** The summary so far; empty at the beginning. */

@@ -1,8 +1,7 @@
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { htmlToMarkdown } from "../../domain/chat/web-content.ts";
-import { readSearchResults } from "../../domain/chat/search-results.ts";
-import type { ModelTool } from "../ports/models.ts";
+import { htmlToMarkdown, readSearchResults } from "../../domain/chat/web-content.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { Web, WebRead } from "../ports/engine.ts";
+import type { ModelTool } from "../ports/models.ts";
 import type { ToolOutcome } from "./chat-turn.ts";
 
 export interface WebToolsDeps {

@@ -1,12 +1,61 @@
-import type { WhyNotChecked } from "../../domain/checks/checks-facts.ts";
-import { settleFlaky } from "../../domain/checks/flaky.ts";
-import type { CheckResult } from "../../domain/checks/verdict.ts";
-import type { ProjectCheck } from "../../domain/checks/project-check.ts";
-import type { CheckMemory } from "../ports/checks.ts";
+import {
+  findChecks,
+  type ProjectCheck,
+  type ProjectFiles,
+  READ_FOR_CHECKS,
+} from "../../domain/checks/find-checks.ts";
+import { readResults } from "../../domain/checks/read-results.ts";
+import {
+  type CheckResult,
+  checkRunState,
+  settleFlaky,
+  type WhyNotChecked,
+} from "../../domain/checks/verdict.ts";
 import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
-import { checkResults } from "./check-results.ts";
-import type { CheckSettings } from "./check-settings.ts";
-import { recallChecks } from "./recall-checks.ts";
+import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+
+/** What the runs of checks say, in the order of the checks. */
+export function checkResults(checks: readonly ProjectCheck[], runs: readonly CheckRun[]): CheckResult[] {
+  return checks.flatMap((check, at) => {
+    const run = runs[at];
+    return run === undefined ? [] : [checkResult(check, run)];
+  });
+}
+
+type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
+
+/** What one run says, wherever it ran. */
+export function checkResult({ kind, command }: ProjectCheck, run: RanCheck): CheckResult {
+  return {
+    kind,
+    command,
+    state: ranCheckState(run),
+    results: kind === "test" ? readResults(run.whole) : null,
+  };
+}
+
+function ranCheckState({ outcome, exitCode, whole }: RanCheck): CheckResult["state"] {
+  if (outcome === "timed-out") return "timed-out";
+  return outcome === "not-started" ? "cannot-run" : checkRunState(exitCode, whole);
+}
+
+/** The slice `checks:` of the configuration. Times are in seconds. */
+export interface CheckSettings {
+  readonly command: string | null;
+  readonly timeout: number;
+  readonly auto_limit: number;
+  readonly network: boolean;
+  readonly enabled: "auto" | "always" | "never";
+}
+
+/** What is remembered of exactly these checks. */
+function recallChecks(memory: CheckMemory, checks: readonly ProjectCheck[]): CheckRecord | null {
+  const record = memory.recall();
+  const isSame =
+    record?.lines.length === checks.length && checks.every(({ line }, at) => line === record.lines[at]);
+  return isSame ? record : null;
+}
 
 export type Baseline =
   | {
@@ -98,4 +147,59 @@ async function repeatRed(
     return other === undefined ? { result, isFlaky: false } : settleFlaky(result, other);
   });
   return { results: settled.map(({ result }) => result), isFlaky: settled.some(({ isFlaky }) => isFlaky) };
+}
+
+export interface OpenChecksDeps {
+  readonly files: Pick<WorkspaceFiles, "look" | "list" | "read">;
+  readonly settings: CheckSettings;
+  readonly memory: CheckMemory;
+  readonly now: () => number;
+}
+
+export type FoundChecks =
+  | { readonly ok: true; readonly checks: readonly ProjectCheck[] }
+  | { readonly ok: false; readonly why: WhyNotChecked; readonly commands: readonly string[] };
+
+/** A machine that was busy once should not be held against the checks forever. */
+const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
+/** A manifest is small; whatever is larger tells nothing. */
+const READ_BYTES = 1024 * 1024;
+
+/** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
+export function openChecks({ files, settings, memory, now }: OpenChecksDeps): FoundChecks {
+  if (settings.enabled === "never") return { ok: false, why: "never", commands: [] };
+  const found = findChecks(readProject(files), settings.command);
+  const commands = found.map(({ command }) => command);
+  if (found.length === 0) return { ok: false, why: "no-checks", commands };
+  const checks = found.filter(({ missing }) => missing === undefined);
+  if (!checks.some(({ kind }) => kind === "test") && checks.length < found.length)
+    return { ok: false, why: "dependencies-missing", commands };
+  if (settings.enabled === "auto" && isSlow(checks, { settings, memory, now }))
+    return { ok: false, why: "slow", commands };
+  return { ok: true, checks };
+}
+
+function isSlow(
+  checks: readonly ProjectCheck[],
+  { settings, memory, now }: Omit<OpenChecksDeps, "files">,
+): boolean {
+  const record = recallChecks(memory, checks);
+  if (record === null) return false;
+  if (record.wasEnded && now() - record.at > SLOW_FOR_MS) return false;
+  const limitMs = settings.auto_limit * 1000;
+  // Ended checks ran as long as they were let; with a larger limit they are tried again.
+  return record.wasEnded ? record.durationMs >= limitMs : record.durationMs > limitMs;
+}
+
+function readProject(files: OpenChecksDeps["files"]): ProjectFiles {
+  const names = files.list("");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS) {
+    const entry = names.includes(name) ? files.look(name) : null;
+    if (entry?.kind === "file" && entry.size <= READ_BYTES)
+      texts[name] = new TextDecoder().decode(files.read(name));
+  }
+  const programs =
+    files.look("node_modules/.bin").kind === "directory" ? files.list("node_modules/.bin") : null;
+  return { names, texts, ...(programs === null ? {} : { programs }) };
 }

@@ -1,13 +1,61 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import type { ProjectFiles } from "../ports/coder.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceFiles } from "../ports/workspace-files.ts";
-import type { ProjectChecks } from "../checks/checks-project-checks.ts";
+import { checkEdits } from "../../domain/coder/check-edits.ts";
+import type { Proposal } from "../../domain/coder/proposal.ts";
+import type { RedReason } from "../../domain/jobs/job-status.ts";
+import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
-import type { Bench, BenchAttempt, CarryOutResult } from "./coder-bench.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+
+/**
+ * Where the proposals of one coder are carried out and judged, one after the other, each over what those before it left.
+ * Nothing of it is real before `land`.
+ */
+export interface Bench {
+  /** Files as the proposals left them. */
+  files(): ProjectFiles;
+  carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
+  /** The project's checks over what stands now; null where nobody judges. */
+  judge(attempt: number): Promise<JudgedAttempt | null>;
+  /**
+   * Runs a command over what stands now, in a view that is thrown away; absent where there is none. Null: it cannot be
+   * done here.
+   */
+  readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
+  /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
+  confirm(attempt: number): Promise<JudgedAttempt | null>;
+  /** Commands that reach outward wait until the rest is green: runs them, once. */
+  sendOut(attempt: number): Promise<void>;
+  changes(): readonly Change[];
+  land(): Promise<Execution>;
+  /** `red`: why it does not land. */
+  keep(red?: RedReason): Promise<Execution>;
+  /** Forgets everything. Idempotent, and harmless after an end. */
+  drop(reason: string): Promise<void>;
+}
+
+interface TryOutResult {
+  /** Null when it did not end by itself. */
+  readonly exitCode: number | null;
+  readonly output: string;
+}
+
+interface BenchAttempt {
+  /** Counts from 1. */
+  readonly number: number;
+  readonly proposal: Proposal;
+  readonly commands: readonly PatchCommand[];
+}
+
+type CarryOutResult =
+  /** Nothing could be staged: no proposal will run. */
+  | { readonly kind: "refused"; readonly execution: Extract<Execution, { status: "refused" }> }
+  | { readonly kind: "aborted" }
+  | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
 
 export interface DraftBenchDeps {
   readonly workspace: Pick<Workspace, "openDraft" | "files">;
@@ -166,5 +214,40 @@ function asResult(command: PatchCommand, { exitCode, outcome, output, durationMs
     duration: durationMs,
     changes: [],
     notes: [],
+  };
+}
+
+export interface PlainBenchDeps {
+  readonly files: ProjectFiles;
+  readonly execute: (attempt: BenchAttempt) => Promise<Execution>;
+}
+
+/**
+ * A bench without a draft, for a dry run and where nothing can be staged: edits are only tried on the files as they
+ * stand, and the last proposal is executed when it lands.
+ */
+export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
+  let last: BenchAttempt | null = null;
+  const executed = () => {
+    if (last === null) throw new Error("nothing was proposed yet");
+    return execute(last);
+  };
+  return {
+    files: () => files,
+    async carryOut(attempt) {
+      last = attempt;
+      const checked = checkEdits(attempt.commands, files.source, files.planOptions);
+      const command = attempt.commands.find(({ edit }) => edit !== undefined);
+      if (checked.ok || command === undefined) return { kind: "ran", results: [] };
+      const failed = { command, success: false, output: checked.report, error: "does not match the files" };
+      return { kind: "ran", results: [{ ...failed, duration: 0, changes: [], notes: [] }] };
+    },
+    judge: async () => null,
+    confirm: async () => null,
+    sendOut: async () => {},
+    changes: () => [],
+    land: executed,
+    keep: executed,
+    drop: async () => {},
   };
 }

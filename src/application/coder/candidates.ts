@@ -1,3 +1,9 @@
+import { isTestPath } from "../../domain/checks/find-checks.ts";
+import { judgeAll } from "../../domain/checks/verdict.ts";
+import { type Baseline, type BaselineDeps, checkResults, measureBaseline } from "../checks/baseline.ts";
+import type { Draft } from "../jobs/draft.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+
 export interface CandidatesRun<Head, Ending, End> {
   readonly heads: readonly Head[];
   /** All at once, or one after the other. */
@@ -11,7 +17,7 @@ export interface CandidatesRun<Head, Ending, End> {
 }
 
 /** Where a coder stands: its draft waits, or it has ended without one. */
-export type CandidateState<Ending, End> =
+type CandidateState<Ending, End> =
   | { readonly kind: "waits"; readonly ending: Ending }
   | { readonly kind: "ended"; readonly end: End };
 
@@ -71,4 +77,97 @@ function inOrder<Head, Ending>(
       return one === undefined ? [] : [[head, one.ending] as const];
     }),
   );
+}
+
+/** The checks of several drafts of one workspace: one baseline for all, and no more at once than the machine bears. */
+export interface SharedChecks {
+  readonly openDraft: Workspace["openDraft"];
+  readonly measure: typeof measureBaseline;
+}
+
+export function shareChecks(workspace: Pick<Workspace, "openDraft">, atOnce: number): SharedChecks {
+  const inTurn = createRunInTurn(atOnce);
+  const known = new Map<string, Promise<Baseline>>();
+
+  /** One that ended with the draft it ran over says nothing; the next draft measures anew. */
+  async function measure(parts: BaselineDeps, draft: Pick<Draft, "check">): Promise<Baseline> {
+    const key = parts.memory.fingerprint();
+    for (let other = known.get(key); other !== undefined; other = known.get(key)) {
+      const measured = await other.catch(() => null);
+      if (measured !== null && (measured.ok || measured.why !== "aborted")) return measured;
+      if (known.get(key) === other) known.delete(key);
+    }
+    const own = measureBaseline(parts, draft);
+    known.set(key, own);
+    return own;
+  }
+
+  return {
+    measure,
+    async openDraft(request) {
+      const opened = await workspace.openDraft(request);
+      if (!opened.ok) return opened;
+      const { draft } = opened;
+      return { ok: true, draft: limitDraft(draft, inTurn) };
+    },
+  };
+}
+
+type RunInTurn = <T>(work: () => Promise<T>) => Promise<T>;
+
+function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
+  return {
+    id: draft.id,
+    get files() {
+      return draft.files;
+    },
+    run: (attempt) => draft.run(attempt),
+    check: (request) => inTurn(() => draft.check(request)),
+    changes: () => draft.changes(),
+    diff: () => draft.diff(),
+    commit: () => draft.commit(),
+    keep: (red) => draft.keep(red),
+    discard: (reason) => draft.discard(reason),
+  };
+}
+
+/** At most so many at once; the rest waits in the order it came. */
+function createRunInTurn(atOnce: number): RunInTurn {
+  const waiting: (() => void)[] = [];
+  let free = atOnce;
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
+  };
+}
+
+/** Whether a draft brings a test that fails on the old code: its tests run over the code as the workspace has it. */
+export async function provesFix(
+  { checks, settings, signal }: BaselineDeps,
+  draft: Pick<Draft, "check" | "changes">,
+  baseline: Baseline,
+): Promise<boolean> {
+  const paths = draft.changes().map(({ path }) => path);
+  const code = paths.filter((path) => !isTestPath(path));
+  const tests = checks.filter(({ kind }) => kind === "test");
+  if (!baseline.ok || tests.length === 0 || code.length === 0 || code.length === paths.length) return false;
+  const checked = await draft.check({
+    commands: tests.map(({ line }) => line),
+    over: "draft",
+    asBefore: code,
+    network: settings.network,
+    timeoutSeconds: settings.timeout,
+    signal,
+  });
+  if (!checked.ok) return false;
+  const results = checkResults(tests, checked.runs);
+  const { verdict, newFailing } = judgeAll({ baseline: baseline.results, draft: results, old: null });
+  return newFailing.length > 0 || verdict === "worse" || verdict === "new-failing";
 }

@@ -1,13 +1,106 @@
-import { termsIn } from "../../domain/coder/file-excerpts.ts";
-import { fileKind } from "../../domain/coder/file-kind.ts";
-import { type RankedFile, rankFiles, refineRanking } from "../../domain/coder/rank-files.ts";
-import type { Term } from "../../domain/coder/context-request-terms.ts";
-import { showFile } from "../../domain/coder/show-file.ts";
-import { splitBudget } from "../../domain/coder/split-budget.ts";
+import { showFile, splitBudget, termsIn } from "../../domain/coder/file-excerpts.ts";
+import {
+  fileKind,
+  type NamedFile,
+  namedFiles,
+  type RankedFile,
+  rankFiles,
+  refineRanking,
+  SOURCE,
+} from "../../domain/coder/rank-files.ts";
+import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
-import { LONGEST_FILE } from "./budget.ts";
 
-export interface GuessRequest {
+/** Characters of each kind of context. */
+export interface ContextBudget {
+  readonly rules: number;
+  readonly map: number;
+  /** Of files that somebody named. */
+  readonly files: number;
+  /** Of files that nobody named, only found. */
+  readonly guessed: number;
+  /** A project up to this is shown whole when no file is named. */
+  readonly whole: number;
+}
+
+const CONTEXT = {
+  cloud: { rules: 6_000, map: 3_000, files: 60_000, guessed: 30_000, whole: 24_000 },
+  local: { rules: 3_000, map: 1_500, files: 16_000, guessed: 14_000, whole: 14_000 },
+  small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
+} as const satisfies Readonly<Record<string, ContextBudget>>;
+
+/** Local windows are small (`ollama.max_context`), and a request that does not fit costs a second one. */
+export function contextBudget(model: { readonly local: boolean }, size: "full" | "small"): ContextBudget {
+  return size === "small" ? CONTEXT.small : model.local ? CONTEXT.local : CONTEXT.cloud;
+}
+
+/** Characters of a file that are read to choose from. */
+export const LONGEST_FILE = 2_000_000;
+
+export interface ProjectFacts {
+  /** The text of a file of the root; null where there is none. */
+  readonly read: (name: string) => string | null;
+  /** Whether there is such a file or folder, ignored or not. */
+  readonly has: (name: string) => boolean;
+}
+
+const MOST_SCRIPTS = 10;
+const LONGEST_SCRIPT = 80;
+
+/** How the project is run, and whether its dependencies are there: a line a tool, none for a folder without any. */
+export function projectFacts(project: ProjectFacts): string {
+  return [npmFacts(project), pythonFacts(project), ...otherFacts(project)]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+function npmFacts({ read, has }: ProjectFacts): string {
+  const text = read("package.json");
+  if (text === null) return "";
+  const { scripts, type, dependencies, devDependencies } = parsed(text);
+  const lines = Object.entries(record(scripts))
+    .filter(([name, script]) => typeof script === "string" && !/^(?:pre|post)/.test(name))
+    .slice(0, MOST_SCRIPTS)
+    .map(([name, script]) => `${name}: ${String(script).slice(0, LONGEST_SCRIPT)}`);
+  const wants = Object.keys({ ...record(dependencies), ...record(devDependencies) }).length > 0;
+  const installed = has("node_modules");
+  return [
+    `package.json${type === "module" ? " (ES modules)" : ""}`,
+    lines.length > 0 ? `scripts { ${lines.join("; ")} }` : "no scripts",
+    ...(wants ? [installed ? "dependencies are installed" : "dependencies are NOT installed"] : []),
+  ].join(", ");
+}
+
+function pythonFacts({ read, has }: ProjectFacts): string {
+  const found = ["pyproject.toml", "setup.py", "requirements.txt"].find((name) => read(name) !== null);
+  if (found === undefined) return "";
+  const venv = [".venv", "venv"].find(has);
+  return `${found}, ${venv === undefined ? "no virtual environment in the folder" : `virtual environment ${venv}`}`;
+}
+
+function otherFacts({ read }: ProjectFacts): string[] {
+  const makefile = read("Makefile");
+  const targets = [...(makefile ?? "").matchAll(/^([a-z][\w-]*)\s*:(?!=)/gim)].map(([, name]) => name);
+  return [
+    ...(read("Cargo.toml") === null ? [] : ["Cargo.toml (Rust)"]),
+    ...(read("go.mod") === null ? [] : ["go.mod (Go)"]),
+    ...(targets.length === 0 ? [] : [`Makefile targets: ${[...new Set(targets)].slice(0, 12).join(", ")}`]),
+  ];
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return record(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+interface GuessRequest {
   readonly request: string;
   readonly terms: readonly Term[];
   readonly paths: readonly string[];
@@ -41,10 +134,7 @@ const NEARLY = 1.2;
 const LOOKED_UP = 4_000;
 
 /** Files that the words of a request lead to, best first, by path: whole where they are short, else excerpts. */
-export function guessFiles(
-  project: Pick<ProjectFiles, "find" | "read">,
-  guess: GuessRequest,
-): Map<string, string> {
+function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRequest): Map<string, string> {
   const { request, asked } = guess;
   const terms = termsLeft(guess);
   if (terms.length === 0) return new Map();
@@ -147,4 +237,222 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     picked.push({ ...file, limit: Math.floor(MOST[group].chars * share) });
   }
   return picked;
+}
+
+const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
+
+/** The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. */
+function readProjectRules(
+  project: ProjectFiles,
+  shown: readonly string[],
+  limit: number,
+): { readonly path: string; readonly text: string }[] {
+  const found: { path: string; text: string }[] = [];
+  let left = limit;
+  for (const folder of foldersOf(shown)) {
+    for (const name of RULE_FILES) {
+      if (left < 100) return found;
+      const path = `${folder}${name}`;
+      const text = project.read(path, left)?.text.trim() ?? "";
+      if (text === "") continue;
+      found.push({ path, text });
+      left -= text.length;
+      break;
+    }
+  }
+  return found;
+}
+
+/** Each ends with a slash, but the root, which is empty. */
+function foldersOf(paths: readonly string[]): string[] {
+  const folders = new Set([""]);
+  for (const path of paths)
+    for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1))
+      folders.add(path.slice(0, slash + 1));
+  return [...folders].sort((a, b) => a.split("/").length - b.split("/").length || (a < b ? -1 : 1));
+}
+
+interface MapRequest {
+  readonly request: string;
+  /** Shown whole already; named without symbols. */
+  readonly shown: ReadonlySet<string>;
+  readonly limit: number;
+}
+
+/** Files whose symbols are looked up; reading more would cost more than the map is worth. */
+const MOST_READ = 60;
+const READ_CHARS = 20_000;
+const SYMBOLS_SHOWN = 12;
+
+/**
+ * One line a file, with what it exports: sources before other files, those that share words with the message before
+ * the rest. Where not all fit, the last line says how many are missing.
+ */
+function repositoryMap(
+  project: ProjectFiles,
+  paths: readonly string[],
+  { request, shown, limit }: MapRequest,
+): string {
+  const words = new Set((request.toLowerCase().match(/[a-z0-9]{3,}/g) ?? []).slice(0, 200));
+  const ranked = paths
+    .map((path, at) => ({ path, at, rank: rankOf(path, words) }))
+    .sort((a, b) => b.rank - a.rank || a.at - b.at);
+  const lines: string[] = [];
+  let left = limit;
+  let read = 0;
+  for (const { path } of ranked) {
+    let line = path;
+    if (!shown.has(path) && read < MOST_READ && SOURCE.test(path) && left > 400) {
+      read++;
+      const symbols = symbolsOf(project.read(path, READ_CHARS)?.text ?? "");
+      if (symbols.length > 0) line = `${path}: ${symbols.join(", ")}`;
+    }
+    if (line.length + 1 > left) line = path;
+    if (line.length + 1 > left) break;
+    lines.push(line);
+    left -= line.length + 1;
+  }
+  if (lines.length < paths.length) lines.push(`… and ${paths.length - lines.length} more`);
+  return lines.join("\n");
+}
+
+function rankOf(path: string, words: ReadonlySet<string>): number {
+  const parts = path.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [];
+  const shared = parts.filter((part) => words.has(part)).length;
+  return (
+    shared * 3 + (SOURCE.test(path) ? 2 : 0) - (/(?:^|\/)(?:tests?|spec|fixtures|docs)\//.test(path) ? 1 : 0)
+  );
+}
+
+/** By light patterns, in the order of the file: what a reader would look for, not a parse. */
+const PATTERNS = [
+  /^export\s+(?:default\s+)?(?:async\s+)?(?:abstract\s+)?(?:function\*?|class|const|let|interface|type|enum)\s+([\w$]+)/gm,
+  /^(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:fn|struct|enum|trait)\s+(\w+)/gm,
+  /^(?:async\s+)?(?:def|class)\s+(\w+)/gm,
+  /^func\s+(?:\([^)]*\)\s*)?([A-Z]\w*)/gm,
+  /^(?:module\.)?exports\.(\w+)\s*=/gm,
+  /^(?:public\s+|final\s+|abstract\s+)*(?:class|interface|record)\s+(\w+)/gm,
+];
+
+export function symbolsOf(text: string): string[] {
+  const found: { name: string; at: number }[] = [];
+  for (const pattern of PATTERNS)
+    for (const match of text.matchAll(pattern)) found.push({ name: match[1] as string, at: match.index });
+  const names = found.sort((a, b) => a.at - b.at).map(({ name }) => name);
+  return [...new Set(names)].slice(0, SYMBOLS_SHOWN);
+}
+
+export interface ContextRequest {
+  readonly request: string;
+  /** Files of the last job and of a failed patch: shown whatever the request says. */
+  readonly recent?: readonly string[];
+  readonly budget: ContextBudget;
+}
+
+const MOST_LISTED = 20_000;
+/** Characters around each shown file: its element and its path. */
+const AROUND_FILE = 30;
+const MOST_WHOLE = 200;
+
+/**
+ * What a coder sees before the request, the lasting first: the project's rules and facts, a map, then files. The files
+ * that the message names are shown as far as the budget goes. Where none is named, a small project is shown whole, and
+ * of a larger one what the words of the request lead to. What was cut or left out is said.
+ */
+export function coderContext(
+  project: ProjectFiles,
+  { request, recent = [], budget }: ContextRequest,
+): string {
+  const paths = project.list(MOST_LISTED);
+  const { whole, shown } = filesFor(project, paths, { request, recent, budget });
+  const rules = readProjectRules(project, [...shown.keys()], budget.rules);
+  for (const { path } of rules) shown.delete(path);
+  const map = whole
+    ? ""
+    : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
+  return [
+    ...rules.map(({ path, text }) => `Project rules (${path}):\n${text}`),
+    ...labelled("Project: ", wordProjectFacts(project)),
+    ...labelled("Files of the workspace:\n", map),
+    ...(whole ? ["All files of the workspace:"] : []),
+    ...shown.values(),
+  ].join("\n\n");
+}
+
+/** The files alone, by path: for whoever is told of the project in another way. */
+export function pointedFiles(
+  project: Pick<ProjectFiles, "list" | "read" | "find">,
+  request: ContextRequest,
+): ReadonlyMap<string, string> {
+  return filesFor(project, project.list(MOST_LISTED), request).shown;
+}
+
+function filesFor(
+  project: Pick<ProjectFiles, "read" | "find">,
+  paths: readonly string[],
+  { request, recent = [], budget }: ContextRequest,
+): { readonly whole: boolean; readonly shown: Map<string, string> } {
+  const named = namedFiles(request, paths);
+  const whole = named.length === 0 ? wholeProject(project, paths, budget.whole) : null;
+  return {
+    whole: whole !== null,
+    shown: whole ?? chosenFiles(project, { request, recent, budget }, paths, named),
+  };
+}
+
+function labelled(label: string, text: string): string[] {
+  return text === "" ? [] : [`${label}${text}`];
+}
+
+function wordProjectFacts(project: ProjectFiles): string {
+  return projectFacts({ read: (name) => project.read(name, 50_000)?.text ?? null, has: project.has });
+}
+
+/** Every file by its element; null where they do not fit. */
+function wholeProject(
+  project: Pick<ProjectFiles, "read">,
+  paths: readonly string[],
+  limit: number,
+): Map<string, string> | null {
+  const wanted = paths.filter((path) => fileKind(path) !== "generated");
+  if (wanted.length > MOST_WHOLE || wanted.length === 0) return null;
+  const shown = new Map<string, string>();
+  let left = limit;
+  for (const path of wanted) {
+    const file = project.read(path, left);
+    if (file === null) continue;
+    left -= file.text.length + path.length + AROUND_FILE;
+    if (file.cut || left < 0) return null;
+    shown.set(path, showFile(path, file.text, { terms: [], limit: Number.MAX_SAFE_INTEGER }));
+  }
+  return shown;
+}
+
+/** Recent files and named ones share the budget of what was asked for; guesses have one of their own. */
+function chosenFiles(
+  project: Pick<ProjectFiles, "read" | "find">,
+  { request, recent = [], budget }: ContextRequest,
+  paths: readonly string[],
+  named: readonly NamedFile[],
+): Map<string, string> {
+  const terms = requestTerms(request);
+  const asked = [
+    ...named,
+    ...recent.filter((path) => !named.some((one) => one.path === path)).map((path) => ({ path, lines: [] })),
+  ].flatMap(({ path, lines }) => {
+    const file = project.read(path, LONGEST_FILE);
+    return file === null ? [] : [{ path, lines, text: file.text }];
+  });
+  const shares = splitBudget(
+    asked.map(({ text }) => text.length),
+    budget.files,
+  );
+  const shown = new Map<string, string>();
+  for (const [at, { path, lines, text }] of asked.entries()) {
+    const limit = shares[at] ?? 0;
+    shown.set(path, showFile(path, text, { terms, limit, focus: lines, fill: true }));
+  }
+  const guessed = guessFiles(project, { request, terms, paths, asked, budget: budget.guessed });
+  for (const [path, element] of guessed) shown.set(path, element);
+  return shown;
 }

@@ -1,15 +1,305 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
+import { failingOutput } from "../../domain/checks/read-results.ts";
+import { affectedFiles, type Doubt, doubtfulEdits } from "../../domain/coder/check-edits.ts";
+import { showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
+import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
+import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
-import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
-import type { Proposal } from "../../domain/coder/proposal-proposal.ts";
-import { looksLikePatch, readProposal } from "../../domain/coder/proposal.ts";
-import type { AskedContext } from "./show-asked.ts";
-import type { CoderEnd } from "./coder-end.ts";
-import type { CoderAnswer, CoderLoop, LoopState } from "./coder-loop-parts.ts";
-import { endGivenUp, endPassedOver, endStopped, endWorked } from "./end-coder.ts";
-import { findRedAttempt } from "./red-of.ts";
-import { showAgain } from "./show-again.ts";
-import { failureMark, linesToShowAgain, wordDoubts, wordFailures } from "./word-back.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
+import type { JudgedAttempt } from "../checks/project-checks.ts";
+import type { Execution } from "../jobs/execution.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+import type { ModelMessage } from "../ports/models.ts";
+import type { Bench } from "./bench.ts";
+import type { AskedContext } from "./explorer.ts";
+
+/** How a coder's work on one message ended. */
+export type CoderEnd =
+  /** Words instead of a patch: an answer, or a question. */
+  | { readonly kind: "said"; readonly text: string }
+  | { readonly kind: "planned"; readonly plan: string }
+  /** The model gave no answer before anything was carried out; `text` is for the user. */
+  | { readonly kind: "unanswered"; readonly text: Worded }
+  /** No proposal could be carried out; `why` is for the user. */
+  | { readonly kind: "unusable"; readonly why: string }
+  | { readonly kind: "refused"; readonly execution: Execution }
+  | { readonly kind: "aborted" }
+  /** Another coder's draft was taken. */
+  | { readonly kind: "passed-over" }
+  | {
+      readonly kind: "worked";
+      readonly proposal: Proposal;
+      /** Null where red was to be thrown away. */
+      readonly execution: Execution | null;
+      readonly story: CoderStory;
+    };
+
+/** What a coder would end with. */
+export interface CoderEnding {
+  readonly proposal: Proposal;
+  readonly red: RedAttempt | null;
+  readonly attempts: number;
+}
+
+/** What a reply tells of the way to a result; plain JSON. */
+interface CoderStory {
+  readonly attempts: number;
+  /** What is still wrong; null when it is green. */
+  readonly red: RedAttempt | null;
+  /** Why the coder did not go on; null when it is green. */
+  readonly stopped: CoderStopReason | null;
+  /** The plans of attempts that a later one replaced. */
+  readonly tried: readonly string[];
+  /** The coder's last words, where it had no patch any more. */
+  readonly words: string;
+}
+
+interface RedAttempt {
+  readonly kind: WhyRed;
+  readonly failed: readonly CommandResult[];
+  readonly brief: string;
+}
+
+export type CoderStopReason =
+  | { readonly why: "attempts"; readonly limit: number }
+  /** The same failure came twice. */
+  | { readonly why: "same" }
+  /** The coder had nothing more to propose. */
+  | { readonly why: "gave-up" }
+  /** No further answer came; `text` is for the user. */
+  | { readonly why: "unanswered"; readonly text: Worded };
+
+export interface CoderLoop {
+  /** Asks the coder, with what was said after the request. */
+  readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
+  readonly bench: Bench;
+  /** What it asks to see before it writes. */
+  readonly show: (files: ProjectFiles, asked: AskedContext) => string;
+  readonly limits: {
+    readonly attempts: number;
+    /** Rounds in which it may ask for files. */
+    readonly explore: number;
+    readonly onRed: "preview" | "apply" | "discard";
+    /** Characters of files that go back with a report. */
+    readonly shownChars: number;
+  };
+  /** It is asked for a plan alone; nothing is carried out. */
+  readonly planOnly: boolean;
+  /** Keeps what is green as a preview too. */
+  readonly preview: boolean;
+  /** What the user wrote since it was last asked. */
+  readonly steering: () => readonly string[];
+  /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
+  readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
+  readonly signal: AbortSignal;
+  readonly tell: (event: CoderEvent) => void;
+  readonly mask: (text: string) => string;
+}
+
+export type CoderAnswer =
+  | {
+      readonly ok: true;
+      readonly text: string;
+      /** Whether it was shown that file whole. */
+      readonly shown: (path: string) => boolean;
+    }
+  /** `text` is for the user. */
+  | { readonly ok: false; readonly text: Worded };
+
+/** What somebody who watches is told. */
+export type CoderEvent =
+  /** Paths and searches. */
+  | { readonly type: "asks"; readonly wanted: readonly string[] }
+  | {
+      readonly type: "proposed";
+      readonly attempt: number;
+      readonly proposal: Proposal;
+      readonly commands: readonly PatchCommand[];
+    }
+  | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
+  /** It goes back: what is wrong, in few words. */
+  | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
+  | { readonly type: "steered"; readonly messages: number };
+
+/** How far a loop is. */
+interface LoopState {
+  readonly exchange: ModelMessage[];
+  attempts: number;
+  explored: number;
+  proposal: Proposal | null;
+  red: RedAttempt | null;
+  /** What went back last, so that the same is not sent twice. */
+  mark: string;
+  readonly tried: string[];
+  readonly asked: Set<string>;
+  /** Files that it was warned about. */
+  readonly told: Set<string>;
+}
+
+/** The user gave up: a draft that is ended then takes everything back, and its job says so. */
+async function endStopped({ bench }: CoderLoop, state: LoopState): Promise<CoderEnd> {
+  if (state.proposal === null) return { kind: "aborted" };
+  return endWorked({ ...state, red: null }, await bench.land(), null, "");
+}
+
+/** The end of a coder whose draft is not taken; null where it is, or where it works alone. */
+async function endPassedOver(
+  { chosen, signal, bench }: CoderLoop,
+  state: LoopState,
+  attempts: number,
+): Promise<CoderEnd | null> {
+  const { proposal, red } = state;
+  if (chosen === undefined || proposal === null) return null;
+  if (!(await chosen({ proposal, red, attempts }))) return { kind: "passed-over" };
+  return signal.aborted ? endWorked({ ...state, red: null }, await bench.land(), null, "") : null;
+}
+
+/** Green is out of reach: the draft becomes what `onRed` says, where there is one. */
+async function endGivenUp(
+  loop: CoderLoop,
+  state: LoopState,
+  stopped: CoderStopReason,
+  words = "",
+  report = "",
+): Promise<CoderEnd> {
+  const { bench, limits } = loop;
+  const { red } = state;
+  if (red === null) {
+    if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
+    return { kind: "unusable", why: report || words };
+  }
+  const other = await endPassedOver(loop, state, state.attempts);
+  if (other !== null) return other;
+  // There is nothing to keep; what its commands did is told.
+  if (red.kind === "failing" && bench.changes().length === 0)
+    return endWorked(state, await bench.land(), stopped, words);
+  // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
+  if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {
+    const judged = await bench.judge(state.attempts);
+    if (judged?.verdict === "green") return endWorked(state, await bench.land(), stopped, words);
+  }
+  switch (limits.onRed) {
+    case "apply":
+      return endWorked(state, await bench.land(), stopped, words);
+    case "preview":
+      return endWorked(state, await bench.keep(red.kind), stopped, words);
+    case "discard":
+      return endWorked(state, null, stopped, words);
+  }
+}
+
+function endWorked(
+  { proposal, attempts, red, tried }: LoopState,
+  execution: Extract<CoderEnd, { kind: "worked" }>["execution"],
+  stopped: CoderStopReason | null,
+  words: string,
+): CoderEnd {
+  if (proposal === null) throw new Error("a coder's work ended without a proposal");
+  return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words } };
+}
+
+/** What is wrong with an attempt: its own commands, or what the checks say; null where nothing is. */
+function findRedAttempt(failed: readonly CommandResult[], judged: JudgedAttempt | null): RedAttempt | null {
+  if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
+  if (judged?.verdict !== "red") return null;
+  const kind = judged.facts.unended === undefined ? "worse" : "unended";
+  return { kind, failed: [], brief: judged.brief };
+}
+
+function firstFailureLine(failed: readonly CommandResult[]): string {
+  const [first] = failed;
+  if (first === undefined) return "";
+  const { command, error } = first;
+  const what = command.target.split("\n")[0] ?? "";
+  const why = error.split("\n")[0]?.replace(/ \(output: .*$/, "") ?? "";
+  return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
+}
+
+/** A file that a coder needs to see again, and the lines that matter in it. */
+interface FileLines {
+  readonly path: string;
+  readonly lines: readonly number[];
+}
+
+const LONGEST = 2_000_000;
+
+/** Files as they stand by now. Of what does not fit, the lines that matter. */
+function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: number): string {
+  const found = places.flatMap(({ path, lines }) => {
+    const file = files.read(path, LONGEST);
+    return file === null ? [] : [{ path, lines, text: file.text }];
+  });
+  const shares = splitBudget(
+    found.map(({ text }) => text.length),
+    limit,
+  );
+  return found
+    .map(({ path, lines, text }, at) =>
+      showFile(path, text, { terms: [], limit: shares[at] ?? 0, focus: lines }),
+    )
+    .join("\n\n");
+}
+
+/** Characters of one command's output that go back. */
+const OUTPUT = 6_000;
+
+/** What failed, for the coder: each command with its exit code, and head and tail of what it printed. */
+function wordFailures(failed: readonly CommandResult[]): string {
+  return failed.map(wordFailure).join("\n\n");
+}
+
+function wordFailure({ command, error, output, process }: CommandResult): string {
+  const { type, action, target } = command;
+  const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
+  if (type !== "shell_command") return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
+  const code = process?.exitCode;
+  const how = code === null || code === undefined ? error.split("\n")[0] : `exit code ${code}`;
+  const printed = process === undefined ? output : `${process.stdout}${process.stderr}`;
+  return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
+}
+
+/** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
+function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
+  const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
+  const named = new Map<string, number[]>(paths.map((path) => [path, []]));
+  for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {
+    const known = paths.find((one) => path === one || path.endsWith(`/${one}`));
+    if (known !== undefined) named.get(known)?.push(Number(line));
+  }
+  return [...named].map(([path, lines]) => ({ path, lines }));
+}
+
+function wordDoubts(doubts: readonly Doubt[]): string {
+  return doubts.map(wordDoubt).join("\n");
+}
+
+function wordDoubt(doubt: Doubt): string {
+  const { path } = doubt;
+  switch (doubt.kind) {
+    case "unseen":
+      return `${path} exists and you have not seen it, yet your block would replace it whole. It is shown below: change what has to change.`;
+    case "elision":
+      return `${path}: the line "${doubt.line}" would become part of the file. Write all of the text, or change only the lines that differ.`;
+    case "shrinks":
+      return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what has to change; if you mean it, send the same again.`;
+  }
+}
+
+/**
+ * What makes two failures the same: the words without what differs from run to run, such as durations, addresses, times
+ * and temporary names.
+ */
+function failureMark(report: string): string {
+  return report
+    .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "<time>")
+    .replace(/\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds?|µs|ns)\b/g, "<duration>")
+    .replace(/duration_ms:? [\d.]+/g, "<duration>")
+    .replace(/\b0x[0-9a-f]+\b/gi, "<address>")
+    .replace(/\/tmp\/[\w./-]+/g, "<temporary>")
+    .replace(/\s+/g, " ")
+    .trim();
+}
 
 /** What an answer leads to: the end, or a reply to the coder. */
 type CoderStep = { readonly end: CoderEnd } | { readonly back: string };

@@ -1,11 +1,241 @@
-import { readAskedFile } from "../../domain/coder/asked-file.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
+import {
+  type AskedFile,
+  definitionsOf,
+  type LineRange,
+  readAskedFile,
+  showFile,
+  showLines,
+  splitBudget,
+} from "../../domain/coder/file-excerpts.ts";
+import { type FileKind, fileKind } from "../../domain/coder/rank-files.ts";
+import { requestTerms } from "../../domain/coder/request-terms.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
-import type { ModelTool, ToolCall } from "../ports/models.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
-import { folderTree } from "./folder-tree.ts";
-import { searchProject } from "./search-project.ts";
-import { showAsked } from "./show-asked.ts";
+import type { ModelTool, ToolCall } from "../ports/models.ts";
+import { LONGEST_FILE } from "./coder-context.ts";
+
+/** The files below a folder, one line a folder with its files behind it; where not all fit, folders with their counts. */
+function folderTree(paths: readonly string[], under: string, limit: number): string {
+  const top = under.replace(/^\.?\/|\/$/g, "").replace(/^\.$/, "");
+  const below = paths.filter((path) => top === "" || path.startsWith(`${top}/`));
+  if (below.length === 0) return paths.includes(top) ? `${top} is a file` : `there is no folder ${top}`;
+  const folders = Map.groupBy(below, (path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  const whole = [...folders].map(
+    ([folder, files]) => `${folder || "."}/ ${files.map(lastPathName).join(" ")}`,
+  );
+  if (whole.join("\n").length <= limit) return whole.join("\n");
+  const counted: string[] = [];
+  let left = limit;
+  for (const [folder, files] of folders) {
+    const line = `${folder || "."}/ (${files.length} files)`;
+    left -= line.length + 1;
+    if (left < 60) {
+      counted.push(`… and ${folders.size - counted.length} more folders`);
+      break;
+    }
+    counted.push(line);
+  }
+  return counted.join("\n");
+}
+
+function lastPathName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** How a line is matched, and a text that every match holds, if one is known: files without it need not be read. */
+interface SearchPattern {
+  readonly matches: (line: string) => boolean;
+  readonly literal: string | null;
+}
+
+/** A repetition of a repetition takes for ever on some lines. */
+const NESTED = /\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)\s*[+*{]/;
+
+/**
+ * A coder's search: a regular expression where it is one that ends soon, else the text itself. In small letters alone it
+ * finds any case.
+ */
+function readSearchPattern(text: string): SearchPattern {
+  const flags = text === text.toLowerCase() ? "i" : "";
+  if (/[\\^$.*+?()[\]{}|]/.test(text) && !NESTED.test(text)) {
+    try {
+      const regExp = new RegExp(text, flags);
+      return { matches: (line) => regExp.test(line), literal: literalOf(text) };
+    } catch {
+      // Not an expression: a call such as `add(` is looked for as it stands.
+    }
+  }
+  const wanted = flags === "i" ? text.toLowerCase() : text;
+  return {
+    matches: (line) => (flags === "i" ? line.toLowerCase() : line).includes(wanted),
+    literal: text,
+  };
+}
+
+/** The longest run of plain letters that every match must hold; none where parts may be left out. */
+function literalOf(source: string): string | null {
+  if (/[|?*[{]/.test(source)) return null;
+  const runs = source.replace(/\\[a-zA-Z]/g, " ").match(/[A-Za-z0-9_]{3,}/g) ?? [];
+  return runs.sort((a, b) => b.length - a.length)[0] ?? null;
+}
+
+export type SearchedFiles = Pick<ProjectFiles, "list" | "read" | "find">;
+
+const MOST_SEARCHED = 20_000;
+const MOST_READ = 400;
+const SEARCH_MS = 300;
+const LONGEST_SEARCHED_FILE = 400_000;
+const LONGEST_LINE = 200;
+const MOST_IN_A_FILE = 12;
+const ORDER: readonly FileKind[] = ["source", "settings", "test", "docs", "fixture", "history"];
+
+interface Match {
+  readonly line: number;
+  readonly text: string;
+  readonly defines: boolean;
+}
+
+/** The lines of the project that match, definitions before uses and source before tests, within a budget; says what it left out. */
+export function searchProject(
+  project: SearchedFiles,
+  { pattern, under = "" }: { readonly pattern: string; readonly under?: string },
+  limit: number,
+): string {
+  const { matches, literal } = readSearchPattern(pattern);
+  const all = project
+    .list(MOST_SEARCHED)
+    .filter((path) => isUnder(path, under) && fileKind(path) !== "generated");
+  const paths =
+    literal === null
+      ? all
+      : project
+          .find(all, [{ spellings: [literal.toLowerCase(), literal], anyCase: true }], SEARCH_MS)
+          .hits.map(({ path }) => path);
+  const found = paths.slice(0, MOST_READ).flatMap((path) => {
+    const lines = matchingLines(project, path, matches);
+    return lines.length === 0 ? [] : [{ path, lines }];
+  });
+  found.sort(
+    (a, b) =>
+      Number(b.lines.some(({ defines }) => defines)) - Number(a.lines.some(({ defines }) => defines)) ||
+      ORDER.indexOf(fileKind(a.path)) - ORDER.indexOf(fileKind(b.path)),
+  );
+  return wordMatches(pattern, found, limit, paths.length > MOST_READ);
+}
+
+function isUnder(path: string, folder: string): boolean {
+  const plain = folder.replace(/^\.?\/|\/$/g, "");
+  return plain === "" || plain === "." || path === plain || path.startsWith(`${plain}/`);
+}
+
+function matchingLines(project: SearchedFiles, path: string, matches: (line: string) => boolean): Match[] {
+  const lines = (project.read(path, LONGEST_SEARCHED_FILE)?.text ?? "").split("\n");
+  const hits = lines.flatMap((text, at) => (matches(text.slice(0, 2_000)) ? [at] : []));
+  if (hits.length === 0) return [];
+  const defined = new Set(definitionsOf(hits.map((at) => lines[at] as string)).map(({ line }) => line - 1));
+  return hits.map((at, place) => ({
+    line: at + 1,
+    text: (lines[at] as string).trim().slice(0, LONGEST_LINE),
+    defines: defined.has(place),
+  }));
+}
+
+function wordMatches(
+  pattern: string,
+  found: readonly { readonly path: string; readonly lines: readonly Match[] }[],
+  limit: number,
+  unread: boolean,
+): string {
+  const out: string[] = [];
+  let left = limit;
+  let shownFiles = 0;
+  for (const { path, lines } of found) {
+    const shown = lines.slice(0, MOST_IN_A_FILE).map(({ line, text }) => `${line}: ${text}`);
+    const more = lines.length - shown.length;
+    const block = `${path}\n${shown.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
+    if (block.length > left) break;
+    left -= block.length + 1;
+    out.push(block);
+    shownFiles++;
+  }
+  const missing = found.length - shownFiles;
+  if (missing > 0)
+    out.push(
+      `… and ${missing} more files: ${found
+        .slice(shownFiles, shownFiles + 10)
+        .map(({ path }) => path)
+        .join(", ")}`,
+    );
+  if (unread) out.push(`Only ${MOST_READ} files were looked into; search for something rarer.`);
+  const total = found.reduce((sum, { lines }) => sum + lines.length, 0);
+  return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || "nothing found"}\n</search>`;
+}
+
+/** What a coder wants to see before it writes. */
+export interface AskedContext {
+  /** `path` or `path:from-to`. */
+  readonly files: readonly string[];
+  readonly searches: readonly string[];
+}
+
+const SEARCH_CHARS = 6_000;
+const MOST_LISTED_NAMES = 20_000;
+
+/** The answer to what a coder asked for: the budget is split over all of it, and what was cut says what to ask for next. */
+export function showAsked(
+  project: SearchedFiles,
+  { files, searches }: AskedContext,
+  { request, limit }: { readonly request: string; readonly limit: number },
+): string {
+  const terms = requestTerms(request);
+  const found = searches.map((pattern) =>
+    searchProject(project, { pattern }, Math.min(SEARCH_CHARS, limit / (searches.length + 1))),
+  );
+  const left = limit - found.reduce((sum, text) => sum + text.length, 0);
+  const read = files.map((text) => {
+    const asked = resolveAskedFile(project, text);
+    return { ...asked, text: project.read(asked.path, LONGEST_FILE)?.text ?? null };
+  });
+  const shares = splitBudget(
+    read.map(({ text, lines }) =>
+      text === null ? 0 : lines === undefined ? text.length : lengthOf(text, lines),
+    ),
+    left,
+  );
+  const shown = read.map(({ path, lines, text }, at) => {
+    if (text === null) return wordMissingFile(project, path);
+    const share = shares[at] ?? 0;
+    return lines === undefined
+      ? showFile(path, text, { terms, limit: share, fill: true })
+      : showLines(path, text, lines, share);
+  });
+  return [...found, ...shown].join("\n\n");
+}
+
+function lengthOf(text: string, { from, to }: LineRange): number {
+  return text
+    .split("\n")
+    .slice(from - 1, to)
+    .reduce((sum, line) => sum + line.length + 1, 0);
+}
+
+/** A path may end in what looks like a range. */
+function resolveAskedFile(project: SearchedFiles, text: string): AskedFile {
+  const plain = text.trim().replace(/^\.?\//, "");
+  return project.read(plain, 1) === null ? readAskedFile(text) : { path: plain };
+}
+
+function wordMissingFile(project: SearchedFiles, path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  const stem = name.replace(/\..*$/, "");
+  const near = project
+    .list(MOST_LISTED_NAMES)
+    .filter((one) => stem.length > 2 && one.toLowerCase().includes(stem))
+    .slice(0, 5);
+  const hint = near.length === 0 ? "" : `; there are ${near.join(", ")}`;
+  return `<file path="${path}">not there, or not to be shown${hint}</file>`;
+}
 
 /** How a coder looks around before it writes: nothing that it calls changes the workspace. */
 export interface Explorer {
@@ -25,7 +255,7 @@ export interface ExplorerDeps {
   readonly mask: (text: string) => string;
 }
 
-export interface ThrownAwayRun {
+interface ThrownAwayRun {
   /** Null when it did not end by itself. */
   readonly exitCode: number | null;
   readonly output: string;

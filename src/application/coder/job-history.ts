@@ -1,9 +1,8 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import { validatedJournal } from "../jobs/judged-journal.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { validatedJournal } from "../jobs/job-facts.ts";
+import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** What the jobs of a chat left behind in this workspace, read from their journals. */
 export interface JobHistory {

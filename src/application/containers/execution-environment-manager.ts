@@ -1,12 +1,191 @@
-import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
-import { parseRepository } from "../../domain/containers/clone-plan.ts";
-import type { ContainerClaim, ExecRequest } from "../ports/containers.ts";
-import { categoryNames } from "./category-names.ts";
+import {
+  type Credential,
+  parseRepository,
+  type RepositorySource,
+} from "../../domain/containers/clone-plan.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "../../domain/containers/container-info.ts";
-import { EnvironmentError } from "./environment-error.ts";
-import { type ExecutionResult, executionResult, withRefusals } from "./execution-result.ts";
-import type { EnvironmentManagerDeps, FunctionDefinition, TextEditorResult } from "./manager-parts.ts";
-import type { PreparedEnvironment } from "./prepare-request.ts";
+import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
+import { type AddressesOf, refusedHosts, refusedText } from "../../domain/containers/refused-hosts.ts";
+import type {
+  ContainerClaim,
+  EnvironmentRecords,
+  ExceededLimit,
+  ExecRequest,
+  ExecResult,
+  SandboxManager,
+} from "../ports/containers.ts";
+import type { ImageChoice } from "./ensure-image.ts";
+import type { PreparedEnvironment, PrepareRequest } from "./prepare-environment.ts";
+
+/** No environment is ready. Carries the failure where preparing it failed. */
+export class EnvironmentError extends Error {
+  constructor(
+    message: string,
+    readonly failure?: PrepareFailure,
+  ) {
+    super(message);
+    this.name = "EnvironmentError";
+  }
+}
+
+/** The public shape of a text editor's answer. */
+export interface TextEditorResult {
+  readonly success: boolean;
+  readonly content: string;
+  readonly error: string;
+}
+
+/** How a tool is described to a model. */
+export interface FunctionDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: object;
+}
+
+interface ManagerConfig {
+  readonly enabled: boolean;
+  readonly textEditorEnabled: boolean;
+  readonly shallow: boolean;
+  readonly depth: number;
+  readonly timeoutSeconds: number;
+  readonly maxOutputBytes: number;
+  readonly staleThresholdHours: number;
+  /** What the network's rules let through; null without a network. */
+  readonly reachable: readonly string[] | null;
+}
+
+export type Prepare = (request: PrepareRequest) => Promise<PreparedEnvironment | PrepareFailure>;
+
+export interface EnvironmentManagerDeps {
+  readonly config: ManagerConfig;
+  /** The part of the configuration that is asked for without preparing anything. */
+  readonly environments: Readonly<Record<string, ImageChoice>>;
+  readonly defaultEnvironment: string;
+  /** Loaded when something is prepared: running a command needs none of it. */
+  readonly openPreparation: () => Promise<Prepare>;
+  readonly addressesOf: AddressesOf;
+  readonly sandboxes: SandboxManager;
+  readonly records: EnvironmentRecords;
+  readonly credentialFor: (source: RepositorySource) => Credential | null;
+  /** Null where the command may run in that environment, else why it may not. Loaded when first asked. */
+  readonly refuse: (command: string, environmentName: string) => Promise<string | null>;
+  readonly allowedCommands: () => Readonly<Record<string, readonly string[]>>;
+  readonly allowedCommandsText: () => string;
+  readonly definitions: () => Promise<{
+    readonly execute: FunctionDefinition;
+    readonly editor: FunctionDefinition;
+  }>;
+  /** Calls a tool of the toolkit on a container's files. */
+  readonly callTool: (
+    info: ContainerInfo,
+    tool: string,
+    args: unknown,
+    options: { readonly signal?: AbortSignal },
+  ) => Promise<TextEditorResult>;
+  /** Hangs up on a task's files. */
+  readonly closeTools: (taskUuid: string) => void;
+  readonly explain: (failure: PrepareFailure) => string;
+  readonly pid: number;
+  readonly birth: string;
+  /** Whether a process still runs; where nobody can tell, it does. */
+  readonly isAlive: (process: { readonly pid: number; readonly birth?: string }) => boolean;
+}
+
+/** Programs see the categories by these names; the prompt has headings instead. */
+const CATEGORIES: Readonly<Record<string, string>> = {
+  "Build/Package Management": "build_package",
+  "Test Execution": "test",
+  "Linter/Formatter": "linter_formatter",
+  "File Operations": "file_operations",
+  "Version Control": "version_control",
+  Utilities: "utilities",
+};
+
+type Lists = Readonly<Record<string, readonly string[]>>;
+
+/** The lists of allowed commands as programs see them. */
+function categoryNames(lists: Lists): Lists {
+  return Object.fromEntries(
+    Object.entries(lists).map(([title, commands]) => [CATEGORIES[title] ?? title.toLowerCase(), commands]),
+  );
+}
+
+/** The public shape of a command's result. */
+export interface ExecutionResult {
+  /** -1 when the command did not end by itself. */
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly duration_ms: number;
+}
+
+/** An engine's result in the public shape. What the command printed so far stays; the reason comes last. */
+export function executionResult(result: ExecResult, timeoutSeconds: number): ExecutionResult {
+  const { stdout, stderr } = result;
+  const as = (exitCode: number, errors: string): ExecutionResult => ({
+    exit_code: exitCode,
+    stdout,
+    stderr: errors,
+    duration_ms: Math.round(result.durationMs),
+  });
+  const said = (why: string) => (stderr === "" ? why : `${stderr.replace(/\n?$/, "\n")}${why}`);
+  switch (result.outcome) {
+    case "exited":
+    case "signaled": {
+      const exitCode = result.exitCode ?? -1;
+      const why = result.limit === undefined ? null : limitText(result.limit);
+      return as(exitCode, why === null ? stderr : said(why));
+    }
+    case "timed-out":
+      return as(-1, said(`Command timeout after ${timeoutSeconds} seconds`));
+    case "aborted":
+    case "disconnected":
+    case "not-started": {
+      const why = result.failure?.detail ?? result.outcome;
+      return as(-1, said(`Command execution error: ${why}`));
+    }
+  }
+}
+
+/** A failed command whose host our own rules refused says so. */
+async function withRefusals(
+  command: string,
+  result: ExecutionResult,
+  reachable: readonly string[] | null,
+  addressesOf: AddressesOf,
+): Promise<ExecutionResult> {
+  if (result.exit_code === 0) return result;
+  const hosts = await refusedHosts(
+    { command, output: `${result.stdout}\n${result.stderr}` },
+    reachable,
+    addressesOf,
+  );
+  if (hosts.length === 0) return result;
+  const stderr = result.stderr === "" ? "" : result.stderr.replace(/\n?$/, "\n");
+  return { ...result, stderr: `${stderr}${refusedText(hosts)}` };
+}
+
+function limitText(limit: ExceededLimit): string {
+  switch (limit.kind) {
+    case "memory":
+      return `out of memory (limit ${shortSize(limit.limitBytes)})`;
+    case "disk":
+      return `out of disk space (limit ${shortSize(limit.limitBytes)})`;
+    case "processes":
+      return `too many processes (limit ${limit.limit})`;
+  }
+}
+
+/** As Docker writes sizes: 4g, 512m. */
+function shortSize(bytes: number): string {
+  for (const [unit, size] of [
+    ["g", 1024 ** 3],
+    ["m", 1024 ** 2],
+    ["k", 1024],
+  ] as const)
+    if (bytes >= size) return `${Number((bytes / size).toFixed(1))}${unit}`;
+  return String(bytes);
+}
 
 /** A task as environments know it. */
 export interface EnvironmentTask {

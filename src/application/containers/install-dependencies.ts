@@ -1,10 +1,204 @@
-import { type InstallStep, planDependencies } from "../../domain/containers/dependency-plan.ts";
-import { PINNED_FILES, pinnedPackages } from "../../domain/containers/pinned-packages.ts";
-import type { PrepareEvent } from "../../domain/containers/prepare-event.ts";
-import type { DownloadStore } from "../ports/download-store.ts";
-import type { ExecResult, SandboxManager } from "../ports/containers.ts";
-import { PROJECT_FOLDER, quoteWords } from "../../domain/containers/environments-clone-plan.ts";
-import { joinIntoPieces } from "./in-pieces.ts";
+import { PROJECT_FOLDER, quoteWords } from "../../domain/containers/clone-plan.ts";
+import {
+  gitOverHttps,
+  type InstallStep,
+  PINNED_FILES,
+  pinnedPackages,
+  planDependencies,
+  requirementLines,
+  requirementName,
+  unfetchedPackages,
+} from "../../domain/containers/dependency-plan.ts";
+import type { InstallTrouble, PrepareEvent } from "../../domain/containers/prepare-event.ts";
+import { type AddressesOf, refusedHosts } from "../../domain/containers/refused-hosts.ts";
+import type { DownloadStore, ExecResult, SandboxManager } from "../ports/containers.ts";
+import { joinIntoPieces, outputTail, type RunIn } from "./run-in-container.ts";
+
+const NPM_ROUNDS = 3;
+const MOST_REQUIREMENTS = 100;
+const KEPT_MANIFEST = "/workspace/tmp/.picoclaw-package.json";
+const LEFT_OUT = "picoclaw: left out: ";
+
+interface InstallRestDeps {
+  /** Runs a way to install in the project's folder, within what is left of the time. */
+  readonly tryWay: (command: string) => Promise<ExecResult>;
+  /** Runs a short command of our own there, however late it is, and returns what it printed. */
+  readonly ask: (command: string) => Promise<string>;
+}
+
+/**
+ * One package that cannot be fetched keeps npm and pip from installing any. Installs the others; returns the names of
+ * those that were left out, or null where that does not help.
+ */
+async function installRest(
+  parts: InstallRestDeps,
+  step: InstallStep,
+  failed: { readonly command: string; readonly output: string },
+): Promise<readonly string[] | null> {
+  if (failed.command.startsWith("npm ")) return restOfNpm(parts, failed.output);
+  if (step.file === "requirements.txt") return restOfPip(parts, failed.command);
+  return null;
+}
+
+/** npm names one culprit at a time. */
+async function restOfNpm(
+  { tryWay, ask }: InstallRestDeps,
+  output: string,
+): Promise<readonly string[] | null> {
+  const manifest = await ask("cat package.json");
+  const leftOut: string[] = [];
+  let said = output;
+  for (let round = 0; round < NPM_ROUNDS; round++) {
+    const blamed = unfetchedPackages(said, manifest).filter((name) => !leftOut.includes(name));
+    if (blamed.length === 0) return null;
+    leftOut.push(...blamed);
+    const result = await tryWay(npmWithout(leftOut)).finally(() => ask(RESTORE_COMMAND));
+    if (result.exitCode === 0) return leftOut;
+    if (result.outcome !== "exited") return null;
+    said = `${result.stdout}\n${result.stderr}`;
+  }
+  return null;
+}
+
+/** The manifest is put back, whatever came of it. */
+const RESTORE_COMMAND = `if [ -f ${KEPT_MANIFEST} ]; then mv ${KEPT_MANIFEST} package.json; fi`;
+const DROP_SCRIPT =
+  'const fs=require("fs"),p=JSON.parse(fs.readFileSync("package.json","utf8"));' +
+  'for(const k of ["dependencies","devDependencies","optionalDependencies"])for(const n of process.argv.slice(1))if(p[k])delete p[k][n];' +
+  'fs.writeFileSync("package.json",JSON.stringify(p))';
+
+function npmWithout(names: readonly string[]): string {
+  return `cp package.json ${KEPT_MANIFEST} && node -e '${DROP_SCRIPT}' -- ${names.map(quoted).join(" ")} && npm install --no-save --no-package-lock --no-audit --no-fund --no-progress`;
+}
+
+async function restOfPip(
+  { tryWay, ask }: InstallRestDeps,
+  command: string,
+): Promise<readonly string[] | null> {
+  const files = [...command.matchAll(/-r (\S+)/g)].map(([, file = ""]) => file);
+  const texts = await Promise.all(files.map((file) => ask(`cat ./${file}`)));
+  const lines = texts.flatMap(requirementLines).slice(0, MOST_REQUIREMENTS);
+  if (lines.length < 2) return null;
+  const { outcome, stdout } = await tryWay(
+    `for one in ${lines.map(quoted).join(" ")}; do pip install --no-input "$one" || echo "${LEFT_OUT}$one"; done`,
+  );
+  if (outcome !== "exited") return null;
+  const leftOut = stdout
+    .split("\n")
+    .flatMap((line) => (line.startsWith(LEFT_OUT) ? [line.slice(LEFT_OUT.length)] : []));
+  return leftOut.length < lines.length ? leftOut.map(requirementName) : null;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export interface InstallDeps {
+  readonly run: RunIn;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly emit: (event: PrepareEvent) => void;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+  /** What the network's rules let through; null without a network. */
+  readonly reachable: readonly string[] | null;
+  readonly addressesOf: AddressesOf;
+  /** Variables for installations only: where downloads are cached. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface InstallOutcome {
+  readonly file: string;
+  readonly command: string;
+  readonly success: boolean;
+}
+
+/** Installs what the project's files call for, all within one time limit. A notice names what fails; the rest goes on. */
+export async function installDependencies(
+  parts: InstallDeps,
+  files: readonly string[],
+): Promise<readonly InstallOutcome[]> {
+  const deadline = parts.clock() + parts.timeoutMs;
+  const done: InstallOutcome[] = [];
+  for (const step of planDependencies(files)) {
+    if (parts.signal.aborted) break;
+    const command = await commandFor(parts, step);
+    if (command === null) {
+      const { program, file } = step;
+      parts.emit({ type: "notice", notice: { code: "program-missing", program, file } });
+      done.push({ file, command: step.command, success: false });
+      continue;
+    }
+    done.push(await runInstallStep(parts, step, command, deadline));
+  }
+  return done;
+}
+
+/** Which of a step's ways the image can go. */
+async function commandFor({ run, signal }: InstallDeps, step: InstallStep): Promise<string | null> {
+  const has = async (program: string) =>
+    (await run(`command -v ${program}`, { signal, timeoutMs: 30_000 })).exitCode === 0;
+  if (await has(step.program)) return step.command;
+  if (step.instead !== undefined && (await has(step.instead.program))) return step.instead.command;
+  return null;
+}
+
+async function runInstallStep(
+  parts: InstallDeps,
+  step: InstallStep,
+  command: string,
+  deadline: number,
+): Promise<InstallOutcome> {
+  const { run, signal, emit, mask, clock } = parts;
+  const { file } = step;
+  const tryWay = (way: string) =>
+    run(way, {
+      signal,
+      timeoutMs: Math.max(deadline - clock(), 1),
+      cwd: PROJECT_FOLDER,
+      env: { ...gitOverHttps(), ...parts.env },
+      onLine: (line) => emit({ type: "output", text: mask(line) }),
+    });
+  const ways =
+    command === step.command && step.otherwise !== undefined ? [command, step.otherwise] : [command];
+  let last = { command, result: null as ExecResult | null };
+  for (const way of ways) {
+    emit({ type: "step", step: "installing", subject: way });
+    const result = await tryWay(way);
+    if (result.exitCode === 0) return { file, command: way, success: true };
+    last = { command: way, result };
+    if (result.outcome !== "exited") break;
+  }
+  if (last.result !== null && !signal.aborted) {
+    const { stdout, stderr, outcome } = last.result;
+    const ask = async (command: string) =>
+      (await run(command, { signal, timeoutMs: 30_000, cwd: PROJECT_FOLDER })).stdout;
+    const failed = { command: last.command, output: `${stdout}\n${stderr}` };
+    const leftOut = outcome === "exited" ? await installRest({ tryWay, ask }, step, failed) : null;
+    const notice = {
+      code: "install-failed",
+      command: last.command,
+      why: await installTrouble(last.command, last.result, parts),
+      output: mask(outputTail(last.result)),
+      leftOut,
+    } as const;
+    emit({ type: "notice", notice });
+  }
+  return { file, command: last.command, success: false };
+}
+
+async function installTrouble(
+  command: string,
+  { outcome, exitCode, failure, limit, stdout, stderr }: ExecResult,
+  { timeoutMs, reachable, addressesOf }: InstallDeps,
+): Promise<InstallTrouble> {
+  const hosts = await refusedHosts({ command, output: `${stdout}\n${stderr}` }, reachable, addressesOf);
+  if (hosts.length > 0) return { kind: "refused", hosts };
+  if (outcome === "timed-out") return { kind: "timeout", seconds: Math.round(timeoutMs / 1000) };
+  if (limit !== undefined) return { kind: "other", detail: `${limit.kind} limit` };
+  if (exitCode !== null) return { kind: "exit", exitCode };
+  return { kind: "other", detail: failure?.detail ?? outcome };
+}
 
 export interface DownloadCacheDeps {
   readonly store: DownloadStore;

@@ -1,6 +1,6 @@
-import type { Logger } from "../ports/logger.ts";
 import type { SandboxManager } from "../ports/containers.ts";
-import type { Prepare } from "./manager-parts.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { Prepare } from "./execution-environment-manager.ts";
 
 /** What containers did since this process began, by the names that metrics have. */
 export type EnvironmentCounts = Readonly<Record<string, number>>;

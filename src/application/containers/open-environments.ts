@@ -1,13 +1,22 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigWarning } from "../../domain/config/config-problem.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
-import type { EnvironmentMessages } from "../../domain/texts/texts.ts";
-import type { ContainerFacts, SandboxFailure, SandboxManager } from "../ports/containers.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import type {
+  ContainerFacts,
+  EnvironmentReader,
+  SandboxFailure,
+  SandboxManager,
+} from "../ports/containers.ts";
+import type { NotOpened } from "../ports/jobs-workspace.ts";
 import type { ToolEnvelope } from "../ports/tools.ts";
 import type { ImageBuildOutcome } from "./ensure-image.ts";
-import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { ExecutionEnvironmentManager } from "./execution-environment-manager.ts";
-import type { FunctionDefinition } from "./manager-parts.ts";
+import {
+  EnvironmentError,
+  type ExecutionEnvironmentManager,
+  type FunctionDefinition,
+} from "./execution-environment-manager.ts";
 
 /** Environments and their images. */
 export interface OpenEnvironments {
@@ -37,7 +46,7 @@ export interface EnvironmentRow {
   readonly repository: string | null;
 }
 
-export interface ImageRequest {
+interface ImageRequest {
   readonly name: string;
   /** An image to stand on, or `debian-rootfs`. */
   readonly from?: string;
@@ -45,4 +54,77 @@ export interface ImageRequest {
   readonly signal: AbortSignal;
   readonly onImage: (name: string, what: "unchanged" | "building" | "kept") => void;
   readonly onLine: (line: string) => void;
+}
+
+/** Opens environments for one question; whatever speaks to Docker is loaded then. */
+export type OpenForQuestion = () => Promise<
+  { readonly ok: true; readonly environments: OpenEnvironments } | NotOpened
+>;
+
+/** Containers of this installation, for the console. */
+export function createEnvironmentReader(isEnabled: () => boolean, open: OpenForQuestion): EnvironmentReader {
+  return {
+    list: async () => (isEnabled() ? ((await withEnvironments(open, summarizeEnvironments)) ?? []) : []),
+  };
+}
+
+/** Containers whose task is long over go. */
+export async function cleanUpStaleContainers(open: OpenForQuestion): Promise<void> {
+  await withEnvironments(open, ({ manager }) => manager.cleanupStaleContainers());
+}
+
+async function withEnvironments<T>(
+  open: OpenForQuestion,
+  ask: (environments: OpenEnvironments) => Promise<T>,
+): Promise<T | null> {
+  const opened = await open();
+  if (!opened.ok) return null;
+  try {
+    return await ask(opened.environments);
+  } finally {
+    await opened.environments.close();
+  }
+}
+
+async function summarizeEnvironments(environments: OpenEnvironments): ReturnType<EnvironmentReader["list"]> {
+  const rows = await environments.list();
+  if ("ok" in rows) return [];
+  return rows.map(({ facts, info, repository }) => ({
+    id: facts.id,
+    name: repository ?? facts.name,
+    image: facts.image,
+    state: info?.status ?? facts.state,
+    tone: facts.state === "running" ? ("running" as const) : ("waiting" as const),
+    createdAt: facts.createdAt,
+  }));
+}
+
+export interface CleanUpScheduleDeps {
+  /** As it is now: environments may be switched on while this runs. */
+  readonly config: () => Pick<Config["command_executor"], "enabled" | "cleanup">;
+  /** One clean-up. */
+  readonly cleanUp: () => Promise<void>;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const HOUR_MS = 3_600_000;
+const LONGEST_MS = 20 * 24 * HOUR_MS;
+
+/** Containers that were left behind go at the start and on an interval. The answer stops it. */
+export function scheduleCleanUp({ config, cleanUp, onTrouble }: CleanUpScheduleDeps): () => void {
+  const state: { timer?: ReturnType<typeof setTimeout>; stopped: boolean } = { stopped: false };
+  const round = () => {
+    void (config().enabled ? cleanUp() : Promise.resolve())
+      .catch((error) => onTrouble(error instanceof EnvironmentError ? `Docker: ${error.message}` : error))
+      .finally(() => {
+        if (state.stopped) return;
+        state.timer = setTimeout(round, Math.min(config().cleanup.interval_hours * HOUR_MS, LONGEST_MS));
+        state.timer.unref();
+      });
+  };
+  round();
+  return () => {
+    state.stopped = true;
+    clearTimeout(state.timer);
+  };
 }

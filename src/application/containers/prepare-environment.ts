@@ -1,33 +1,173 @@
-import { type ChosenEnvironment, chooseEnvironment } from "../../domain/containers/choose-environment.ts";
+import {
+  type CloneRange,
+  type Credential,
+  isRefName,
+  PROJECT_FOLDER,
+  quoteWords,
+  type RemoteSource,
+  type RepositorySource,
+} from "../../domain/containers/clone-plan.ts";
+import {
+  type ContainerInfo,
+  containerName,
+  ENVIRONMENT_LABELS,
+} from "../../domain/containers/container-info.ts";
+import { type ChosenEnvironment, chooseEnvironment } from "../../domain/containers/environment-choice.ts";
 import type {
   PrepareEvent,
   PrepareFailure,
   PrepareNotice,
   PrepareStep,
 } from "../../domain/containers/prepare-event.ts";
-import { EngineUnavailable } from "../ports/images.ts";
-import { cloneLocal, cloneRemote } from "./clone-repository.ts";
+import type { AddressesOf } from "../../domain/containers/refused-hosts.ts";
+import {
+  type ContainerClaim,
+  type ContainerLimits,
+  type ContainerNetwork,
+  type DownloadStore,
+  EngineUnavailable,
+  type LocalRepositories,
+  type SandboxFailure,
+  type SandboxManager,
+} from "../ports/containers.ts";
 import {
   type CloneContainer,
   canReachRemote,
   cloneApart,
+  cloneLocal,
+  cloneRemote,
   networkToClone,
   reachableAddresses,
-} from "./clone-apart.ts";
-import { PROJECT_FOLDER, quoteWords, type RemoteSource } from "../../domain/containers/environments-clone-plan.ts";
-import { containerName, ENVIRONMENT_LABELS } from "../../domain/containers/container-info.ts";
-import { layOutDownloads } from "./install-dependencies.ts";
-import { ensureImage } from "./environments-ensure-image.ts";
-import { type InstallOutcome, installDependencies } from "./environments-install-dependencies.ts";
-import { openBesideContainer } from "./open-beside.ts";
-import {
-  abortedFailure,
-  badRequestFailure,
-  enginePrepareFailure,
-  maskCredential,
-} from "./prepare-failures.ts";
-import type { PrepareDeps, PreparedEnvironment, PrepareRequest } from "./prepare-request.ts";
+} from "./clone-repository.ts";
+import { type BuildImageDeps, ensureImage, type ImageChoice } from "./ensure-image.ts";
+import { type InstallOutcome, installDependencies, layOutDownloads } from "./install-dependencies.ts";
 import { createRunIn, type RunIn } from "./run-in-container.ts";
+
+/** The configuration as `prepare` needs it: bytes, milliseconds, no strings to be read again. */
+export interface PrepareConfig {
+  readonly environments: Readonly<Record<string, ImageChoice>>;
+  readonly defaultEnvironment: string;
+  /** For an environment that names no image. */
+  readonly baseImage: string;
+  readonly limits: ContainerLimits;
+  readonly network: ContainerNetwork;
+  readonly mountDockerSocket: boolean;
+  readonly cloneTimeoutMs: number;
+  readonly installTimeoutMs: number;
+  readonly autoInstall: boolean;
+  readonly insecureHosts: readonly string[];
+  /** Indexes of packages, as variables of the installers. */
+  readonly indexes: Readonly<Record<string, string>>;
+  /** The Debian root to build images of ours on; absent: what their Dockerfile says. */
+  readonly buildRoot?: string;
+}
+
+export interface PrepareDeps {
+  readonly sandboxes: SandboxManager;
+  readonly images: BuildImageDeps;
+  readonly local: LocalRepositories;
+  readonly config: PrepareConfig;
+  /** Absent: nothing is cached. */
+  readonly downloads?: DownloadStore;
+  readonly newId: () => string;
+  readonly addressesOf: AddressesOf;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+}
+
+export interface PrepareRequest {
+  readonly taskUuid: string;
+  readonly source: RepositorySource;
+  readonly credential: Credential | null;
+  readonly range: CloneRange;
+  /** What the plan or a person asked for. */
+  readonly environmentName?: string;
+  /** The image of a worker CLI that is to run in the environment. */
+  readonly worker?: string;
+  readonly lease: "process" | "detached";
+  readonly claim?: ContainerClaim;
+  readonly signal: AbortSignal;
+  readonly onEvent?: (event: PrepareEvent) => void;
+}
+
+export interface PreparedEnvironment {
+  readonly ok: true;
+  readonly container: ContainerInfo;
+  readonly chosen: ChosenEnvironment;
+  readonly image: string;
+  readonly from: "cold" | "warm";
+  readonly notices: readonly PrepareNotice[];
+  readonly installed: readonly InstallOutcome[];
+}
+
+interface BesideRequest {
+  readonly purpose: "clone" | "fetch";
+  readonly image: string;
+  readonly network: ContainerNetwork;
+  readonly signal: AbortSignal;
+}
+
+interface BesideContainer {
+  readonly ok: true;
+  readonly id: string;
+  close(): Promise<void>;
+}
+
+/** A container beside the task's, for what the task must not do itself. Goes with this process if nobody closes it. */
+async function openBesideContainer(
+  { sandboxes, config, newId }: Pick<PrepareDeps, "sandboxes" | "config" | "newId">,
+  { purpose, image, network, signal }: BesideRequest,
+): Promise<BesideContainer | SandboxFailure> {
+  const taskId = `${purpose}-${newId()}`;
+  const spec = { name: containerName(taskId), taskId, image, limits: config.limits, network };
+  const started = await sandboxes.startContainer(spec, { signal });
+  if (!started.ok) return started;
+  const close = async () => void (await sandboxes.stopContainer(started.id, { force: true }));
+  return { ok: true, id: started.id, close };
+}
+
+/** What is wrong with a request before anything starts. */
+function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | null {
+  for (const name of [range.ref, range.target])
+    if (name !== undefined && !isRefName(name))
+      return {
+        ok: false,
+        code: "bad-input",
+        subject: name,
+        detail: "not a branch name",
+        remedy: "check-name",
+      };
+  if (source.kind === "remote" && (source.protocol === "ssh" || source.protocol === "git"))
+    return {
+      ok: false,
+      code: "bad-input",
+      subject: source.url,
+      detail: `${source.protocol} cannot leave an environment`,
+      remedy: "use-https",
+    };
+  return null;
+}
+
+/** A credential that came with an address is known to nobody else. */
+function maskCredential(
+  mask: (text: string) => string,
+  credential: Credential | null,
+): (text: string) => string {
+  if (credential === null || credential.password === "") return mask;
+  const { password } = credential;
+  return (text) => mask(text).replaceAll(password, "***").replaceAll(encodeURIComponent(password), "***");
+}
+
+function abortedFailure({ taskUuid }: PrepareRequest): PrepareFailure {
+  return { ok: false, code: "aborted", subject: taskUuid, detail: "" };
+}
+
+function enginePrepareFailure(failure: SandboxFailure, mask: (text: string) => string): PrepareFailure {
+  const { code, detail } = failure;
+  if (code === "aborted") return { ok: false, code: "aborted", subject: "", detail: "" };
+  const remedy = code === "engine-unreachable" ? ({ remedy: "start-docker" } as const) : {};
+  return { ok: false, code: "engine", subject: code, detail: mask(detail), ...remedy };
+}
 
 /**
  * Choose the environment → its image → a container, in place of one with the same name → clone → install.

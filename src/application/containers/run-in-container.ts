@@ -1,6 +1,6 @@
 import type { ExecResult, SandboxManager } from "../ports/containers.ts";
 
-export interface RunInOptions {
+interface RunInOptions {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -49,4 +49,21 @@ export function createRunIn(sandboxes: SandboxManager, container: string): RunIn
 export function outputTail({ stdout, stderr, failure }: ExecResult, lines = 12): string {
   const text = `${stdout}\n${stderr}`.trim().split("\n").slice(-lines).join("\n");
   return text !== "" ? text : (failure?.detail ?? "");
+}
+
+const PIECE_BYTES = 4 * 1024 ** 2;
+
+/** Gathers what is sent into a container: each piece is one command there. */
+export async function* joinIntoPieces(archive: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of archive) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < PIECE_BYTES) continue;
+    yield Buffer.concat(held);
+    held = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(held);
 }

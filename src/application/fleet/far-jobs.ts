@@ -1,13 +1,16 @@
-import { findJobs } from "./find-jobs.ts";
-import { type Viewer, viewerIdentities, viewerOwns } from "../serve/viewer.ts";
-import type { OwnJobs, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
-import type { OrderVerb } from "../ports/control-orders.ts";
-import type { FleetJob, FleetJobs } from "../ports/fleet-jobs.ts";
+import { type JobActionLabels, jobNamedInButton } from "../../domain/jobs/job-status.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import type { FarJobs } from "../chat/chat-turn.ts";
+import { type ActionFacts, discardFacts, orderFacts } from "../jobs/action-report.ts";
+import { isJobId } from "../jobs/execution.ts";
+import { presentActions } from "../jobs/follow-up-actions.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { FleetJob, FleetJobs, OrderVerb, TailedJob } from "../ports/fleet.ts";
 import type { MessageStore } from "../ports/serve.ts";
-import { isJobId } from "../jobs/job-id.ts";
-import { type ActionFacts, orderFacts } from "../jobs/action-report.ts";
-import type { OrderGiver, OrderResult } from "./give-orders.ts";
-import { decodeDifferences, type OrderAnswers } from "./order-answers.ts";
+import { roleInChat, type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
+import { type LiveWork, lastLines, NOTHING_LIVE } from "../serve/serve-events.ts";
+import { decodeDifferences, type OrderAnswers, type OrderGiver, type OrderResult } from "./machine-orders.ts";
+import { findJobs, type OwnJobs, type ViewedJob, type ViewerJobs } from "./viewer-jobs.ts";
 
 export interface FleetViewerJobsDeps {
   /** The jobs of this workspace. */
@@ -165,4 +168,99 @@ function toViewedJob({ job, changeCount, alive, machine }: FleetJob): ViewedJob 
 function byTime({ job: x }: ViewedJob, { job: y }: ViewedJob): number {
   if (x.createdAt !== y.createdAt) return x.createdAt < y.createdAt ? -1 : 1;
   return x.jobId < y.jobId ? -1 : 1;
+}
+
+export interface ChatFarJobsDeps {
+  /** The jobs of this workspace, which are not far. */
+  readonly own: Pick<OwnJobs, "has">;
+  /** The jobs of every machine. */
+  readonly all: Pick<ViewerJobs, "read" | "takeBack" | "applyPreview" | "discard" | "differences">;
+}
+
+/** Jobs of other machines for whoever speaks in a chat: by the same orders as from the console. */
+export function createChatFarJobs({ own, all }: ChatFarJobsDeps): FarJobs {
+  async function discard(viewer: Viewer, jobId: string, machine: string): Promise<ActionFacts> {
+    const status = await all.discard(viewer, jobId);
+    switch (status) {
+      case "machine-away":
+      case "machine-gone":
+      case "unsettled":
+        return orderFacts("discard", jobId, { code: status, machine });
+      default:
+        return discardFacts({ root: "" }, jobId, { status });
+    }
+  }
+
+  return async ({ channel, userId }, jobId) => {
+    if (own.has(jobId)) return null;
+    const viewer: Viewer = { channel, userId, role: roleInChat({ channel, userId }), scopes: [] };
+    const found = await all.read(viewer, jobId);
+    if (found?.machine === undefined) return null;
+    const machine = found.machine.name;
+    return {
+      job: found.job,
+      machine,
+      act(action, force = false) {
+        switch (action) {
+          case "undo":
+          case "redo":
+            return all.takeBack(viewer, jobId, action, force);
+          case "apply":
+            return all.applyPreview(viewer, jobId);
+          case "discard":
+            return discard(viewer, jobId, machine);
+        }
+      },
+      differences: () => all.differences(viewer, jobId),
+    };
+  };
+}
+
+/** The jobs that a reply is about. */
+export function jobsOfReply({ actions, jobs }: Pick<Reply, "actions" | "jobs">): readonly string[] {
+  const named = actions.map(({ message }) => jobNamedInButton(message) ?? "").filter(isJobId);
+  return [...new Set([...jobs.map(({ job_id }) => job_id), ...named])];
+}
+
+/** The buttons of a reply about jobs of another machine, by what that one told of them. */
+export async function presentReportedJobs(
+  jobs: Pick<FleetJobs, "read" | "ofGroup">,
+  reply: Pick<Reply, "actions" | "jobs">,
+  labels: JobActionLabels,
+): Promise<Reply["actions"]> {
+  const told = (await Promise.all(jobsOfReply(reply).map((id) => jobs.read(id)))).filter(
+    (one) => one !== null,
+  );
+  const names = reply.actions.map(({ message }) => jobNamedInButton(message) ?? "");
+  const workspace = told[0]?.workspace;
+  const groups = names.filter((name) => name !== "" && !isJobId(name));
+  const grouped =
+    workspace === undefined
+      ? []
+      : (await Promise.all(groups.map((name) => jobs.ofGroup(name, workspace)))).flat();
+  const found = new Map([...told, ...grouped].map(({ job }) => [job.jobId, job]));
+  const archive = { read: (id: string) => found.get(id) ?? null, list: () => [...found.values()] };
+  return presentActions(archive, reply, labels);
+}
+
+/** What is seen of messages that other processes answer, by what these told of the jobs that run. */
+export async function reportedWorks(
+  jobs: Pick<FleetJobs, "atWork">,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, LiveWork>> {
+  if (messageIds.length === 0) return new Map();
+  const works = new Map<string, LiveWork>();
+  for (const job of await jobs.atWork(messageIds)) works.set(job.messageId, toLiveWork(job));
+  return works;
+}
+
+function toLiveWork({ jobId, events, tail }: TailedJob): LiveWork {
+  const last = events.findLast(({ event }) => /^command_(started|finished)$/.test(event.type))?.event;
+  const running = last?.type === "command_started" ? last.command : null;
+  return {
+    ...NOTHING_LIVE,
+    event: { type: "job-started", jobId },
+    command: running === null ? "" : `${running.type} ${running.action} ${oneLine(running.target)}`,
+    lines: running === null ? "" : lastLines(tail),
+  };
 }

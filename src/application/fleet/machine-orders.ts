@@ -1,13 +1,181 @@
-import type { WorkKeeper } from "../serve/keep-work.ts";
-import { createWorkTaker } from "../serve/take-work.ts";
-import { roleInChat, type Viewer } from "../serve/viewer.ts";
-import type { ViewerJobs } from "./viewer-jobs.ts";
-import type { AccessStore } from "../ports/access.ts";
-import { SCOPES } from "../ports/access.ts";
-import { ACTING_VERBS, type ControlOrder, type ControlOrders } from "../ports/control-orders.ts";
-import type { Timers } from "../ports/timers.ts";
-import type { Work } from "../ports/work-queue.ts";
-import { encodeDifferences, type OrderAnswers } from "./order-answers.ts";
+import type { ActionFacts } from "../jobs/action-report.ts";
+import type { PreviewDiscard } from "../jobs/unfinished-jobs.ts";
+import {
+  ACTING_VERBS,
+  type ControlOrder,
+  type ControlOrders,
+  ORDER_ENDS,
+  type OrderVerb,
+} from "../ports/fleet.ts";
+import type { FileDifference, JournalLine } from "../ports/jobs.ts";
+import type { Timers } from "../ports/platform.ts";
+import { type AccessStore, SCOPES, type Work, type WorkQueue } from "../ports/serve.ts";
+import { roleInChat, type Viewer } from "../serve/access.ts";
+import { createWorkTaker, type WorkKeeper } from "../serve/take-work.ts";
+import type { RestFacts, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
+
+/** What is answered to each kind of order, as JSON. */
+export interface OrderAnswers {
+  readonly undo: ActionFacts;
+  readonly redo: ActionFacts;
+  readonly apply: ActionFacts;
+  readonly stop: ActionFacts;
+  readonly rest: ActionFacts | RestFacts;
+  readonly discard: PreviewDiscard["status"];
+  readonly show: { readonly viewed: ViewedJob; readonly journal: readonly JournalLine[] } | null;
+  readonly diff: readonly EncodedDifference[];
+  readonly output: string;
+}
+
+/** Absent is unknown, null is absence, as in a `FileDifference`. */
+export interface EncodedDifference {
+  readonly path: string;
+  readonly before?: string | null;
+  readonly after?: string | null;
+  readonly base?: string;
+}
+
+/** Of all files of a job together. What is more is not sent, and shown as unknown. */
+const MOST_BYTES = 8 * 1024 ** 2;
+
+function encodeDifferences(files: readonly FileDifference[]): EncodedDifference[] {
+  let room = MOST_BYTES;
+  return files.map(({ path, before, after, base }) => {
+    room -= (before?.length ?? 0) + (after?.length ?? 0) + (base?.length ?? 0);
+    if (room < 0) return { path };
+    return {
+      path,
+      ...(before !== undefined && { before: before === null ? null : encode(before) }),
+      ...(after !== undefined && { after: after === null ? null : encode(after) }),
+      ...(base !== undefined && { base: encode(base) }),
+    };
+  });
+}
+
+export function decodeDifferences(files: readonly EncodedDifference[]): FileDifference[] {
+  const decode = (text: string | null | undefined) =>
+    typeof text === "string" ? new Uint8Array(Buffer.from(text, "base64")) : text;
+  return files.map(({ path, before, after, base }) => ({
+    path,
+    before: decode(before),
+    after: decode(after),
+    ...(base !== undefined && { base: decode(base) as Uint8Array }),
+  }));
+}
+
+const encode = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
+
+export interface GiveOrdersDeps {
+  readonly orders: Pick<ControlOrders, "place" | "look" | "collect" | "withdraw">;
+  readonly queue: Pick<WorkQueue, "onWork">;
+  readonly newId: () => string;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+  /** Within this an order is begun, or never. */
+  readonly limitMs?: number;
+}
+
+/**
+ * `away`: nobody took it in time, and nobody will. `unsettled`: it was begun, and how it ended is not known. `gone`: the
+ * same, and its machine is silent.
+ */
+export type OrderResult<T> =
+  | { readonly status: "answered"; readonly answer: T }
+  | { readonly status: "away" }
+  | { readonly status: "unsettled" }
+  | { readonly status: "gone" };
+
+export interface OrderGiver {
+  give<Verb extends OrderVerb>(
+    order: Omit<ControlOrder, "id"> & { readonly verb: Verb },
+  ): Promise<OrderResult<OrderAnswers[Verb]>>;
+  close(): void;
+}
+
+const ORDER_LIMIT_MS = 5_000;
+/** One that was begun may take as long as a large job takes to be taken back. */
+const LONGEST_MS = 60_000;
+/** A machine that dies over an order tells nobody. */
+const WATCH_MS = 2_000;
+
+/** Gives orders to other machines and waits for what comes of them. */
+export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
+  const { orders, timers, limitMs = ORDER_LIMIT_MS } = parts;
+  const pending = new Map<string, (given: OrderResult<unknown>) => void>();
+  const state = { looking: false, again: false };
+
+  /** Nobody asks for it any more. */
+  function end(id: string, given: OrderResult<unknown>): void {
+    const resolve = pending.get(id);
+    pending.delete(id);
+    resolve?.(given);
+  }
+
+  async function settle(id: string): Promise<void> {
+    const { value, failed } = JSON.parse(await orders.collect(id)) as { value?: unknown; failed?: true };
+    end(id, failed === true ? { status: "unsettled" } : { status: "answered", answer: value });
+  }
+
+  async function lookOnce(): Promise<void> {
+    const states = await orders.look([...pending.keys()]);
+    for (const [id, now] of states) {
+      if (now === "answered") await settle(id);
+      if (now === "cut-off") end(id, { status: "unsettled" });
+      if (now === "gone") end(id, { status: "gone" });
+    }
+  }
+
+  async function look(): Promise<void> {
+    state.again = true;
+    if (state.looking) return;
+    state.looking = true;
+    while (state.again && pending.size > 0) {
+      state.again = false;
+      await lookOnce().catch(parts.onTrouble);
+    }
+    state.looking = false;
+  }
+
+  function watch(id: string): void {
+    timers.after(WATCH_MS, () => {
+      if (!pending.has(id)) return;
+      void look();
+      watch(id);
+    });
+  }
+
+  async function giveUp(id: string): Promise<void> {
+    const never = await orders.withdraw(id).catch(() => false);
+    if (never) end(id, { status: "away" });
+    else await look();
+  }
+
+  const unlisten = parts.queue.onWork(
+    () => {
+      if (pending.size > 0) void look();
+    },
+    { queue: ORDER_ENDS },
+  );
+
+  return {
+    async give(order) {
+      const id = parts.newId();
+      const cancels: (() => void)[] = [];
+      const given = new Promise<OrderResult<unknown>>((resolve) => void pending.set(id, resolve));
+      try {
+        await orders.place({ ...order, id }, limitMs);
+        watch(id);
+        cancels.push(timers.after(limitMs, () => void giveUp(id)));
+        cancels.push(timers.after(LONGEST_MS, () => end(id, { status: "unsettled" })));
+        return (await given) as OrderResult<OrderAnswers[typeof order.verb]>;
+      } finally {
+        for (const cancel of cancels) cancel();
+        pending.delete(id);
+      }
+    },
+    close: unlisten,
+  };
+}
 
 export interface ServeOrdersDeps {
   readonly orders: Pick<ControlOrders, "take" | "answer" | "passOn" | "isHeard" | "sweep">;

@@ -1,6 +1,9 @@
-import type { FleetStore, MachineLoad } from "../ports/fleet.ts";
-import type { Timers } from "../ports/timers.ts";
-import { BEAT_MS } from "../ports/work-queue.ts";
+import { BEAT_MS, createReach, DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import type { NewerSchema } from "../../domain/store/store-trouble.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import type { FleetControl, FleetStore, MachineLoad, WaitingChat } from "../ports/fleet.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { AwayReplies, MessageStore, NewReply, WorkQueue } from "../ports/serve.ts";
 
 export interface KeepMachineDeps {
   readonly fleet: Pick<FleetStore, "enter" | "beat" | "leave">;
@@ -13,13 +16,6 @@ export interface KeepMachineDeps {
   /** Once for each name; when one is breaking, this process must end. */
   readonly onNewerSchema: (newer: NewerSchema) => void;
   readonly onTrouble: (error: unknown) => void;
-}
-
-export interface NewerSchema {
-  /** This version can work on with. */
-  readonly added: readonly string[];
-  /** It cannot. */
-  readonly breaking: readonly string[];
 }
 
 /**
@@ -89,6 +85,159 @@ export function keepMachine(parts: KeepMachineDeps): {
       state.stopped = true;
       state.cancel();
       await fleet.leave().catch(onTrouble);
+    },
+  };
+}
+
+const DEAD_SHOWN = 100;
+
+/** What there is, and what can be done about work that was given up. */
+export function createFleetControl({
+  fleet,
+  queue,
+  self,
+}: {
+  readonly fleet: Pick<FleetStore, "machines" | "queues">;
+  readonly queue: Pick<WorkQueue, "dead" | "retryDead" | "discardDead">;
+  /** The id of this machine. */
+  readonly self: string;
+}): FleetControl {
+  return {
+    async view() {
+      const [machines, queues, dead] = [
+        await fleet.machines(),
+        await fleet.queues(),
+        await queue.dead(DEAD_SHOWN),
+      ];
+      return { self, machines, queues, dead };
+    },
+    retry: (id) => queue.retryDead(id),
+    discard: (id) => queue.discardDead(id),
+  };
+}
+
+export interface NotifyWaitingDeps {
+  readonly fleet: Pick<FleetStore, "waitingForAway" | "noteTold" | "toldOfUs" | "forgetTold">;
+  readonly store: Pick<MessageStore, "post">;
+  /** Whether this process can speak on a channel. */
+  readonly reaches: (channel: string) => boolean;
+  readonly messages: () => ServeMessages;
+  readonly uuid: () => string;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const WAITING_LOOK_MS = 5_000;
+const AT_ONCE = 50;
+/** A shorter break keeps no machine silent for `DEAD_AFTER_MS`. */
+const BREAK_MS = WAITING_LOOK_MS + 3_000;
+
+/**
+ * A message waits for the machine that holds its workspace. While that one is away, one of the others tells the chat,
+ * once; the machine itself tells it when it is back.
+ */
+export function createWaitingNotifier(parts: NotifyWaitingDeps): {
+  /** To those who were told that this machine is away. Before anything of theirs is answered. */
+  tellBack(): Promise<void>;
+  tellAway(): Promise<void>;
+  start(): () => void;
+} {
+  const { fleet, store, messages, timers } = parts;
+  const notice = ({ channel, chatId, userId }: WaitingChat, text: string): NewReply => {
+    const at = timers.now().toISOString();
+    const content = { kind: "notice", text } as const;
+    return { key: parts.uuid(), messageId: null, channel, chatId, userId, content, since: at, at };
+  };
+
+  const reach = createReach(BREAK_MS);
+
+  async function tellAway(): Promise<void> {
+    const waiting = await fleet.waitingForAway(AT_ONCE);
+    const now = timers.now().getTime();
+    if (reach.reached(now) > now - DEAD_AFTER_MS) return;
+    for (const chat of waiting)
+      if (parts.reaches(chat.channel))
+        await store.post(notice(chat, messages().machineAway(chat.machineName)), (within) =>
+          fleet.noteTold(chat, within),
+        );
+  }
+
+  return {
+    tellAway,
+    async tellBack() {
+      for (const chat of await fleet.toldOfUs())
+        await store.post(notice(chat, messages().machineBack(chat.machineName)), (within) =>
+          fleet.forgetTold(chat, within),
+        );
+    },
+    start() {
+      const state = { stopped: false, cancel: () => {} };
+      const again = () => {
+        if (state.stopped) return;
+        state.cancel = timers.after(
+          WAITING_LOOK_MS,
+          () => void tellAway().catch(parts.onTrouble).finally(again),
+        );
+      };
+      again();
+      return () => {
+        state.stopped = true;
+        state.cancel();
+      };
+    },
+  };
+}
+
+export interface AwayRepliesDeps {
+  readonly fleet: Pick<FleetStore, "repliesOfAway">;
+  /** Whether this process can speak on a channel. */
+  readonly reaches: (channel: string) => boolean;
+  /** There is something to send. */
+  readonly onFound: () => void;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const AWAY_LOOK_MS = 3_000;
+
+/** Replies that are written and wait for a machine that is away: whoever reaches their channel sends them. */
+export function createAwayReplies(parts: AwayRepliesDeps): {
+  list(): readonly AwayReplies[];
+  look(): Promise<void>;
+  start(): () => void;
+} {
+  const { timers } = parts;
+  const state: { found: readonly AwayReplies[]; stopped: boolean; cancel: () => void } = {
+    found: [],
+    stopped: false,
+    cancel: () => {},
+  };
+
+  async function look(): Promise<void> {
+    const waiting = Map.groupBy(await parts.fleet.repliesOfAway(), ({ workspace }) => workspace);
+    state.found = [...waiting]
+      .filter(([, people]) => people.some(({ channel }) => parts.reaches(channel)))
+      .map(([workspace, people]) => ({
+        workspace,
+        except: people.filter(({ channel }) => !parts.reaches(channel)),
+      }));
+    if (state.found.length > 0) parts.onFound();
+  }
+
+  function again(): void {
+    if (state.stopped) return;
+    state.cancel = timers.after(AWAY_LOOK_MS, () => void look().catch(parts.onTrouble).finally(again));
+  }
+
+  return {
+    list: () => state.found,
+    look,
+    start() {
+      again();
+      return () => {
+        state.stopped = true;
+        state.cancel();
+      };
     },
   };
 }

@@ -1,10 +1,9 @@
-import type { Bus, ServeEvent } from "../serve/bus.ts";
-import type { ViewerJobs } from "./viewer-jobs.ts";
-import type { FleetJobs, JobSummary } from "../ports/fleet-jobs.ts";
-import type { StoredJob } from "../ports/jobs.ts";
-import type { JournalLine } from "../ports/journal.ts";
-import type { Timers } from "../ports/timers.ts";
+import type { FleetJobs, JobSummary } from "../ports/fleet.ts";
+import type { JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { Bus, ServeEvent } from "../serve/serve-events.ts";
+import type { ViewerJobs } from "./viewer-jobs.ts";
 
 export interface ReportJobsDeps {
   readonly jobs: FleetJobs;

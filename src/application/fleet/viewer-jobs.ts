@@ -1,23 +1,122 @@
-import type { JobActionLabels } from "../../domain/jobs/job-actions.ts";
-import type { Reply } from "../ports/conversation.ts";
-import type { JobMachine } from "../ports/fleet-jobs.ts";
-import type { FileDifference, StoredJob } from "../ports/jobs.ts";
-import type { JournalLine } from "../ports/journal.ts";
-import type { MessageStore } from "../ports/serve.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
-import { applyRest } from "../jobs/follow-up-actions.ts";
-import type { PreviewCommit } from "../jobs/unfinished-jobs.ts";
-import type { PreviewDiscard } from "../jobs/discard-preview.ts";
-import { isJobId } from "../jobs/job-id.ts";
-import { presentActions } from "../jobs/present-actions.ts";
+import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
-import { executionFacts, type JobFacts, type RefusalFacts } from "../jobs/job-facts.ts";
-import type { StopJobResult } from "../jobs/stop-job.ts";
+import { isJobId } from "../jobs/execution.ts";
+import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
+import { executionFacts, type JobFacts, type RefusalFacts, toListedJob } from "../jobs/job-facts.ts";
 import type { TakeBack } from "../jobs/undo-job.ts";
-import type { Bus } from "../serve/bus.ts";
-import { type FoundJobs, findJobs, type JobQuery } from "./find-jobs.ts";
-import { createOutputTails } from "./output-tails.ts";
-import { type Viewer, viewerIdentities, viewerOwns } from "../serve/viewer.ts";
+import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { JobMachine } from "../ports/fleet.ts";
+import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { MessageStore } from "../ports/serve.ts";
+import { type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
+import type { Bus } from "../serve/serve-events.ts";
+
+/** What a list of jobs is narrowed by; what is empty narrows nothing. */
+export interface JobQuery {
+  /** Words that all stand in the request, the title, a path or the id. */
+  readonly text: string;
+  readonly status: JobStatus | "";
+  /** `<channel>:<chatId>`. */
+  readonly chat: string;
+  /** `2026-03-01`. */
+  readonly day: string;
+  /** A part of a changed path. */
+  readonly path: string;
+  /** From 1. */
+  readonly page: number;
+  /** Jobs on a page. Default: 50. */
+  readonly perPage?: number;
+}
+
+export interface FoundJobs<Job> {
+  /** One page of them, newest first. */
+  readonly jobs: readonly Job[];
+  readonly total: number;
+  readonly page: number;
+  readonly pages: number;
+  /** Every chat that has a job, whatever the query says. */
+  readonly chats: readonly string[];
+}
+
+interface SeenJob {
+  readonly job: StoredJob;
+  readonly alive: boolean;
+}
+
+const JOBS_PER_PAGE = 50;
+
+/** `jobs` oldest first, as the archive has them. */
+export function findJobs<Job extends SeenJob>(
+  jobs: readonly Job[],
+  query: JobQuery,
+  dayOf: (iso: string) => string,
+): FoundJobs<Job> {
+  const words = query.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = jobs.filter(
+    ({ job, alive }) =>
+      (query.status === "" || toJobStatus(toListedJob(job), alive) === query.status) &&
+      (query.chat === "" || chatOfJob(job) === query.chat) &&
+      (query.day === "" || dayOf(job.createdAt) === query.day) &&
+      (query.path === "" || job.changes.some(({ path }) => path.includes(query.path))) &&
+      jobContainsWords(job, words),
+  );
+  const { perPage = JOBS_PER_PAGE } = query;
+  const pages = Math.max(1, Math.ceil(matching.length / perPage));
+  const page = Math.min(Math.max(1, query.page), pages);
+  const newest = matching.reverse();
+  return {
+    jobs: newest.slice((page - 1) * perPage, page * perPage),
+    total: matching.length,
+    page,
+    pages,
+    chats: [...new Set(jobs.map(({ job }) => chatOfJob(job)))].filter((chat) => chat !== "").sort(),
+  };
+}
+
+/** The chat whose message made a job; empty for a job of the command line or a program. */
+export function chatOfJob({ groupId, source }: Pick<StoredJob, "groupId" | "source">): string {
+  const end = groupId.lastIndexOf("#");
+  return end > 0 && (source.startsWith("chat:") || groupId.includes(":")) ? groupId.slice(0, end) : "";
+}
+
+function jobContainsWords(
+  { jobId, title, request = "", changes }: StoredJob,
+  words: readonly string[],
+): boolean {
+  if (words.length === 0) return true;
+  const text = [jobId, title, request, ...changes.map(({ path }) => path)].join("\n").toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** What running jobs printed so far, so that somebody who comes late sees it; forgotten when a job ends. */
+interface OutputTails {
+  of(jobId: string): string;
+  end(jobId: string): void;
+}
+
+const MOST_CHARACTERS = 64 * 1024;
+const MOST_JOBS = 100;
+
+function createOutputTails(bus: Bus): OutputTails {
+  const tails = new Map<string, string>();
+  const add = (jobId: string, output: string) => {
+    const text = (tails.get(jobId) ?? "") + output;
+    tails.set(jobId, text.length > MOST_CHARACTERS ? text.slice(-MOST_CHARACTERS / 2) : text);
+    if (tails.size > MOST_JOBS) tails.delete(tails.keys().next().value as string);
+  };
+  bus.subscribe((event) => {
+    if (event.type === "job" && event.output !== undefined) add(event.jobId, event.output);
+    if (event.type !== "chat") return;
+    if (event.event.type === "job-output") add(event.event.jobId, event.event.text);
+    if (event.event.type === "job-finished") tails.delete(event.event.jobId);
+  });
+  return {
+    of: (jobId) => tails.get(jobId) ?? "",
+    end: (jobId) => void tails.delete(jobId),
+  };
+}
 
 export interface ViewerJobsDeps {
   /** The one that is served now; a reload exchanges it. */
@@ -92,7 +191,7 @@ export interface RestFacts {
   readonly left: readonly string[];
 }
 
-export interface RunRequest {
+interface RunRequest {
   readonly patch: string;
   readonly mode: "dry-run" | "preview" | "apply";
   readonly atomic?: boolean;

@@ -1,8 +1,100 @@
 import type { Protection } from "../../domain/policy/protection.ts";
-import type { ProcessResult } from "../ports/process.ts";
-import { type CommitNote, commitAnyway, type RunGit } from "./commit-anyway.ts";
-import { type OwnGit, ownGitIn } from "./own-git.ts";
-import { type RunProcessDeps, toCommandOutcome } from "./run-shell.ts";
+import type { ProcessResult } from "../ports/jobs-transaction.ts";
+import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
+
+/** Runs git with these arguments in the view. */
+export type RunGit = (...args: string[]) => Promise<ProcessResult>;
+
+/** The notes about a commit that was made otherwise than git was set up to. */
+type CommitNote = "identity-fallback" | "signing-skipped";
+
+export interface CommitAnyway {
+  readonly result: ProcessResult;
+  readonly notes: readonly CommitNote[];
+}
+
+const IDENTITY = ["-c", "user.name=PicoClaw", "-c", "user.email=picoclaw@localhost"] as const;
+const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
+
+/**
+ * Commits, though git may know nobody (then PicoClaw signs with its own name) or would have to ask for a
+ * passphrase (then unsigned). What git says is not read, because it says it in the user's language.
+ */
+export async function commitAnyway(
+  git: RunGit,
+  settings: readonly string[],
+  commit: readonly string[],
+): Promise<CommitAnyway> {
+  const result = await git(...settings, ...commit);
+  if (result.outcome !== "exited" || result.exitCode !== 128) return { result, notes: [] };
+  const nobody = !(await knowsIdentity(git));
+  const signs = (await git("config", "--get", "--type=bool", "commit.gpgsign")).stdout.trim() === "true";
+  const unsigned = settings.includes("commit.gpgsign=false");
+  if (!nobody && (!signs || unsigned)) return { result, notes: [] };
+  const again = await git(...settings, ...(nobody ? IDENTITY : []), ...(signs ? UNSIGNED : []), ...commit);
+  if (again.exitCode !== 0) return { result: nobody ? again : result, notes: [] };
+  const notes: CommitNote[] = [];
+  if (nobody) notes.push("identity-fallback");
+  if (signs && !unsigned) notes.push("signing-skipped");
+  return { result: again, notes };
+}
+
+async function knowsIdentity(git: RunGit): Promise<boolean> {
+  for (const who of ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"])
+    if ((await git("var", who)).exitCode !== 0) return false;
+  return true;
+}
+
+/** The git that PicoClaw runs for itself: nothing that a job left decides which program it is or what it runs. */
+export interface OwnGit {
+  /** Absolute, where no job can write. */
+  readonly program: string;
+  /** Folders for programs that it runs itself, such as filters of the user. */
+  readonly path: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** What the user's own configuration said before the job: who commits, and how files are kept. */
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  /** Names of the filters that the configuration had before the job. */
+  readonly filters: readonly string[];
+}
+
+/** Variables of a job that our own git needs. */
+const PASSED = /^(HOME|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_CONFIG_HOME)$/;
+
+const QUIET: OwnGit["settings"] = [
+  ["gc.auto", "0"],
+  ["maintenance.auto", "false"],
+  ["core.checkStat", "minimal"],
+  ["core.trustctime", "false"],
+  ["core.fsmonitor", "false"],
+  ["core.untrackedCache", "false"],
+  ["safe.bareRepository", "explicit"],
+];
+
+/** Our own git in the view of a job. Hooks run only where the user wants them, and then as they would for the user. */
+function ownGitIn(
+  parts: RunProcessDeps,
+  git: OwnGit,
+  { runHooks, timeoutSeconds }: { readonly runHooks: boolean; readonly timeoutSeconds: number },
+): RunGit {
+  const folder = parts.transaction.directory as string;
+  const settings = [
+    ...git.settings,
+    ...QUIET,
+    ...(runHooks ? [] : ([["core.hooksPath", "/dev/null"]] as const)),
+  ];
+  const env: Record<string, string> = {
+    ...git.env,
+    PATH: runHooks ? (parts.env.PATH ?? git.path) : git.path,
+  };
+  for (const [name, value] of Object.entries(parts.env)) if (PASSED.test(name)) env[name] = value;
+  env.GIT_CONFIG_COUNT = String(settings.length);
+  settings.forEach(([name, value], i) => {
+    env[`GIT_CONFIG_KEY_${i}`] = name;
+    env[`GIT_CONFIG_VALUE_${i}`] = value;
+  });
+  return (...args) => runInView(parts, [git.program, ...args], env, folder, timeoutSeconds);
+}
 
 export type AutoCommitResult =
   | {

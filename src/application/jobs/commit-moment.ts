@@ -1,11 +1,10 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import { LOG } from "../ports/logger.ts";
-import type { ProcessRunner } from "../ports/process.ts";
-import { type AutoCommitResult, autoCommit } from "./auto-commit.ts";
-import type { OwnGit } from "./own-git.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { ProcessRunner } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
+import { type AutoCommitResult, autoCommit, type OwnGit } from "./auto-commit.ts";
+import type { WorkspaceDeps } from "./execution.ts";
 import type { RunProcessDeps } from "./run-shell.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
 
 export interface CommitMoment {
   readonly moment: "before" | "after";

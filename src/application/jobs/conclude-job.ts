@@ -1,8 +1,131 @@
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import { toUndoState } from "../../domain/jobs/job-status.ts";
 import type { Note } from "../../domain/jobs/note.ts";
-import type { JobOutcome, JobRecord } from "../ports/jobs.ts";
-import type { ExecuteRequest } from "./execution.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import type { Change, CommandResult, PatchExecutionResult } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { JobEvent, JobOutcome, JobRecord } from "../ports/jobs.ts";
+import type { Conflict, SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
+import type { ExecuteRequest, Execution, WorkspaceDeps } from "./execution.ts";
+
+/** How a job came to its end. */
+export interface JobEnd {
+  readonly results: readonly CommandResult[];
+  readonly gitCommit: string | null;
+  readonly ended: readonly string[];
+  readonly sealed: SealedChanges;
+  readonly swapped: SwapOutcome | null;
+  readonly keptAfterFailure: boolean;
+}
+
+/** The journal tells the story; what a file holds is in the undo record, and need not be kept twice. */
+export function forJournal(event: JobEvent): JobEvent {
+  if (event.type !== "command_started" || event.command.content.length <= JOURNAL_CONTENT) return event;
+  const content = cutMiddle(event.command.content, JOURNAL_CONTENT);
+  return { ...event, command: { ...event.command, content } };
+}
+
+const JOURNAL_CONTENT = 16_384;
+
+export function swapConflicts(outcome: SwapOutcome): readonly Conflict[] {
+  if (outcome.status === "conflict") return outcome.conflicts;
+  if (outcome.status !== "refused") return [];
+  const { reason, heldBy } = outcome;
+  return [{ path: ".", reason: "changed", by: heldBy === undefined ? reason : `${reason}: ${heldBy}` }];
+}
+
+/** Whether a job with these results is to be taken back, where it can be. */
+export function wantsRollback(
+  { signal, atomic, autoCommit, stopOnError }: ExecuteRequest,
+  results: readonly CommandResult[],
+): boolean {
+  const failed = results.some(({ success }) => !success);
+  return signal.aborted || (failed && (atomic || (autoCommit && stopOnError)));
+}
+
+/** The seal found what cannot be committed, and staged nothing. */
+export function isUnstaged({ noText, foreignOwner }: SealedChanges): boolean {
+  return noText !== undefined || foreignOwner !== undefined;
+}
+
+interface JournaledJob {
+  readonly record: JobRecord;
+  readonly kind: Transaction["kind"];
+  readonly warnings: readonly string[];
+  readonly notes: readonly Note[];
+}
+
+/** Remembers how a job ended, makes room for its undo record, and tells it. */
+export async function concludeJob(
+  { transactions, archive, config, messages, logger }: WorkspaceDeps,
+  { record, kind, warnings, notes }: JournaledJob,
+  outcome: JobOutcome,
+  { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
+): Promise<Execution> {
+  const { jobId, success, executedCmds, failedCmds, totalCmds } = record;
+  const result: PatchExecutionResult = {
+    jobId,
+    success,
+    executedCmds,
+    failedCmds,
+    results,
+    summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
+    ...(gitCommit !== null && { gitCommit }),
+    changes: sealed.changes,
+    undo: toUndoState({
+      state: outcome === "committed" ? "committed" : "discarded",
+      kind,
+      changeCount: sealed.changes.length,
+    }),
+    dryRun: false,
+    notes,
+  };
+  if (outcome !== "committed" && outcome !== "staged") archive.save(record);
+  const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
+  const evicted = keeps
+    ? await transactions.enforceQuota(
+        { quotaBytes: config.undo_quota, journalDays: config.journal_days },
+        jobId,
+      )
+    : [];
+  if (evicted.length > 0)
+    archive.append(jobId, {
+      type: "quota_evicted",
+      jobs: evicted.map((one) => ({ job_id: one.jobId, bytes: one.bytes })),
+      quota_bytes: config.undo_quota,
+    });
+  const failure = results.find((one) => !one.success);
+  const fields = {
+    job_id: jobId,
+    success,
+    executed_cmds: executedCmds,
+    failed_cmds: failedCmds,
+    summary: result.summary,
+    outcome,
+    changes: sealed.changes.map(({ path }) => path),
+    ...(failure !== undefined && {
+      failed_command: `${failure.command.type}:${failure.command.action}`,
+      error: failure.error,
+    }),
+  };
+  if (success) logger.info("worker", ...LOG.executionCompleted, fields);
+  else logger.error("worker", ...LOG.executionFailed, fields);
+  return {
+    status: "ran",
+    outcome,
+    kind,
+    result,
+    totalCmds,
+    warnings,
+    conflicts: swapped === null ? [] : swapConflicts(swapped),
+    evicted,
+    quotaBytes: config.undo_quota,
+    groupId: record.groupId,
+    ended,
+    outside: sealed.outside,
+    keptAfterFailure,
+  };
+}
 
 interface BegunJob {
   readonly jobId: string;
@@ -21,7 +144,7 @@ interface JobEnding {
 }
 
 /** What is remembered of a job: first while it runs, with its process, then as it ended. */
-export function jobRecord(
+function jobRecord(
   { root, mask, now, pid, birth }: Pick<WorkspaceDeps, "root" | "mask" | "now" | "pid" | "birth">,
   { jobId, request, commands, kind, at }: BegunJob,
   { outcome, results, changes, gitCommit, notes }: JobEnding,
@@ -95,4 +218,70 @@ function firstLine(text: string): string {
 /** By characters: bytes would split a Japanese one. */
 function cutTitle(line: string): string {
   return [...line].slice(0, TITLE_CHARACTERS).join("");
+}
+
+interface StoryResult {
+  readonly results: readonly CommandResult[];
+  readonly changes: readonly Change[];
+  readonly gitCommit: string | null;
+}
+
+const NOTHING: StoryResult = { results: [], changes: [], gitCommit: null };
+
+/** What is to be said of a job, as it becomes known: its record is made of it. */
+export class JobStory {
+  readonly notes: Note[] = [];
+  readonly #parts: WorkspaceDeps;
+  readonly #job: { readonly jobId: string; readonly kind: string };
+  readonly #createdAt: Date;
+  #request: ExecuteRequest;
+  #commands: readonly PatchCommand[] = [];
+  #warnings: readonly string[] = [];
+
+  constructor(
+    parts: WorkspaceDeps,
+    request: ExecuteRequest,
+    job: { readonly jobId: string; readonly kind: string },
+  ) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#job = job;
+    this.#createdAt = parts.now();
+  }
+
+  get request(): ExecuteRequest {
+    return this.#request;
+  }
+
+  /** What counts in its record. */
+  get commands(): readonly PatchCommand[] {
+    return this.#commands;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  /** What the record counts and is titled by, where that is not known from the beginning. */
+  describe(about: {
+    readonly commands: readonly PatchCommand[];
+    readonly warnings: readonly string[];
+    readonly plan?: string | undefined;
+    readonly patch?: string | undefined;
+  }): void {
+    const { plan = this.#request.plan, patch = this.#request.patch } = about;
+    this.#request = { ...this.#request, patch, ...(plan !== undefined && { plan }) };
+    this.#commands = about.commands;
+    this.#warnings = about.warnings;
+  }
+
+  record(outcome: JobOutcome, cameOf: StoryResult = NOTHING): JobRecord {
+    const begun = {
+      ...this.#job,
+      request: this.#request,
+      commands: this.#commands.length,
+      at: this.#createdAt,
+    };
+    return jobRecord(this.#parts, begun, { outcome, ...cameOf, notes: [...this.notes] });
+  }
 }

@@ -1,5 +1,7 @@
 import type { JobProcess, StoredJob } from "../ports/jobs.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
+import type { WorkspaceDeps } from "./execution.ts";
+import { wordRepair } from "./word-notes.ts";
 
 export type CloseDeadJobsDeps = Pick<WorkspaceDeps, "archive" | "transactions" | "processes"> & {
   readonly isAlive: (job: JobProcess) => boolean;
@@ -41,4 +43,32 @@ export async function closeDeadJobs(parts: CloseDeadJobsDeps): Promise<readonly 
     archive.save({ ...record, outcome: "aborted", success: false, changes: [] });
   }
   return closed;
+}
+
+/** Jobs that a crash left behind: named, or with `repair` finished or taken back. */
+export async function diagnoseJobs(
+  { workspace, messages }: Pick<Opened, "workspace" | "messages">,
+  options: { readonly repair: boolean },
+): Promise<DoctorCheck[]> {
+  if (!options.repair)
+    return workspace.archive
+      .list()
+      .filter((job) => isDead(job, workspace.isAlive))
+      .map(({ jobId }) => ({
+        name: "repair",
+        ok: false,
+        text: messages.jobDied(jobId),
+        remedy: "picoclaw doctor --repair",
+      }));
+  const checks: DoctorCheck[] = [];
+  const interrupted = await workspace.repair();
+  if (interrupted !== null)
+    checks.push({
+      name: "repair",
+      ok: interrupted.outcome !== "stuck",
+      text: wordRepair(messages, interrupted),
+    });
+  for (const jobId of await workspace.closeDeadJobs())
+    checks.push({ name: "repair", ok: true, text: messages.jobDied(jobId) });
+  return checks;
 }

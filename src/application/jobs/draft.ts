@@ -1,11 +1,8 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { ParseFailure } from "../../domain/patch/parse-error.ts";
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { FileDifference } from "../ports/jobs.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import type { ProcessOutcome } from "../ports/process.ts";
-import type { WorkspaceFiles } from "../ports/workspace-files.ts";
+import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { FileDifference, JobEvent } from "../ports/jobs.ts";
+import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Execution } from "./execution.ts";
 
 /** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
@@ -128,7 +125,7 @@ export type Checked =
   | { readonly ok: false; readonly why: NotChecked; readonly message: string };
 
 /** `untrusted`: nothing confines here, and the folder is not trusted. `unavailable`: no throw-away view can be made. */
-export type NotChecked = "untrusted" | "unavailable" | "aborted";
+type NotChecked = "untrusted" | "unavailable" | "aborted";
 
 /** How one check command ended. Its texts are masked. */
 export interface CheckRun {

@@ -1,4 +1,5 @@
-import { type Entry, type View, ViewFault } from "../ports/view.ts";
+import type { Protection } from "../../domain/policy/protection.ts";
+import { type Entry, type View, ViewFault } from "../ports/jobs-transaction.ts";
 
 /** A target as the patch wrote it, made into a path of the view without symlinks on the way. */
 export interface ResolvedTarget {
@@ -126,4 +127,88 @@ function leadsOutside(target: string, link: string, to: string): ViewFault {
     target,
     `file path outside workspace: ${target} (symlink ${link} -> ${to})`,
   );
+}
+
+/** A target that passed the boundary and the rules, or must be skipped. */
+export type PermittedTarget =
+  | { readonly allowed: true; readonly target: ResolvedTarget; readonly warning?: string }
+  | { readonly allowed: false; readonly skipped: string };
+
+export interface EditPolicy {
+  readonly protection: Protection;
+  readonly rootNames: readonly string[];
+}
+
+/** A refusal as a value; the command fails, and `stop_on_error` decides whether the job goes on. */
+export class PolicyFault extends Error {
+  constructor(
+    readonly code: "protected" | "git" | "picoclaw",
+    readonly path: string,
+    message: string,
+  ) {
+    super(message);
+    this.name = "PolicyFault";
+  }
+}
+
+/** Checks one path of a file edit, as written and where it really leads. */
+export function permitTarget(
+  policy: EditPolicy,
+  view: View,
+  target: string,
+  options: { follow: FollowLinks; denial?: string },
+): PermittedTarget {
+  const bounds: Bounds = { view, rootNames: policy.rootNames };
+  const resolved = resolveTarget(bounds, target, options.follow);
+  if (resolved.path === "") throw new ViewFault("is-directory", target, `is a directory: ${target}`);
+  for (const path of new Set([resolved.path, resolved.asWritten])) {
+    const forbidden = policy.protection.forbids(path);
+    if (forbidden === "git")
+      throw new PolicyFault("git", target, `git internals cannot be modified by file_edit: ${target}`);
+    if (forbidden === "picoclaw")
+      throw new PolicyFault("picoclaw", target, `PicoClaw's own files cannot be modified: ${target}`);
+    const pattern = policy.protection.protects(path);
+    if (pattern === null) continue;
+    const denial = options.denial ?? "protected file cannot be modified";
+    switch (policy.protection.action) {
+      case "error":
+        throw new PolicyFault("protected", target, `${denial}: ${target}`);
+      case "skip":
+        return { allowed: false, skipped: target };
+      case "log":
+        return {
+          allowed: true,
+          target: resolved,
+          warning: `modifying protected file: ${target} (${pattern})`,
+        };
+    }
+  }
+  return { allowed: true, target: resolved };
+}
+
+/** A folder that moves takes what is in it along: each protected entry counts as if it were named. */
+export function permitBelow(
+  policy: EditPolicy,
+  view: View,
+  from: string,
+  to: string,
+): { readonly allowed: boolean; readonly warnings: readonly string[] } {
+  const warnings: string[] = [];
+  const pending = [""];
+  while (pending.length > 0) {
+    const folder = pending.pop() as string;
+    for (const name of view.list(`${from}${folder}`)) {
+      const below = `${folder}/${name}`;
+      const [here, there] = [`${from}${below}`, `${to}${below}`];
+      const pattern = policy.protection.protects(here) ?? policy.protection.protects(there);
+      if (pattern !== null) {
+        if (policy.protection.action === "error")
+          throw new PolicyFault("protected", here, `protected file cannot be modified: ${here}`);
+        if (policy.protection.action === "skip") return { allowed: false, warnings };
+        warnings.push(`modifying protected file: ${here} (${pattern})`);
+      }
+      if (view.look(here).kind === "directory") pending.push(below);
+    }
+  }
+  return { allowed: true, warnings };
 }

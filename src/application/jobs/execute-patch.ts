@@ -1,17 +1,58 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import { executionSummary } from "../../domain/patch/execution-summary.ts";
 import type { CommandResult, PatchExecutionResult } from "../../domain/jobs/result.ts";
-import { LOG } from "../ports/logger.ts";
-import type { BeginResult } from "../ports/jobs-transaction.ts";
-import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
-import type { ExecuteRequest, Execution, SettingRefusal } from "./execution.ts";
-import { newJobId } from "./job-id.ts";
+import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
+import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import { type BeginRequest, type BeginResult, toViewFault } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
 import { jobGroupId } from "./conclude-job.ts";
-import { JobRun } from "./job-run.ts";
-import { maskCommand } from "./mask-command.ts";
-import { parseCommands } from "./parse-commands.ts";
-import { repairNotes } from "./repair-notes.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import {
+  type ExecuteRequest,
+  type Execution,
+  newJobId,
+  repairNotes,
+  type SettingRefusal,
+  type WorkspaceDeps,
+} from "./execution.ts";
+import { JobRun, maskCommand } from "./job-run.ts";
+
+/** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
+export async function beginJob(parts: WorkspaceDeps, request: BeginRequest): Promise<BeginResult> {
+  try {
+    return await parts.transactions.begin(request);
+  } catch (error) {
+    const fault = toViewFault(error, (error as { path?: string }).path ?? parts.root);
+    if (fault.code !== "no-space" && fault.code !== "read-only" && fault.code !== "permission") throw error;
+    return { ok: false, refusal: { code: fault.code, message: fault.message } };
+  }
+}
+
+/** Where something else had to serve than was chosen, the job says so. */
+export function stagedAs(
+  parts: WorkspaceDeps,
+  { transaction, insteadOf }: Extract<BeginResult, { ok: true }>,
+): WorkspaceDeps {
+  if (insteadOf === undefined || transaction.kind === "direct") return parts;
+  return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
+}
+
+/** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
+export function settingRefusal(
+  { config, staging }: Pick<WorkspaceDeps, "config" | "staging">,
+  { preview }: { readonly preview: boolean },
+): SettingRefusal | null {
+  if (config.confine === "on" && !staging.confinable)
+    return { code: "confinement", message: "worker.confine is on, but commands cannot be confined here" };
+  const { mode } = config.network;
+  if (mode !== "on" && !staging.confinable) return { code: "network", message: mode };
+  if (preview && staging.kind === "none")
+    return { code: "preview", message: "worker.transaction is none: there is no preview of commands" };
+  return null;
+}
+
+/** The other formats are loaded when a patch is in one of them. */
+export async function parseCommands(patch: string): Promise<ParseResult> {
+  const tried = tryJsonPatch(patch);
+  return tried.result ?? (await import("../../domain/patch/parse-patch.ts")).parseAfterJson(tried);
+}
 
 /**
  * A patch, carried out as one job:

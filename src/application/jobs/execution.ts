@@ -1,10 +1,22 @@
-import type { ParseFailure } from "../../domain/patch/parse-error.ts";
+import type { NoteFact, TransactionKind } from "../../domain/jobs/note.ts";
 import type { PatchExecutionResult } from "../../domain/jobs/result.ts";
-import type { TransactionKind } from "../../domain/jobs/transaction-kind.ts";
-import type { JobOutcome } from "../ports/jobs.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import type { BeginResult, Conflict, EvictedJob } from "../ports/jobs-transaction.ts";
-import type { AutoCommitResult } from "./auto-commit.ts";
+import type { ParseFailure } from "../../domain/patch/patch-command.ts";
+import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import type { JobArchive, JobEvent, JobOutcome, StoredJob } from "../ports/jobs.ts";
+import type {
+  BeginResult,
+  Conflict,
+  EvictedJob,
+  ProcessRunner,
+  RepairedJob,
+  Staging,
+  Transaction,
+  Transactions,
+} from "../ports/jobs-transaction.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { AutoCommitResult, OwnGit } from "./auto-commit.ts";
+import type { EditPolicy } from "./edit-policy.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
@@ -67,7 +79,7 @@ export type Execution =
       readonly keptAfterFailure: boolean;
     };
 
-export interface AutoCommitRefusal {
+interface AutoCommitRefusal {
   readonly code: "auto-commit";
   readonly cause: Exclude<AutoCommitResult, { ok: true }>["code"];
   readonly message: string;
@@ -77,4 +89,145 @@ export interface AutoCommitRefusal {
 export interface SettingRefusal {
   readonly code: "confinement" | "network" | "preview";
   readonly message: string;
+}
+
+/** `worker.limits`: 0 is none; sizes in bytes. */
+export interface LimitSettings {
+  readonly memory: number;
+  readonly file_size: number;
+  readonly open_files: number;
+  readonly processes: number;
+  readonly disk: number;
+}
+
+/** The slice of `worker:` that jobs are carried out by. Times are in seconds, sizes in bytes. */
+export interface WorkerConfig {
+  readonly dry_run: boolean;
+  readonly stop_on_error: boolean;
+  readonly auto_commit: boolean;
+  readonly commit_message_prefix: string;
+  readonly command_timeout: number;
+  readonly git_timeout: number;
+  readonly show_execution_summary: boolean;
+  readonly undo_quota: number;
+  readonly journal_days: number;
+  readonly output_limit: number;
+  readonly env_pass: readonly string[];
+  readonly run_hooks: boolean;
+  readonly confine: "auto" | "on" | "off";
+  readonly limits: LimitSettings;
+  readonly network: { readonly mode: "on" | "off" | "allow_list" };
+}
+
+/** Everything that jobs of a workspace need, wired by hand. */
+export interface WorkspaceDeps {
+  /** The absolute folder of the workspace. */
+  readonly root: string;
+  readonly config: WorkerConfig;
+  readonly staging: Staging;
+  readonly transactions: Transactions;
+  readonly archive: JobArchive;
+  readonly policy: EditPolicy;
+  readonly planOptions: Required<PlanOptions>;
+  /** Loaded when the first process is needed. */
+  readonly processes: () => Promise<ProcessRunner>;
+  /** Null where no git can be found that jobs cannot have put there. */
+  readonly ownGit: () => Promise<OwnGit | null>;
+  readonly logger: Logger;
+  readonly messages: Messages;
+  readonly mask: (text: string) => string;
+  /** Whether the user trusts what this folder holds, as far as to run it where nothing confines. */
+  readonly isTrusted: () => boolean;
+  readonly hostEnv: Readonly<Record<string, string | undefined>>;
+  readonly now: () => Date;
+  /** This process, so that a job whose process died is told from one that runs. */
+  readonly pid: number;
+  readonly birth: string;
+  /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
+  readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
+
+/** What running the commands of a job needs. */
+export interface RunCommandsDeps {
+  readonly transaction: Transaction;
+  readonly policy: EditPolicy;
+  readonly processes: () => Promise<ProcessRunner>;
+  readonly planOptions: Required<PlanOptions>;
+  readonly jobId: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly stopOnError: boolean;
+  readonly commandTimeoutSeconds: number;
+  readonly gitTimeoutSeconds: number;
+  readonly outputLimitBytes: number;
+  readonly limits: LimitSettings;
+  readonly mask: (text: string) => string;
+  readonly clock: () => number;
+  readonly emit: (event: CommandEvent) => void;
+  readonly onOutput: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+/** Nothing else may become the name of a folder. */
+export function isJobId(name: string): boolean {
+  return /^job_\d{1,12}_[0-9a-z]{8}$/.test(name);
+}
+
+/** `job_<unix seconds>_<8 characters>`. */
+export function newJobId(now: Date, random: (bytes: number) => Uint8Array): string {
+  let name = "";
+  for (const byte of random(8)) name += ALPHABET[byte % ALPHABET.length];
+  return `job_${Math.floor(now.getTime() / 1000)}_${name}`;
+}
+
+/** Something broke under a job (a full disk, a bug): nothing of it was applied. The cause is kept. */
+export class JobBroken extends Error {
+  constructor(
+    readonly jobId: string,
+    readonly workspace: string,
+    cause: unknown,
+  ) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.name = "JobBroken";
+  }
+}
+
+/** A job took more than it may, and was ended; nothing of it is applied. */
+export class LimitReached extends Error {
+  readonly code = "LIMIT_REACHED";
+
+  constructor(
+    /** What took it. */
+    readonly what: "changes" | "home",
+    readonly bytes: number,
+    /** `worker.limits.disk`. */
+    readonly limitBytes: number,
+  ) {
+    super(`worker.limits.disk reached: ${what} of the job take ${bytes} bytes, ${limitBytes} are allowed`);
+  }
+}
+
+/** What is said to whoever came next after a swap that was cut off. One that is stuck is told as a conflict. */
+export function repairNotes(repaired: RepairedJob | null | undefined): NoteFact[] {
+  if (!repaired || repaired.outcome === "stuck") return [];
+  const { jobId, direction, outcome, left } = repaired;
+  return [{ code: "repaired", jobId, direction, outcome, paths: left }];
+}
+
+/** What its own report says of the swaps that were cut off and repaired. */
+export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): NoteFact[] {
+  return interruptions.flatMap(({ direction, outcome, left }) =>
+    outcome === "open" ? [] : [{ code: "repaired", jobId, direction, outcome, paths: left } as const],
+  );
+}
+
+/** An earlier job stands in the way of every other until it is repaired. */
+export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] {
+  return conflicts.map(({ path }) => ({ path, reason: "interrupted", by: jobId }));
 }

@@ -1,8 +1,32 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import { type View, ViewFault } from "../ports/view.ts";
-import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
-import { type EditPolicy, type PermittedTarget, permitBelow, permitTarget } from "./policy.ts";
-import type { ResolvedTarget } from "./edit-policy.ts";
+import type { Note } from "../../domain/jobs/note.ts";
+import type { FailureReason, ProcessEnd } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import { type View, ViewFault } from "../ports/jobs-transaction.ts";
+import {
+  type EditPolicy,
+  type PermittedTarget,
+  permitBelow,
+  permitTarget,
+  type ResolvedTarget,
+} from "./edit-policy.ts";
+
+/** What one command said and did. Failures are `ok: false`, with a text for the user. */
+export interface CommandOutcome {
+  readonly ok: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly reason?: FailureReason;
+  readonly process?: ProcessEnd;
+  readonly warnings: readonly Note[];
+}
+
+export function succeededOutcome(output: string): CommandOutcome {
+  return { ok: true, output, error: "", warnings: [] };
+}
+
+export function failedOutcome(error: string, output = "", reason?: FailureReason): CommandOutcome {
+  return { ok: false, output, error, ...(reason !== undefined && { reason }), warnings: [] };
+}
 
 export const SKIPPED = "skipped (protected file)";
 

@@ -1,11 +1,64 @@
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
-import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
-import { shownPath } from "../../domain/texts/shown-path.ts";
 import type { Note } from "../../domain/jobs/note.ts";
-import type { Difference, SealedChanges } from "../ports/jobs-transaction.ts";
-import { type GuardDeps, guardChanges } from "./work-guard-changes.ts";
-import { type RestoredChange, validateChanges } from "./judge-changes.ts";
-import { ignoredChanges } from "./mark-ignored.ts";
+import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import { readGitIndex } from "../../domain/policy/git-files.ts";
+import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
+import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import { shownPath } from "../../domain/texts/format-text.ts";
+import type { BeforeAndAfter, Difference, SealedChanges } from "../ports/jobs-transaction.ts";
+import { type GuardDeps, guardChanges, type RestoredChange, validateChanges } from "./guard-changes.ts";
+
+/**
+ * By path: what git ignores of a job's changes, by the rules that the job leaves. What git tracks, before or after, is not
+ * ignored, whatever the rules say.
+ */
+function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): ReadonlyMap<string, string> {
+  const { repository } = sides;
+  const found = new Map<string, string>();
+  if (repository === null) return found;
+  const ignored = createIgnoreMatcher({ read: (path) => text(sides.current(path)), includeIgnored: false });
+  const topmost = createTopmost(ignored.has);
+  for (const { path, kind } of changes) {
+    if (path.startsWith("..") || GIT.test(path)) continue;
+    const folder = () => sides.look(path, kind === "deleted" ? "before" : "after")?.kind === "directory";
+    const top = topmost(path, folder);
+    if (top !== null) found.set(path, top);
+  }
+  if (found.size === 0) return found;
+  const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;
+  for (const bytes of [sides.original(repository.index), sides.current(repository.index)])
+    for (const { path } of (bytes === null ? null : readGitIndex(bytes)) ?? [])
+      if (path.startsWith(prefix)) found.delete(path.slice(prefix.length));
+  return found;
+}
+
+const GIT = /(^|\/)\.git(\/|$)/;
+
+/** What git ignores of a path: itself, or the uppermost folder above. Folders are asked about once. */
+function createTopmost(has: (path: string, isFolder: boolean) => boolean) {
+  const folders = new Map<string, string | null>();
+  const topOf = (folder: string): string | null => {
+    if (folder === "") return null;
+    const known = folders.get(folder);
+    if (known !== undefined) return known;
+    const top = topOf(parentOf(folder)) ?? (has(folder, true) ? `${folder}/` : null);
+    folders.set(folder, top);
+    return top;
+  };
+  return (path: string, isFolder: () => boolean): string | null => {
+    const above = topOf(parentOf(path));
+    if (above !== null) return above;
+    const folder = isFolder();
+    return has(path, folder) ? `${path}${folder ? "/" : ""}` : null;
+  };
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+function text(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
 
 /**
  * Seals a job with the last judgement: of what is left when nothing of it runs any more. A process that stays behind

@@ -1,7 +1,52 @@
-import type { FileDifference, StoredJob } from "../ports/jobs.ts";
+import {
+  type JobAction,
+  type JobActionLabels,
+  jobActions,
+  jobNamedInButton,
+} from "../../domain/jobs/job-status.ts";
+import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import { type Execution, isJobId } from "./execution.ts";
+import type { ResultJson } from "./job-report.ts";
+import type { TakeBack } from "./undo-job.ts";
 import type { PreviewCommit } from "./unfinished-jobs.ts";
-import type { Execution } from "./execution.ts";
+
+type Archive = Pick<JobArchive, "read" | "list">;
+
+/** The job of that id, or the jobs of that group, oldest first. */
+export function jobsNamed(archive: Archive, name: string): StoredJob[] {
+  if (isJobId(name)) {
+    const job = archive.read(name);
+    return job === null ? [] : [job];
+  }
+  return archive.list().filter(({ groupId }) => groupId === name);
+}
+
+/** What can be done now with a job or a group. */
+export function actionsFor(archive: Archive, name: string, labels: JobActionLabels): JobAction[] {
+  return jobActions(jobsNamed(archive, name), labels);
+}
+
+/**
+ * The buttons of a reply that was stored, as they make sense now: those about jobs are drawn anew from what became of
+ * the jobs since, the others stay.
+ */
+export function presentActions(
+  archive: Archive,
+  reply: { readonly actions: readonly JobAction[]; readonly jobs: readonly Pick<ResultJson, "job_id">[] },
+  labels: JobActionLabels,
+): JobAction[] {
+  const drawn = new Set<string>();
+  return reply.actions.flatMap((action) => {
+    const name = jobNamedInButton(action.message);
+    if (name === null) return [action];
+    if (drawn.has(name)) return [];
+    drawn.add(name);
+    if (name !== "") return actionsFor(archive, name, labels);
+    const own = reply.jobs.map(({ job_id }) => archive.read(job_id)).filter((job) => job !== null);
+    return jobActions(own, labels);
+  });
+}
 
 export type ApplyRestResult =
   /** Nothing stood in the way any more, or nothing can be done with it: what became of the whole preview. */
@@ -74,4 +119,49 @@ function decodeUtf8(bytes: Uint8Array): string | null {
   } catch {
     return null;
   }
+}
+
+export type TakeBackAllResult =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly direction: TakeBackStep["direction"];
+      readonly stopped: Exclude<TakeBack, { status: "done" }>;
+      /** Jobs that could not be swapped back afterwards: none, unless somebody changed their files in between. */
+      readonly left: readonly string[];
+    };
+
+/** One job on its way out of the workspace, or in again. */
+export interface TakeBackStep {
+  readonly direction: "undo" | "redo";
+  readonly job: StoredJob;
+}
+
+/**
+ * Takes jobs back, and brings others in again, in the given order: all of them or none. What was swapped before one stood
+ * in the way is swapped back. A process that dies in between leaves whole jobs, some on either side.
+ */
+export async function takeBackAll(
+  workspace: Pick<Workspace, "takeBack">,
+  steps: readonly TakeBackStep[],
+): Promise<TakeBackAllResult> {
+  const swap = ({ direction, job }: TakeBackStep) =>
+    workspace.takeBack({ direction, name: job.jobId, force: false });
+  const done: TakeBackStep[] = [];
+  for (const step of steps) {
+    const taken = await swap(step);
+    if (taken.status === "done") {
+      done.push(step);
+      continue;
+    }
+    const left: string[] = [];
+    for (const one of done.toReversed())
+      if ((await swap(oppositeDirection(one))).status !== "done") left.push(one.job.jobId);
+    return { ok: false, direction: step.direction, stopped: taken, left };
+  }
+  return { ok: true };
+}
+
+function oppositeDirection({ direction, job }: TakeBackStep): TakeBackStep {
+  return { direction: direction === "undo" ? "redo" : "undo", job };
 }

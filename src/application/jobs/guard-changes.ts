@@ -1,18 +1,55 @@
 import type { Change } from "../../domain/jobs/result.ts";
-import type { GitSetting } from "../../domain/policy/git-config.ts";
-import { mayMatterToGit } from "../../domain/policy/git-names.ts";
-import { isHarmlessSetting, revertSettings } from "../../domain/policy/git-files.ts";
-import { isGitName } from "../../domain/policy/protection.ts";
-import type { BeforeAndAfter } from "../ports/jobs-transaction.ts";
-import { createGitDirectories, type GitDirectories } from "./git-directories.ts";
+import {
+  type GitSetting,
+  isHarmlessSetting,
+  mayMatterToGit,
+  readGitIndex,
+  revertSettings,
+} from "../../domain/policy/git-files.ts";
+import { inDependencyFolder, isGitName, type Protection } from "../../domain/policy/protection.ts";
+import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
+
+type BeforeOrAfter = "before" | "after";
+
+interface GitDirectories {
+  /** Paths as in change sets; the workspace itself is empty. Whether git would take a folder for a git directory: it has a HEAD, and objects and refs of its own or elsewhere. */
+  is(folder: string, when: BeforeOrAfter): boolean;
+  /** The folders above a path that are git directories, before or after the job, or are named like one; outermost first. */
+  above(path: string): readonly string[];
+}
+
+function createGitDirectories(sides: BeforeAndAfter): GitDirectories {
+  const known = new Map<string, boolean>();
+  function is(folder: string, when: BeforeOrAfter): boolean {
+    const key = `${when}:${folder}`;
+    const seen = known.get(key);
+    if (seen !== undefined) return seen;
+    const has = (name: string) => sides.look(folder === "" ? name : `${folder}/${name}`, when) !== null;
+    const found = has("HEAD") && ((has("objects") && has("refs")) || has("commondir"));
+    known.set(key, found);
+    return found;
+  }
+  return {
+    is,
+    above(path) {
+      const parts = path.split("/");
+      // The workspace itself may be made a git directory too.
+      const folders = parts.map((_, i) => parts.slice(0, i).join("/"));
+      return folders.filter(
+        (folder) =>
+          isGitName(folder.slice(folder.lastIndexOf("/") + 1)) || is(folder, "before") || is(folder, "after"),
+      );
+    },
+  };
+}
 
 /** Why a change may not stay; `without` is the file without what may not, where the rest may. */
-export interface GitFinding {
+interface GitFinding {
   readonly why: string;
   readonly without?: Uint8Array;
 }
 
-export interface GitGuard {
+interface GitGuard {
   forbids(change: Change): GitFinding | null;
   /** Whether a path lies in a folder that is named as git names its own. */
   isInside(path: string): boolean;
@@ -22,7 +59,7 @@ export interface GitGuard {
  * Finds changes to git directories that would let a job run programs later, when the user calls git outside of any
  * sandbox. A git directory is told by what it holds, not by its name. What the job deletes is its own business.
  */
-export function createGitGuard(sides: BeforeAndAfter): GitGuard {
+function createGitGuard(sides: BeforeAndAfter): GitGuard {
   const directories = createGitDirectories(sides);
   return {
     isInside: (path) => path.split("/").slice(0, -1).some(isGitName),
@@ -158,4 +195,175 @@ function baseName(path: string): string {
 /** One character a byte, so that a text can be cut and written back as it was. */
 function latin1Text(bytes: Uint8Array | null): string {
   return bytes === null ? "" : Buffer.from(bytes).toString("latin1");
+}
+
+/**
+ * What git itself put there (a checkout, a reset) is the repository's content, not a job's edit. Only what git had before
+ * the job counts, at that path: a job can add, pack, commit and pull whatever it likes. A file is git's own when the index
+ * lists it as it is and git had it so; its absence is, when the commit that was checked out had it, and the one that is
+ * checked out now, which git had before too, does not.
+ */
+function createKnownToGit(
+  sides: BeforeAndAfter,
+  sha1: (bytes: Uint8Array) => string,
+): (change: Change) => boolean {
+  let repository: Repository | null | undefined;
+  let now: ReadonlyMap<string, string> | null = null;
+  return ({ path, kind }) => {
+    if (repository === undefined) ({ repository } = sides);
+    if (repository === null) return false;
+    const { history, workspaceAt, index } = repository;
+    const inside = below(workspaceAt, path);
+    if (inside === null) return false;
+    now ??= objectsByPath(sides.current(index));
+    if (kind === "deleted") {
+      if (now.has(inside) || !objectsByPath(sides.original(index)).has(inside)) return false;
+      const head = headOf(sides, repository);
+      return head !== null && hasBlob(history.at("HEAD", inside)) && history.at(head, inside) === "nothing";
+    }
+    const object = now.get(inside);
+    const bytes = sides.current(path);
+    if (object === undefined || bytes === null || blobName(bytes, sha1) !== object) return false;
+    return history.had(inside, object);
+  };
+}
+
+function hasBlob(found: string): boolean {
+  return found !== "nothing" && found !== "unknown";
+}
+
+/** The commit that is checked out now; null where that cannot be told. */
+function headOf(sides: BeforeAndAfter, { index, objects }: Repository): string | null {
+  const gitDirectory = index.slice(0, -"index".length);
+  const common = objects.slice(0, -"objects".length);
+  const read = (path: string) => new TextDecoder().decode(sides.current(path) ?? new Uint8Array());
+  const head = read(`${gitDirectory}HEAD`).trim();
+  const ref = /^ref: (refs\/[^\s]+)$/.exec(head)?.[1];
+  const loose = ref === undefined ? head : read(`${common}${ref}`).trim();
+  if (COMMIT.test(loose)) return loose;
+  const packed = read(`${common}packed-refs`).split("\n");
+  return packed.find((line) => line.slice(41) === ref)?.slice(0, 40) ?? null;
+}
+
+const COMMIT = /^[0-9a-f]{40}$/;
+
+/** `packages/api` and `../web/a.ts` → `packages/web/a.ts`; null above the top. */
+function below(folder: string, path: string): string | null {
+  const parts = folder === "" ? [] : folder.split("/");
+  for (const part of path.split("/")) {
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) return null;
+  }
+  return parts.join("/");
+}
+
+function objectsByPath(index: Uint8Array | null): ReadonlyMap<string, string> {
+  const entries = index === null ? null : readGitIndex(index);
+  return new Map((entries ?? []).map(({ path, object }) => [path, object]));
+}
+
+function blobName(bytes: Uint8Array, sha1: (bytes: Uint8Array) => string): string {
+  return sha1(Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]));
+}
+
+/** A change that may not stay, and why. Protected files follow the configured action, the rest always fails. */
+export interface RestoredChange {
+  readonly path: string;
+  readonly why: string;
+  readonly rule: "protected" | "git" | "picoclaw";
+}
+
+export interface ChangesValidation {
+  readonly restored: readonly RestoredChange[];
+  /** Those of `restored` of which only a part may not stay: what the file says without it. */
+  readonly rewrite: ReadonlyMap<string, Uint8Array>;
+  /** Protected files that say what they said before, though they were written anew. */
+  readonly same: readonly string[];
+  /** New files that match a protected pattern: reported, not touched. */
+  readonly created: readonly string[];
+  /** Protected files that changed under `action_on_protected_file: log`. */
+  readonly logged: readonly string[];
+}
+
+export interface ValidateChangesDeps {
+  readonly sides: BeforeAndAfter;
+  readonly protection: Protection;
+  readonly sha1: (bytes: Uint8Array) => string;
+}
+
+/** The one rule for what processes of a job may not leave behind, for a command's own judgement and for the last. */
+export function validateChanges(
+  { sides, protection, sha1 }: ValidateChangesDeps,
+  changes: readonly Change[],
+): ChangesValidation {
+  const restored: RestoredChange[] = [];
+  const rewrite = new Map<string, Uint8Array>();
+  const same: string[] = [];
+  const created: string[] = [];
+  const logged: string[] = [];
+  const isKnownToGit = createKnownToGit(sides, sha1);
+  const git = createGitGuard(sides);
+  for (const change of changes) {
+    const { path, kind } = change;
+    const found = git.forbids(change);
+    if (found !== null) {
+      restored.push({ path, why: found.why, rule: "git" });
+      if (found.without !== undefined) rewrite.set(path, found.without);
+      continue;
+    }
+    if (git.isInside(path)) continue;
+    if (protection.forbids(path) === "picoclaw") {
+      restored.push({ path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" });
+      continue;
+    }
+    if (protection.protects(path) === null || inDependencyFolder(path)) continue;
+    if (kind === "modified" && saysTheSame(sides, path)) same.push(path);
+    else if (protection.action === "log") logged.push(path);
+    else if (kind === "added") created.push(path);
+    else if (!isKnownToGit(change))
+      restored.push({ path, why: `protected file cannot be modified: ${path}`, rule: "protected" });
+  }
+  return { restored, rewrite, same, created, logged };
+}
+
+function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
+  const [before, after] = [sides.look(path, "before"), sides.look(path, "after")];
+  if (before?.kind !== "file" || after?.kind !== "file" || before.mode !== after.mode) return false;
+  const [was, is] = [sides.original(path), sides.current(path)];
+  return was !== null && is !== null && Buffer.from(was).equals(is);
+}
+
+/** What a process did to files it may not touch, and what became of it. */
+export interface GuardedChanges {
+  /** The change set without what was put back. */
+  readonly changes: readonly Change[];
+  readonly restored: readonly RestoredChange[];
+  /** New files that match a protected pattern: reported, not touched. */
+  readonly created: readonly string[];
+  /** Protected files that changed under `action_on_protected_file: log`. */
+  readonly logged: readonly string[];
+}
+
+export interface GuardDeps {
+  readonly transaction: Transaction;
+  readonly protection: Protection;
+  readonly sha1: (bytes: Uint8Array) => string;
+}
+
+/**
+ * Looks at what a process changed, and restores what it may not change, so that the next command does not build on it.
+ * What else runs may undo this at once: the last word is the judgement of what is sealed (`last-judgement.ts`).
+ */
+export function guardChanges(
+  { transaction, protection, sha1 }: GuardDeps,
+  changes: readonly Change[],
+): GuardedChanges {
+  const { restored, rewrite, created, logged } = validateChanges(
+    { sides: transaction, protection, sha1 },
+    changes,
+  );
+  const back = new Set(restored.map(({ path }) => path).filter((path) => !rewrite.has(path)));
+  transaction.revert([...back]);
+  for (const [path, bytes] of rewrite) transaction.rewrite(path, bytes);
+  return { changes: changes.filter(({ path }) => !back.has(path)), restored, created, logged };
 }

@@ -1,15 +1,40 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { ParseFailure } from "../../domain/patch/parse-error.ts";
-import type { Change, FailureReason } from "../../domain/jobs/result.ts";
 import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
-import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import type { Note } from "../../domain/jobs/note.ts";
-import type { JobOutcome, StoredJob } from "../ports/jobs.ts";
-import type { JournalLine } from "../ports/journal.ts";
+import type { Change, FailureReason } from "../../domain/jobs/result.ts";
+import type { LineCounts } from "../../domain/patch/line-counts.ts";
+import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type {
+  FileDifference,
+  IndexedJob,
+  JobEvent,
+  JobOutcome,
+  JournalLine,
+  StoredJob,
+} from "../ports/jobs.ts";
 import type { Conflict, EvictedJob } from "../ports/jobs-transaction.ts";
-import type { Execution } from "./execution.ts";
-import { notesOfInterruptions } from "./repair-notes.ts";
-import { validatedJournal } from "./judged-journal.ts";
+import { type Execution, notesOfInterruptions } from "./execution.ts";
+
+/** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
+export function validatedJournal(lines: readonly JournalLine[]): JournalLine[] {
+  const judged: JournalLine[] = [];
+  for (const line of lines) {
+    const { event } = line;
+    if (event.type !== "command_judged") {
+      judged.push(line);
+      continue;
+    }
+    const at = judged.findLastIndex((one) => isFinished(one.event) && one.event.index === event.index);
+    const finished = judged[at];
+    if (finished === undefined || !isFinished(finished.event)) continue;
+    const { success, error } = event;
+    judged[at] = { ...finished, event: { ...finished.event, success, error } };
+  }
+  return judged;
+}
+
+function isFinished(event: JobEvent): event is Extract<JobEvent, { type: "command_finished" }> {
+  return event.type === "command_finished";
+}
 
 /** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
 export interface JobFacts {
@@ -56,7 +81,7 @@ export interface CommandFacts {
   readonly notes: readonly Note[];
 }
 
-export type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
 
 /** A job that never began. */
 export interface RefusalFacts {
@@ -174,4 +199,68 @@ function toCommandFacts(journal: readonly JournalLine[]): CommandFacts[] {
     commands.push({ command, success, output, error, duration, changes, notes });
   }
   return commands;
+}
+
+/** A job as a list needs it; its changes are there only when it came from its own folder. */
+export type ListedJob = IndexedJob & Partial<Pick<StoredJob, "changes">>;
+
+export function toListedJob(job: StoredJob): ListedJob {
+  return { ...job, changeCount: job.changes.length };
+}
+
+/** A job in a list as programs read it: snake_case. `alive`: its process still works on it. */
+export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknown> {
+  return {
+    job_id: job.jobId,
+    group_id: job.groupId,
+    workspace: job.workspace,
+    created_at: job.createdAt,
+    finished_at: job.finishedAt,
+    title: job.title,
+    ...(job.request !== undefined && { request: job.request }),
+    source: job.source,
+    kind: job.kind,
+    state: job.state,
+    status: toJobStatus(job, alive),
+    outcome: job.outcome,
+    success: job.success,
+    total_cmds: job.totalCmds,
+    executed_cmds: job.executedCmds,
+    failed_cmds: job.failedCmds,
+    ...(job.gitCommit !== undefined && { git_commit: job.gitCommit }),
+    change_count: job.changeCount,
+    ...(job.changes !== undefined && { changes: job.changes }),
+    bytes: job.bytes,
+    ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
+    undo: toUndoState(job),
+  };
+}
+
+/** Unified diffs of text files; others are named. */
+export async function diffText(differences: readonly FileDifference[]): Promise<string> {
+  const { createTwoFilesPatch } = await import("diff");
+  let text = "";
+  for (const { path, before, after } of differences) {
+    if (before === undefined || after === undefined) {
+      text += `# ${path}: changed again since; no longer known\n`;
+      continue;
+    }
+    const [old, now] = [decode(before), decode(after)];
+    if (old === null || now === null) {
+      text += `Binary files a/${path} and b/${path} differ\n`;
+      continue;
+    }
+    const names = [
+      before === null ? "/dev/null" : `a/${path}`,
+      after === null ? "/dev/null" : `b/${path}`,
+    ] as const;
+    text += createTwoFilesPatch(names[0], names[1], old, now).replace(/^=+\n/, "");
+  }
+  return text;
+}
+
+function decode(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return "";
+  if (bytes.subarray(0, 8000).includes(0)) return null;
+  return Buffer.from(bytes).toString("utf8");
 }

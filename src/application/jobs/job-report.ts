@@ -1,16 +1,117 @@
-import { executionSummary } from "../../domain/patch/execution-summary.ts";
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import { formatExecutionResults, oneLine, wholeCommand } from "../../domain/jobs/format-results.ts";
-import type { Messages } from "../../domain/texts/messages.ts";
-import { reportMessages } from "../../domain/texts/messages.ts";
+import type { JobStatus, UndoState } from "../../domain/jobs/job-status.ts";
+import {
+  type Change,
+  type CommandResult,
+  formatExecutionResults,
+  oneLine,
+  wholeCommand,
+} from "../../domain/jobs/result.ts";
+import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
+import type { Conflict } from "../ports/jobs-transaction.ts";
+import type { Execution } from "./execution.ts";
 import { SKIPPED } from "./file-edit.ts";
-import { changeLines } from "./change-lines.ts";
-import { describeConflicts } from "./describe-conflict.ts";
-import { describeRefusal } from "./describe-refusal.ts";
-import { explainFailures } from "./explain-failures.ts";
 import type { CommandFacts, JobFacts, RefusalFacts } from "./job-facts.ts";
-import type { Surface } from "./surface.ts";
-import { wordNote } from "./word-notes.ts";
+import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
+
+type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+
+/** A job that never began: the thing that stands in its way, and what helps. */
+function describeRefusal(messages: Messages, workspace: string, refusal: Refusal): string[] {
+  switch (refusal.code) {
+    case "auto-commit":
+      switch (refusal.cause) {
+        case "not-a-repository":
+          return [
+            messages.autoCommitAborted(messages.notARepository(workspace)),
+            messages.remedy("init-repository"),
+          ];
+        case "git-missing":
+          return [messages.autoCommitAborted(messages.gitMissing), messages.remedy("install-git")];
+        case "failed":
+          return [messages.autoCommitAborted(refusal.message)];
+      }
+      break;
+    case "too-large": {
+      const { bytes = 0, limitBytes = 0 } = refusal;
+      const remedies = ["raise-copy-limit", "transaction-none"] as const;
+      return [
+        messages.copyLimitExceeded({ bytes, limitBytes }),
+        ...remedies.map((remedy) => `  - ${messages.remedy(remedy)}`),
+      ];
+    }
+    case "no-space":
+      return [messages.fileTrouble("no-space", workspace), messages.remedy("free-space")];
+    case "read-only":
+      return [messages.fileTrouble("read-only", workspace)];
+    case "permission":
+      return [messages.patchFailed(refusal.message)];
+    case "storage":
+      return [
+        messages.patchFailed(messages.fileTrouble("permission-denied", refusal.message)),
+        messages.remedy("writable-home"),
+      ];
+    case "installation":
+      return [messages.installationIncomplete(refusal.message)];
+    case "workspace-missing":
+      return [messages.workspaceMissing(workspace), messages.remedy("create-workspace")];
+    case "not-a-directory":
+      return [messages.workspaceNotADirectory(workspace), messages.remedy("create-workspace")];
+    case "confinement":
+      return [messages.confinementUnavailable];
+    case "network":
+      return [confinementMessages(messages.locale).networkUnavailable(refusal.message)];
+    case "preview":
+      return [messages.previewUnavailable];
+    case "failed":
+      return [messages.patchFailed(refusal.message)];
+  }
+}
+
+/**
+ * Beside a result's technical error, what it means to a person and what helps, as lines
+ * `[3] …` under the list; the list itself keeps its form, which programs read.
+ */
+export function explainFailures(
+  messages: Messages,
+  workspace: string,
+  results: readonly CommandResult[],
+): string[] {
+  return results.flatMap((result, index) => {
+    const { reason } = result;
+    const text = reason === undefined ? editReport(result) : explain(messages, workspace, reason);
+    return text === null ? [] : [`[${index + 1}] ${text}`];
+  });
+}
+
+/** An edit that did not match says where it might have been meant: the same report that a model gets. */
+function editReport({ success, command, output }: CommandResult): string | null {
+  const matched = command.type === "file_edit" && command.metadata?.format !== undefined;
+  return success || !matched || output === "" ? null : output.trimEnd().replaceAll("\n", "\n    ");
+}
+
+function explain(
+  messages: Messages,
+  workspace: string,
+  reason: NonNullable<CommandResult["reason"]>,
+): string | null {
+  switch (reason.code) {
+    case "timeout":
+      return messages.timeout(reason.seconds);
+    case "outside-workspace":
+      return messages.securityViolation;
+    case "git-missing":
+      return `${messages.gitMissing} ${messages.remedy("install-git")}`;
+    case "not-a-repository":
+      return `${messages.notARepository(workspace)} → git init`;
+    case "no-space":
+      return `${messages.fileTrouble("no-space", workspace)} ${messages.remedy("free-space")}`;
+    case "read-only":
+      return messages.fileTrouble("read-only", workspace);
+  }
+}
 
 /** The status alone: the first line of every report, a cell of a list. */
 export function wordStatus(messages: Messages, { status, failedCmds }: StatusFacts): string {
@@ -137,7 +238,7 @@ export function wordEviction(
 }
 
 /** What became of a job that was to leave nothing behind; empty for any other. */
-export function wordEnding(messages: Messages, facts: JobFacts): string {
+function wordEnding(messages: Messages, facts: JobFacts): string {
   return facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "terminal");
 }
 
@@ -224,4 +325,70 @@ function wordOutputs(messages: Messages, commands: readonly CommandFacts[]): str
 
 export function paragraphs(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** The result of a job as the world reads it (`apply --json`, the API, the library): snake_case, one document. */
+export interface ResultJson {
+  readonly job_id: string;
+  readonly group_id: string;
+  /** What became of it; the first line of every report words this. */
+  readonly status: JobStatus;
+  readonly success: boolean;
+  readonly executed_cmds: number;
+  readonly failed_cmds: number;
+  readonly results: readonly CommandResultJson[];
+  readonly summary: string;
+  readonly git_commit?: string;
+  readonly changes: readonly Change[];
+  readonly undo: UndoState;
+  readonly dry_run: boolean;
+  readonly notes?: readonly string[];
+  /** What stood in the way of bringing it in. */
+  readonly conflicts?: readonly Conflict[];
+  /** Older jobs that can no longer be taken back, because the quota of undo data was passed. */
+  readonly evicted?: readonly { readonly job_id: string; readonly bytes: number }[];
+}
+
+export interface CommandResultJson {
+  readonly command: Omit<PatchCommand, "edit">;
+  readonly success: boolean;
+  readonly output: string;
+  readonly error: string;
+  readonly duration: number;
+  readonly changes: readonly Change[];
+  readonly notes?: readonly string[];
+}
+
+/** Commands in a result are masked already; see `run-commands.ts`. */
+export function toResultJson(messages: Messages, facts: JobFacts): ResultJson {
+  const word = (notes: JobFacts["notes"]) => notes.map((note) => wordNote(messages, note));
+  const notes = word(facts.notes);
+  if (facts.ending !== undefined) notes.push(wordEnding(messages, facts));
+  return {
+    job_id: facts.jobId,
+    group_id: facts.groupId,
+    status: facts.status,
+    success: facts.success,
+    executed_cmds: facts.executedCmds,
+    failed_cmds: facts.failedCmds,
+    results: facts.commands.map(({ command, success, output, error, duration, changes, notes: own }) => ({
+      command,
+      success,
+      output,
+      error,
+      duration,
+      changes,
+      ...(own.length > 0 && { notes: word(own) }),
+    })),
+    summary: wordSummary(messages, facts),
+    ...(facts.gitCommit !== undefined && { git_commit: facts.gitCommit }),
+    changes: facts.changes,
+    undo: facts.undo,
+    dry_run: facts.dryRun,
+    ...(notes.length > 0 && { notes }),
+    ...(facts.conflicts.length > 0 && { conflicts: facts.conflicts }),
+    ...(facts.evicted.length > 0 && {
+      evicted: facts.evicted.map(({ jobId, bytes }) => ({ job_id: jobId, bytes })),
+    }),
+  };
 }

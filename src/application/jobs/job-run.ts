@@ -1,24 +1,226 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import { executionSummary } from "../../domain/patch/execution-summary.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { Note } from "../../domain/jobs/note.ts";
-import type { JobOutcome } from "../ports/jobs.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import { LOG } from "../ports/logger.ts";
-import type { SealedChanges, Transaction } from "../ports/jobs-transaction.ts";
+import { maskNote, type Note, type NoteFact } from "../../domain/jobs/note.ts";
+import type { Change, CommandResult, FailureReason, ProcessEnd } from "../../domain/jobs/result.ts";
+import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
+import { isSecretField } from "../../domain/platform/secret-name.ts";
+import { mayMatterToGit } from "../../domain/policy/git-files.ts";
+import type { JobEvent, JobOutcome } from "../ports/jobs.ts";
+import {
+  type SealedChanges,
+  type Transaction,
+  type ValidateDifference,
+  ViewFault,
+} from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
 import type { AutoCommitResult } from "./auto-commit.ts";
-import { concludeJob } from "./work-conclude-job.ts";
-import type { ExecuteRequest, Execution } from "./execution.ts";
-import { JobBroken } from "./job-broken.ts";
-import { forJournal, isUnstaged, type JobEnd, swapConflicts, wantsRollback } from "./job-end.ts";
-import { createJobValidator, type JobValidator } from "./job-judge.ts";
-import { kindNotes, logCommand, notUndoableNote } from "./job-notes.ts";
+import {
+  concludeJob,
+  forJournal,
+  isUnstaged,
+  type JobEnd,
+  JobStory,
+  swapConflicts,
+  wantsRollback,
+} from "./conclude-job.ts";
+import { PolicyFault } from "./edit-policy.ts";
+import {
+  type ExecuteRequest,
+  type Execution,
+  JobBroken,
+  type RunCommandsDeps,
+  type WorkspaceDeps,
+} from "./execution.ts";
+import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
-import { JobStory } from "./job-story.ts";
 import { wordNote } from "./word-notes.ts";
-import { runCommands } from "./run-commands.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+/** The judgements of one job beyond those of its commands; what they find is told to its journal. */
+export interface JobValidator {
+  /** When the processes of some commands are gone. */
+  settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]>;
+  /** Seals what the last judgement passes; the results with what it did not. */
+  seal(
+    results: readonly CommandResult[],
+    end: { readonly preview: boolean },
+  ): Promise<{ readonly sealed: SealedChanges; readonly judged: readonly CommandResult[] }>;
+}
+
+/** Nothing of the kind was told; should it be there all the same, it does not land. */
+const dropGitPaths: ValidateDifference = ({ changes }) => ({
+  drop: changes.map(({ path }) => path).filter(mayMatterToGit),
+  rewrite: new Map(),
+});
+
+function createJobValidator(
+  { policy, planOptions }: Pick<WorkspaceDeps, "policy" | "planOptions">,
+  transaction: Transaction,
+  emit: (event: JobEvent) => void,
+): JobValidator {
+  const parts = { transaction, protection: policy.protection, sha1: planOptions.sha1 };
+  const tell = (before: readonly CommandResult[], after: readonly CommandResult[]) => {
+    for (const [index, { success, error }] of after.entries())
+      if (error !== before[index]?.error) emit({ type: "command_judged", index, success, error });
+  };
+  return {
+    async settle(ran) {
+      if (ran.every(({ command }) => command.type === "file_edit")) return ran;
+      const { validateSettled } = await import("./final-validation.ts");
+      const results = validateSettled(parts, ran);
+      tell(ran, results);
+      return results;
+    },
+    async seal(results, end) {
+      // Each path of an edit was checked when it was used; only together can they make a git directory.
+      const isPlain = results.every(({ changes }) => !changes.some(({ path }) => mayMatterToGit(path)));
+      if (transaction.kind === "direct" && isPlain)
+        return { sealed: await transaction.seal(dropGitPaths, end), judged: results };
+      const { sealValidated } = await import("./final-validation.ts");
+      const ended = await sealValidated(parts, results, end);
+      tell(results, ended.judged);
+      return ended;
+    },
+  };
+}
+
+/** The first job of its kind says how changes are staged here, and why so. */
+function kindNotes(
+  { staging, archive, config }: WorkspaceDeps,
+  { kind, processes, isLimited }: Transaction,
+): NoteFact[] {
+  if (kind === "direct" || !archive.isFirstOf(kind)) return [];
+  const notes: NoteFact[] = [{ code: "staging", kind, reason: staging.reason }];
+  if (config.confine !== "off" && kind === "copy" && processes === undefined)
+    notes.push({ code: "not-confined" });
+  if (isLimited === true) notes.push({ code: "limited" });
+  return notes;
+}
+
+/** What undo cannot reach is named in every result where it may have happened. */
+function notUndoableNote({ kind, undoneByTask }: Transaction): NoteFact {
+  if (undoneByTask === true) return { code: "undone-by-task" };
+  return kind === "none"
+    ? { code: "shell-not-undoable" }
+    : { code: "not-covered", what: ["network", "daemons", "other-folders"] };
+}
+
+function logCommand(
+  { logger }: WorkspaceDeps,
+  jobId: string,
+  event: Extract<JobEvent, { type: "command_finished" }>,
+  { type, action, target }: PatchCommand,
+): void {
+  const fields = { job_id: jobId, command_index: event.index, type, action, target };
+  if (event.success) logger.info("worker", ...LOG.commandExecuted, { ...fields, output: event.output });
+  else logger.error("worker", ...LOG.commandFailed, { ...fields, error: event.error });
+}
+
+/** A command as it may be shown and written down: without secrets, and without the parsed edit. */
+export function maskCommand(command: PatchCommand, mask: (text: string) => string): PatchCommand {
+  const { edit: _, ...plain } = command;
+  return {
+    ...plain,
+    target: mask(command.target),
+    content: mask(command.content),
+    ...(command.env !== undefined && { env: maskValues(command.env, mask) }),
+    ...(command.metadata !== undefined && { metadata: maskValues(command.metadata, mask) }),
+  };
+}
+
+function maskValues(values: Readonly<Record<string, string>>, mask: (text: string) => string) {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      value !== "" && isSecretField(name) ? "****" : mask(value),
+    ]),
+  );
+}
+
+/**
+ * Carries out commands in the order of the patch, in a view. Per command:
+ *   1. run it (an edit in process, a shell line or git as a process of the job)
+ *   2. take the change set it really caused
+ *   3. after a process, put back what it may not touch
+ *   4. tell the journal
+ */
+async function runCommands(
+  parts: RunCommandsDeps,
+  commands: readonly PatchCommand[],
+): Promise<CommandResult[]> {
+  const results: CommandResult[] = [];
+  for (const [index, command] of commands.entries()) {
+    if (parts.signal.aborted) break;
+    const shown = maskCommand(command, parts.mask);
+    parts.emit({ type: "command_started", index, command: shown });
+    const started = parts.clock();
+    const { outcome, changes } = await runOne(parts, command);
+    const result: CommandResult = {
+      command: shown,
+      success: outcome.ok,
+      output: parts.mask(outcome.output),
+      error: parts.mask(outcome.error),
+      ...(outcome.reason !== undefined && { reason: outcome.reason }),
+      ...(outcome.process !== undefined && { process: maskEnd(outcome.process, parts.mask) }),
+      duration: Math.round(parts.clock() - started),
+      changes,
+      notes: outcome.warnings.map((note) => maskNote(note, parts.mask)),
+    };
+    results.push(result);
+    const { success, output, error, duration, notes } = result;
+    parts.emit({ type: "command_finished", index, success, output, error, duration, changes, notes });
+    if (!outcome.ok && parts.stopOnError) break;
+  }
+  return results;
+}
+
+function maskEnd({ exitCode, stdout, stderr }: ProcessEnd, mask: RunCommandsDeps["mask"]): ProcessEnd {
+  return { exitCode, stdout: mask(stdout), stderr: mask(stderr) };
+}
+
+async function runOne(
+  parts: RunCommandsDeps,
+  command: PatchCommand,
+): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
+  const { transaction, policy } = parts;
+  switch (command.type) {
+    case "file_edit": {
+      const edits = { view: transaction.view, policy, planOptions: parts.planOptions };
+      const run =
+        command.edit === undefined ? runFileEdit : (await import("./matched-edit.ts")).runMatchedEdit;
+      const outcome = attemptCommand(() => run(edits, command));
+      return { outcome, changes: transaction.takeChanges({ processRan: false }) };
+    }
+    case "shell_command":
+    case "git_operation": {
+      const { runProcessCommand } = await import("./run-process-command.ts");
+      return runProcessCommand(parts, command);
+    }
+    default:
+      return { outcome: failedOutcome(`unknown command type: ${command.type}`), changes: [] };
+  }
+}
+
+/** Expected faults become failed commands; anything else is a bug and goes up. */
+function attemptCommand(use: () => CommandOutcome): CommandOutcome {
+  try {
+    return use();
+  } catch (error) {
+    if (error instanceof PolicyFault) return failedOutcome(error.message);
+    if (error instanceof ViewFault) return failedOutcome(error.message, "", viewFaultReason(error));
+    throw error;
+  }
+}
+
+function viewFaultReason({ code }: ViewFault): FailureReason | undefined {
+  switch (code) {
+    case "outside":
+      return { code: "outside-workspace" };
+    case "no-space":
+    case "read-only":
+      return { code };
+    default:
+      return undefined;
+  }
+}
 
 /** One attempt among several. */
 interface CarryOut extends RunOptions {
@@ -217,7 +419,7 @@ export class JobRun {
       keptAfterFailure: isTakenBack && !rollsBack,
     };
     if (transaction.takeRefused !== undefined) {
-      const { networkNotes } = await import("./network-notes.ts");
+      const { networkNotes } = await import("./run-process-command.ts");
       for (const note of networkNotes(transaction)) {
         this.#notes.push(note);
         this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });

@@ -1,9 +1,7 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { Layers } from "../ports/jobs-transaction.ts";
-import { applyEdits } from "./apply-edits.ts";
-import { beginJob, settingRefusal, stagedAs } from "./begin-job.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { Layers, TakenEdit, View } from "../ports/jobs-transaction.ts";
 import type {
   Checked,
   CheckRequest,
@@ -13,12 +11,35 @@ import type {
   DraftRun,
   OpenedDraft,
 } from "./draft.ts";
-import type { Execution } from "./execution.ts";
-import { newJobId } from "./job-id.ts";
+import { beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
+import { type Execution, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
 import { JobRun } from "./job-run.ts";
-import { parseCommands } from "./parse-commands.ts";
-import { repairNotes } from "./repair-notes.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+
+/** Makes edits of one view in another that shows the same workspace. */
+export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
+  const byDepth = [...edits].sort((x, y) => x.path.length - y.path.length);
+  for (const { path, entry } of byDepth.toReversed()) {
+    const { kind } = view.look(path);
+    if (kind !== "missing" && kind !== entry.kind) view.remove(path);
+  }
+  for (const { path, entry, bytes } of byDepth) {
+    switch (entry.kind) {
+      case "directory":
+        view.makeDirectory(path);
+        break;
+      case "file":
+        view.write(path, bytes ?? new Uint8Array(), entry.mode);
+        break;
+      case "symlink":
+        if (view.look(path).kind !== "missing") view.remove(path);
+        view.makeSymlink(path, entry.target);
+        break;
+      case "missing":
+      case "other":
+        break;
+    }
+  }
+}
 
 type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
 

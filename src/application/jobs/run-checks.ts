@@ -1,10 +1,9 @@
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { JobEvent } from "../ports/journal.ts";
-import type { ProcessRunner } from "../ports/process.ts";
-import type { CheckView, Transaction } from "../ports/jobs-transaction.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { CheckView, ProcessRunner, Transaction } from "../ports/jobs-transaction.ts";
 import type { Checked, CheckRequest, CheckRun } from "./draft.ts";
-import { jobEnvironment } from "./environment.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./execution.ts";
+import { jobEnvironment } from "./job-processes.ts";
 
 export interface RunChecksDeps {
   readonly parts: WorkspaceDeps;

@@ -1,14 +1,49 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
-import type { FailureReason } from "../../domain/jobs/result.ts";
-import type { ProcessResult } from "../ports/process.ts";
-import { commitAnyway, type RunGit } from "./commit-anyway.ts";
-import { type CommandOutcome, failedOutcome } from "./outcome.ts";
-import { type RunProcessDeps, runInView, toCommandOutcome } from "./run-shell.ts";
+import type { Note, NoteFact } from "../../domain/jobs/note.ts";
+import type { Change, FailureReason } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ProcessResult, Transaction } from "../ports/jobs-transaction.ts";
+import { commitAnyway, type RunGit } from "./auto-commit.ts";
+import type { LimitSettings, RunCommandsDeps } from "./execution.ts";
+import { type CommandOutcome, failedOutcome } from "./file-edit.ts";
+import { guardChanges } from "./guard-changes.ts";
+import { type RunProcessDeps, runInView, runShell, toCommandOutcome } from "./run-shell.ts";
+
+type NamedLimit = "memory" | "file_size" | "open_files" | "processes";
+
+/** How programs say that they may have no more of something. */
+const LIMIT_MESSAGES: Readonly<Record<NamedLimit, RegExp>> = {
+  memory: /Cannot allocate memory|ENOMEM|MemoryError|out of memory|bad_alloc|allocation failed/i,
+  file_size: /SIGXFSZ|File size limit exceeded|File too large|EFBIG/,
+  open_files: /Too many open files|EMFILE/,
+  processes: /fork: retry|Resource temporarily unavailable|EAGAIN|can't start new thread|Cannot fork/i,
+};
+
+/** The limits that a failed command seems to have met, by what it said. */
+export function limitNotes(limits: LimitSettings, said: string): NoteFact[] {
+  return (Object.keys(LIMIT_MESSAGES) as NamedLimit[])
+    .filter((limit) => limits[limit] > 0 && LIMIT_MESSAGES[limit].test(said))
+    .map((limit) => ({ code: "limit-met", limit, value: limits[limit] }));
+}
+
+/** Notes of a job about a network that it could not reach. `ran`: the command, where one has just ended. */
+export function networkNotes(transaction: Transaction, ran?: CommandOutcome): NoteFact[] {
+  const { network, takeRefused } = transaction;
+  if (network === undefined) return [];
+  const refused = takeRefused?.() ?? [];
+  if (refused.length > 0) return refused.map((one) => ({ code: "host-refused", ...one }));
+  return ran !== undefined && !ran.ok && NO_NETWORK.test(ran.output)
+    ? [{ code: "network-limited", network }]
+    : [];
+}
+
+/** How programs say that they reach nobody. */
+const NO_NETWORK =
+  /Could ?n[o']t resolve|name resolution|Name or service not known|EAI_AGAIN|ENOTFOUND|ENETUNREACH|Network is unreachable|No address associated/i;
 
 const ADD_FLAGS = new Set(["-A", "--all", "-u", "--update", "-N", "--intent-to-add", "-f", "--force"]);
 
 /** Carries out one `git_operation` as an argument list, never through a shell. */
-export async function runGit(
+async function runGit(
   parts: RunProcessDeps,
   command: PatchCommand,
   timeoutSeconds: number,
@@ -86,3 +121,59 @@ function exists({ view }: RunProcessDeps["transaction"], path: string): boolean 
     return false;
   }
 }
+
+/** Runs a shell line or a git operation in the view, then puts back what it may not touch. */
+export async function runProcessCommand(
+  parts: RunCommandsDeps,
+  command: PatchCommand,
+): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
+  const context: RunProcessDeps = { ...parts, processes: await parts.processes() };
+  const ran =
+    command.type === "shell_command"
+      ? await runShell(context, command, parts.commandTimeoutSeconds)
+      : await runGit(context, command, parts.gitTimeoutSeconds);
+  return guard(parts, ran);
+}
+
+function guard(
+  { transaction, policy, planOptions, limits }: RunCommandsDeps,
+  ran: CommandOutcome,
+): { outcome: CommandOutcome; changes: readonly Change[] } {
+  const { protection } = policy;
+  const { changes, restored, created, logged } = guardChanges(
+    { transaction, protection, sha1: planOptions.sha1 },
+    transaction.takeChanges({ processRan: true }),
+  );
+  const warnings: Note[] = [...ran.warnings];
+  if (!ran.ok && transaction.kind === "overlay") {
+    if (ACROSS_LAYERS.test(ran.output)) warnings.push({ code: "rename-across-layers" });
+    if (HARD_LINKED.test(ran.output)) warnings.push({ code: "link-across-layers" });
+  }
+  const foreign = FOREIGN_OWNER.test(ran.output) ? (transaction.metForeign?.() ?? null) : null;
+  if (foreign !== null) warnings.push({ code: "foreign-owner-met" });
+  else if (!ran.ok && transaction.kind === "overlay" && FOREIGN_OWNER.test(ran.output))
+    warnings.push({ code: "foreign-owner" });
+  warnings.push(...networkNotes(transaction, ran));
+  const hidden = ran.ok ? [] : (transaction.hiddenHome?.(`${ran.error}\n${ran.output}`) ?? []);
+  if (hidden.length > 0) warnings.push({ code: "home-hidden", paths: hidden });
+  if (!ran.ok && transaction.processes !== undefined && transaction.isLimited !== true)
+    warnings.push(...limitNotes(limits, `${ran.error}${ran.output}`));
+  if (created.length > 0) warnings.push({ code: "protected-created", paths: created });
+  if (logged.length > 0) warnings.push({ code: "protected-logged", paths: logged });
+  const skipped = restored.filter(({ rule }) => rule === "protected" && protection.action === "skip");
+  if (skipped.length > 0)
+    warnings.push({ code: "protected-restored", paths: skipped.map(({ path }) => path) });
+  const failing = restored.filter((one) => !skipped.includes(one)).map(({ why }) => `${why} (restored)`);
+  if (failing.length === 0) return { outcome: { ...ran, warnings }, changes };
+  const error = [ran.error, ...failing].filter((line) => line !== "").join("\n");
+  return { outcome: { ...ran, ok: false, error, warnings }, changes };
+}
+
+/** How programs say that a folder of the lower layer cannot be renamed. */
+const ACROSS_LAYERS = /Invalid cross-device link|EXDEV/;
+
+/** How programs say that a file of an owner who does not exist in the view cannot be copied into its layer. */
+const FOREIGN_OWNER = /Value too large for defined data type|EOVERFLOW/;
+
+/** How git says that a file changed its inode when it was linked: it was copied into the layer by that. */
+const HARD_LINKED = /hardlink different from source/;

@@ -1,11 +1,13 @@
-import type { PatchCommand } from "../../domain/patch/command.ts";
 import type { FailureReason } from "../../domain/jobs/result.ts";
-import type { ProcessResult, ProcessRunner } from "../ports/process.ts";
-import type { Transaction } from "../ports/jobs-transaction.ts";
-import { ViewFault } from "../ports/view.ts";
-import { type CommandOutcome, failedOutcome, succeededOutcome } from "./outcome.ts";
-import type { EditPolicy } from "./policy.ts";
-import { resolveTarget } from "./edit-policy.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import {
+  type ProcessResult,
+  type ProcessRunner,
+  type Transaction,
+  ViewFault,
+} from "../ports/jobs-transaction.ts";
+import { type EditPolicy, resolveTarget } from "./edit-policy.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";
 
 const SHELLS = new Set(["bash", "sh", "zsh"]);
 

@@ -1,8 +1,7 @@
 import type { Change } from "../../domain/jobs/result.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
-import { conflictsOfStuck } from "./repair-notes.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
 
 export type TakeBackDeps = Pick<WorkspaceDeps, "transactions" | "archive">;
 

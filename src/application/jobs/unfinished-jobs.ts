@@ -1,7 +1,7 @@
-import type { StoredJob } from "../ports/jobs.ts";
-import { LOG } from "../ports/logger.ts";
-import type { Conflict } from "../ports/jobs-transaction.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { Conflict, JobState } from "../ports/jobs-transaction.ts";
+import { LOG } from "../ports/platform.ts";
+import type { WorkspaceDeps } from "./execution.ts";
 
 export type PreviewCommit =
   | { readonly status: "done"; readonly job: StoredJob }
@@ -51,4 +51,82 @@ export async function commitPreview(
       return { status: "done", job: archive.read(jobId) ?? job };
     }
   }
+}
+
+export type PreviewDiscard =
+  | { readonly status: "done" }
+  | { readonly status: "unknown" }
+  /** It is no preview, or no longer. */
+  | { readonly status: "not-a-preview" };
+
+/** Throws away what a preview staged; its journal stays. */
+export async function discardPreview(
+  { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
+  jobId: string,
+): Promise<PreviewDiscard> {
+  const job = archive.read(jobId);
+  if (job === null) return { status: "unknown" };
+  if (job.state !== "staged" || job.unsettled !== undefined) return { status: "not-a-preview" };
+  await transactions.discard(jobId);
+  archive.append(jobId, { type: "rolled_back", reason: "discarded" });
+  return { status: "done" };
+}
+
+/** The preview that nobody has to name: the only one that waits. Undefined: none does. */
+export function waitingPreview(
+  jobs: readonly StoredJob[],
+): StoredJob | { readonly several: readonly string[] } | undefined {
+  const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
+  return waiting.length > 1 ? { several: waiting.map(({ jobId }) => jobId) } : waiting[0];
+}
+
+/**
+ * Throws away what a job staged, whoever runs it and however far it came before its commit began: a commit that follows
+ * is refused. A job of edits alone has no record before that, and is found by its id.
+ */
+export async function withdrawJob(
+  { transactions, archive }: Pick<WorkspaceDeps, "transactions" | "archive">,
+  jobId: string,
+): Promise<void> {
+  const before = archive.read(jobId)?.state ?? "running";
+  if (before !== "running" && before !== "staged") return;
+  await transactions.discard(jobId);
+  if (archive.read(jobId)?.state === "discarded")
+    archive.append(jobId, { type: "rolled_back", reason: "withdrawn" });
+}
+
+export interface StopJobDeps {
+  readonly archive: Pick<JobArchive, "read">;
+  /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
+  readonly worksOn: (pid: number, jobId: string) => boolean;
+  readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+  readonly closeDeadJobs: () => Promise<readonly string[]>;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly clock: () => number;
+}
+
+export type StopJobResult =
+  | { readonly status: "stopped" }
+  | { readonly status: "unknown" }
+  | { readonly status: "not-running"; readonly state: JobState };
+
+const GRACE_MS = 10_000;
+const POLL_MS = 20;
+
+/** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
+export async function stopJob(parts: StopJobDeps, jobId: string): Promise<StopJobResult> {
+  const job = parts.archive.read(jobId);
+  if (job === null) return { status: "unknown" };
+  if (job.state !== "running") return { status: "not-running", state: job.state };
+  const { pid } = job;
+  const works = () => pid !== undefined && parts.worksOn(pid, jobId);
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    if (pid === undefined || !works()) break;
+    parts.signal(pid, signal);
+    const deadline = parts.clock() + GRACE_MS;
+    while (works() && parts.clock() < deadline) await parts.pause(POLL_MS);
+  }
+  await parts.closeDeadJobs();
+  const state = parts.archive.read(jobId)?.state ?? "discarded";
+  return state === "discarded" ? { status: "stopped" } : { status: "not-running", state };
 }

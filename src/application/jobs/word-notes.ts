@@ -1,6 +1,12 @@
-import type { Messages } from "../../domain/texts/messages.ts";
-import { confinementMessages, reportMessages } from "../../domain/texts/messages.ts";
 import type { Note } from "../../domain/jobs/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { LineCounts } from "../../domain/patch/line-counts.ts";
+import { shownPath } from "../../domain/texts/format-text.ts";
+import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
+import { confinementMessages } from "../../domain/texts/policy.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+import type { Conflict, RepairedJob } from "../ports/jobs-transaction.ts";
+import { conflictsOfStuck, repairNotes } from "./execution.ts";
 
 export function wordNote(messages: Messages, note: Note): string {
   if (typeof note === "string") return note;
@@ -52,4 +58,108 @@ export function wordNote(messages: Messages, note: Note): string {
     case "limit-met":
       return confinementMessages(messages.locale).limitMet(note.limit, note.value);
   }
+}
+
+/** Where commands are given: `picoclaw undo …`, or `/undo …`. */
+export type Surface = "terminal" | "chat";
+
+/** A path in somebody's way, with the job or the process that stands there. */
+export function describeConflict(messages: Messages, conflict: Conflict, at: Surface): string {
+  const { by, reason } = conflict;
+  const path = shownPath(conflict.path);
+  if (reason === "no-access") return messages.fileTrouble("permission-denied", path);
+  if (by === undefined) return path;
+  if (reason === "interrupted") return messages.repairStuck(by, [path]);
+  return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
+}
+
+/** The job that was cut off and cannot be finished, where that is what stands in the way. */
+export function stuckJob(conflicts: readonly Conflict[]): string | null {
+  return conflicts.find(({ reason }) => reason === "interrupted")?.by ?? null;
+}
+
+/** Why a commit brought nothing in. What may not be written is no preview to try again as it is. */
+export function describeConflicts(
+  messages: Messages,
+  jobId: string,
+  conflicts: readonly Conflict[],
+  at: Surface,
+): string {
+  const stuck = stuckJob(conflicts);
+  if (stuck !== null)
+    return messages.repairStuck(
+      stuck,
+      conflicts.map(({ path }) => shownPath(path)),
+    );
+  const paths = conflicts.map((conflict) => describeConflict(messages, conflict, at));
+  return conflicts.every(({ reason }) => reason === "no-access")
+    ? [...paths, messages.nothingApplied(jobId)].join("\n")
+    : messages.commitConflict({ jobId, paths, at });
+}
+
+/** What came of a swap that had been cut off. */
+export function wordRepair(messages: Messages, repaired: RepairedJob): string {
+  return repaired.outcome === "stuck"
+    ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
+    : repairNotes(repaired)
+        .map((note) => wordNote(messages, note))
+        .join("\n");
+}
+
+/** Beside the status of a job in a list: what was cut off, or how that was settled; else empty. */
+export function wordInterruption(
+  messages: Messages,
+  { interruptions, standsRepaired }: Pick<StoredJob, "interruptions" | "standsRepaired">,
+): string {
+  const last = interruptions?.at(-1);
+  if (last === undefined || (last.outcome !== "open" && standsRepaired !== true)) return "";
+  return ` (${messages.interruption(last)})`;
+}
+
+const SHOWN = 50;
+const MARKS = { added: "A", modified: "M", deleted: "D" } as const;
+
+/** The changed paths under their number; git's own bookkeeping and what it ignores as one line each. Empty without any. */
+export function changeLines(
+  messages: Messages,
+  changes: readonly Change[],
+  counts: Readonly<Record<string, LineCounts>> = {},
+): string {
+  if (changes.length === 0) return "";
+  const { files, git, ignored } = foldChanges(changes);
+  const lines = files
+    .slice(0, SHOWN)
+    .map(({ path, kind }) => `  ${MARKS[kind]} ${shownPath(path)}${counted(counts[path])}`);
+  if (files.length > SHOWN) lines.push(`  … +${files.length - SHOWN}`);
+  return [messages.changesHeader(changes.length), ...lines, ...foldedLines(messages, { git, ignored })].join(
+    "\n",
+  );
+}
+
+interface Folded {
+  readonly files: readonly Change[];
+  readonly git: number;
+  readonly ignored: readonly Change[];
+}
+
+/** What a reader looks for, apart from git's bookkeeping and from what git ignores. */
+export function foldChanges(changes: readonly Change[]): Folded {
+  const own = changes.filter(({ path }) => !/(^|\/)\.git\//.test(path));
+  return {
+    files: own.filter(({ ignored }) => ignored === undefined),
+    git: changes.length - own.length,
+    ignored: own.filter(({ ignored }) => ignored !== undefined),
+  };
+}
+
+export function foldedLines(messages: Messages, { git, ignored }: Omit<Folded, "files">): string[] {
+  const places = [...new Set(ignored.map((change) => change.ignored as string))];
+  return [
+    ...(git > 0 ? [`  M .git (${git})`] : []),
+    ...(ignored.length > 0 ? [`  ${reportMessages(messages.locale).ignored(ignored.length, places)}`] : []),
+  ];
+}
+
+function counted(counts: LineCounts | undefined): string {
+  return counts === undefined ? "" : ` +${counts.added} −${counts.removed}`;
 }

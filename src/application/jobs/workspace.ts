@@ -1,7 +1,7 @@
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { WorkspaceFiles } from "../ports/workspace-files.ts";
 import { executePatch } from "./execute-patch.ts";
-import type { WorkspaceDeps } from "./workspace-parts.ts";
+import type { WorkspaceDeps } from "./execution.ts";
 
 /** What a folder and a container do each in their own way. */
 export interface WorkspaceBacking {
@@ -25,8 +25,7 @@ export function createWorkspace({
   ...processes
 }: WorkspaceBacking): Workspace {
   const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
-  const closeDeadJobs = async () =>
-    (await import("./dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });
+  const closeDeadJobs = async () => (await import("./dead-jobs.ts")).closeDeadJobs({ ...parts, isAlive });
   return {
     root,
     rootNames: policy.rootNames,
@@ -49,11 +48,11 @@ export function createWorkspace({
     begin: (request) => transactions.begin(request),
     openDraft: async (request) => (await import("./open-draft.ts")).openDraft(parts, request),
     commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(parts, jobId),
-    discardPreview: async (jobId) => (await import("./discard-preview.ts")).discardPreview(parts, jobId),
-    withdraw: async (jobId) => (await import("./withdraw-job.ts")).withdrawJob(parts, jobId),
+    discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(parts, jobId),
+    withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(parts, jobId),
     takeBack: async (request) => (await import("./undo-job.ts")).takeBack(parts, request),
     stop: async (jobId) =>
-      (await import("./stop-job.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
+      (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
     repair: () => transactions.repair(),
     closeDeadJobs,
   };

@@ -1,10 +1,18 @@
-import type { Model, ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../ports/models.ts";
+import type {
+  Model,
+  ModelAnswer,
+  ModelEvent,
+  ModelFailure,
+  ModelMessage,
+  ModelRequest,
+  ModelUsage,
+} from "../ports/models.ts";
 
 /** How one request ended. The one place that judges the end of a stream. */
 export type Completion = FinishedCompletion | UnfinishedCompletion;
 
 /** The model said what it wanted to say: words, tool calls or both. */
-export interface FinishedCompletion {
+interface FinishedCompletion {
   readonly kind: "finished";
   readonly answer: ModelAnswer;
 }
@@ -128,4 +136,201 @@ export function completionFailure(unanswered: UnfinishedCompletion): ModelFailur
     default:
       return unanswered.failure;
   }
+}
+
+export interface PatienceDeps {
+  /** Since the first of the failures in a row. */
+  readonly limitMs: number;
+  readonly clock: () => number;
+  readonly pause: Patience["pause"];
+  readonly onWait?: (failure: ModelFailure, waitMs: number) => void;
+}
+
+const FIRST_WAIT_MS = 5000;
+const LONGEST_WAIT_MS = 60_000;
+/** The server cannot now, and can later. */
+const WEATHER: ReadonlySet<ModelFailure["code"]> = new Set(["server-error", "rate-limited", "timeout"]);
+/** The answer was spoilt on its way; the same request usually goes well. */
+const SPOILT: ReadonlySet<ModelFailure["code"]> = new Set(["cut-off", "malformed", "empty"]);
+const MOST_SPOILT = 3;
+
+export function createPatience({ limitMs, clock, pause, onWait }: PatienceDeps): Patience {
+  let since: number | null = null;
+  let waits = 0;
+  let spoilt = 0;
+  /** A server that never answered is a wrong address rather than bad weather. */
+  let reached = false;
+  const wait = (failure: ModelFailure, ms: number) => {
+    onWait?.(failure, ms);
+    return ms;
+  };
+  return {
+    pause,
+    waitFor(completion) {
+      if (completion.kind !== "failed" && completion.kind !== "empty") {
+        if (completion.kind !== "aborted") reached = true;
+        since = null;
+        waits = 0;
+        spoilt = 0;
+        return null;
+      }
+      const { failure } = completion;
+      if (!failure.retryable) return null;
+      if (SPOILT.has(failure.code)) {
+        spoilt += 1;
+        return spoilt > MOST_SPOILT ? null : wait(failure, 0);
+      }
+      if (!WEATHER.has(failure.code) && !(failure.code === "unreachable" && reached)) return null;
+      since ??= clock();
+      const ownMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** waits);
+      const waitMs = Math.max(ownMs, failure.retryAfterMs ?? 0);
+      if (clock() - since + waitMs > limitMs) return null;
+      waits += 1;
+      return wait(failure, waitMs);
+    },
+  };
+}
+
+/** What a reader makes of an answer; `problem` is said to the model. */
+export type JsonReading<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
+
+export type JsonAnswer<T> = (
+  | { readonly kind: "read"; readonly value: T }
+  /** Twice not what was asked for. */
+  | { readonly kind: "malformed"; readonly problem: string }
+  | Exclude<UnfinishedCompletion, { readonly kind: "cut" }>
+) & { readonly usage: ModelUsage };
+
+export interface JsonQuestion<T> extends CompleteOptions {
+  readonly request: Omit<ModelRequest, "json" | "tools">;
+  readonly read: (text: string) => JsonReading<T>;
+  /** Words the complaint to the model; default: in English, without the form. */
+  readonly again?: (problem: string) => string;
+}
+
+/** Characters of a wrong answer that go back with what is wrong. */
+const WRONG_CHARS = 4_000;
+
+/**
+ * Asks for one JSON document. An answer that is not what was asked for goes back once, with what was wrong. The usage is
+ * that of all answers.
+ */
+export async function askJson<T>(model: Model, question: JsonQuestion<T>): Promise<JsonAnswer<T>> {
+  const { request, read, again = wrongAnswerText } = question;
+  const messages: ModelMessage[] = [...request.messages];
+  const usage = { inputTokens: 0, outputTokens: 0, cachedTokens: 0 };
+  let problem = "";
+  for (const _ of ["asked", "asked again"]) {
+    const completion = await complete(model, { ...request, messages, json: true }, question);
+    if (completion.kind !== "finished" && completion.kind !== "cut") return { ...completion, usage };
+    const { text, usage: used } = completion.answer;
+    usage.inputTokens += used.inputTokens;
+    usage.outputTokens += used.outputTokens;
+    usage.cachedTokens += used.cachedTokens;
+    const reading = read(text);
+    if (reading.ok) return { kind: "read", value: reading.value, usage };
+    problem = completion.kind === "cut" ? `${ANSWER_WAS_CUT}; ${reading.problem}` : reading.problem;
+    messages.push(
+      { role: "assistant", text: shortenWrongAnswer(text) },
+      { role: "user", text: again(problem) },
+    );
+  }
+  return { kind: "malformed", problem, usage };
+}
+
+const ANSWER_WAS_CUT = "the answer was cut because it was too long, so write less";
+
+function wrongAnswerText(problem: string): string {
+  return `That answer cannot be used: ${problem}. Answer again with one JSON object of the form asked for.`;
+}
+
+/** A provider refuses a message without words. */
+function shortenWrongAnswer(text: string): string {
+  if (text.trim() === "") return "(nothing)";
+  return text.length > WRONG_CHARS ? `${text.slice(0, WRONG_CHARS)}…` : text;
+}
+
+/** Shorter than this, what two pieces share may be chance. */
+const SURE_OVERLAP = 12;
+const LONGEST_OVERLAP = 4_000;
+/** A piece that begins like the whole answer did is the answer again. */
+const SAME_START = 40;
+
+/**
+ * One answer of an answer that was cut and what went on from there: what the second repeats of the first is left out,
+ * and so is a fence that it opened again. A second that begins anew replaces the first.
+ */
+export function stitchAnswers(head: string, tail: string): string {
+  const start = head.trimStart().slice(0, SAME_START);
+  if (start.length === SAME_START && tail.trimStart().startsWith(start)) return tail;
+  const going = isInFence(head) ? tail.replace(/^\s*(?:```|~~~)[^\s`~][^\n]*\n/, "") : tail;
+  return head + going.slice(overlapLength(head, going));
+}
+
+/** Characters at the start of the second that the first ends in. */
+function overlapLength(head: string, tail: string): number {
+  const lastLine = head.slice(head.lastIndexOf("\n") + 1);
+  const most = Math.min(head.length, tail.length, LONGEST_OVERLAP);
+  for (let length = most; length > 0; length--) {
+    if (!head.endsWith(tail.slice(0, length))) continue;
+    const isLine = length >= lastLine.length && lastLine.trim().length >= 3;
+    return length >= SURE_OVERLAP || isLine ? length : 0;
+  }
+  return 0;
+}
+
+/** Whether a text ends between two fences. */
+function isInFence(text: string): boolean {
+  let open: string | null = null;
+  for (const [, mark, info] of text.matchAll(/^ {0,3}(`{3,}|~{3,})([^\n]*)$/gm)) {
+    if (mark === undefined) continue;
+    if (open === null) open = mark;
+    else if (mark.startsWith(open) && info?.trim() === "") open = null;
+  }
+  return open !== null;
+}
+
+/** Pieces that one answer may come in. */
+const MOST_PIECES = 6;
+
+const GO_ON =
+  "Your answer was cut because it reached its longest. Go on exactly where it stopped, in the middle of the line if need be. Repeat nothing and explain nothing.";
+
+/**
+ * Asks, and lets the model go on where its answer was cut by its length, until it is whole. `cut` means that it never
+ * became so.
+ */
+export async function completeWhole(
+  model: Model,
+  request: (size: RequestSize) => ModelRequest,
+  fitting: CompleteFittingOptions & { readonly onCut?: () => void } = {},
+): Promise<{ readonly completion: Completion; readonly size: RequestSize }> {
+  const first = await completeFitting(model, request, fitting);
+  const { size } = first;
+  let { completion } = first;
+  for (let piece = 2; completion.kind === "cut" && piece <= MOST_PIECES; piece++) {
+    const before = completion.answer;
+    if (before.text.trim() === "" || before.toolCalls.length > 0) break;
+    fitting.onCut?.();
+    const asked = request(size);
+    const messages: readonly ModelMessage[] = [
+      ...asked.messages,
+      { role: "assistant", text: before.text.trimEnd() },
+      { role: "user", text: GO_ON },
+    ];
+    const next = await complete(model, { ...asked, messages }, fitting);
+    if (next.kind === "empty") break;
+    if (next.kind !== "finished" && next.kind !== "cut") return { completion: next, size };
+    const answer = joinAnswers(before, next.answer);
+    // It says the same again: it will not get further.
+    if (next.kind === "cut" && answer.text.length <= before.text.length) break;
+    completion = { kind: next.kind, answer };
+  }
+  return { completion, size };
+}
+
+function joinAnswers(before: ModelAnswer, after: ModelAnswer): ModelAnswer {
+  return { ...after, text: stitchAnswers(before.text, after.text) };
 }

@@ -1,8 +1,7 @@
-import { priceOf } from "../../domain/models/cost.ts";
-import { modelMessagesFor } from "../../domain/texts/texts.ts";
-import type { DoctorCheck } from "../ports/check.ts";
+import { priceOf } from "../../domain/models/model-facts.ts";
+import { modelMessagesFor } from "../../domain/texts/models.ts";
+import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";
-import type { Opened } from "../ports/opening.ts";
 
 const PATIENCE_MS = 3000;
 const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [

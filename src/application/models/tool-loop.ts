@@ -1,4 +1,5 @@
 import { readWrittenCall } from "../../domain/models/worker-output.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type {
   Model,
   ModelAnswer,
@@ -17,7 +18,7 @@ import {
 } from "./complete.ts";
 
 /** What was said so far. The loop only adds to it, message by message: whoever stores it can go on after a crash. */
-export interface Transcript {
+interface Transcript {
   messages(): readonly ModelMessage[];
   add(...messages: readonly ModelMessage[]): Promise<void> | void;
 }
@@ -58,7 +59,7 @@ export interface ToolLoop extends CompleteFittingOptions {
   readonly signal: AbortSignal;
 }
 
-export interface LoopLimits {
+interface LoopLimits {
   /** Requests to the model. */
   readonly steps: number;
   /** Whether the last step is left for an answer, without tools. Default: no; the loop ends with `steps`. */
@@ -211,4 +212,25 @@ function createRepeatGuard(most: number) {
     /** The refused call was made once more. */
     stuck: () => [...failures.values()].some((count) => count > most + 1),
   };
+}
+
+export interface ShortenLimits {
+  /** How many messages at the end count as new. */
+  readonly newest: number;
+  readonly newChars: number;
+  readonly oldChars: number;
+  /** Whose messages are cut. Default: everybody's. */
+  readonly role?: ModelMessage["role"];
+}
+
+/** For a model whose window is full: what was said shrinks to head and tail, the newest least. */
+export function shortenExchange(
+  exchange: readonly ModelMessage[],
+  { newest, newChars, oldChars, role }: ShortenLimits,
+): ModelMessage[] {
+  return exchange.map((message, at) => {
+    if (role !== undefined && message.role !== role) return message;
+    const limit = at >= exchange.length - newest ? newChars : oldChars;
+    return message.text.length <= limit ? message : { ...message, text: cutMiddle(message.text, limit) };
+  });
 }

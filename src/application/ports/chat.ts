@@ -1,3 +1,138 @@
+import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
+import type { Decision, Route } from "../../domain/config/route.ts";
+import type { JobAction } from "../../domain/jobs/job-status.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
+import type { ReplyPiece } from "../chat/reply-words.ts";
+import type { ResultJson } from "../jobs/job-report.ts";
+
+export type { Decision, Route } from "../../domain/config/route.ts";
+
+/**
+ * The chat as channels see it: a message goes in, events come out, the reply is the last of them.
+ *
+ * Messages of one chat are answered in order, chats side by side. `handle` never rejects: a failure is in the
+ * reply. Commands like `/undo` and `/why` are messages too.
+ */
+export interface Conversation {
+  handle(message: IncomingMessage, options: HandleOptions): Promise<Reply>;
+  /**
+   * Whether a message must not wait for its turn: it is about what runs in its chat right now (`/stop`, words for a coder
+   * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
+   */
+  interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
+  /** Whether a message is answered without a model: a command that looks, takes back or sets something. */
+  needsNoModel(text: string): boolean;
+}
+
+export interface IncomingMessage {
+  /**
+   * The channel's own id of this message, where it keeps messages. It becomes the group of the message's jobs, so that
+   * after a crash it can be told whether the message had begun to change anything.
+   */
+  readonly id?: string;
+  /** `cli`, `line`, `slack`, `telegram`, `web`, `acp`. */
+  readonly channel: string;
+  /** Together with the channel, the key of the session: `slack` + `C1:1700000000.1`. */
+  readonly chatId: string;
+  readonly userId: string;
+  readonly text: string;
+  /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
+  readonly forcedRoute?: Route;
+  readonly strict?: boolean;
+  /** The trace that it belongs to, for the log. */
+  readonly traceparent?: string;
+  /** When it was sent, in ISO form; absent: now. It may have waited behind others since. */
+  readonly sentAt?: string;
+}
+
+export interface HandleOptions {
+  readonly signal: AbortSignal;
+  /** As it happens, for progress and streaming; must not throw. */
+  readonly onEvent?: (event: ChatEvent) => void;
+}
+
+/** The domain events of one message, also the lines of `chat --events`. */
+export type ChatEvent =
+  | { readonly type: "queued"; readonly ahead: number }
+  | { readonly type: "decided"; readonly decision: Decision }
+  | {
+      readonly type: "thinking";
+      readonly agent: Agent;
+      readonly provider: string;
+      readonly model: string;
+      readonly local: boolean;
+    }
+  | { readonly type: "text"; readonly agent: Agent; readonly text: string }
+  | {
+      readonly type: "tool";
+      readonly name: string;
+      readonly state: "started" | "succeeded" | "failed";
+      readonly note?: string;
+    }
+  | {
+      readonly type: "proposed";
+      readonly plan: string;
+      readonly commands: number;
+      readonly risk?: "low" | "medium" | "high";
+      /** Paths that the patch names. */
+      readonly files?: readonly string[];
+    }
+  /** A coder at work: which attempt, at what, and what the message has used so far. */
+  | {
+      readonly type: "progress";
+      readonly attempt: number;
+      readonly of: number;
+      readonly doing: "asking" | "running" | "checking";
+      /** The checks that run. */
+      readonly detail: string;
+      readonly tokens: number;
+      readonly costUsd: number;
+    }
+  | { readonly type: "job-started"; readonly jobId: string }
+  /** `index` counts from 1; `command` is one line: `shell_command run npm test`. */
+  | {
+      readonly type: "job-command";
+      readonly jobId: string;
+      readonly index: number;
+      readonly command: string;
+    }
+  | { readonly type: "job-output"; readonly jobId: string; readonly text: string }
+  | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
+  | { readonly type: "undone"; readonly jobIds: readonly string[] }
+  | { readonly type: "cut-over"; readonly sessionId: string }
+  /** `texts`: for readers of each language. */
+  | { readonly type: "notice"; readonly text: string; readonly texts?: Worded };
+
+export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
+
+export interface Reply {
+  /** What to show, in the user's language, Markdown at most. */
+  readonly text: string;
+  /** What the text says, as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
+  readonly said?: readonly ReplyPiece[];
+  readonly ok: boolean;
+  /**
+   * The right to work on the chat was lost meanwhile, or the message could not even be begun: nobody stopped it, and it may
+   * be begun again.
+   */
+  readonly lost?: true;
+  readonly sessionId: string;
+  readonly groupId?: string;
+  readonly decision?: Decision;
+  /** Results of the jobs of this message, in order. */
+  readonly jobs: readonly ResultJson[];
+  /** A job that was ended under this message before it had a result; nothing of it is applied. */
+  readonly brokenJob?: string;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  /** The model that answered, for the footer; cloud answers on local routes must say so. */
+  readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
+  /**
+   * Buttons that made sense when this was said. Each is a message; one about jobs names them (`/undo job_…`), so that
+   * whoever shows it later can ask what became of them.
+   */
+  readonly actions: readonly JobAction[];
+}
+
 /**
  * What is kept of a chat: its sessions, their turns, the notes of past days, and settings that outlive a session.
  *
@@ -85,13 +220,13 @@ export type NewSession = Pick<
 >;
 
 /** When a session ends, and by which clock that was reckoned (`Asia/Tokyo 00:00`). */
-export interface CutTime {
+interface CutTime {
   readonly at: string;
   readonly clock: string;
 }
 
 /** The running summary of the turns up to and including position `upTo`. */
-export interface Summary {
+interface Summary {
   readonly text: string;
   readonly upTo: number;
 }
@@ -140,3 +275,122 @@ export interface Rewound {
 
 /** Names and values of one session. */
 export type SessionMemory = Readonly<Record<string, string>>;
+
+/** The chats of one channel, as whoever speaks there finds them again. */
+export interface NamedChats {
+  /** Those of every workspace, the one that was used last first. */
+  list(): Promise<readonly NamedChat[]>;
+  /**
+   * Forgets what was said in a chat of this workspace; its jobs and what it cost stay. `busy`: somebody speaks there,
+   * and did not end in time.
+   */
+  forget(name: string): Promise<"forgotten" | "unknown" | "busy">;
+}
+
+export interface NamedChat {
+  readonly name: string;
+  readonly workspace: string;
+  /** Whether it is a chat of the workspace that is open. */
+  readonly here: boolean;
+  /** How often the user spoke. */
+  readonly messages: number;
+  readonly lastAt: string;
+  /** What the user said last, on one line. */
+  readonly lastText: string;
+}
+
+/** Every decision, and the rules that a chat's user taught. Looked up by the chat's key only. */
+export interface RoutingStore {
+  record(decision: NewDecision): Promise<void>;
+  /** The newest of a chat. */
+  last(chatKey: string): Promise<StoredDecision | null>;
+  /** What the user says it should have been; it stands beside what was decided. */
+  correct(chatKey: string, decisionId: string, correction: Correction): Promise<void>;
+
+  /** Newest first; one that cannot be read is left out. */
+  rules(chatKey: string): Promise<LearnedRule[]>;
+  /** A rule with the same pattern is replaced. */
+  addRule(rule: LearnedRule): Promise<void>;
+  removeRule(chatKey: string, pattern: string): Promise<boolean>;
+}
+
+export interface NewDecision extends Decision {
+  readonly id: string;
+  readonly chatKey: string;
+  readonly sessionId: string;
+  readonly at: string;
+  /** The message's beginning, secrets masked. */
+  readonly message: string;
+}
+
+export interface StoredDecision extends NewDecision {
+  readonly correction: Correction | null;
+}
+
+interface Correction {
+  readonly route: Route;
+  /** A rule that was offered and waits for a yes; null once it is answered or when none could be made. */
+  readonly offered: string | null;
+}
+
+export interface LearnedRule {
+  readonly chatKey: string;
+  readonly pattern: string;
+  readonly route: Route;
+  readonly confidence: number;
+  /** The message it was learned from. */
+  readonly example: string;
+  readonly learnedAt: string;
+}
+
+/** A command that a user wrote: `commands/NAME.md`, or a skill, `skills/NAME/SKILL.md`. */
+export interface OwnCommand {
+  /** Lower case, without the slash. */
+  readonly name: string;
+  readonly kind: "command" | "skill";
+  readonly from: "workspace" | "home";
+  /** One line; empty where the file says nothing. */
+  readonly description: string;
+  /** Who answers it; null: the message is routed like any other. */
+  readonly route: Route | null;
+  readonly body: string;
+  /** What of its head could not be used; the rest works. */
+  readonly trouble: OwnTrouble | null;
+}
+
+/**
+ * Commands of one's own, in `.picoclaw` of the workspace and in PicoClaw's home. They are read when they are asked for;
+ * a file that cannot be read, is too large or lies behind a symbolic link is not there. The workspace's go before
+ * those of the home, unless the folder is not trusted: then they are only named.
+ */
+export interface OwnCommands {
+  /** By name. */
+  list(): readonly OwnCommand[];
+  find(name: string): OwnCommand | "untrusted" | null;
+}
+
+/**
+ * Who may work on a chat, among all processes that share the store. A lease ends when it is released, or when the process
+ * that has it is dead: the same judgement as for work of the queue. Exclusion is strict; order is by ticket. An owner is
+ * one piece of work, not a process: its name is used once.
+ */
+export interface ChatLeases {
+  /** A place in the line. */
+  enter(chatKey: string, owner: string): Promise<number>;
+  leave(chatKey: string, owner: string): Promise<void>;
+  /** Takes the lease when it is free and nobody alive stands before the ticket. */
+  take(request: LeaseRequest): Promise<{ readonly taken: boolean; readonly ahead: number }>;
+  /** Says that this process lives; to be called often by whoever holds a lease or waits for one. */
+  beat(): Promise<void>;
+  /** `held` is false when another has the lease by now; `stop` when somebody asked for that. */
+  look(chatKey: string, owner: string): Promise<{ readonly held: boolean; readonly stop: boolean }>;
+  release(chatKey: string, owner: string): Promise<void>;
+  /** Asks the holder to stop; false when nobody works on the chat. */
+  requestStop(chatKey: string): Promise<boolean>;
+}
+
+interface LeaseRequest {
+  readonly chatKey: string;
+  readonly owner: string;
+  readonly ticket: number;
+}

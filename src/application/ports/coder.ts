@@ -1,5 +1,5 @@
+import type { CheckedFiles } from "../../domain/coder/check-edits.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
-import type { CheckedFiles } from "../../domain/coder/proposal-check-edits.ts";
 
 /** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */
 export interface ProjectFiles {

@@ -1,4 +1,6 @@
-import type { OutputStream } from "./process.ts";
+import type { CloneRange } from "../../domain/containers/clone-plan.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { OutputStream } from "./jobs-transaction.ts";
 
 /**
  * Containers as tasks need them. Nothing here rejects for what can be expected: failures are values.
@@ -130,7 +132,7 @@ export interface StartOptions {
   readonly onProgress?: (progress: StartProgress) => void;
 }
 
-export type StartProgress =
+type StartProgress =
   | { readonly step: "removing-existing"; readonly name: string }
   | { readonly step: "claimed-warm"; readonly name: string }
   | { readonly step: "network"; readonly image: string }
@@ -212,7 +214,7 @@ export interface Forward {
   close(): void;
 }
 
-export interface StopOptions {
+interface StopOptions {
   readonly signal?: AbortSignal;
   /** Straight to KILL. */
   readonly force?: boolean;
@@ -317,4 +319,164 @@ export interface SandboxFailure {
   readonly retryable: boolean;
   readonly detail: string;
   readonly cause?: unknown;
+}
+
+/** An engine that does not answer is no answer about images: every operation rejects with this. */
+export class EngineUnavailable extends Error {
+  constructor(readonly failure: SandboxFailure) {
+    super(failure.detail);
+    this.name = "EngineUnavailable";
+  }
+}
+
+/** The engine's images. Failures are values, but for an engine that cannot be asked (`EngineUnavailable`). */
+export interface Images {
+  /** Null where there is none of that name. */
+  inspect(name: string, signal?: AbortSignal): Promise<ImageFacts | null>;
+  /** Fetches an image from its registry. Aborting leaves what was fetched so far to the engine. */
+  pull(name: string, options: ImageProgress): Promise<ImageOutcome>;
+  /** Builds an image from a folder of files. Aborting ends the build. */
+  build(request: ImageBuild): Promise<ImageOutcome>;
+  /** Gives an image a further name. */
+  tag(name: string, further: string): Promise<void>;
+  /** Makes an image of one layer of a file system's archive. */
+  importArchive(
+    name: string,
+    archive: AsyncIterable<Uint8Array>,
+    options: ImportOptions,
+  ): Promise<ImageOutcome>;
+}
+
+export interface ImageFacts {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ImageProgress {
+  readonly signal?: AbortSignal;
+  /** One line of what goes on; must not throw. */
+  readonly onLine?: (line: string) => void;
+}
+
+interface ImportOptions extends ImageProgress {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ImageBuild extends ImageProgress {
+  readonly name: string;
+  readonly files: readonly ContextFile[];
+  readonly args: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface ContextFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly executable: boolean;
+}
+
+export type ImageOutcome =
+  | { readonly ok: true }
+  /** `not-found` covers a private image: registries do not tell them apart. */
+  | {
+      readonly ok: false;
+      readonly reason: "not-found" | "unreachable" | "failed" | "aborted";
+      readonly message: string;
+    };
+
+/** The recipes that came with the program. */
+export interface Recipes {
+  /** The files of a recipe's folder, or of a project's own; null where there is none. */
+  filesOf(folder: string): readonly ContextFile[] | null;
+  /** Certificates of authorities that the building machine trusts beyond the usual ones. */
+  certificates(): readonly ContextFile[];
+  /** The files of a folder with a Dockerfile of a project; a text says why it cannot be used. */
+  project(dockerfile: string): readonly ContextFile[] | string;
+}
+
+/** Repositories that lie on this machine. They are read by git as the user who runs PicoClaw. */
+export interface LocalRepositories {
+  /** Looks at a folder; a failure says why it cannot be cloned. */
+  look(path: string, ref: string | undefined, signal?: AbortSignal): Promise<LocalRepository | LocalFailure>;
+  /**
+   * A repository without files of its own (`.git`), cloned from it as the range says, as an archive. What the user has
+   * not committed is not in it.
+   */
+  pack(path: string, range: CloneRange, signal: AbortSignal): Promise<LocalPack | LocalFailure>;
+}
+
+export interface LocalRepository {
+  readonly ok: true;
+  /** All paths of the commit that will be checked out. */
+  readonly files: readonly string[];
+  /** Changes that no commit has. */
+  readonly uncommitted: number;
+}
+
+export interface LocalPack {
+  readonly ok: true;
+  /** The branch or commit to check out. */
+  readonly head: string;
+  /** A tar archive with `.git` at its top; read once. */
+  readonly archive: AsyncIterable<Uint8Array>;
+  /** Removes what was made on this machine. Idempotent. */
+  remove(): void;
+}
+
+export interface LocalFailure {
+  readonly ok: false;
+  readonly code: "missing" | "not-a-repository" | "empty" | "ref-missing" | "no-git" | "failed" | "aborted";
+  readonly message: string;
+}
+
+/** Packages that were fetched before, on this machine and out of every container's reach. */
+export interface DownloadStore {
+  has(key: string): boolean;
+  /** Read once, piece by piece; counts as a use. */
+  read(key: string): AsyncIterable<Uint8Array>;
+  /** Nothing is there under the key until it is kept. */
+  create(key: string): NewDownload;
+}
+
+interface NewDownload {
+  write(bytes: Uint8Array): void;
+  /** Makes it visible at once, and drops the oldest of the others past the limit. */
+  keep(): void;
+  /** Forgets it. Idempotent, and nothing after `keep`. */
+  drop(): void;
+}
+
+/**
+ * What this installation remembers of its environments, beside the engine: labels cannot say when one became ready,
+ * and who was preparing it when it died. Small files; losing them loses no container.
+ */
+export interface EnvironmentRecords {
+  read(taskUuid: string): EnvironmentRecord | null;
+  save(record: EnvironmentRecord): void;
+  remove(taskUuid: string): void;
+  list(): readonly EnvironmentRecord[];
+  /** A folder for what else is kept of the task: its jobs and their journal. Made when asked for. */
+  folder(taskUuid: string): string;
+}
+
+export interface EnvironmentRecord {
+  readonly info: ContainerInfo;
+  readonly image: string;
+  /** Where the project came from; no credential. */
+  readonly repository: string;
+  /** The process that prepares it, while it does. */
+  readonly preparing?: { readonly pid: number; readonly birth?: string };
+}
+
+export interface EnvironmentReader {
+  list(): Promise<readonly EnvironmentSummary[]>;
+}
+
+export interface EnvironmentSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly image: string;
+  readonly state: string;
+  readonly tone: "waiting" | "running" | "good" | "bad";
+  readonly createdAt: string;
 }

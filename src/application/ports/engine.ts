@@ -20,7 +20,7 @@ export type WebRead =
     }
   | { readonly ok: false; readonly why: WebRefusal; readonly detail: string };
 
-export type WebRefusal =
+type WebRefusal =
   | "bad-url"
   /** Not allowed by the configuration, or not a public address. */
   | "refused"

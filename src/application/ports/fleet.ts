@@ -1,7 +1,7 @@
-import type { FleetMessages } from "../../domain/texts/texts.ts";
-import type { ChatKey } from "./serve.ts";
-import type { NotOpened } from "./opening.ts";
-import type { DeadWork } from "./work-queue.ts";
+import type { FleetMessages } from "../../domain/texts/fleet.ts";
+import type { JournalLine, StoredJob } from "./jobs.ts";
+import type { NotOpened } from "./jobs-workspace.ts";
+import type { ChatKey, DeadWork, Role, Work } from "./serve.ts";
 
 /**
  * The machines that share a store. A machine is a home: its id is a file there. It is held by one incarnation at a time,
@@ -37,7 +37,7 @@ export interface FleetStore {
   forgetTold(chat: WaitingChat, within: unknown): Promise<boolean>;
 }
 
-export type EnterResult =
+type EnterResult =
   | { readonly status: "entered" }
   | { readonly status: "taken"; readonly name: string; readonly seenAt: number };
 
@@ -71,7 +71,7 @@ export interface MachineProcess {
 
 export type ProcessKind = "serve" | "join";
 
-export interface QueueDepth {
+interface QueueDepth {
   /** Null where the workspace's machine is not known. */
   readonly machineId: string | null;
   readonly root: string;
@@ -112,3 +112,122 @@ export type OpenedFleet =
       close(): Promise<void>;
     }
   | NotOpened;
+
+/** What every machine is told of a job of one: small enough to be written four times a second. */
+export interface JobSummary {
+  /** With the first of its changes only, where there are many. */
+  readonly job: StoredJob;
+  /** How many changes there are, where the job is told with the first of them only. */
+  readonly changeCount?: number;
+  readonly alive: boolean;
+  /** The last of them, where there are many. */
+  readonly events: readonly JournalLine[];
+  /** The end of what it printed, while it runs; absent where another process knows. */
+  readonly tail?: string;
+}
+
+export interface FleetJob extends Omit<JobSummary, "tail"> {
+  readonly tail: string;
+  /** As the store names it. */
+  readonly workspace: string;
+  readonly root: string;
+  readonly machine: JobMachine;
+  /** Changes with every change of the summary. */
+  readonly version: string;
+}
+
+/** A job that runs, with the end of what it printed. */
+export interface TailedJob extends Pick<FleetJob, "events" | "tail"> {
+  readonly jobId: string;
+  readonly messageId: string;
+}
+
+/** Where a job was carried out. */
+export interface JobMachine {
+  readonly id: string;
+  readonly name: string;
+  /** Whether a process that serves the job's workspace was heard of lately. */
+  readonly here: boolean;
+}
+
+/** Jobs of all workspaces of a shared store, as their machines last told of them. */
+export interface FleetJobs {
+  /** Of this process's workspace. */
+  write(summary: JobSummary): Promise<void>;
+  /** When the state of each job of this workspace changed, as it was told last. */
+  told(): Promise<ReadonlyMap<string, string>>;
+  forget(jobIds: readonly string[]): Promise<void>;
+  /** Forgets jobs of machines that were not heard of for so long. */
+  prune(keepMs: number): Promise<void>;
+  read(jobId: string): Promise<FleetJob | null>;
+  /** Of the other workspaces, oldest first, without events and tail: the newest `limit`, of all people or of these. */
+  others(filter: {
+    readonly limit: number;
+    readonly of?: readonly { readonly channel: string; readonly userId: string }[];
+  }): Promise<readonly FleetJob[]>;
+  /** Jobs of one message, oldest first. */
+  ofGroup(groupId: string, workspace: string): Promise<readonly FleetJob[]>;
+  /** Jobs of this workspace that run for these messages, oldest first. */
+  atWork(messageIds: readonly string[]): Promise<readonly TailedJob[]>;
+  /** Changes whenever a job of another workspace does. */
+  latest(): Promise<string>;
+  /** Changes whenever what is told of the job does. */
+  version(jobId: string): Promise<string>;
+  /** This machine, and whether there are others. */
+  home(): Promise<{ readonly machine: JobMachine; readonly alone: boolean }>;
+}
+
+/** What one machine asks of another about a job: look at it, or do something with it. */
+export interface ControlOrder {
+  /** A UUIDv7. The same id twice is one order. */
+  readonly id: string;
+  /** The workspace that holds the job, as the store names it. */
+  readonly workspace: string;
+  readonly jobId: string;
+  readonly verb: OrderVerb;
+  readonly asker: OrderAsker;
+  /** Take back over what stands in the way. */
+  readonly force?: boolean;
+  /** The one file that is asked for. */
+  readonly path?: string;
+}
+
+export const LOOKING_VERBS = ["show", "diff", "output"] as const;
+export const ACTING_VERBS = ["undo", "redo", "apply", "rest", "discard", "stop"] as const;
+export type OrderVerb = (typeof LOOKING_VERBS)[number] | (typeof ACTING_VERBS)[number];
+
+/** Whoever waits for an answer listens to this name of the queue. */
+export const ORDER_ENDS = "order-ends";
+
+/** Whoever asks, as their session or token says, or the message that they sent to a chat. Whoever serves the order looks that up again. */
+interface OrderAsker {
+  readonly channel: string;
+  readonly userId: string;
+  readonly role: Role;
+}
+
+/**
+ * Orders and their answers. An order is carried out at most once: by whoever took it before its deadline passed, by the
+ * database's clock, and before it was withdrawn. One that was taken by a process that died is not begun again.
+ */
+export interface ControlOrders {
+  place(order: ControlOrder, limitMs: number): Promise<void>;
+  /** The next order to this workspace that may be carried out; null when there is none. */
+  take(): Promise<{ readonly work: Work; readonly order: ControlOrder } | null>;
+  /** Ends an order. The answer is kept in pieces of at most 64 KiB. May be repeated when it rejects. */
+  answer(work: Work, answer: string): Promise<"done" | "lost">;
+  /** Leaves an order that was not begun to another process of this workspace. */
+  passOn(work: Work): Promise<"done" | "lost">;
+  look(ids: readonly string[]): Promise<ReadonlyMap<string, OrderState>>;
+  /** The answer of an order that has one, once. */
+  collect(id: string): Promise<string>;
+  /** True: nobody had taken it, and nobody will. */
+  withdraw(id: string): Promise<boolean>;
+  /** Whether a message of theirs is being answered, on whichever machine. */
+  isHeard(asker: Omit<OrderAsker, "role">): Promise<boolean>;
+  /** Forgets orders that nobody came back for. */
+  sweep(): Promise<void>;
+}
+
+/** `cut-off`: whoever had taken it died over it. `gone`: it was taken, and its machine is silent since. */
+export type OrderState = "waiting" | "taken" | "answered" | "cut-off" | "gone" | "withdrawn";

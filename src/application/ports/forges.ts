@@ -1,6 +1,7 @@
-import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
-import type { ItemRef } from "../../domain/forges/forge-items.ts";
+import type { ForgeKind, ItemRef } from "../../domain/forges/forge-items.ts";
 import type { CommentText, PullText } from "../../domain/forges/posted-text.ts";
+import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-change.ts";
+import type { ForgeEvent, WantedAction } from "../../domain/forges/trigger.ts";
 
 /**
  * GitHub or GitLab, as a task uses it. Nothing here rejects: what fails is a `ForgeFailure`. A rate limit is waited
@@ -129,7 +130,7 @@ export interface ForgeItem {
   readonly pull?: PullFacts;
 }
 
-export interface PullFacts {
+interface PullFacts {
   readonly sourceRepository: string;
   readonly sourceBranch: string;
   readonly sourceCommit: string;
@@ -160,7 +161,7 @@ export interface ForgeSaid {
   readonly body: string;
 }
 
-export interface ForgeBranch {
+interface ForgeBranch {
   readonly name: string;
   readonly commit: string;
   readonly protected: boolean;
@@ -179,7 +180,7 @@ export interface ForgeRequest {
   readonly at: string;
 }
 
-export interface OpenPull extends PullText {
+interface OpenPull extends PullText {
   readonly repository: string;
   readonly head: string;
   readonly base: string;
@@ -188,3 +189,81 @@ export interface OpenPull extends PullText {
 export type Permission = "none" | "read" | "write" | "admin";
 
 export type Checks = "none" | "pending" | "success" | "failure";
+
+/**
+ * Brings a task's change to its forge as one commit on a branch, with git on this machine, away from the container
+ * that made the change: no file, hook or setting of the project is run or believed, and the token is never where
+ * the project's code is. Nothing rejects; a call that is repeated with the same request makes the same commit.
+ */
+export interface Publisher {
+  publish(request: PublishRequest): Promise<Published>;
+}
+
+export interface PublishRequest {
+  /** Clean: no user and no token in it. The only address that is ever pushed to. */
+  readonly cloneUrl: string;
+  readonly credentials: { readonly username: string; readonly token: string };
+  /** The commit that the change was made on. */
+  readonly baseCommit: string;
+  /** Where `baseCommit` came from; when it moved since, the change is brought onto its tip, if that goes cleanly. */
+  readonly baseBranch: string;
+  readonly branch: string;
+  /** The commit that this task pushed to the branch before; anything else found there is somebody else's. */
+  readonly previous: string | null;
+  /** `git diff --binary --full-index` between the base and what the task left. */
+  readonly patch: Uint8Array;
+  /** What the patch must make of the base: nothing is pushed that is another tree. Null where nobody said. */
+  readonly tree: string | null;
+  readonly message: string;
+  readonly author: { readonly name: string; readonly email: string };
+  readonly at: Date;
+  /** Whether a task may not change this path: nothing is pushed that differs there from the base's own branch. */
+  readonly isProtected: (path: string) => boolean;
+  /** What of the change stays out; the rest is published. */
+  readonly leftOut: (paths: Omit<ChangedPaths, "allowCi">) => readonly LeftOutPath[];
+  /** Values that no file of the change may bring in. */
+  readonly secrets: readonly string[];
+  /** Skips the check of the server's certificate: by configuration, for this host only. */
+  readonly insecureTls: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type Published =
+  | {
+      readonly status: "pushed";
+      readonly commit: string;
+      readonly paths: readonly string[];
+      readonly leftOut: readonly LeftOutPath[];
+      /** Whether the change now stands on a newer base, and whether it would not. */
+      readonly base: "same" | "moved" | "conflicts";
+    }
+  /** Nothing was changed, or nothing but what stays out. */
+  | { readonly status: "nothing"; readonly leftOut: readonly LeftOutPath[] }
+  /** These paths bring in a known secret: nothing is pushed. */
+  | { readonly status: "secret"; readonly paths: readonly string[] }
+  | { readonly status: "protected"; readonly paths: readonly string[] }
+  /** The branch exists, and not by our hand. */
+  | { readonly status: "branch-taken" }
+  | {
+      readonly status: "rejected";
+      readonly reason: "protected-branch" | "no-permission" | "declined";
+      readonly message: string;
+    }
+  | {
+      readonly status: "failed";
+      readonly reason: "unauthorized" | "unreachable" | "not-found" | "bad-patch" | "aborted" | "other";
+      readonly message: string;
+    };
+
+export interface IntakeEvent {
+  /** Unique at the forge; an event that was delivered twice is one event. */
+  readonly deliveryId: string;
+  readonly item: ItemRef;
+  readonly event: ForgeEvent;
+}
+
+export type IntakeOutcome =
+  | { readonly did: "nothing"; readonly why: string }
+  /** The forge did not answer; the same event may be delivered again. */
+  | { readonly did: "failed"; readonly why: string }
+  | { readonly did: Exclude<WantedAction["do"], "nothing">; readonly taskId: string };

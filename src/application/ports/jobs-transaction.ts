@@ -1,10 +1,207 @@
+import type { SealNote, TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
-import type { SealNote } from "../../domain/jobs/seal-note.ts";
-import type { TransactionKind, TransactionReason } from "../../domain/jobs/transaction-kind.ts";
-import type { ProcessRunner } from "./process.ts";
-import type { Entry, View } from "./view.ts";
-import type { WorkspaceFiles } from "./workspace-files.ts";
+
+/**
+ * The view: what a job sees and changes until commit. Paths are relative to the view's root, `/`-separated,
+ * never empty components, never `..`. No operation follows a symlink in any component: a path whose parent is
+ * a symlink or a file does not exist here. Following links (inside the root only) is `resolve-path.ts`.
+ *
+ * Operations throw `ViewFault` for what a user or a model can act on; anything else is a bug.
+ */
+export interface View {
+  look(path: string): Entry;
+  read(path: string): Uint8Array;
+  /** Replaces or creates a file, making parents. Keeps the mode of an existing file unless `mode` is given. */
+  write(path: string, bytes: Uint8Array, mode?: number): void;
+  makeSymlink(path: string, target: string): void;
+  /** Makes the folder and its parents; an existing folder is fine. */
+  makeDirectory(path: string): void;
+  /** Removes a file, a symlink or an empty folder. */
+  remove(path: string): void;
+  /** Moves a file, a symlink or a whole folder. The destination must not exist (files: is replaced). */
+  rename(from: string, to: string): void;
+  /** Copies one file with its mode, or a symlink as such. */
+  copy(from: string, to: string): void;
+  list(path: string): string[];
+}
+
+export type Entry =
+  | { readonly kind: "missing" }
+  | { readonly kind: "file"; readonly mode: number; readonly size: number }
+  | { readonly kind: "directory"; readonly mode: number }
+  | { readonly kind: "symlink"; readonly target: string }
+  | { readonly kind: "other" };
+
+export type ViewFaultCode =
+  | "missing"
+  | "is-directory"
+  | "not-directory"
+  | "not-empty"
+  | "exists"
+  | "not-a-file"
+  | "no-space"
+  | "read-only"
+  | "permission"
+  | "name-too-long"
+  | "loop"
+  | "outside"
+  | "io";
+
+export class ViewFault extends Error {
+  constructor(
+    readonly code: ViewFaultCode,
+    readonly path: string,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
+    super(message, options);
+    this.name = "ViewFault";
+  }
+}
+
+const CODES: Record<string, ViewFaultCode> = {
+  ENOENT: "missing",
+  EISDIR: "is-directory",
+  ENOTDIR: "not-directory",
+  ENOTEMPTY: "not-empty",
+  EEXIST: "exists",
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EROFS: "read-only",
+  EACCES: "permission",
+  EPERM: "permission",
+  ENAMETOOLONG: "name-too-long",
+  ELOOP: "not-directory",
+};
+
+/** Turns a system error into a fault that names the path the user knows. */
+export function toViewFault(error: unknown, path: string): ViewFault {
+  if (error instanceof ViewFault) return error;
+  const code = (error as { code?: string }).code ?? "";
+  return new ViewFault(CODES[code] ?? "io", path, describe(CODES[code], path, error), { cause: error });
+}
+
+function describe(code: ViewFaultCode | undefined, path: string, error: unknown): string {
+  switch (code) {
+    case "missing":
+      return `no such file or directory: ${path}`;
+    case "is-directory":
+      return `is a directory: ${path}`;
+    case "not-directory":
+      return `a parent is not a directory: ${path}`;
+    case "not-empty":
+      return `directory not empty: ${path}`;
+    case "exists":
+      return `already exists: ${path}`;
+    case "no-space":
+      return `no space left on device: ${path}`;
+    case "read-only":
+      return `read-only file system: ${path}`;
+    case "permission":
+      return `permission denied: ${path}`;
+    case "name-too-long":
+      return `file name too long: ${path.slice(0, 80)}…`;
+    default:
+      return `${path}: ${(error as Error).message}`;
+  }
+}
+
+/** No symlink is followed in any component. Throws `ViewFault`. */
+export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
+  /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
+  readPart(path: string, offset: number, length: number): Uint8Array;
+}
+
+/** The environment variable that every process of a job carries. */
+export const JOB_VARIABLE = "PICOCLAW_JOB";
+
+export type OutputStream = "stdout" | "stderr";
+
+export interface ProcessRequest {
+  /** The program and its arguments. A program without a slash is looked up in `env.PATH`. */
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** The whole environment; nothing is inherited. `PICOCLAW_JOB` is added. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Standard input is always empty (`/dev/null`): a program that reads it ends instead of hanging. */
+  readonly stdin?: "ignore";
+  /** From the start to the first signal. `Infinity` is no limit. */
+  readonly timeoutMs: number;
+  /** Between TERM and KILL. Default 1500. */
+  readonly graceMs?: number;
+  /** Aborting kills the tree like a timeout. */
+  readonly signal?: AbortSignal;
+  /** For each of `output`, `stdout`, `stderr`: the first and the last half stay, the middle goes. */
+  readonly outputLimitBytes: number;
+  /** What stands where the middle was. */
+  readonly cutNote?: (cutBytes: number) => string;
+  /** Everything as it arrives, not capped, whole characters only. Not called after the result. Must not throw. */
+  readonly onOutput?: (stream: OutputStream, text: string) => void;
+  /** The job this process belongs to; `killJobProcesses` finds it and all its descendants by this. */
+  readonly jobMarker: string;
+}
+
+/**
+ * `exited` has an `exitCode`, `signaled` a `signal`; `timed-out` and `aborted` have whichever the leader
+ * ended with, if it did. `not-started` has an `error`.
+ */
+export type ProcessOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "not-started";
+
+export type StartFailureReason =
+  | "program-missing"
+  | "cwd-missing"
+  | "not-permitted"
+  | "arguments-too-long"
+  | "no-resources"
+  | "invalid-argument"
+  | "unknown";
+
+export interface StartFailure {
+  readonly reason: StartFailureReason;
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+export interface ProcessResult {
+  readonly outcome: ProcessOutcome;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Both streams as they arrived. */
+  readonly output: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Bytes missing from `output`. */
+  readonly truncatedBytes: number;
+  readonly durationMs: number;
+  readonly error?: StartFailure;
+}
+
+export interface RunningProcess {
+  readonly pid: number;
+  readonly command: string;
+}
+
+export interface KilledProcess extends RunningProcess {
+  /** True when it could not be ended: another user's process, or stuck in the kernel. */
+  readonly survived: boolean;
+}
+
+export interface ProcessRunner {
+  /**
+   * Runs one program in a session of its own and ends with its leader's exit: a child left in the
+   * background does not hold the result. A timeout or an abort ends the whole tree, detached and
+   * double-forked children included. Never rejects.
+   */
+  readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
+  /** What a job has running now, in the background too. */
+  readonly listJobProcesses: (jobMarker: string) => Promise<readonly RunningProcess[]>;
+  /** For the end of a job: ends all it left behind and names it. Idempotent; bounded in time. */
+  readonly killJobProcesses: (
+    jobMarker: string,
+    options?: { readonly graceMs?: number },
+  ) => Promise<readonly KilledProcess[]>;
+}
 
 /**
  * The transaction: stages a job's changes until commit or rollback.
@@ -41,7 +238,7 @@ export interface Transactions {
   enforceQuota(limits: KeepLimits, keep: string): Promise<readonly EvictedJob[]>;
 }
 
-export interface KeepLimits {
+interface KeepLimits {
   readonly quotaBytes: number;
   readonly journalDays: number;
 }
@@ -294,7 +491,7 @@ export type SwapOutcome =
     };
 
 /** It may not be brought in any more; it is staged. */
-export interface LateCommit {
+interface LateCommit {
   readonly status: "late";
 }
 

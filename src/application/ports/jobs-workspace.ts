@@ -1,13 +1,13 @@
+import type { Config } from "../../config/config.ts";
+import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
-import type { PreviewCommit } from "../jobs/unfinished-jobs.ts";
-import type { PreviewDiscard } from "../jobs/discard-preview.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
 import type { DraftRequest, OpenedDraft } from "../jobs/draft.ts";
 import type { Execution, JobRequest } from "../jobs/execution.ts";
-import type { StopJobResult } from "../jobs/stop-job.ts";
 import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
+import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { JobArchive, JobProcess } from "./jobs.ts";
-import type { BeginRequest, BeginResult, RepairedJob, Staging } from "./jobs-transaction.ts";
-import type { WorkspaceFiles } from "./workspace-files.ts";
+import type { BeginRequest, BeginResult, RepairedJob, Staging, WorkspaceFiles } from "./jobs-transaction.ts";
 
 /**
  * The workspace: the only place where anything is read, written or run. A folder of this machine stands behind it, or
@@ -76,4 +76,44 @@ export interface Workspace {
   isAlive(job: JobProcess): boolean;
   /** Removes secrets from a text, those of this environment too. Idempotent. */
   mask(text: string): string;
+}
+
+/** Which workspace is meant, and by which configuration. */
+export interface OpenOptions {
+  readonly cwd: string;
+  /** Default: what the configuration says, else `cwd`. */
+  readonly workspace?: string;
+  /** Default: the workspace's own file, else the one in `PICOCLAW_HOME`. */
+  readonly configFile?: string;
+}
+
+/** A workspace with the configuration that holds there, and the words of its language. */
+export interface Opened {
+  readonly workspace: Workspace;
+  readonly config: Config;
+  readonly messages: Messages;
+  readonly warnings: readonly ConfigWarning[];
+}
+
+/** Nothing was opened and nothing ran. */
+export interface NotOpened {
+  readonly ok: false;
+  /** 2: the configuration is not valid. 3: something that it needs is not there. */
+  readonly exitCode: 2 | 3;
+  readonly messages: Messages;
+  readonly problems: readonly ConfigProblem[];
+  readonly message?: string;
+}
+
+/** A workspace and what was opened on it. */
+export type Opening<T = unknown> = (T & Opened & { readonly ok: true }) | NotOpened;
+
+/** One finding of `doctor`. */
+export interface DoctorCheck {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly text: string;
+  readonly remedy?: string;
+  /** Something works without it: told, but no failure of `doctor`. */
+  readonly optional?: boolean;
 }

@@ -1,9 +1,81 @@
-import type { Change } from "../../domain/jobs/result.ts";
-import type { Interruption } from "../../domain/jobs/interruption.ts";
 import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
-import type { Note } from "../../domain/jobs/note.ts";
-import type { JobEvent, JournalLine } from "./journal.ts";
+import type { Interruption, Note } from "../../domain/jobs/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
+
+/** The append-only events of a job. Every string in them is masked before it is written. */
+export type JobEvent =
+  | {
+      readonly type: "job_started";
+      readonly workspace: string;
+      readonly kind: string;
+      readonly commands: number;
+      readonly file_edits: number;
+      readonly shell_commands: number;
+      readonly git_operations: number;
+    }
+  | {
+      readonly type: "command_started";
+      /** Which attempt of a draft this was. */
+      readonly attempt?: number;
+      readonly index: number;
+      readonly command: PatchCommand;
+    }
+  | {
+      readonly type: "command_finished";
+      readonly attempt?: number;
+      readonly index: number;
+      readonly success: boolean;
+      readonly output: string;
+      readonly error: string;
+      readonly duration: number;
+      readonly changes: readonly Change[];
+      readonly notes: readonly Note[];
+    }
+  /** A judgement after the command was finished, at the latest at the seal: its result is this instead. */
+  | {
+      readonly type: "command_judged";
+      readonly index: number;
+      readonly success: boolean;
+      readonly error: string;
+    }
+  | {
+      readonly type: "check_finished";
+      readonly attempt: number;
+      readonly over: "draft" | "baseline";
+      readonly command: string;
+      /** Null when it did not end by itself. */
+      readonly exit_code: number | null;
+      /** Head and tail. */
+      readonly output: string;
+      readonly duration: number;
+    }
+  | {
+      readonly type: "auto_commit";
+      readonly moment: "before" | "after";
+      readonly commit: string | null;
+      readonly error?: string;
+    }
+  | { readonly type: "staged"; readonly changes: number }
+  | { readonly type: "committed"; readonly changes: number }
+  | { readonly type: "conflict"; readonly paths: readonly string[] }
+  | { readonly type: "rolled_back"; readonly reason: string }
+  | { readonly type: "undone"; readonly changes: number }
+  | { readonly type: "redone"; readonly changes: number }
+  | { readonly type: "evicted"; readonly bytes: number }
+  /** The quota of undo data was passed after this job: what the oldest jobs held is gone. */
+  | {
+      readonly type: "quota_evicted";
+      readonly jobs: readonly { readonly job_id: string; readonly bytes: number }[];
+      readonly quota_bytes: number;
+    }
+  | { readonly type: "note"; readonly text: string };
+
+export interface JournalLine {
+  readonly at: string;
+  readonly event: JobEvent;
+}
 
 /** What is remembered of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
 export interface JobRecord {
@@ -76,4 +148,43 @@ export interface JobArchive {
   list(): StoredJob[];
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
+}
+
+/**
+ * A searchable index of the jobs of all workspaces, their journal events and groups. It holds nothing that the job
+ * folders do not hold: a lost or corrupt index is rebuilt from them, and no undo depends on it.
+ * Several processes may read and write at once.
+ */
+export interface JobIndex {
+  /** Brings the index up to date with one workspace's folders. Idempotent. */
+  sync(archive: JobArchive): Promise<{ added: number; updated: number }>;
+  /** Newest first. */
+  jobs(filter: JobFilter): Promise<IndexedJob[]>;
+  groups(filter: { workspace?: string; limit: number }): Promise<IndexedGroup[]>;
+  events(jobId: string): Promise<{ at: string; type: string; body: unknown }[]>;
+  status(): Promise<{ applied: string[]; pending: string[]; jobs: number }>;
+  migrate(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** The index of one installation with every workspace that it knows. */
+export interface AllJobs extends JobIndex {
+  /** Brings the index up to date with the folders of all workspaces. */
+  syncAll(): Promise<void>;
+}
+
+interface JobFilter {
+  readonly workspace?: string;
+  readonly groupId?: string;
+  readonly limit: number;
+}
+
+export type IndexedJob = Omit<StoredJob, "changes" | "notes"> & { readonly changeCount: number };
+
+interface IndexedGroup {
+  readonly groupId: string;
+  readonly workspace: string;
+  readonly jobs: number;
+  readonly firstAt: string;
+  readonly lastAt: string;
 }

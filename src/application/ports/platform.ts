@@ -1,3 +1,35 @@
+export type LogLevel = "debug" | "info" | "warn" | "error";
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/**
+ * One line per call. `msg` is the sentence for a person, `event` the name for a program; {@link LOG} holds the pairs,
+ * so a call reads `log.info("worker", ...LOG.commandExecuted, { command_index: 0 })`.
+ *
+ * Never throws and never fails the caller: a line that cannot be written is lost. Every string in `fields`,
+ * however deep, is masked before it is written. Fields are snake_case.
+ */
+export interface Logger {
+  debug(component: string, msg: string, event: string, fields?: LogFields): void;
+  info(component: string, msg: string, event: string, fields?: LogFields): void;
+  warn(component: string, msg: string, event: string, fields?: LogFields): void;
+  error(component: string, msg: string, event: string, fields?: LogFields): void;
+}
+
+/** The worker's `[msg, event]` pairs. */
+export const LOG = {
+  patchParse: ["worker.patch_parse", "worker.patch_parse"],
+  executionSummary: ["worker.execution_summary", "worker.execution_summary"],
+  executionStart: ["worker.patch_execution_start", "worker.execution_started"],
+  commandExecuted: ["worker.command_executed", "worker.command_executed"],
+  commandFailed: ["worker.command_failed", "worker.command_failed"],
+  executionCompleted: ["worker.patch_execution_complete", "worker.execution_completed"],
+  executionFailed: ["worker.patch_execution_complete", "worker.execution_failed"],
+  executionError: ["worker.patch_execution_error", "worker.execution_failed"],
+  autoCommitSuccess: ["worker.auto_commit_success", "worker.auto_commit"],
+  autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
+  holderEnded: ["worker.stopped_holder_ended", "worker.stopped_holder_ended"],
+} as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
+
 /**
  * Spans for an OpenTelemetry collector. Whoever makes them is never held up: nothing here throws, rejects or waits, and
  * a collector that is slow or away loses spans, not time. Spans carry figures and names, never what people wrote.
@@ -32,10 +64,30 @@ export interface Span {
   end(end?: SpanEnd): void;
 }
 
-export interface SpanEnd {
+interface SpanEnd {
   /** Default: now. */
   readonly at?: Date;
   readonly facts?: SpanFacts;
   /** A kind of failure, no text of a person. */
   readonly error?: string | undefined;
+}
+
+/** Time as an input: what waits asks here, so that a test need not. */
+export interface Timers {
+  now(): Date;
+  /** Calls back once, not before that many milliseconds; the answer cancels it. Never keeps the process alive alone. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** The largest body that a server takes in, of a webhook or of anybody else. */
+export const LARGEST_BODY_BYTES = 10 * 1024 ** 2;
+
+/** Where a service posts to, under `/webhooks/<name>`. Nobody is known before the whole body was read and verified. */
+export interface Webhook {
+  /** The header that carries the signature: a request without it is refused before its body is read. */
+  readonly signedBy: string;
+  /** More than this is refused, at once where the length is told. */
+  readonly limitBytes: number;
+  /** Verifies the signature, then acts. The body was read already. */
+  readonly answer: (request: Request) => Promise<Response>;
 }

@@ -1,6 +1,231 @@
-import type { Delivery, InboundMessage, MessageState, Outgoing, StoredMessage } from "./channel.ts";
+import type { ChatEvent, Reply, Route } from "./chat.ts";
 import type { Span } from "./platform.ts";
-import type { ClaimRequest, Work } from "./work-queue.ts";
+
+/**
+ * A way people reach PicoClaw: LINE, Slack, Telegram, the web, a terminal.
+ *
+ * In: the channel checks who speaks (signature, session, token), turns what came into an `InboundMessage` and calls
+ * `receive`. When that promise resolves the message is stored, and only then may the channel acknowledge it. Out:
+ * `deliver` is called once per stored reply, again after a failure or a restart, always with the same `key`.
+ *
+ * A channel keeps no state that a restart may not lose.
+ */
+export interface Channel {
+  /** `line`, `slack`, `web`, `cli`: the first half of a session's key. */
+  readonly name: string;
+  /**
+   * Sends one reply. Never rejects; it ends within a minute or when the signal says so. The same `key` may come again:
+   * a channel whose service knows idempotency keys passes it on, so that the reader sees the reply once.
+   */
+  deliver(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult>;
+  /**
+   * Whether a reply that was being sent when the process died arrived. Absent: the service tells doubles by their key,
+   * so that sending again is safe. `unknown` counts as not arrived.
+   */
+  wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
+  /** What happens while a message is worked on: typing marks, streamed text. At the channel's own pace; never throws. */
+  progress?(message: StoredMessage, event: ChatEvent): void;
+  /** Whether the service can be reached, for `/readyz`. Never rejects. */
+  check(signal: AbortSignal): Promise<ChannelCheck>;
+  /** Frees what the channel holds; nothing is delivered afterwards. */
+  close(): Promise<void>;
+}
+
+/** What a channel hands in. Everything in it is kept until the message is answered, so it carries no secret. */
+export interface InboundMessage {
+  readonly channel: string;
+  /** The service's own id of this event. The same one twice is one message. */
+  readonly eventId: string;
+  readonly chatId: string;
+  readonly userId: string;
+  readonly text: string;
+  readonly attachments?: readonly Attachment[];
+  readonly forcedRoute?: Route;
+  readonly strict?: boolean;
+  /** What the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
+  readonly replyTo?: Readonly<Record<string, unknown>>;
+  /** The trace that it belongs to, as W3C Trace Context writes it. */
+  readonly traceparent?: string;
+}
+
+/** A file that came with a message. The models read text; of other files they learn name and size only. */
+export interface Attachment {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly text?: string;
+}
+
+/**
+ * Stores a message. Rejects only when it could not be stored: then it must not be acknowledged, so that the service
+ * sends it again.
+ */
+export type Receive = (message: InboundMessage) => Promise<ReceiveResult>;
+
+export type ReceiveResult =
+  | { readonly status: "accepted"; readonly messageId: string }
+  /** It is stored already; acknowledge it and do nothing else. */
+  | { readonly status: "duplicate"; readonly messageId: string }
+  | {
+      readonly status: "refused";
+      readonly reason: "stranger" | "too-many" | "too-long";
+      /** For a person, in their language: how to be let in, or when to try again. Empty: nothing is to be said. */
+      readonly text: string;
+    };
+
+/** A message as it is kept. */
+export interface StoredMessage extends InboundMessage {
+  /** `msg_<unix>_<8 characters>`; the group of the jobs that it causes. */
+  readonly id: string;
+  /** The root of the workspace it was sent to; "" when it came before messages were kept with one. */
+  readonly workspace: string;
+  readonly receivedAt: string;
+  readonly state: MessageState;
+  /** How often its answering was begun. */
+  readonly attempts: number;
+}
+
+export type MessageState = "received" | "working" | "done";
+
+/** One reply on its way to one chat. */
+export interface Delivery {
+  /** A UUID that stays the same however often this reply is sent. */
+  readonly key: string;
+  readonly channel: string;
+  readonly chatId: string;
+  readonly userId: string;
+  /** The message that this answers; absent when nobody asked. */
+  readonly messageId?: string;
+  readonly content: Outgoing;
+  readonly replyTo?: Readonly<Record<string, unknown>>;
+  /** When the message came that this answers; reply tokens age from here. */
+  readonly since: string;
+  /** 1 the first time. */
+  readonly attempt: number;
+}
+
+/** An answer, or a message nobody asked for (a schedule, a task that ended). */
+export type Outgoing =
+  | { readonly kind: "reply"; readonly reply: Reply }
+  | { readonly kind: "notice"; readonly text: string };
+
+export type DeliveryResult =
+  | { readonly status: "sent" }
+  /** Rate limits, 5xx, no answer, no network: it is tried again, not before `afterMs`. */
+  | { readonly status: "later"; readonly reason: string; readonly afterMs?: number }
+  /** It never will: the user blocked us, the chat is gone. */
+  | { readonly status: "impossible"; readonly reason: string };
+
+type ChannelCheck =
+  | { readonly ok: true; readonly detail: string }
+  | { readonly ok: false; readonly detail: string; readonly remedy?: string };
+
+/**
+ * Work that outlives whoever does it: messages to answer, replies to send, tasks, orders. `Within` is the store's own
+ * transaction, so that what a piece of work changes and the end of the work are written together or not at all.
+ *
+ * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim belongs to
+ * one process. It ends with `finish`, with `handBack`, or because the process died: one that has not said `beat` for
+ * `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this machine. Time in which whoever judges
+ * could not reach the store itself does not count. Whoever lost a claim can change nothing under it any more.
+ */
+export interface WorkQueue<Within = unknown> {
+  /** Adds work, in its order. With `within` it is there once that transaction is. */
+  add(work: readonly NewWork[], within?: Within): Promise<void>;
+  /** The next work that may begin, with what `read` finds or notes in the same transaction; null when there is none. */
+  claim<T>(
+    request: ClaimRequest,
+    read: (work: Work, within: Within) => Promise<T>,
+  ): Promise<ClaimedWork<T> | null>;
+  /**
+   * Adds work and claims it in one, so that nobody else comes first. Null, with nothing added, when other work of its key
+   * stands before it.
+   */
+  begin<T>(work: NewWork, read: (work: Work, within: Within) => Promise<T>): Promise<ClaimedWork<T> | null>;
+  /**
+   * Ends work. `write` and `add` happen in the same transaction. `lost`: it belongs to another by now, or was ended
+   * before; nothing was written. Rejects when the store fails: then nothing is known, and the call may be repeated.
+   */
+  finish(work: Work, end: WorkEnd<Within>): Promise<"done" | "lost">;
+  /** Gives work back, to be claimed again at once. Unless it had `begun`, the attempt does not count. May be repeated. */
+  handBack(
+    work: Work,
+    options: { readonly begun: boolean; readonly write?: (within: Within) => Promise<void> },
+  ): Promise<"done" | "lost">;
+  /**
+   * Says that this process lives, every `BEAT_MS`; gives to the others what dead processes had, and what this one claimed
+   * without ever learning of it. Resolves for the work in hand that was lost.
+   */
+  beat(): Promise<readonly Work[]>;
+  /**
+   * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop listening. Whoever
+   * names a queue is not called for what happens in the others alone; whoever claims from queues that it does not know yet
+   * names their `kind`, the first part of their names.
+   */
+  onWork(listener: () => void, of?: WorkSource): () => void;
+  /** Work that was given up, newest first. */
+  dead(limit: number): Promise<readonly DeadWork[]>;
+  /** Puts given up work to the end of its key, as if it were new; false when there is none of that id. */
+  retryDead(id: string): Promise<boolean>;
+  discardDead(id: string): Promise<boolean>;
+  /** Ends the listening. What is in hand must have been ended before. */
+  close(): Promise<void>;
+}
+
+export interface WorkSource {
+  readonly queue?: string;
+  readonly kind?: string;
+}
+
+export interface NewWork {
+  /** A UUIDv7. */
+  readonly id: string;
+  /** Who may claim it: the kind of work and the place it belongs to. Letters, digits, `.`, `-`, `_`. */
+  readonly queue: string;
+  /** What is done in order: a chat in a workspace. */
+  readonly key: string;
+  /** Whose work it is. Claims can leave out those who have enough of it in hand. */
+  readonly group: string;
+  /** What it is about, an id: the queue keeps no text. */
+  readonly ref: string;
+  /** It needs no lane: a command that asks no model. It is claimed before other work. */
+  readonly light: boolean;
+}
+
+export interface Work extends NewWork {
+  /** How often it was begun, this time included. */
+  readonly attempt: number;
+  /** Which claim this is; a later claim has a higher one. */
+  readonly fence: number;
+}
+
+export interface ClaimedWork<T> {
+  readonly work: Work;
+  readonly read: T;
+}
+
+export interface ClaimRequest {
+  readonly queue: string;
+  readonly lightOnly?: boolean;
+  readonly notGroups?: readonly string[];
+  /** This very piece of work, when it waits and nothing of its key stands before it. */
+  readonly id?: string;
+}
+
+interface WorkEnd<Within> {
+  /** Work that follows from this one. */
+  readonly add?: readonly NewWork[];
+  readonly write?: (within: Within) => Promise<void>;
+  /** Wakes whoever listens to this name: somebody waits for this end. */
+  readonly wake?: string;
+  /** Why it is given up; it is kept among the dead. */
+  readonly dead?: string;
+}
+
+export interface DeadWork extends Omit<Work, "fence"> {
+  readonly reason: string;
+  readonly at: Date;
+}
 
 /**
  * Inbox and outbox of one workspace. What `addAll` and `finish` resolve for survives the death of the process. Several
@@ -90,7 +315,7 @@ export interface NewMessage {
   readonly span?: Span;
 }
 
-export type MessageRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;
+type MessageRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;
 
 export interface ClaimedMessage {
   readonly work: Work;
@@ -102,7 +327,7 @@ export interface ChatKey {
   readonly chatId: string;
 }
 
-export interface OwnedJob {
+interface OwnedJob {
   readonly jobId: string;
   readonly channel: string;
   readonly userId: string;
@@ -182,4 +407,131 @@ export interface StoreCounts {
   readonly done: number;
   readonly waitingReplies: number;
   readonly failedReplies: number;
+}
+
+/** When the schedules of one workspace are due, for all processes that share the store, by the database's clock. */
+export interface ScheduleStore {
+  /** The database's time, and what is known of each schedule by its name. */
+  times(): Promise<{ readonly now: Date; readonly known: ReadonlyMap<string, DueSchedule> }>;
+  /** Sets when a schedule is due next, unless another process did since `was` (null: it was not known). */
+  set(name: string, was: DueSchedule | null, next: DueSchedule): Promise<boolean>;
+  /** The same, and the message of the time that has come is stored with it, both or neither. Null when it was not set. */
+  fire(
+    name: string,
+    was: DueSchedule,
+    next: DueSchedule,
+    message: NewMessage,
+  ): Promise<{ readonly id: string } | null>;
+}
+
+export interface DueSchedule {
+  /** The expression and its zone: another one makes another time. */
+  readonly rule: string;
+  readonly at: Date;
+}
+
+/**
+ * Who may do what. Secrets are kept as SHA-256 of themselves only; each is 256 bits of chance, so that needs no salt.
+ */
+export interface AccessStore {
+  // People of LINE, Slack and the web.
+  person(channel: string, userId: string): Promise<Person | null>;
+  people(): Promise<Person[]>;
+  savePerson(person: Person): Promise<void>;
+  removePerson(channel: string, userId: string): Promise<boolean>;
+  // Pairing: a stranger gets a code, an operator confirms it.
+  savePairing(pairing: Pairing): Promise<void>;
+  pairings(now: string): Promise<Pairing[]>;
+  /** Takes it out; null when there is none or it is too old. */
+  takePairing(code: string, now: string): Promise<Pairing | null>;
+  // Login links and browser sessions of the console.
+  saveLink(link: LoginLink): Promise<void>;
+  /** Once only, however many ask at once. */
+  takeLink(hash: string, now: string): Promise<LoginLink | null>;
+  saveSession(session: WebSession): Promise<void>;
+  session(hash: string, now: string): Promise<WebSession | null>;
+  /** Those that are open, newest first. */
+  sessions(now: string): Promise<WebSession[]>;
+  removeSession(hash: string): Promise<void>;
+  // Tokens of programs.
+  saveToken(token: ApiToken): Promise<void>;
+  tokens(): Promise<ApiToken[]>;
+  token(hash: string): Promise<ApiToken | null>;
+  touchToken(id: string, at: string): Promise<void>;
+  removeToken(id: string): Promise<boolean>;
+  /** Forgets links, sessions and pairings whose time is over. */
+  prune(now: string): Promise<void>;
+}
+
+/** Operators see and do everything; users see what they caused themselves. */
+export type Role = "operator" | "user";
+
+export interface Person {
+  readonly channel: string;
+  readonly userId: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly addedAt: string;
+}
+
+export interface Pairing {
+  readonly code: string;
+  readonly channel: string;
+  readonly userId: string;
+  readonly chatId: string;
+  readonly name: string;
+  readonly expiresAt: string;
+}
+
+interface LoginLink {
+  readonly hash: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly expiresAt: string;
+}
+
+export interface WebSession {
+  readonly hash: string;
+  readonly userId: string;
+  readonly role: Role;
+  /** Every change must carry it. */
+  readonly csrf: string;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+}
+
+export const SCOPES = ["read", "chat", "jobs", "mcp"] as const;
+/** `read`: look; `chat`: send messages; `jobs`: apply, undo, redo, stop; `mcp`: the tools at /mcp. */
+export type Scope = (typeof SCOPES)[number];
+
+export interface ApiToken {
+  readonly id: string;
+  readonly hash: string;
+  readonly name: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+/** What the store keeps for a while, each kind for as long as the configuration says. */
+export const KEPT_KINDS = ["messages", "sessions", "usage", "tasks", "dead_letters"] as const;
+
+export type KeptKind = (typeof KEPT_KINDS)[number];
+
+export interface RetentionStore {
+  /** True for one of all processes, and for nobody again before that time has passed by the database's clock. */
+  takeTurn(everyMs: number): Promise<boolean>;
+  /**
+   * Forgets at most `limit` things of a kind that ended before that time, with what belongs to them, in one transaction;
+   * how many they were. What waits, runs or is open is never among them.
+   */
+  forget(kind: KeptKind, before: Date, limit: number): Promise<number>;
+}
+
+/** Messages that a service counts and charges, by calendar month (`2026-11`). Kept over restarts. */
+export interface PushCounter {
+  used(channel: string, month: string): Promise<number>;
+  add(channel: string, month: string, count: number): Promise<void>;
 }

@@ -1,6 +1,5 @@
 import type { ConfigProblem } from "../../domain/config/config-problem.ts";
-import type { ModelChoice } from "../../domain/setup/choice.ts";
-import type { SetupFindings } from "../../domain/setup/found.ts";
+import type { ModelChoice, SetupFindings } from "../../domain/setup/first-config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
 /** The first configuration: what there is, whether it works, and the file. */

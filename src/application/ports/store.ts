@@ -11,7 +11,7 @@ export interface StoreData {
   close(): Promise<void>;
 }
 
-export type BackupResult =
+type BackupResult =
   | {
       readonly status: "made";
       readonly rows: number;

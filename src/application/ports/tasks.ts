@@ -1,11 +1,16 @@
-import type { ItemRef } from "../../domain/forges/forge-items.ts";
-import type { Phase, SolveState } from "../../domain/tasks/phase.ts";
-import type { SolvePlan } from "../../domain/tasks/solve-decisions.ts";
-import type { TaskStep } from "../../domain/tasks/step.ts";
-import type { Verdict } from "../../domain/checks/verdict.ts";
+import type { TaskFile } from "../../config/task-file.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
-import type { ModelMessage } from "./models.ts";
-import type { Work } from "./work-queue.ts";
+import type { Verdict } from "../../domain/checks/verdict.ts";
+import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
+import type { ItemRef } from "../../domain/forges/forge-items.ts";
+import type { TaskUsage } from "../../domain/models/model-facts.ts";
+import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-decisions.ts";
+import type { TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
+import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
+import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
+import type { ContainerClaim, SandboxFailure } from "./containers.ts";
+import type { ModelMessage, ModelTool } from "./models.ts";
+import type { Work } from "./serve.ts";
 
 /**
  * Tasks from forges: one live task per issue, PR or MR. One that waits or runs is work of the queue, where its item is
@@ -138,4 +143,291 @@ export interface CheckFact extends CommandFact {
   readonly since?: { readonly verdict: Verdict; readonly worse: readonly string[] };
   /** What it said about its tests; null where that could not be read. Tasks of an older version have none. */
   readonly counts?: TestCounts | null;
+}
+
+/** Tasks from GitHub and GitLab, one by one. */
+export interface OpenSolve {
+  readonly texts: SolveMessages;
+  /** Never rejects for what can be expected. A second call for the same item goes on where the first ended. */
+  solve(request: SolveRequest): Promise<SolveOutcome>;
+  close(): Promise<void>;
+}
+
+interface SolveRequest {
+  readonly url: string;
+  /** The kind of worker CLI; null: our own loop. */
+  readonly worker: string | null;
+  /** Coders that work on it at once, each in a container of its own; the checks choose. */
+  readonly candidates: number;
+  /** Begins anew instead of going on from what an earlier task of the item kept. */
+  readonly fresh: boolean;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  /** What happens, as it happens. */
+  readonly onStep?: (step: TaskStep) => void;
+}
+
+export type SolveOutcome =
+  | { readonly status: "ended"; readonly task: SolveTask; readonly steps: readonly TaskStep[] }
+  | { readonly status: "refused"; readonly exitCode: 2 | 3; readonly message: string };
+
+/** Environments as a task from a forge uses them: one container per task, gone when the task ends. */
+export interface TaskEnvironments {
+  /** Name → image. */
+  available(): Readonly<Record<string, string>>;
+  /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
+  readonly tools: readonly ModelTool[];
+  /** What the system prompt says about them. */
+  readonly promptFragment: (environmentName: string) => string;
+  /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
+  prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
+  /** Removes the task's container of that claim and what belongs to it; fine when there is none. */
+  remove(taskId: string, claim: ContainerClaim): Promise<void>;
+}
+
+interface PrepareTask {
+  readonly taskId: string;
+  /** For which claim it is made: one that lost the task neither replaces nor removes its successor's. */
+  readonly claim: ContainerClaim;
+  /** Null: by the project's files, else the default. */
+  readonly environment: string | null;
+  /** A worker CLI that is to work there; its own image then is the environment. */
+  readonly worker: string | null;
+  readonly cloneUrl: string;
+  readonly credentials: { readonly username: string; readonly token: string };
+  readonly branch: string;
+  /** Fetched as well, for comparing. */
+  readonly targetBranch: string | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+export interface FailedInstall {
+  readonly command: string;
+  readonly output: string;
+  /** By our own rules, whatever the program calls it. */
+  readonly refused: readonly RefusedHost[];
+  /** The rest was installed without these; null where nothing was. */
+  readonly leftOut: readonly string[] | null;
+}
+
+export interface TaskEnvironment {
+  readonly ok: true;
+  readonly name: string;
+  /** The commit that was cloned. */
+  readonly baseCommit: string;
+  /** What did not go well, in plain words: a failed install. */
+  readonly warnings: readonly string[];
+  /** Installations that failed, with the end of what they printed. */
+  readonly failedInstalls: readonly FailedInstall[];
+  /** Calls one of `TaskEnvironments.tools` as the model asks; the text says what was refused or failed. */
+  call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
+  /** Runs a command of ours, not of the model's: no policy. */
+  run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
+  /** All bytes that such a command prints, up to the limit; a text says why there are none. */
+  print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
+  /** Lets the worker CLI work; only where one was asked for. Never rejects. */
+  runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
+  /**
+   * What lies there now against `baseCommit`; a text says why there is none. `exact`: every file is read anew and no setting that
+   * the project's code could write is believed.
+   */
+  difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
+  /**
+   * Does something while the project's files are as the installation left them. The change is put back afterwards, whatever
+   * happens; rejects only with what `act` rejects with, or when it cannot be put back.
+   */
+  asCloned<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** Brings such a difference in; a text says why it could not. */
+  bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
+}
+
+interface Difference {
+  /** `git diff --binary --full-index`. */
+  readonly patch: Uint8Array;
+  /** The tree of the base with the patch, as the environment names it. */
+  readonly tree: string;
+}
+
+export interface PrintOptions {
+  readonly stdin?: string | Uint8Array;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+}
+
+interface WorkerOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+interface WorkerOutcome {
+  readonly usage: TaskUsage;
+  /** What a person should know of its login. */
+  readonly notes: readonly string[];
+  /** What the CLI said at its end. */
+  readonly summary: string;
+  /** Why it failed; null when it did not. */
+  readonly error: string | null;
+  readonly exitCode: number;
+  readonly durationMs: number;
+}
+
+export interface EnvironmentCall {
+  readonly text: string;
+  readonly ok: boolean;
+  /** Of a command that ran. */
+  readonly command?: RunInEnvironment & { readonly command: string };
+}
+
+export interface RunInEnvironment {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly durationMs: number;
+}
+
+/** `message` is for a person, in their language, without secrets. */
+export interface EnvironmentTrouble {
+  readonly ok: false;
+  readonly kind: "container" | "clone" | "aborted";
+  readonly message: string;
+}
+
+/** Where a task's story is kept: a journal that a resume reads, and the note for people. */
+export interface TaskFiles {
+  /** Durable before it returns. */
+  append(event: TaskEvent): void;
+  events(): readonly TaskEvent[];
+  /** Each replaces what was there at once. */
+  writeNote(markdown: string, json: string): void;
+  /** Where the note lies. */
+  readonly notePath: string;
+  /** Holds the task for this process; null when another one has it. */
+  claim(): { release(): void } | null;
+}
+
+/**
+ * A worker CLI in a container of its own: started once for a task, used for every run, stopped at the
+ * end. Nothing rejects for what can be expected.
+ */
+export interface WorkerExecutor {
+  /** Makes the container ready, its image first: pulled, else built. Idempotent. */
+  start(options: {
+    readonly signal: AbortSignal;
+    /** A command that is going to be run: where its program is missing, nothing is begun. */
+    readonly test?: string;
+    readonly onProgress?: (text: string) => void;
+  }): Promise<ExecutorStarted>;
+  /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
+  runWorker(prompt: string, options: RunOptions): Promise<WorkerRun>;
+  /** Runs a command beside the worker, in its view; what it changes is nobody's job and stays in the container. */
+  runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;
+  /** Removes the container with all it held. Idempotent; never throws. */
+  stop(): Promise<void>;
+}
+
+export type ExecutorStarted =
+  | {
+      readonly ok: true;
+      readonly container: string;
+      readonly image: string;
+      readonly staging: "overlay" | "copy";
+      /** For the person whose task it is. */
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly ok: false;
+      readonly code: ExecutorFailureCode;
+      readonly message: string;
+      readonly cause?: SandboxFailure;
+    };
+
+/** `engine`: it does not answer. `image`: neither there, nor to be pulled or built. `cannot-run`: it lacks a program. */
+type ExecutorFailureCode = "engine" | "image" | "container" | "credentials" | "cannot-run" | "aborted";
+
+export interface RunOptions {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onProgress?: (progress: WorkerProgress) => void;
+  /** The title of the job. */
+  readonly title?: string;
+  readonly preview?: boolean;
+}
+
+/** What a worker CLI says while it works. */
+export type WorkerProgress =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "command"; readonly command: string }
+  | { readonly kind: "edit"; readonly path: string }
+  | { readonly kind: "tool"; readonly name: string }
+  | {
+      readonly kind: "trouble";
+      readonly code: "unauthorized" | "unreachable" | "other";
+      readonly text: string;
+    };
+
+/** Task files on a workspace. */
+export interface OpenTasks {
+  readonly texts: TaskMessages;
+  /** The task file a task was made of; null when there is no such task here. */
+  sourceOf(id: string): string | null;
+  /** Never rejects for what can be expected. */
+  run(request: TaskRequest): Promise<TaskRun>;
+}
+
+export interface TaskRequest {
+  /** An existing task to go on with. */
+  readonly resume?: string;
+  readonly file: TaskFile;
+  /** As it was read. */
+  readonly source: string;
+  readonly workerEnv: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+  readonly noMeta: boolean;
+  readonly preview: boolean;
+  readonly signal: AbortSignal;
+  readonly onRecord: (record: TaskRecord, event: TaskEvent) => void;
+  readonly onProgress: (progress: TaskProgress) => void;
+}
+
+export type TaskProgress = WorkerProgress | { readonly kind: "setup"; readonly text: string };
+
+export type TaskRun =
+  | {
+      readonly ok: true;
+      readonly record: TaskRecord;
+      readonly interrupted: boolean;
+      readonly note: string;
+      /** The document of the note. */
+      readonly json: string;
+    }
+  | {
+      readonly ok: false;
+      readonly code:
+        | "prd-unreadable"
+        | "unknown-environment"
+        | "task-busy"
+        | "task-complete"
+        | "unknown-task"
+        | "no-model";
+      readonly text: string;
+    };
+
+export interface TaskReader {
+  /** Newest first. */
+  list(limit: number): Promise<readonly TaskSummary[]>;
+}
+
+export interface TaskSummary {
+  readonly id: string;
+  readonly title: string;
+  /** As the task's state machine names it. */
+  readonly state: string;
+  readonly tone: "waiting" | "running" | "good" | "bad";
+  readonly source: string;
+  readonly url?: string;
+  readonly updatedAt: string;
+  /** How far it is: 3/60. */
+  readonly step: string;
+  readonly figures: TaskFigures;
 }

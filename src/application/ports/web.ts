@@ -1,4 +1,6 @@
-import type { TaskFigures } from "../../domain/tasks/task-steps.ts";
+import type { Config } from "../../config/config.ts";
+import type { EnvironmentReader } from "./containers.ts";
+import type { TaskReader } from "./tasks.ts";
 
 /**
  * What the console shows of other parts of the house. Each reader is optional: where a part is not set up, its page
@@ -32,34 +34,46 @@ export interface DailyNote {
   readonly text: string;
 }
 
-export interface TaskReader {
-  /** Newest first. */
-  list(limit: number): Promise<readonly TaskSummary[]>;
+/** The configuration while serving: what holds, and the one file that the console may write. */
+export interface SettingsStore {
+  read(): Promise<SettingsRead>;
+  /**
+   * Writes these values into the file, comments kept, and has the server take them up. Null, or why not, for a person:
+   * then the file is as it was. Nothing is written that would not be accepted as a whole.
+   */
+  change(edits: readonly SettingEdit[]): Promise<string | null>;
+  /** What a person reads before trusting the served folder, and what is trusted now. */
+  trust(): TrustState;
+  /** Trusts the served folder with what was seen; null, or why not. */
+  trustSeen(seen: string): Promise<string | null>;
+  distrust(folder: string): Promise<string | null>;
+  /** Names of models that somebody may choose. */
+  modelNames(): Promise<readonly string[]>;
+  /** When a rule would next be due; null: it is no rule, or never is. */
+  nextTime(cron: string, timezone: string): Promise<Date | null>;
 }
 
-export interface TaskSummary {
-  readonly id: string;
-  readonly title: string;
-  /** As the task's state machine names it. */
-  readonly state: string;
-  readonly tone: "waiting" | "running" | "good" | "bad";
-  readonly source: string;
-  readonly url?: string;
-  readonly updatedAt: string;
-  /** How far it is: 3/60. */
-  readonly step: string;
-  readonly figures: TaskFigures;
+export interface SettingsRead {
+  readonly file: string;
+  readonly config: Config;
+  /** Who sets a key so that the file cannot: a variable, a flag, the workspace's own file; null: nobody. */
+  readonly lockedBy: (key: string) => string | null;
 }
 
-export interface EnvironmentReader {
-  list(): Promise<readonly EnvironmentSummary[]>;
+export interface SettingEdit {
+  readonly path: readonly (string | number)[];
+  /** Undefined takes it out. */
+  readonly value: unknown;
 }
 
-export interface EnvironmentSummary {
-  readonly id: string;
-  readonly name: string;
-  readonly image: string;
-  readonly state: string;
-  readonly tone: "waiting" | "running" | "good" | "bad";
-  readonly createdAt: string;
+export interface TrustState {
+  readonly workspace: string;
+  readonly trusted: boolean;
+  /** Its `picoclaw.yaml`; null: it has none. */
+  readonly text: string | null;
+  /** Its commands and skills. */
+  readonly commands: readonly { readonly path: string; readonly text: string }[];
+  /** Stands for all of that as it was shown. */
+  readonly seen: string;
+  readonly folders: readonly { readonly workspace: string; readonly at: string }[];
 }

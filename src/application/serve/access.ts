@@ -1,6 +1,50 @@
-import type { AccessStore, ApiToken, Role, Scope, WebSession } from "../ports/access.ts";
-import { SCOPES } from "../ports/access.ts";
-import type { Viewer, WhoSpeaks } from "./viewer.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import {
+  type AccessStore,
+  type ApiToken,
+  type InboundMessage,
+  type Pairing,
+  type Person,
+  type Role,
+  SCOPES,
+  type Scope,
+  type WebSession,
+} from "../ports/serve.ts";
+
+/** Who looks or acts: a person in the console, or a program with a token. */
+export interface Viewer {
+  /** `web`, or the channel of the person a token stands for. */
+  readonly channel: string;
+  readonly userId: string;
+  readonly role: Role;
+  readonly scopes: readonly Scope[];
+  /** The same person on other channels, where an operator said so. */
+  readonly also?: readonly WhoSpeaks[];
+}
+
+/** A person as one channel knows them. */
+export interface WhoSpeaks {
+  readonly channel: string;
+  readonly userId: string;
+}
+
+/** Everybody the viewer is. */
+export function viewerIdentities({ channel, userId, also = [] }: Viewer): readonly WhoSpeaks[] {
+  return [{ channel, userId }, ...also];
+}
+
+/** A chat does not know by which session or token it is spoken in: at the console the operator is known by name. */
+export function roleInChat({ channel, userId }: WhoSpeaks): Role {
+  return channel === "web" && userId === "operator" ? "operator" : "user";
+}
+
+/** Operators see everything; users what is theirs. */
+export function viewerOwns(viewer: Viewer, owner: WhoSpeaks | null): boolean {
+  if (viewer.role === "operator") return true;
+  return viewerIdentities(viewer).some(
+    ({ channel, userId }) => owner?.channel === channel && owner.userId === userId,
+  );
+}
 
 export interface SignInDeps {
   readonly access: AccessStore;
@@ -92,6 +136,145 @@ export function createSignIn({ access, sha256, random, now }: SignInDeps): SignI
       if (lastUsedAt === null || now().getTime() - Date.parse(lastUsedAt) > TOUCH_MS)
         await access.touchToken(id, now().toISOString());
       return { channel: "web", userId, role, scopes, also: await namedSo(userId) };
+    },
+  };
+}
+
+export interface ManageAccessDeps {
+  readonly access: AccessStore;
+  readonly signIn: SignIn;
+  readonly confirm: (code: string, role: Role, name: string | null) => Promise<Person | null>;
+  readonly now: () => Date;
+}
+
+export interface AccessNow {
+  readonly people: readonly Person[];
+  readonly waiting: readonly Pairing[];
+  readonly sessions: readonly WebSession[];
+  readonly tokens: readonly ApiToken[];
+}
+
+/** Who may come in, as operators see and change it. Each change tells whether there was something to change. */
+export interface ManageAccess {
+  now(): Promise<AccessNow>;
+  letIn(code: string, role: Role, name: string): Promise<Person | null>;
+  changePerson(who: PersonName, change: Pick<Person, "role" | "name">): Promise<boolean>;
+  removePerson(who: PersonName): Promise<boolean>;
+  /** By the hash that `now` lists; the one it ended. */
+  endSession(hash: string): Promise<WebSession | null>;
+  endToken(id: string): Promise<ApiToken | null>;
+  /** The secret half of a link; null when there is no such name. */
+  makeLink(user: string, role: Role): Promise<string | null>;
+  makeToken(request: {
+    readonly name: string;
+    readonly user: string;
+    readonly role: Role;
+    readonly scopes: readonly string[];
+  }): Promise<string | "bad-user" | "incomplete">;
+}
+
+interface PersonName {
+  readonly channel: string;
+  readonly userId: string;
+}
+
+const USER = /^[a-z0-9_-]{1,40}$/;
+
+/** `operator` is always one: nobody else can be called that. The messages of schedules are named `schedule:…`. */
+export function isUserName(user: string, role: Role): boolean {
+  return USER.test(user) && user !== "schedule" && !(user === "operator" && role === "user");
+}
+
+export function createManageAccess({ access, signIn, confirm, now }: ManageAccessDeps): ManageAccess {
+  return {
+    async now() {
+      const at = now().toISOString();
+      const [people, waiting, sessions, tokens] = await Promise.all([
+        access.people(),
+        access.pairings(at),
+        access.sessions(at),
+        access.tokens(),
+      ]);
+      return { people, waiting, sessions, tokens };
+    },
+    letIn: (code, role, name) => confirm(code, role, name === "" ? null : name),
+    async changePerson({ channel, userId }, { role, name }) {
+      const person = await access.person(channel, userId);
+      if (person === null) return false;
+      await access.savePerson({ ...person, role, name });
+      return true;
+    },
+    removePerson: ({ channel, userId }) => access.removePerson(channel, userId),
+    async endSession(hash) {
+      const session = await access.session(hash, now().toISOString());
+      if (session !== null) await access.removeSession(hash);
+      return session;
+    },
+    async endToken(id) {
+      const token = (await access.tokens()).find((one) => one.id === id) ?? null;
+      return token !== null && (await access.removeToken(id)) ? token : null;
+    },
+    async makeLink(user, role) {
+      return isUserName(user, role) ? signIn.createLink({ userId: user, role }) : null;
+    },
+    async makeToken({ name, user, role, scopes }) {
+      if (!isUserName(user, role)) return "bad-user";
+      const known = scopes.filter((scope): scope is Scope => SCOPES.includes(scope as Scope));
+      if (name.trim() === "" || known.length === 0) return "incomplete";
+      return (await signIn.createToken({ name: name.trim(), userId: user, role, scopes: known })).secret;
+    },
+  };
+}
+
+export interface PairingDeps {
+  readonly access: Pick<AccessStore, "savePairing" | "takePairing" | "savePerson" | "pairings">;
+  readonly messages: () => ServeMessages;
+  readonly random: (bytes: number) => Uint8Array;
+  readonly now: () => Date;
+}
+
+/** Without letters and digits that look alike. */
+const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
+const CODE_LETTERS = 8;
+const VALID_MS = 3_600_000;
+
+export interface PairingCodes {
+  /** The answer to a stranger: a code that an operator can confirm. */
+  greet(message: InboundMessage): Promise<string>;
+  /** Lets the stranger with this code in; null when there is none, or it is too old. */
+  confirm(code: string, role: Role, name: string | null): Promise<Person | null>;
+}
+
+/** Strangers are let in by an operator who confirms the code that they were given. */
+export function createPairingCodes({ access, messages, random, now }: PairingDeps): PairingCodes {
+  return {
+    async greet({ channel, userId, chatId }) {
+      const at = now();
+      const known = (await access.pairings(at.toISOString())).find(
+        (each) => each.channel === channel && each.userId === userId,
+      );
+      // The same code as long as it holds: asking again neither floods the list nor makes guessing easier.
+      const code =
+        known?.code ?? [...random(CODE_LETTERS)].map((byte) => LETTERS[byte % LETTERS.length]).join("");
+      if (known === undefined)
+        await access.savePairing({
+          code,
+          channel,
+          userId,
+          chatId,
+          name: "",
+          expiresAt: new Date(at.getTime() + VALID_MS).toISOString(),
+        });
+      return messages().pairing(code);
+    },
+    async confirm(code, role, name) {
+      const at = now().toISOString();
+      const found = await access.takePairing(code.trim().toUpperCase(), at);
+      if (found === null) return null;
+      const { channel, userId } = found;
+      const person: Person = { channel, userId, name: name ?? found.name, role, addedAt: at };
+      await access.savePerson(person);
+      return person;
     },
   };
 }

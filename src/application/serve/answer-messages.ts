@@ -1,12 +1,10 @@
-import type { ServeMessages } from "../../domain/texts/texts.ts";
-import type { Channel, StoredMessage } from "../ports/channel.ts";
-import type { ChatEvent, Conversation, Reply } from "../ports/conversation.ts";
-import type { ClaimedMessage, MessageStore, NewReply } from "../ports/serve.ts";
-import type { Timers } from "../ports/timers.ts";
-import type { Bus } from "./bus.ts";
-import { pause, type WorkKeeper } from "./keep-work.ts";
-import { createWorkTaker } from "./take-work.ts";
-import { replyChannelOf } from "./way-back.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import type { ChatEvent, Conversation, Reply } from "../ports/chat.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { Channel, ClaimedMessage, MessageStore, NewReply, StoredMessage } from "../ports/serve.ts";
+import { replyChannelOf } from "./receive-messages.ts";
+import type { Bus } from "./serve-events.ts";
+import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
 
 export interface AnswerMessagesDeps {
   readonly store: MessageStore;

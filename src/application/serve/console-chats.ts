@@ -1,7 +1,46 @@
-import type { ChatKey, StandingMessage } from "../ports/serve.ts";
-import type { Timers } from "../ports/timers.ts";
-import type { Bus } from "./bus.ts";
-import type { LiveWork, LiveWorks } from "./serve-events.ts";
+import { chatKeyOf } from "../../domain/chat/session.ts";
+import type { ChatLeases } from "../ports/chat.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { Chat, ChatKey, MessageStore, StandingMessage, StoredMessage } from "../ports/serve.ts";
+import { type Viewer, viewerIdentities, type WhoSpeaks } from "./access.ts";
+import type { Bus, LiveWork, LiveWorks } from "./serve-events.ts";
+
+export interface OwnChatsDeps {
+  readonly chats: MessageStore["chats"];
+  /** Whether nobody but that person and PicoClaw is in it. */
+  readonly isDirect: (chat: ChatKey & { readonly userId: string }) => boolean;
+}
+
+/** The one-to-one chats of a person, whichever channel they are on. Groups are nobody's own. */
+export interface OwnChats {
+  /** Newest first. */
+  list(viewer: Viewer, limit: number): Promise<readonly Chat[]>;
+  /** As whom the viewer speaks in a chat of theirs; null: it is not theirs. */
+  speaker(viewer: Viewer, chat: ChatKey): Promise<WhoSpeaks | null>;
+}
+
+const MOST = 1_000;
+
+export function createOwnChats({ chats, isDirect }: OwnChatsDeps): OwnChats {
+  const directOf = async (who: WhoSpeaks, limit: number) =>
+    (await chats({ ...who, limit })).filter(({ channel, chatId }) =>
+      isDirect({ channel, chatId, userId: who.userId }),
+    );
+  return {
+    async list(viewer, limit) {
+      const all = await Promise.all(viewerIdentities(viewer).map((who) => directOf(who, limit)));
+      return all
+        .flat()
+        .sort((one, other) => other.lastAt.localeCompare(one.lastAt))
+        .slice(0, limit);
+    },
+    async speaker(viewer, { channel, chatId }) {
+      for (const who of viewerIdentities(viewer).filter((one) => one.channel === channel))
+        if ((await directOf(who, MOST)).some((chat) => chat.chatId === chatId)) return who;
+      return null;
+    },
+  };
+}
 
 export interface WatchChatsDeps {
   /** One question for all chats. */
@@ -13,7 +52,7 @@ export interface WatchChatsDeps {
   readonly timers: Timers;
 }
 
-export interface ChatListener {
+interface ChatListener {
   /** A message came, began or was answered, and this process had no part in it. */
   changed(): void;
   /** What is told of a message that another process answers is another by now. */
@@ -114,3 +153,59 @@ function messageStates(messages: readonly StandingMessage[]): ReadonlyMap<string
 }
 
 const watchedChatName = ({ channel, chatId }: ChatKey): string => `${channel}:${chatId}`;
+
+export interface WaitForAnswerDeps {
+  readonly message: (id: string) => Promise<Pick<StoredMessage, "state"> | null>;
+  readonly bus: Bus;
+  readonly timers: Timers;
+}
+
+/** Resolves when the message is answered, or the time is over. */
+export type WaitForAnswer = (messageId: string, limitMs: number) => Promise<void>;
+
+const ANSWER_LOOK_MS = 1_000;
+
+/** What this process answers is heard at once; what another one answers is found in the store. */
+export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerDeps): WaitForAnswer {
+  return (messageId, limitMs) =>
+    new Promise((resolve) => {
+      const state = { ended: false, cancelLook: () => {} };
+      const end = () => {
+        state.ended = true;
+        unsubscribe();
+        cancelLimit();
+        state.cancelLook();
+        resolve();
+      };
+      /** A store that is away now may be back for the next look. */
+      const look = async () => {
+        const found = await message(messageId).catch(() => null);
+        if (state.ended) return;
+        if (found?.state === "done") end();
+        else state.cancelLook = timers.after(ANSWER_LOOK_MS, () => void look());
+      };
+      const cancelLimit = timers.after(limitMs, end);
+      const unsubscribe = bus.subscribe((event) => {
+        if (event.type === "answered" && event.message.id === messageId) end();
+      });
+      void look();
+    });
+}
+
+export interface StopMessageDeps {
+  /** Ends the answering of a message of this process; false when it is not being answered here. */
+  readonly cancel: (messageId: string) => boolean;
+  readonly leases: Pick<ChatLeases, "requestStop">;
+}
+
+/**
+ * Ends the answering of a message, whichever process answers it; what it had begun is taken back there. Another process
+ * looks each second whether its chat is to stop. False when nobody answers it.
+ */
+export async function stopMessage(
+  { cancel, leases }: StopMessageDeps,
+  { id, state, channel, chatId }: StoredMessage,
+): Promise<boolean> {
+  if (cancel(id)) return true;
+  return state === "working" && leases.requestStop(chatKeyOf(channel, chatId));
+}

@@ -1,6 +1,156 @@
-import type { Reply } from "../ports/conversation.ts";
-import type { StoreCounts } from "../ports/serve.ts";
-import type { Bus } from "./bus.ts";
+import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { ModelRole, Models } from "../ports/models.ts";
+import type { Channel, StoreCounts } from "../ports/serve.ts";
+import type { Bus } from "./serve-events.ts";
+
+/** One part that must work: its name, whether it does, and what helps when not. */
+export interface HealthCheck {
+  readonly name: string;
+  /** Without it nothing can be answered; otherwise it is only reported. */
+  readonly required: boolean;
+  check(signal: AbortSignal): Promise<Omit<HealthLine, "name" | "required">>;
+}
+
+export interface HealthLine {
+  readonly name: string;
+  readonly required: boolean;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly remedy?: string;
+  /** It does not work because nobody set it up, and nobody needs it. */
+  readonly off?: boolean;
+}
+
+export interface HealthReport {
+  /** Whether every required part works. */
+  readonly ready: boolean;
+  readonly checks: readonly HealthLine[];
+}
+
+/** Asks all parts at once; one that does not answer in time is named as such, and holds nobody up. */
+export async function checkHealth(
+  checks: readonly HealthCheck[],
+  limitMs: number,
+  after: (ms: number, callback: () => void) => () => void,
+): Promise<HealthReport> {
+  const lines = await Promise.all(
+    checks.map(async ({ name, required, check }): Promise<HealthLine> => {
+      const limit = new AbortController();
+      let cancel = () => {};
+      const late = new Promise<{ ok: boolean; detail: string }>((resolve) => {
+        cancel = after(limitMs, () => {
+          limit.abort();
+          resolve({ ok: false, detail: `no answer within ${limitMs} ms` });
+        });
+      });
+      try {
+        return { name, required, ...(await Promise.race([check(limit.signal), late])) };
+      } catch (error) {
+        return { name, required, ok: false, detail: error instanceof Error ? error.message : String(error) };
+      } finally {
+        cancel();
+      }
+    }),
+  );
+  return { ready: lines.every(({ required, ok }) => ok || !required), checks: lines };
+}
+
+/** The same answer for a short while, and one question at a time. */
+export function cacheAnswer<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  const last: { at: number; answer?: Promise<T> } = { at: 0 };
+  return () => {
+    if (last.answer === undefined || Date.now() - last.at > ms) {
+      last.at = Date.now();
+      last.answer = ask();
+    }
+    return last.answer;
+  };
+}
+
+const ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
+
+export interface HealthChecksDeps {
+  /** Rejects when the store takes no writes. */
+  readonly askStore: () => Promise<unknown>;
+  /** A file of the program that is gone since the start, or null. */
+  readonly findGonePiece: () => string | null;
+  readonly models: Models;
+  /** Who answers the route CODE; the other coders need not be set up. */
+  readonly defaultCoder: ModelRole;
+  /** Null where environments are off; rejects when Docker does not answer. */
+  readonly pingDocker: ((signal: AbortSignal) => Promise<string>) | null;
+  readonly channels: Iterable<Channel>;
+}
+
+/** The parts that `/readyz` asks. The store and the program itself are needed to take a message; the others are for information. */
+export function healthChecks(parts: HealthChecksDeps): HealthCheck[] {
+  const { askStore, findGonePiece, models, pingDocker, channels, defaultCoder } = parts;
+  return [
+    {
+      name: "store",
+      required: true,
+      check: async () => {
+        await askStore();
+        return { ok: true, detail: "answers" };
+      },
+    },
+    {
+      name: "program",
+      required: true,
+      check: async () => {
+        const gone = findGonePiece();
+        if (gone === null) return { ok: true, detail: "whole" };
+        return {
+          ok: false,
+          detail: `PicoClaw was replaced or moved while it ran: ${gone} is gone`,
+          remedy: "restart PicoClaw",
+        };
+      },
+    },
+    ...ROLES.map((role) => modelCheck(models, role, role.startsWith("coder") && role !== defaultCoder)),
+    {
+      name: "docker",
+      required: false,
+      check: async (signal) => ({
+        ok: true,
+        detail: pingDocker === null ? "command_executor.enabled: false" : await pingDocker(signal),
+      }),
+    },
+    ...[...channels].map(
+      (channel): HealthCheck => ({
+        name: `channel ${channel.name}`,
+        required: false,
+        check: (signal) => channel.check(signal),
+      }),
+    ),
+  ];
+}
+
+const NOT_SET_UP: ReadonlySet<ModelFailureCode> = new Set(["no-key", "not-configured"]);
+
+function modelCheck(models: Models, role: ModelRole, isOptional: boolean): HealthCheck {
+  const off = (code: ModelFailureCode) => (isOptional && NOT_SET_UP.has(code) ? { off: true } : {});
+  return {
+    name: `model ${role}`,
+    required: false,
+    async check(signal) {
+      await models.look?.(signal);
+      const model = models.forRole(role);
+      if (!("generate" in model)) return { ok: false, detail: model.message, ...off(model.code) };
+      const checked = await model.check(signal);
+      const named = `${model.provider}/${model.model}`;
+      if (checked.ok) return { ok: true, detail: `${named}: ${checked.detail}` };
+      const remedy = checked.remedy === undefined ? {} : { remedy: checked.remedy };
+      return {
+        ok: false,
+        detail: `${named}: ${checked.failure.message}`,
+        ...remedy,
+        ...off(checked.failure.code),
+      };
+    },
+  };
+}
 
 /** What Prometheus reads. Written by hand: forty lines against the 16 MB that the usual library takes. */
 export interface Metrics {
@@ -94,4 +244,23 @@ function labelsOf(labels: Readonly<Record<string, string>>): string {
     ([name, value]) => `${name}="${value.replace(/["\\\n]/g, (c) => (c === "\n" ? "\\n" : `\\${c}`))}"`,
   );
   return `{${pairs.join(",")}}`;
+}
+
+const AGAIN_MS = 60_000;
+const MOST_KEPT = 100;
+
+/** Tells a trouble, and the same one once a minute while it lasts: a store that is away fails several times a second. `name`: what is the same. */
+export function createTroubleReporter(
+  tell: (line: string) => void,
+  now: () => Date,
+): (place: string, text: string, name?: string) => void {
+  const toldAt = new Map<string, number>();
+  return (place, text, name = `${place}: ${text.split("\n")[0]}`) => {
+    const at = now().getTime();
+    if (at - (toldAt.get(name) ?? Number.NEGATIVE_INFINITY) < AGAIN_MS) return;
+    toldAt.delete(name);
+    toldAt.set(name, at);
+    if (toldAt.size > MOST_KEPT) toldAt.delete(toldAt.keys().next().value as string);
+    tell(`${place}: ${text}`);
+  };
 }

@@ -1,9 +1,17 @@
-import type { InboundMessage, Receive, ReceiveResult } from "../ports/channel.ts";
-import type { Conversation } from "../ports/conversation.ts";
-import type { ChatKey, MessageStore, NewMessage } from "../ports/serve.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import { newJobId } from "../jobs/execution.ts";
+import type { Conversation } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
-import { newJobId } from "../jobs/job-id.ts";
-import type { Bus } from "./bus.ts";
+import type {
+  AccessStore,
+  ChatKey,
+  InboundMessage,
+  MessageStore,
+  NewMessage,
+  Receive,
+  ReceiveResult,
+} from "../ports/serve.ts";
+import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
@@ -139,4 +147,68 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
 /** `msg_<unix seconds>_<8 characters>`: the same shape as a job's. */
 function newMessageId(now: Date, random: (bytes: number) => Uint8Array): string {
   return newJobId(now, random).replace(/^job/, "msg");
+}
+
+type AdmissionRefusal = Extract<ReceiveResult, { status: "refused" }>;
+
+export interface AdmissionDeps {
+  readonly access: Pick<AccessStore, "person">;
+  readonly messages: () => ServeMessages;
+  /** Messages of one user in a minute; 0 is any number. */
+  readonly perMinute: () => number;
+  readonly now: () => Date;
+  /** The answer to a stranger; it may name a way to be let in. */
+  readonly onStranger?: (message: InboundMessage) => Promise<string>;
+}
+
+const MOST_CHARACTERS = 100_000;
+const MINUTE_MS = 60_000;
+const MOST_USERS = 10_000;
+
+/** Who may speak, and how often. Whoever is signed in to the console was let in there; others must be known. */
+export function createAdmission(
+  parts: AdmissionDeps,
+): (message: InboundMessage) => Promise<AdmissionRefusal | null> {
+  /** When each user's last messages came, in the order of the users' last one. */
+  const recent = new Map<string, number[]>();
+
+  function tooMany(message: InboundMessage): boolean {
+    const limit = parts.perMinute();
+    if (limit === 0) return false;
+    const key = `${message.channel}:${message.userId}`;
+    const now = parts.now().getTime();
+    const times = (recent.get(key) ?? []).filter((at) => at > now - MINUTE_MS);
+    if (times.length >= limit) return true;
+    recent.delete(key);
+    recent.set(key, [...times, now]);
+    if (recent.size > MOST_USERS) recent.delete(recent.keys().next().value as string);
+    return false;
+  }
+
+  return async (message) => {
+    const refuse = (reason: AdmissionRefusal["reason"], text: string): AdmissionRefusal => ({
+      status: "refused",
+      reason,
+      text,
+    });
+    const words = parts.messages();
+    if (message.text.length > MOST_CHARACTERS) return refuse("too-long", words.tooLong(MOST_CHARACTERS));
+    if (message.channel !== "web") {
+      const person = await parts.access.person(message.channel, message.userId);
+      if (person === null) {
+        // Past the limit nothing is said at all: each word to a stranger costs a row, a call, a push perhaps.
+        if (tooMany(message)) return refuse("too-many", "");
+        return refuse("stranger", (await parts.onStranger?.(message)) ?? words.stranger);
+      }
+    }
+    return tooMany(message) ? refuse("too-many", words.tooMany) : null;
+  };
+}
+
+/** In `replyTo`: somebody wrote in the console, in a chat of another channel, and reads the answer there. */
+export const IN_THE_CONSOLE = { via: "web" } as const;
+
+/** The channel that tells of an answer. */
+export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
+  return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
 }

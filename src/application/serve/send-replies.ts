@@ -1,12 +1,17 @@
-import type { Channel, DeliveryResult } from "../ports/channel.ts";
-import type { Reply } from "../ports/conversation.ts";
-import type { AwayReplies, ChatKey, ClaimedReply, MessageStore } from "../ports/serve.ts";
-import type { Timers } from "../ports/timers.ts";
-import type { Work } from "../ports/work-queue.ts";
-import type { Bus } from "./bus.ts";
-import { pause, type WorkKeeper } from "./keep-work.ts";
-import { createWorkTaker, type Lane } from "./take-work.ts";
-import { replyChannelOf } from "./way-back.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { Timers } from "../ports/platform.ts";
+import type {
+  AwayReplies,
+  Channel,
+  ChatKey,
+  ClaimedReply,
+  DeliveryResult,
+  MessageStore,
+  Work,
+} from "../ports/serve.ts";
+import { replyChannelOf } from "./receive-messages.ts";
+import type { Bus } from "./serve-events.ts";
+import { createWorkTaker, type Lane, pause, type WorkKeeper } from "./take-work.ts";
 
 export interface SendRepliesDeps {
   readonly store: MessageStore;

@@ -1,5 +1,49 @@
-import type { Agent, ChatEvent } from "../ports/conversation.ts";
-import type { Bus } from "./bus.ts";
+import { readTraceparent } from "../../domain/platform/traceparent.ts";
+import type { Agent, ChatEvent, Reply } from "../ports/chat.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { StoredMessage } from "../ports/serve.ts";
+
+/** What happens while serving, for whoever watches. */
+export type ServeEvent =
+  | { readonly type: "received"; readonly message: StoredMessage }
+  /** It was claimed and is being answered; it ends with `answered`, or `left` to be begun again or by another. */
+  | { readonly type: "begun" | "left"; readonly message: StoredMessage }
+  | { readonly type: "chat"; readonly message: StoredMessage; readonly event: ChatEvent }
+  | { readonly type: "answered"; readonly message: StoredMessage; readonly reply: Reply; readonly ms: number }
+  | {
+      readonly type: "delivered";
+      readonly channel: string;
+      readonly ok: boolean;
+      /** The message that was answered; absent when nobody asked. */
+      readonly messageId?: string;
+      readonly attempt: number;
+      readonly ms: number;
+    }
+  | { readonly type: "job"; readonly jobId: string; readonly output?: string };
+
+export interface Bus {
+  publish(event: ServeEvent): void;
+  /** Returns how to stop listening. A listener that throws is dropped. */
+  subscribe(listener: (event: ServeEvent) => void): () => void;
+}
+
+export function createBus(): Bus {
+  const listeners = new Set<(event: ServeEvent) => void>();
+  return {
+    publish(event) {
+      for (const listener of listeners)
+        try {
+          listener(event);
+        } catch {
+          listeners.delete(listener);
+        }
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
 
 /** What is seen of a message that is being answered: who works, at what, what it printed last, what it cost so far. */
 export interface LiveWork {
@@ -79,4 +123,27 @@ export function lastLines(text: string): string {
   const kept = text.slice(-MOST_CHARACTERS).split("\n");
   const end = kept.at(-1) === "" ? -1 : kept.length;
   return kept.slice(0, end).slice(-MOST_LINES).join("\n") + (end === -1 ? "\n" : "");
+}
+
+/**
+ * Two lines a message. The second names its group and its jobs: with these ids whoever reads the log finds everything
+ * that was done for one message, from the webhook to its last command, and its trace where there is one.
+ */
+export function logMessages(bus: Bus, log: Pick<Logger, "info">): void {
+  bus.subscribe((event) => {
+    if (event.type !== "received" && event.type !== "answered") return;
+    const { id, channel, eventId, traceparent } = event.message;
+    const traceId = readTraceparent(traceparent)?.traceId;
+    const ids = { message_id: id, channel, event_id: eventId, trace_id: traceId };
+    if (event.type === "received") return log.info("inbox", "Message received", "inbox.received", ids);
+    const { reply, ms } = event;
+    log.info("inbox", "Message answered", "inbox.answered", {
+      ...ids,
+      group_id: reply.groupId ?? null,
+      job_ids: reply.jobs.map(({ job_id }) => job_id),
+      route: reply.decision?.route ?? null,
+      ok: reply.ok,
+      duration: ms,
+    });
+  });
 }

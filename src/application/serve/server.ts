@@ -1,5 +1,5 @@
-import type { ServeMessages } from "../../domain/texts/texts.ts";
-import type { AccessStore } from "../ports/access.ts";
+import type { ServeMessages } from "../../domain/texts/serve.ts";
+import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
 
 /** The server and everything that it runs; nothing listens until it is asked to. */

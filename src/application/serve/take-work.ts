@@ -1,5 +1,6 @@
-import type { Timers } from "../ports/timers.ts";
-import type { ClaimRequest, Work } from "../ports/work-queue.ts";
+import { BEAT_MS } from "../../domain/store/liveness.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { ClaimRequest, Work, WorkQueue } from "../ports/serve.ts";
 
 type TakeRequest = Pick<ClaimRequest, "lightOnly" | "notGroups">;
 
@@ -132,4 +133,142 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
       return running.size;
     },
   };
+}
+
+/** Whether jobs of this process may still be brought in: whoever was not heard of may have a successor. */
+export interface CommitGuard {
+  /**
+   * False when two beats were missed and another one cannot be made now, or when making it told that the work behind
+   * `signal` is another's. What was in hand is then given back.
+   */
+  mayCommit(signal: AbortSignal): Promise<boolean>;
+  /** A beat that began at this moment of the clock was written. */
+  heard(at: number): void;
+  /** Who makes the beats, and what gives up all work in hand. */
+  attach(keeper: { readonly beat: () => Promise<void>; readonly giveUp: () => void }): void;
+  readonly clock: () => number;
+}
+
+const MISSED_MS = 2 * BEAT_MS;
+
+/** `clock` goes on while the process stands still. */
+export function createCommitGuard(clock: () => number, pause: (ms: number) => Promise<void>): CommitGuard {
+  const state: { at: number | null; keeper: Parameters<CommitGuard["attach"]>[0] | null } = {
+    at: null,
+    keeper: null,
+  };
+  // Before the first beat there is nothing in hand.
+  const isHeard = () => state.at === null || clock() - state.at < MISSED_MS;
+  return {
+    clock,
+    heard(at) {
+      state.at = at;
+    },
+    attach(keeper) {
+      state.keeper = keeper;
+    },
+    async mayCommit(signal) {
+      if (isHeard() || state.keeper === null) return true;
+      await Promise.race([state.keeper.beat().catch(() => {}), pause(BEAT_MS)]);
+      if (isHeard()) return !signal.aborted;
+      state.keeper.giveUp();
+      return false;
+    },
+  };
+}
+
+export interface KeepWorkDeps {
+  readonly queue: Pick<WorkQueue, "beat">;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+  /** Told of the beats; it decides whether jobs are still brought in. */
+  readonly guard?: Pick<CommitGuard, "attach" | "heard" | "clock">;
+}
+
+export interface WorkKeeper {
+  /** Until `drop`; the signal ends when the work was lost to another process. */
+  hold(work: Work): AbortSignal;
+  drop(work: Work): void;
+  /**
+   * Ends work, again and again while the store fails: what was done for it must not be done twice. `unknown` only when
+   * this process stops before the store answers; the next one finds out.
+   */
+  end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown">;
+  /** What dead processes had is free when this resolves. */
+  start(): Promise<void>;
+  /** Ends are tried once more and not repeated. */
+  stop(): void;
+}
+
+const AGAIN_MS = 1_000;
+
+/** Says that this process lives, tells who works on something that it was lost, and carries ends through an outage. */
+export function createWorkKeeper({ queue, timers, onTrouble, guard }: KeepWorkDeps): WorkKeeper {
+  const held = new Map<Work, AbortController>();
+  const stopping = new AbortController();
+  const next = { cancel: () => {} };
+
+  async function beat(): Promise<void> {
+    const at = guard?.clock() ?? 0;
+    const all = await queue.beat();
+    guard?.heard(at);
+    for (const lost of all)
+      for (const [work, controller] of held)
+        if (work.id === lost.id && work.fence === lost.fence) controller.abort();
+  }
+
+  guard?.attach({
+    beat,
+    giveUp: () => {
+      for (const controller of held.values()) controller.abort();
+    },
+  });
+
+  function again(): void {
+    if (stopping.signal.aborted) return;
+    next.cancel = timers.after(BEAT_MS, () => void beat().catch(onTrouble).finally(again));
+  }
+
+  return {
+    hold(work) {
+      const controller = new AbortController();
+      held.set(work, controller);
+      return controller.signal;
+    },
+    drop: (work) => void held.delete(work),
+    async end(act) {
+      for (let tries = 0; ; tries += 1) {
+        const last = stopping.signal.aborted;
+        try {
+          return await act();
+        } catch (error) {
+          if (tries === 0 || last) onTrouble(error);
+          if (last) return "unknown";
+        }
+        await pause(timers, AGAIN_MS, stopping.signal);
+      }
+    },
+    async start() {
+      await beat();
+      again();
+    },
+    stop() {
+      stopping.abort();
+      next.cancel();
+    },
+  };
+}
+
+/** Ends with the time or with the signal. */
+export function pause(timers: Timers, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const cancel = timers.after(ms, done);
+    signal.addEventListener("abort", done, { once: true });
+  });
 }

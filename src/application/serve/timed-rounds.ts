@@ -1,8 +1,17 @@
 import type { Config } from "../../config/config.ts";
-import type { InboundMessage } from "../ports/channel.ts";
-import type { NewMessage } from "../ports/serve.ts";
-import type { DueSchedule, ScheduleStore } from "../ports/schedule-store.ts";
-import type { Timers } from "../ports/timers.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { Timers } from "../ports/platform.ts";
+import {
+  type AccessStore,
+  type DueSchedule,
+  type InboundMessage,
+  KEPT_KINDS,
+  type KeptKind,
+  type NewMessage,
+  type RetentionStore,
+  type ScheduleStore,
+} from "../ports/serve.ts";
+import { pause } from "./take-work.ts";
 
 export interface Schedule {
   readonly name: string;
@@ -111,4 +120,73 @@ export function configuredSchedules({
   if (!heartbeat.enabled) return all;
   const { cron, chat, message } = heartbeat;
   return [...all, { name: "heartbeat", cron, chat, message, timezone: session.timezone }];
+}
+
+/** The store is gone through so often, by whichever process asks first. */
+const EVERY_MS = 6 * 3_600_000;
+const [FIRST_LOOK_MS, LOOK_MS] = [60_000, 600_000];
+const DAY_MS = 24 * 3_600_000;
+/** Few enough that nobody waits for them, with a pause in which others write. */
+const [BATCH, PAUSE_MS] = [200, 100];
+
+export interface PruneRoundsDeps {
+  readonly store: RetentionStore;
+  readonly access: Pick<AccessStore, "prune">;
+  /** Days that a kind is kept; 0 is for ever. */
+  readonly days: (kind: KeptKind) => number;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** What has been kept for long enough goes, some times a day, in small steps. The answer stops it. */
+export function startPruning({ store, access, days, timers, onTrouble }: PruneRoundsDeps): () => void {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function round(): Promise<void> {
+    if (!(await store.takeTurn(EVERY_MS))) return;
+    await access.prune(timers.now().toISOString());
+    for (const kind of KEPT_KINDS) {
+      const kept = days(kind);
+      if (kept === 0) continue;
+      const before = new Date(timers.now().getTime() - kept * DAY_MS);
+      while (!signal.aborted && (await store.forget(kind, before, BATCH)) > 0)
+        await pause(timers, PAUSE_MS, signal);
+    }
+  }
+
+  async function rounds(): Promise<void> {
+    await pause(timers, FIRST_LOOK_MS, signal);
+    while (!signal.aborted) {
+      await round().catch(onTrouble);
+      await pause(timers, LOOK_MS, signal);
+    }
+  }
+
+  void rounds();
+  return () => stopping.abort();
+}
+
+/**
+ * What earlier attempts at a message left of their jobs: the ids of those that stand. One that was cut off while it landed
+ * is finished first; whatever has not begun to land is thrown away, so that it can neither be taken for done nor land
+ * beside the attempt that follows.
+ */
+export async function settleEarlier(
+  workspace: Pick<Workspace, "archive" | "repair" | "closeDeadJobs" | "withdraw">,
+  messageId: string,
+  noted: readonly string[],
+): Promise<readonly string[]> {
+  const known = () =>
+    workspace.archive
+      .list()
+      .filter(({ jobId, groupId }) => groupId.endsWith(`#${messageId}`) || noted.includes(jobId));
+  const ids = new Set([...noted, ...known().map(({ jobId }) => jobId)]);
+  if (ids.size === 0) return [];
+  await workspace.repair();
+  await workspace.closeDeadJobs();
+  for (const jobId of ids) await workspace.withdraw(jobId);
+  return known()
+    .filter(({ state }) => state !== "discarded")
+    .map(({ jobId }) => jobId);
 }

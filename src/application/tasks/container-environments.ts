@@ -1,8 +1,9 @@
-import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
+import { TOOL_FOLDERS } from "../../domain/forges/publishable-change.ts";
 import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
-import type { ModelTool } from "../ports/models.ts";
 import type { SandboxManager } from "../ports/containers.ts";
+import type { ModelTool } from "../ports/models.ts";
 import type {
   EnvironmentCall,
   EnvironmentTrouble,
@@ -10,10 +11,122 @@ import type {
   PrintOptions,
   TaskEnvironment,
   TaskEnvironments,
-} from "../ports/task-environments.ts";
-import { bringInScript, changeScript, diffCommand, treeScript } from "./change-script.ts";
-import { envelopeText } from "./envelope-text.ts";
-import { withSwitchedTree } from "./switched-to.ts";
+} from "../ports/tasks.ts";
+
+/**
+ * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays
+ * staged. Folders that tools fill are not even looked at, unless the project tracks some of that name.
+ */
+
+/** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
+export function treeScript(index: string, base: string): string {
+  return `${useIndex(index)}${useSeparateGit(base)}${writeExactTree}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/**
+ * Prints the tree of the change: the cloned commit with what changed since `start`. What the installation of dependencies
+ * left behind is part of it only where it was changed again.
+ */
+export function changeScript(
+  index: string,
+  { base, start, exact }: { readonly base: string; readonly start: string; readonly exact: boolean },
+): string {
+  const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
+  const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
+  const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
+  const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
+  return `${useIndex(index)}${set}after=$(${write}) && ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
+export function bringInScript(index: string, base: string): string {
+  const names = (filter: string) =>
+    `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} ${base} "$after"`;
+  const apply = `git read-tree ${base} && git apply --cached --binary --whitespace=nowarn - && after=$(git write-tree)`;
+  const write = `${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin`;
+  return `${useIndex(index)}${apply} && ${write}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/**
+ * Makes the files those of `tree`, and prints the tree that they were. What came into being since the other tree and git does
+ * not ignore goes; what tools made stays. It waits a second: tools that compile (Python) know a file by its size and second.
+ */
+function switchScript(index: string, tree: string): string {
+  const keep = TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
+  const turn = `git read-tree --reset -u ${tree} && git clean -fdq ${keep} && echo "$was"`;
+  return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+export function diffCommand(base: string, tree: string): string {
+  return `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${base} ${tree}`;
+}
+
+function useIndex(index: string): string {
+  return `export GIT_INDEX_FILE=${index}; `;
+}
+
+/**
+ * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
+ * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
+ */
+function useSeparateGit(base: string): string {
+  const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
+  const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
+  const use =
+    'export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY="$PWD/.git/objects" GIT_CONFIG_GLOBAL=/dev/null';
+  return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
+}
+
+const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
+
+const TOOL_FOLDER_NAMES = TOOL_FOLDERS.join(" ");
+const TOOL_FOLDER_PATTERN = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
+
+const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
+set -- .
+for name in ${TOOL_FOLDER_NAMES}; do
+  case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
+done
+git add --update && git add --all -- "$@" && git write-tree; }`;
+
+// With its time, by which git knows what may have changed in the same second.
+const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
+${addAll}`;
+
+// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read anew.
+const writeExactTree = `{ GIT_DIR="$PWD/.git" GIT_INDEX_FILE="$PWD/.git/index" git ls-files -z | git update-index -z --add --remove --stdin
+${addAll}`;
+
+/**
+ * A tool's answer as a model reads it: its facts in one line, then the text as it stands. Escaped in JSON, a text costs more and
+ * is copied into an edit with its escapes.
+ */
+export function envelopeText(envelope: object): string {
+  const { data } = envelope as { readonly data?: object };
+  const { content, ...facts } = (data ?? {}) as { readonly content?: unknown };
+  if (typeof content !== "string") return JSON.stringify(envelope);
+  return `${JSON.stringify({ ...envelope, data: facts })}\n${content}`;
+}
+
+const BACK_MS = 120_000;
+
+/** Does something while the files of an environment are those of a tree, and brings back what lay there. */
+export async function withSwitchedTree<T>(
+  place: { readonly run: TaskEnvironment["run"]; readonly index: string; readonly tree: string },
+  act: () => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const switched = await place.run(switchScript(place.index, place.tree), signal);
+  const was = switched.stdout.trim();
+  if (switched.exitCode !== 0 || !/^[0-9a-f]{40,64}$/.test(was))
+    throw new Error(`the files cannot be switched: ${switched.stderr.trim()}`);
+  const [done] = await Promise.allSettled([act()]);
+  // Also when it was stopped meanwhile: whoever keeps the change must find it.
+  const back = await place.run(switchScript(place.index, was), AbortSignal.timeout(BACK_MS));
+  if (back.exitCode !== 0) throw new Error(`the change cannot be put back: ${back.stderr.trim()}`);
+  if (done.status === "rejected") throw done.reason;
+  return done.value;
+}
 
 export interface ContainerEnvironmentDeps {
   readonly manager: Pick<

@@ -1,10 +1,146 @@
-import type { ItemRef } from "../../domain/forges/forge-items.ts";
-import { type ForgeEvent, readWantedAction, type WantedAction } from "../../domain/forges/trigger.ts";
-import type { Forge } from "../ports/forges.ts";
-import type { Logger } from "../ports/logger.ts";
+import {
+  commentDeliveryId,
+  type ItemRef,
+  itemUrl,
+  openedDeliveryId,
+} from "../../domain/forges/forge-items.ts";
+import { type ForgeEvent, readWantedAction } from "../../domain/forges/trigger.ts";
+import type {
+  Forge,
+  ForgeRequest,
+  ForgeSaid,
+  ForgeUser,
+  IntakeEvent,
+  IntakeOutcome,
+} from "../ports/forges.ts";
+import type { Logger } from "../ports/platform.ts";
 import type { SolveStore, SolveTask } from "../ports/tasks.ts";
-import { wasServed } from "./served-requests.ts";
-import { takeInTask } from "./take-in.ts";
+
+interface HeardRequest {
+  readonly bot: ForgeUser;
+  readonly deliveryId: string;
+  readonly item: ItemRef;
+  readonly event: ForgeEvent;
+  readonly signal: AbortSignal;
+}
+
+/** Forges tell times in whole seconds, and an event's and its item's may differ by one. */
+const SAME_MS = 2000;
+
+interface ServedRequestDeps {
+  readonly forge: Forge;
+  readonly store: SolveStore;
+  readonly label: string;
+  readonly now: () => Date;
+}
+
+/**
+ * Whether a label or an assignment started its task already, heard the other way. A webhook names no event of the
+ * forge's, so the forge is asked for it, and it is known under that name from then on. A forge whose list lags behind
+ * tells of none, or of an older one: then a webhook is believed, and polling is held against the time of the last task.
+ */
+async function wasServed(parts: ServedRequestDeps, heard: HeardRequest): Promise<boolean> {
+  const { forge, store, label, now } = parts;
+  const { bot, deliveryId, item, event, signal } = heard;
+  if (event.kind !== "labeled" && event.kind !== "assigned") return false;
+  const asked = await forge.findRequest(item, { label, assignee: bot.login }, signal);
+  if (!asked.ok || asked.value === null) return false;
+  const request = asked.value;
+  if (request.id === deliveryId) return wasTakenIn(store, item, request);
+  const isFirst = await store.firstSight(request.id, now());
+  return !isFirst && isSameRequest(request, event);
+}
+
+function isSameRequest({ kind, actor, at }: ForgeRequest, event: ForgeEvent): boolean {
+  if (event.at === undefined || kind !== event.kind) return false;
+  const is = actor.toLowerCase() === event.actor.toLowerCase();
+  return is && Date.parse(at) >= Date.parse(event.at) - SAME_MS;
+}
+
+/** A task that was asked for later served it as well. One that somebody began by hand says nothing of a label. */
+async function wasTakenIn(store: SolveStore, item: ItemRef, { at }: ForgeRequest): Promise<boolean> {
+  const last = await store.findLast(item);
+  if (last === null || last.trigger === "hand") return false;
+  return Date.parse(at) <= Date.parse(last.askedAt ?? last.createdAt);
+}
+
+export interface TakeInRequest {
+  readonly item: ItemRef;
+  readonly askedBy: string;
+  readonly trigger: SolveTask["trigger"];
+  readonly worker: string | null;
+  /** Coders that work on it at once. Default: 1. */
+  readonly candidates?: number;
+  /** Labels that a machine must have to carry it out. */
+  readonly needs?: readonly string[];
+  /** Begins anew even where an earlier task of the item left something to go on from. */
+  readonly fresh?: boolean;
+}
+
+export interface TakeInResult {
+  readonly task: SolveTask;
+  /** `new`: nothing was there. `again`: an earlier one goes on from what it kept. `already`: a live one is there. */
+  readonly began: "new" | "again" | "already";
+}
+
+/** Ends from which there is something to go on. */
+const UNFINISHED: ReadonlySet<SolveTask["state"]> = new Set(["failed", "stopped"]);
+
+/** A new task for an item, the one that did not come to its end, or the live one that it has already. */
+export async function takeInTask(
+  { store, now, uuid }: { readonly store: SolveStore; readonly now: () => Date; readonly uuid: () => string },
+  { item, askedBy, trigger, worker, candidates = 1, needs = [], fresh = false }: TakeInRequest,
+): Promise<TakeInResult> {
+  const at = now().toISOString();
+  const last = fresh ? null : await store.findLast(item);
+  if (last !== null && UNFINISHED.has(last.state)) {
+    const again = {
+      ...last,
+      state: "waiting",
+      askedBy,
+      askedAt: at,
+      trigger,
+      worker,
+      updatedAt: at,
+    } as const;
+    const task = { ...again, candidates, needs, stepsBefore: last.steps, notes: [], checks: [] };
+    if (await store.reopen(task)) return { task, began: "again" };
+  }
+  const opened = await store.open({
+    id: uuid(),
+    item,
+    state: "waiting",
+    phase: "gather",
+    createdAt: at,
+    updatedAt: at,
+    askedBy,
+    askedAt: at,
+    trigger,
+    worker,
+    candidates,
+    needs,
+    title: "",
+    branch: null,
+    attempt: 1,
+    base: null,
+    pushed: null,
+    pull: null,
+    commentId: null,
+    plan: null,
+    environment: null,
+    transcript: [],
+    steps: 0,
+    commands: [],
+    checks: [],
+    summary: "",
+    patch: "",
+    seen: [],
+    failure: null,
+    notes: [],
+    spent: {},
+  });
+  return { task: opened.task, began: opened.fresh ? "new" : "already" };
+}
 
 export interface IntakeDeps {
   readonly forge: Forge;
@@ -18,19 +154,6 @@ export interface IntakeDeps {
   /** Told when a task is due. */
   readonly onDue: (taskId: string) => void;
 }
-
-export interface IntakeEvent {
-  /** Unique at the forge; an event that was delivered twice is one event. */
-  readonly deliveryId: string;
-  readonly item: ItemRef;
-  readonly event: ForgeEvent;
-}
-
-export type IntakeOutcome =
-  | { readonly did: "nothing"; readonly why: string }
-  /** The forge did not answer; the same event may be delivered again. */
-  | { readonly did: "failed"; readonly why: string }
-  | { readonly did: Exclude<WantedAction["do"], "nothing">; readonly taskId: string };
 
 /**
  * What came from a forge, by webhook or by polling. Who may ask is the forge's to say: whatever the text claims, an
@@ -113,4 +236,62 @@ async function haltTask(
 ): Promise<IntakeOutcome> {
   if (!(await store.halt(live, what === "stop" ? "stopped" : "paused"))) await store.order(live.id, what);
   return { did: what, taskId: live.id };
+}
+
+export interface Poll {
+  readonly repository: string;
+  /** Mentions and orders from before are not looked at. */
+  readonly since: Date;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks once for work in a repository: items that carry the label or are assigned to the bot, each asked for by
+ * somebody, whom the forge names, and what was said to the bot. The same request is taken in once, however often, and
+ * by whichever way, it is seen.
+ */
+export async function pollRepository(
+  parts: IntakeDeps,
+  { repository, since, signal }: Poll,
+): Promise<readonly IntakeOutcome[]> {
+  const { forge, label, log } = parts;
+  const failed = (why: string): IntakeOutcome => {
+    log.warn("solve", "solve.poll_failed", "solve.poll_failed", { repository, error: why });
+    return { did: "failed", why };
+  };
+  const bot = await forge.whoAmI(signal);
+  if (!bot.ok) return [failed(bot.failure.message)];
+  const wanted = { label, assignee: bot.value.login };
+  const work = await forge.listWork(repository, wanted, signal);
+  if (!work.ok) return [failed(work.failure.message)];
+  const taken: IntakeOutcome[] = [];
+  for (const { ref } of work.value) {
+    const request = await forge.findRequest(ref, wanted, signal);
+    if (!request.ok) taken.push(failed(`${itemUrl(ref)}: ${request.failure.message}`));
+    else if (request.value !== null) {
+      const { id, actor, kind } = request.value;
+      const what = kind === "labeled" ? { label } : { assignee: bot.value.login };
+      taken.push(await takeInEvent(parts, { deliveryId: id, item: ref, event: { kind, actor, ...what } }));
+    }
+  }
+  const said = await forge.listSaid(repository, since, signal);
+  if (!said.ok) return [...taken, failed(said.failure.message)];
+  for (const each of said.value) {
+    const event = toForgeEvent(each);
+    if (!isForBot(event, bot.value, label)) continue;
+    const { ref, commentId } = each;
+    const deliveryId = commentId === null ? openedDeliveryId(ref) : commentDeliveryId(ref, commentId);
+    taken.push(await takeInEvent(parts, { deliveryId, item: ref, event }));
+  }
+  return taken;
+}
+
+function toForgeEvent({ commentId, author, body }: ForgeSaid): ForgeEvent {
+  return { kind: commentId === null ? "opened" : "commented", actor: author, text: body };
+}
+
+/** Whether it needs a look at who said it: what is said to a running task it reads by itself. */
+function isForBot(event: ForgeEvent, bot: ForgeUser, label: string): boolean {
+  const wanted = readWantedAction(event, { bot, label }).do;
+  return event.actor !== "" && wanted !== "nothing" && wanted !== "tell";
 }

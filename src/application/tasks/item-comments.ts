@@ -1,10 +1,100 @@
 import { readOrder } from "../../domain/forges/trigger.ts";
-import type { ForgeComment } from "../ports/forges.ts";
+import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
 import type { Order } from "../ports/tasks.ts";
-import { quoteComments } from "./gather.ts";
-import { type HeardComments, readHeardComments } from "./heard-comments.ts";
-import type { SolveDeps, SolveWork } from "./solve-work.ts";
-import { orStop, SolveStop } from "./solve-stop.ts";
+import { orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
+
+export interface HeardComments {
+  /** Of those who may ask, oldest first. */
+  readonly heard: readonly (ForgeComment | ForgeReviewComment)[];
+  /** Of everybody but the bot: what has been dealt with, one way or the other. */
+  readonly ids: readonly string[];
+}
+
+/**
+ * What was said on a task's item, by those who may say something to a model: people with write access, by the forge's
+ * own word, and whoever wrote the item. Every comment that reaches a model comes through here.
+ */
+export async function readHeardComments(
+  { forge }: Pick<SolveDeps, "forge">,
+  { task, item, bot, signal }: Pick<SolveWork, "task" | "item" | "bot" | "signal">,
+  unless: ReadonlySet<string> = new Set(),
+): Promise<HeardComments> {
+  const said = [
+    ...(await orStop(forge.listComments(task.item, signal))),
+    ...(item.pull === undefined ? [] : await orStop(forge.listReviewComments(task.item, signal))),
+  ].filter(({ id, author }) => author !== bot.login && !unless.has(id));
+  const allowed = new Map<string, boolean>([[item.author, item.author !== ""]]);
+  const heard: (ForgeComment | ForgeReviewComment)[] = [];
+  for (const comment of said) {
+    const { author } = comment;
+    const may = allowed.get(author) ?? (await mayWrite(forge, { item, signal }, author));
+    allowed.set(author, may);
+    if (may) heard.push(comment);
+  }
+  return { heard, ids: said.map(({ id }) => id) };
+}
+
+async function mayWrite(
+  forge: SolveDeps["forge"],
+  { item, signal }: Pick<SolveWork, "item" | "signal">,
+  author: string,
+): Promise<boolean> {
+  // An account that was deleted has no name, and no rights.
+  if (author === "") return false;
+  const permission = await orStop(forge.permissionOf(item.ref.repository, author, signal));
+  return permission === "write" || permission === "admin";
+}
+
+const BODY_CHARS = 20_000;
+const COMMENTS_CHARS = 20_000;
+
+/** Reads the item with what was said on it, and makes the first message of the conversation with the coder. */
+export async function gatherRequest(
+  parts: Pick<SolveDeps, "forge" | "config">,
+  work: SolveWork,
+): Promise<void> {
+  const { item, repository } = work;
+  if (repository.archived) throw new SolveStop("archived");
+  if (!item.open) throw new SolveStop("closed");
+  const { heard, ids } = await readHeardComments(parts, work);
+  const text = [
+    `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
+    quoteLines(item.body.slice(0, BODY_CHARS)),
+    ...(heard.length > 0 ? ["## Comments", ...quoteComments(heard)] : []),
+    ...(parts.config.rules.length > 0 ? ["## Rules of this project", ...parts.config.rules] : []),
+  ].join("\n\n");
+  await work.update({
+    title: item.title,
+    transcript: [{ role: "user", text }],
+    seen: ids,
+    base: { branch: item.pull?.sourceBranch ?? repository.defaultBranch, commit: null },
+  });
+}
+
+/** Newest last, the oldest left out where there are too many. */
+export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComment)[]): string[] {
+  const texts: string[] = [];
+  let left = COMMENTS_CHARS;
+  for (const comment of [...comments].reverse()) {
+    const where =
+      "path" in comment
+        ? ` on ${comment.path}${comment.line === null ? "" : `:${comment.line}`} (review comment ${comment.id})`
+        : "";
+    const text = `${comment.author}${where}:\n${quoteLines(comment.body)}`;
+    left -= text.length;
+    if (left < 0) break;
+    texts.unshift(text);
+  }
+  return texts;
+}
+
+/** What people wrote is data: marked as theirs, line by line. */
+function quoteLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n");
+}
 
 export interface NewsListener {
   /** Takes in what was said since; stops the task if that was ordered. The forge is asked as often as the configuration allows. */

@@ -1,13 +1,11 @@
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { commentMark } from "../../domain/forges/posted-text.ts";
-import { PHASES } from "../../domain/tasks/phase.ts";
+import { PHASES } from "../../domain/tasks/solve-decisions.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
-import type { SolveMessages } from "../../domain/texts/texts.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { SolveTask } from "../ports/tasks.ts";
-import { inline, oneLine } from "./one-line.ts";
-import { checkWords, quoteModelText } from "./pull-text.ts";
-import type { SolveDeps, SolveWork } from "./solve-work.ts";
-import { orStop } from "./solve-stop.ts";
+import { checkWords, inline, oneLine, quoteModelText } from "./publish-change.ts";
+import { orStop, type SolveDeps, type SolveWork } from "./solve-work.ts";
 
 export interface ProgressReport {
   /** Brings the comment up to date; `soon` only as often as the configuration allows. Never fails the task. */

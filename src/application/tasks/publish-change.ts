@@ -1,18 +1,232 @@
-import { branchName } from "../../domain/forges/branch-name.ts";
-import { changedLines } from "../../domain/forges/changed-lines.ts";
-import { findLeftOut, type LeftOutPath } from "../../domain/forges/publishable-change.ts";
-import { isShowable } from "../../domain/forges/posted-text.ts";
-import { isWorkflowPath } from "../../domain/forges/protected-paths.ts";
-import { taskVerdict } from "../../domain/tasks/verdict.ts";
-import { figuresOf } from "../../domain/tasks/task-steps.ts";
-import type { Published } from "../ports/publisher.ts";
+import { fenced, isShowable, type PullText, postedCommit } from "../../domain/forges/posted-text.ts";
+import {
+  branchName,
+  type ChangedLines,
+  changedLines,
+  findLeftOut,
+  isChangedNear,
+  isWorkflowPath,
+  type LeftOutPath,
+} from "../../domain/forges/publishable-change.ts";
+import { taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import type { ForgeReviewComment, Published } from "../ports/forges.ts";
 import type { SolveTask } from "../ports/tasks.ts";
-import { answerReview } from "./answer-review.ts";
-import { inline } from "./one-line.ts";
-import { commitMessage, pullText } from "./pull-text.ts";
-import { retellPull } from "./retell-pull.ts";
-import type { SolveDeps, SolveWork } from "./solve-work.ts";
-import { orStop, SolveStop } from "./solve-stop.ts";
+import { readHeardComments } from "./item-comments.ts";
+import { orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
+
+const COMMAND_CHARS = 200;
+
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** One line that fits between backticks. */
+export function inline(command: string): string {
+  const line = oneLine(command).replaceAll("`", "'");
+  return line.length > COMMAND_CHARS ? `${line.slice(0, COMMAND_CHARS)}…` : line;
+}
+
+const COMMANDS_SHOWN = 30;
+const OUTPUT_CHARS = 4000;
+const SUMMARY_CHARS = 10_000;
+const NOTE_CHARS = 1000;
+
+/**
+ * Title and body of the PR/MR: what and why in the model's words, how it was checked and what it cost from the records, how to ask
+ * for changes. Only green checks make it close its issue; red ones, or such as could not be run, make it a draft.
+ */
+function pullText(
+  task: SolveTask,
+  { messages, figures }: { readonly messages: SolveMessages; readonly figures: TaskFigures },
+): PullText {
+  const { summary, plan, commands, notes, item, checks } = task;
+  const verdict = taskVerdict(checks);
+  const parts = [
+    ...(verdict === "green" ? [] : [`**${messages.verdicts[verdict]}**`]),
+    ...(summary === ""
+      ? []
+      : [`## ${messages.summaryHeading}`, quoteModelText(cutMiddle(summary, SUMMARY_CHARS))]),
+    `## ${messages.whyHeading}`,
+    messages.why(item.number, oneLine(task.title)),
+    ...(plan === null ? [] : [plan.steps.map((step, i) => `${i + 1}. ${oneLine(step)}`).join("\n")]),
+    `## ${messages.checksHeading}`,
+    ...checkWords(task, messages),
+    ...(commands.length === 0 ? [] : [`## ${messages.commandsHeading}`, commandTable(task, messages)]),
+    ...(notes.length === 0
+      ? []
+      : [
+          `## ${messages.notesHeading}`,
+          notes.map((note) => `- ${cutMiddle(oneLine(note), NOTE_CHARS)}`).join("\n"),
+        ]),
+    `## ${messages.costHeading}`,
+    messages.figures(figures),
+    `---\n_${messages.howToAsk} ${messages.footer}_`,
+  ];
+  return {
+    title: messages.pullTitle(task.title),
+    body: parts.join("\n\n"),
+    closes: closesOf(task),
+    draft: verdict === "red" || verdict === "not-run",
+  };
+}
+
+function closesOf({ item, checks }: SolveTask): number | null {
+  return item.kind === "issue" && taskVerdict(checks) === "green" ? item.number : null;
+}
+
+/** How each check ended; of a red one what was red before, and what it printed. */
+export function checkWords({ checks }: SolveTask, messages: SolveMessages): string[] {
+  if (checks.length === 0) return [messages.noChecks];
+  return checks.flatMap(({ command, exitCode, durationMs, counts, since, output = "" }) => {
+    const line = messages.checkLine(
+      `\`${inline(command)}\``,
+      exitCode,
+      secondsText(durationMs),
+      counts ?? null,
+    );
+    if (exitCode === 0) return [`- ${line}`];
+    const before = since === undefined ? [] : [messages.since(since.verdict, since.worse.map(inline))];
+    const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
+    return [[`- ${line}`, ...before].join(" "), ...shown];
+  });
+}
+
+/** A model's words stay in a block of their own: no fence or tag in them swallows what stands below. */
+export function quoteModelText(text: string): string {
+  return text
+    .trim()
+    .split(/\r\n?|\n/)
+    .map((line) => `> ${line}`)
+    .join("\n");
+}
+
+/** The message of the commit: what, why, for which issue. */
+function commitMessage(
+  task: SolveTask,
+  { messages, mask }: { readonly messages: SolveMessages; readonly mask: (text: string) => string },
+): string {
+  const { item, title, summary } = task;
+  const subject = oneLine(item.kind === "pull" ? messages.followUpMessage : title).slice(0, 72);
+  // A message is an argument of git's, and those have a length.
+  const text = [subject, cutMiddle(summary, SUMMARY_CHARS)].filter((part) => part !== "").join("\n\n");
+  return postedCommit(item.forge, mask(text), closesOf(task));
+}
+
+function commandTable({ commands }: SolveTask, messages: SolveMessages): string {
+  const shown = commands.slice(-COMMANDS_SHOWN);
+  const rows = shown.map(
+    ({ command, exitCode, durationMs }) =>
+      `| \`${inline(command).replaceAll("|", "\\|")}\` | ${exitCode} | ${secondsText(durationMs)} s |`,
+  );
+  const left = commands.length - shown.length;
+  return [
+    `| ${messages.tableHead.join(" | ")} |`,
+    "|---|---|---|",
+    ...rows,
+    ...(left > 0 ? ["", messages.more(left)] : []),
+  ].join("\n");
+}
+
+function secondsText(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
+
+interface ReviewedChange {
+  readonly commit: string;
+  readonly paths: readonly string[];
+  readonly lines: ChangedLines;
+}
+
+/**
+ * Answers the review comments that a follow-up took into account, each thread once: whether it was changed at that place, by which
+ * commit, and what the coder says to it, or else its summary. An answer that cannot be posted is no failure of the task.
+ */
+async function answerReview(parts: SolveDeps, work: SolveWork, change: ReviewedChange): Promise<void> {
+  const { forge, messages, mask, log } = parts;
+  const { task, signal } = work;
+  if (work.item.pull === undefined) return;
+  const { heard } = await readHeardComments(parts, work);
+  const answered = new Set(task.answered ?? []);
+  const open = heard.filter(
+    (comment): comment is ForgeReviewComment =>
+      "thread" in comment && task.seen.includes(comment.id) && !answered.has(comment.id),
+  );
+  for (const [thread, comments] of Map.groupBy(open, (comment) => comment.thread)) {
+    const own = comments.flatMap(({ id }) => task.answers?.[id] ?? []).join("\n\n") || task.summary;
+    const text = mask(
+      [whatChanged(messages, comments, change), ...(own === "" ? [] : [quoteModelText(own)])].join("\n\n"),
+    );
+    const posted = await forge.replyTo(task.item, thread, { text }, signal);
+    if (!posted.ok) {
+      log.warn("solve", "solve.not_answered", "solve.not_answered", {
+        task_id: task.id,
+        error: posted.failure.message,
+      });
+      continue;
+    }
+    for (const { id } of comments) answered.add(id);
+    await work.update({ answered: [...answered] });
+  }
+}
+
+/** By the change alone, whatever the coder says. */
+function whatChanged(
+  messages: SolveMessages,
+  comments: readonly ForgeReviewComment[],
+  { commit, paths, lines }: ReviewedChange,
+): string {
+  const short = commit.slice(0, 10);
+  if (!comments.some(({ path }) => paths.includes(path))) return messages.reviewUnchanged;
+  const placed = comments.filter(({ lineNow }) => lineNow !== null);
+  if (placed.length === 0) return messages.reviewChanged(short);
+  const isHere = placed.some(({ path, lineNow }) => isChangedNear(lines, path, lineNow ?? 0));
+  return isHere ? messages.reviewChangedHere(short) : messages.reviewChangedElsewhere(short);
+}
+
+/** As `branchName` writes it. */
+const OWN_BRANCH = /^picoclaw\/(\d+)(?:-|$)/;
+
+/**
+ * After a follow-up, PicoClaw's own pull request says what holds now: how the checks ended, whether it closes its issue, and
+ * whether it is a draft. A person's pull request is theirs to word.
+ */
+async function retellPull(parts: SolveDeps, work: SolveWork): Promise<void> {
+  const { forge, messages, mask, store } = parts;
+  const { task, item, bot, signal } = work;
+  const issue = Number(OWN_BRANCH.exec(item.pull?.sourceBranch ?? "")?.[1]);
+  if (item.author !== bot.login || !Number.isInteger(issue)) return;
+  const ref = { ...item.ref, kind: "issue" as const, number: issue };
+  const last = await store.findLast(ref);
+  const first = last?.pull?.ref.number === item.ref.number ? last : null;
+  const steps = [...(first === null ? [] : await store.steps(first.id)), ...(await store.steps(task.id))];
+  const worded = pullText(mergeTasks(first, { ...task, item: ref, title: plainTitle(item.title) }), {
+    messages,
+    figures: figuresOf(steps),
+  });
+  const text = { ...worded, title: mask(worded.title), body: mask(worded.body) };
+  const pull = await orStop(forge.updatePull(item.ref, text, signal));
+  await work.update({ pull });
+}
+
+/** What the first task did and what the follow-up did, judged by the follow-up's checks. */
+function mergeTasks(first: SolveTask | null, task: SolveTask): SolveTask {
+  if (first === null) return task;
+  return {
+    ...task,
+    plan: first.plan,
+    summary: [first.summary, task.summary].filter((text) => text !== "").join("\n\n"),
+    commands: [...first.commands, ...task.commands],
+    notes: [...new Set([...first.notes, ...task.notes])],
+  };
+}
+
+/** As it stands there now, somebody may have changed it; whether it is a draft is said apart. */
+function plainTitle(title: string): string {
+  return title.replace(/^(?:draft|wip):\s*/i, "");
+}
 
 const NAMES_TRIED = 5;
 

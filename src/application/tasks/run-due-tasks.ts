@@ -1,6 +1,12 @@
+import { itemUrl } from "../../domain/forges/forge-items.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import type { BudgetNotice } from "../models/meter.ts";
+import type { FleetStore } from "../ports/fleet.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { NewReply } from "../ports/serve.ts";
+import type { ClaimedTask, SolveStore, SolveTask } from "../ports/tasks.ts";
 import { createWorkTaker } from "../serve/take-work.ts";
-import type { ClaimedTask, SolveStore } from "../ports/tasks.ts";
-import type { Timers } from "../ports/timers.ts";
 
 export interface TaskRunnerDeps {
   readonly store: Pick<SolveStore, "claim">;
@@ -43,4 +49,112 @@ export function createTaskRunner(parts: TaskRunnerDeps): TaskRunner {
       await taking.idle();
     },
   };
+}
+
+export interface TaskGateDeps {
+  readonly fleet: Pick<FleetStore, "machines">;
+  readonly machineId: string;
+  /** Labels that a task needs beside the engine's. */
+  readonly needs: readonly string[];
+  /** Null while the engine answers. */
+  readonly engineTrouble: () => Promise<string | null>;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+}
+
+export interface TaskGate {
+  /** Asked before each claim. */
+  mayTake(): Promise<boolean>;
+  /** Labels of this machine that do not hold now; the others read it with the next beat. */
+  lacking(): readonly string[];
+}
+
+/** So long what the engine said holds. */
+const GATE_HOLDS_MS = 3_000;
+const ENGINE = "docker";
+
+/**
+ * A machine whose engine does not answer leaves tasks to one that has what they need. Where there is none it takes them
+ * all the same, so that whoever asked is told.
+ */
+export function createTaskGate(parts: TaskGateDeps): TaskGate {
+  const { fleet, machineId, clock } = parts;
+  const needs = [ENGINE, ...parts.needs];
+  const engine = { answers: true, askedAt: Number.NEGATIVE_INFINITY };
+
+  async function ask(): Promise<boolean> {
+    if (clock() - engine.askedAt >= GATE_HOLDS_MS) {
+      engine.askedAt = clock();
+      engine.answers = (await parts.engineTrouble()) === null;
+    }
+    return engine.answers;
+  }
+  return {
+    async mayTake() {
+      if (await ask()) return true;
+      const machines = await fleet.machines();
+      return !machines.some(
+        ({ id, here, processes }) =>
+          id !== machineId &&
+          here &&
+          processes.some(
+            ({ labels, draining }) => !draining && needs.every((label) => labels.includes(label)),
+          ),
+      );
+    },
+    lacking() {
+      if (engine.answers) return [];
+      // Nobody else asks while no task comes.
+      void ask().catch(() => {});
+      return [ENGINE];
+    },
+  };
+}
+
+export interface NotifyTaskEndDeps {
+  /** `<channel>:<chatId>`; null: nobody is told. */
+  readonly chat: () => string | null;
+  readonly post: (reply: NewReply) => Promise<void>;
+  readonly solveWords: () => SolveMessages;
+  readonly chatWords: () => ChatMessages;
+  readonly uuid: () => string;
+  readonly now: () => Date;
+}
+
+/** Tells a chat that a task is finished or has failed, and what is left of the budget. Other ends are somebody's wish. */
+export type NotifyTaskEnd = (task: SolveTask, budget: readonly BudgetNotice[]) => Promise<void>;
+
+export function createNotifyTaskEnd(parts: NotifyTaskEndDeps): NotifyTaskEnd {
+  return async (task, budget) => {
+    const chat = parts.chat();
+    if (chat === null || (task.state !== "done" && task.state !== "failed")) return;
+    const at = chat.indexOf(":");
+    const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
+    const since = parts.now().toISOString();
+    const lines = [
+      ...endLines(task, task.state, parts.solveWords()),
+      ...budget.map(parts.chatWords().budget),
+    ];
+    await parts.post({
+      key: parts.uuid(),
+      messageId: null,
+      channel,
+      chatId,
+      userId: chatId,
+      content: { kind: "notice", text: lines.join("\n") },
+      since,
+      at: since,
+    });
+  };
+}
+
+function endLines(task: SolveTask, state: "done" | "failed", words: SolveMessages): string[] {
+  const { title, item, failure, pull, checks } = task;
+  return [
+    `${words.ended[state]}: ${title}`,
+    itemUrl(item),
+    ...(failure === null ? [] : [failure.message]),
+    ...(pull === null ? [] : [words.pullOpened(pull.url)]),
+    ...(pull !== null && checks.length === 0 ? [words.verdicts.unchecked] : []),
+  ];
 }

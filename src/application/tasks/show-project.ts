@@ -1,9 +1,243 @@
-import { cutMiddle } from "../../domain/texts/cut-middle.ts";
-import type { TaskEnvironment } from "../ports/task-environments.ts";
-import { failedInstallWords } from "./failed-installs.ts";
-import { foundChecks } from "./found-checks.ts";
-import { isShownFiles, showPointed } from "./show-pointed.ts";
+import { findChecks, type ProjectCheck, READ_FOR_CHECKS } from "../../domain/checks/find-checks.ts";
+import { namedFiles } from "../../domain/coder/rank-files.ts";
+import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
+import {
+  npmPackages,
+  requirementLines,
+  requirementName,
+  scriptPrograms,
+} from "../../domain/containers/dependency-plan.ts";
+import { refusedText } from "../../domain/containers/refused-hosts.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { byPlausibility, contextBudget, pointedFiles } from "../coder/coder-context.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+import type { ModelMessage } from "../ports/models.ts";
+import type { FailedInstall, TaskEnvironment } from "../ports/tasks.ts";
 import type { SolveDeps, SolveWork } from "./solve-work.ts";
+
+const INSTALL_CHARS = 4000;
+const MOST_NAMED = 30;
+const MOST_ASKED = 100;
+/** Where a project says that its tests want pytest. */
+const PYTEST_FILES = "pyproject.toml setup.cfg tox.ini pytest.ini conftest.py tests/conftest.py";
+
+/** Where dependencies are missing, a coder has to know why, and which; where no installation failed, nothing is said. */
+export async function failedInstallWords(
+  environment: Pick<TaskEnvironment, "failedInstalls" | "run">,
+  mask: SolveDeps["mask"],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { failedInstalls } = environment;
+  if (failedInstalls.length === 0) return [];
+  return [
+    ...failedInstalls.flatMap((failed) => failedInstallText(failed, mask)),
+    ...(await missingWords(environment.run, signal)),
+    "Mend the installation only where the task is about it; otherwise work without what is missing, and say so.",
+  ];
+}
+
+function failedInstallText(
+  { command, output, refused, leftOut }: FailedInstall,
+  mask: SolveDeps["mask"],
+): string[] {
+  return [
+    "## An installation failed",
+    `$ ${command}\n${cutMiddle(mask(output), INSTALL_CHARS)}`,
+    ...(refused.length === 0 ? [] : [refusedText(refused)]),
+    ...(leftOut === null
+      ? []
+      : [`PicoClaw then installed the rest by itself, without: ${leftOut.join(", ") || "none"}.`]),
+  ];
+}
+
+/** What is not there in consequence: programs that the checks start, and packages that the project names. */
+async function missingWords(run: TaskEnvironment["run"], signal: AbortSignal): Promise<readonly string[]> {
+  const read = async (file: string) => (await run(`cat ./${file} 2>/dev/null`, signal)).stdout;
+  const absent = async (names: readonly string[], test: string): Promise<readonly string[]> => {
+    if (names.length === 0) return [];
+    const list = names.map((name) => `'${name}'`).join(" ");
+    const { stdout } = await run(`for one in ${list}; do ${test} || echo "$one"; done`, signal);
+    return stdout.split("\n").filter((line) => names.includes(line));
+  };
+  const manifest = await read("package.json");
+  const required = requirementLines(await read("requirements*.txt")).map(requirementName);
+  const { exitCode: wantsPytest } = await run(`grep -qs pytest ${PYTEST_FILES}`, signal);
+  const asked = [...new Set([...required, ...(wantsPytest === 0 ? ["pytest"] : [])])].slice(0, MOST_ASKED);
+  const programs = await absent(
+    scriptPrograms(manifest),
+    '[ -x "node_modules/.bin/$one" ] || command -v "$one" >/dev/null 2>&1',
+  );
+  const packages = await absent([...npmPackages(manifest).keys()], '[ -d "node_modules/$one" ]');
+  const modules = await absent(
+    asked,
+    '"$(command -v python || command -v python3)" -c "import importlib.metadata as m, sys; m.distribution(sys.argv[1])" "$one" >/dev/null 2>&1',
+  );
+  const lines = [
+    ["Programs that scripts of package.json start, and that do not exist", programs],
+    ["Packages of package.json that are not installed", packages],
+    ["Python packages that the project needs and that are not installed", modules],
+  ] as const;
+  return lines.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what}: ${listNames(names)}.`]));
+}
+
+function listNames(names: readonly string[]): string {
+  const left = names.length - MOST_NAMED;
+  return [
+    ...names.slice(0, MOST_NAMED).map((name) => `\`${name}\``),
+    ...(left > 0 ? [`… and ${left} more`] : []),
+  ].join(", ");
+}
+
+/** The checks of the project as it lies in an environment. Reads a few files; runs nothing of the project's. */
+export async function foundChecks(
+  { run }: Pick<TaskEnvironment, "run">,
+  configured: string | null,
+  signal: AbortSignal,
+): Promise<readonly ProjectCheck[]> {
+  const names = (await run("ls -1A", signal)).stdout.split("\n").filter((name) => name !== "");
+  const texts: Record<string, string> = {};
+  for (const name of READ_FOR_CHECKS)
+    if (names.includes(name)) texts[name] = (await run(`cat ./${name}`, signal)).stdout;
+  return findChecks({ names, texts }, configured);
+}
+
+const LISTING_BYTES = 4 * 1024 ** 2;
+/** Of all files together: what is read of a large project is what the words make plausible. */
+const TEXT_BYTES = 6 * 1024 ** 2;
+const FILE_BYTES = 256 * 1024;
+const MOST_FILES = 4000;
+
+interface Blob {
+  readonly path: string;
+  readonly id: string;
+  readonly bytes: number;
+}
+
+/** The texts of the cloned commit that a request may point to, fetched at once, so that they can be ranked. */
+async function clonedTexts(
+  environment: TaskEnvironment,
+  { request, terms }: { readonly request: string; readonly terms: readonly Term[] },
+  signal: AbortSignal,
+): Promise<Pick<ProjectFiles, "list" | "read" | "find">> {
+  const listed = await environment.print("git ls-tree -r -z -l --full-tree HEAD", {
+    limitBytes: LISTING_BYTES,
+    signal,
+  });
+  const blobs = typeof listed === "string" ? [] : blobsIn(Buffer.from(listed).toString("utf8"));
+  const paths = blobs.map(({ path }) => path);
+  const first = new Set(namedFiles(request, paths).map(({ path }) => path));
+  const wanted = chooseBlobs(blobs, [
+    ...first,
+    ...byPlausibility(paths, terms).filter((path) => !first.has(path)),
+  ]);
+  const printed = await environment.print("git cat-file --batch", {
+    stdin: wanted.map(({ id }) => `${id}\n`).join(""),
+    limitBytes: TEXT_BYTES * 2,
+    signal,
+  });
+  const texts =
+    typeof printed === "string" ? new Map<string, string>() : textsIn(Buffer.from(printed), wanted);
+  return filesInMemory(paths, texts);
+}
+
+/** Links, submodules and what is large are left out. */
+function blobsIn(listing: string): Blob[] {
+  return listing.split("\0").flatMap((line) => {
+    const [, id, bytes, path] = /^100\d{3} blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(line) ?? [];
+    if (id === undefined || path === undefined || Number(bytes) > FILE_BYTES) return [];
+    return [{ path, id, bytes: Number(bytes) }];
+  });
+}
+
+function chooseBlobs(blobs: readonly Blob[], paths: readonly string[]): Blob[] {
+  const byPath = new Map(blobs.map((blob) => [blob.path, blob]));
+  const chosen: Blob[] = [];
+  let left = TEXT_BYTES;
+  for (const path of paths.slice(0, MOST_FILES)) {
+    const blob = byPath.get(path);
+    if (blob === undefined || blob.bytes > left) continue;
+    left -= blob.bytes;
+    chosen.push(blob);
+  }
+  return chosen;
+}
+
+/** One head and as many bytes as it says, for each; what does not fit ends it. */
+function textsIn(printed: Buffer, blobs: readonly Blob[]): Map<string, string> {
+  const texts = new Map<string, string>();
+  let at = 0;
+  for (const { path, id, bytes } of blobs) {
+    const head = `${id} blob ${bytes}\n`;
+    const from = at + head.length;
+    if (printed.toString("latin1", at, from) !== head || from + bytes > printed.length) break;
+    const content = printed.subarray(from, from + bytes);
+    if (!content.includes(0)) texts.set(path, content.toString("utf8"));
+    at = from + bytes + 1;
+  }
+  return texts;
+}
+
+function filesInMemory(
+  paths: readonly string[],
+  texts: ReadonlyMap<string, string>,
+): Pick<ProjectFiles, "list" | "read" | "find"> {
+  return {
+    list: (limit) => paths.slice(0, limit),
+    read(path, limitChars) {
+      const text = texts.get(path);
+      return text === undefined ? null : { text: text.slice(0, limitChars), cut: text.length > limitChars };
+    },
+    find(searched, words) {
+      const hits = searched.flatMap((path) => {
+        const text = texts.get(path);
+        if (text === undefined) return [];
+        const lower = text.toLowerCase();
+        const terms = words.flatMap(({ spellings, anyCase }, at) =>
+          spellings.some((one) => (anyCase ? lower.includes(one.toLowerCase()) : text.includes(one)))
+            ? [at]
+            : [],
+        );
+        return terms.length === 0 ? [] : [{ path, terms }];
+      });
+      return { hits, searched: searched.length };
+    },
+  };
+}
+
+/** What people wrote is quoted line by line, so none of it begins with this. */
+const POINTED_HEADING = "# Files that the words of the task point to";
+
+/**
+ * The files that the words of the issue and its comments lead to, within the budget of a chat, so that the coder's first step
+ * need not look for them. Nothing for a worker CLI, which looks for itself.
+ */
+async function showPointed(
+  { model, mask }: SolveDeps,
+  { task, signal }: SolveWork,
+  environment: TaskEnvironment,
+): Promise<readonly ModelMessage[]> {
+  const coder = model();
+  if (task.worker !== null || !("generate" in coder)) return [];
+  const request = peopleWords(task.title, task.transcript);
+  const texts = await clonedTexts(environment, { request, terms: requestTerms(request) }, signal);
+  const shown = pointedFiles(texts, { request, budget: contextBudget(coder, "full") });
+  if (shown.size === 0) return [];
+  const heading = `${POINTED_HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
+  return [{ role: "user", text: mask([heading, ...shown.values()].join("\n\n")) }];
+}
+
+/** Whether a message is that one: it is the first to go where a conversation is too long. */
+export function isShownFiles({ role, text }: ModelMessage): boolean {
+  return role === "user" && text.startsWith(POINTED_HEADING);
+}
+
+/** The words of people; ours around them point nowhere. */
+function peopleWords(title: string, transcript: readonly ModelMessage[]): string {
+  const lines = transcript.flatMap(({ role, text }) => (role === "user" ? text.split("\n") : []));
+  const where = lines.flatMap((line) => /^\S+ on (\S+:\d+|\S+):$/.exec(line)?.[1] ?? []);
+  const said = lines.filter((line) => line.startsWith("> ")).map((line) => line.slice(2));
+  return [title, ...said, ...where].join("\n");
+}
 
 const FILES_SHOWN = 400;
 const RULES_CHARS = 20_000;

@@ -1,6 +1,420 @@
-import type { ClaimedTask, SolveTask } from "../ports/tasks.ts";
-import { carryOut, type SolveOptions } from "./carry-out.ts";
-import type { SolveDeps } from "./solve-work.ts";
+import {
+  type CandidateFacts,
+  hadWorked,
+  type Phase,
+  phaseAfter,
+  phaseToResume,
+  rankCandidates,
+} from "../../domain/tasks/solve-decisions.ts";
+import { type TaskStep, toPriorProgress } from "../../domain/tasks/task-steps.ts";
+import { createPatience } from "../models/complete.ts";
+import type { ClaimedTask, Order, SolveTask } from "../ports/tasks.ts";
+import { createNews, gatherRequest, type NewsListener } from "./item-comments.ts";
+import { makePlan, prepareTask } from "./prepare-task.ts";
+import { createProgressReport } from "./progress-comment.ts";
+import { publishChange } from "./publish-change.ts";
+import { keepChange, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
+import { verifyChange } from "./verify.ts";
+import { workerRun, workLoop } from "./work-loop.ts";
+
+interface CandidateDeps {
+  /** One go of whoever works: our own loop, or a worker CLI. */
+  readonly doWork: (work: SolveWork, news: NewsListener) => Promise<void>;
+  readonly uuid: () => string;
+}
+
+interface Candidate {
+  readonly work: SolveWork;
+  stop: SolveStop | null;
+}
+
+/**
+ * Several coders work on one task at once, each in a container of its own; the project's checks say which one is kept, and the
+ * others are discarded and named. The task goes on as the kept one; where none came to its end, the best of them is what the next
+ * time goes on from.
+ */
+async function tryCandidates(
+  parts: SolveDeps,
+  work: SolveWork,
+  { doWork, uuid }: CandidateDeps,
+): Promise<void> {
+  const count = work.task.candidates ?? 1;
+  await work.update({ phase: "work" });
+  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, uuid()));
+  try {
+    await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate, doWork)));
+    const facts = candidates.map(toCandidateFacts);
+    const [best = 0, ...others] = rankCandidates(facts);
+    const kept = candidates[best] as Candidate;
+    const note = parts.messages.candidates(best + 1, facts);
+    const { id: _, stepsBefore: __, ...came } = kept.work.task;
+    const steps = candidates.reduce((sum, { work: one }) => sum + one.task.steps, 0);
+    await work.update({
+      ...came,
+      id: work.task.id,
+      // Only this one goes on; what the others used does not count against it.
+      candidates: 1,
+      steps,
+      stepsBefore: steps - kept.work.task.steps,
+      notes: [...came.notes, note],
+    });
+    await work.note({ kind: "chosen", candidate: best + 1, discarded: others.map((place) => place + 1) });
+    work.say(note);
+    if (kept.stop !== null) throw kept.stop;
+    work.environment = kept.work.environment;
+    work.environmentId = kept.work.task.id;
+    work.judged = true;
+  } finally {
+    const gone = candidates.filter((one) => one.work.task.id !== work.environmentId);
+    await Promise.all(gone.map((one) => parts.environments.remove(one.work.task.id, work.claim)));
+  }
+}
+
+async function tryCandidate(
+  parts: SolveDeps,
+  candidate: Candidate,
+  doWork: CandidateDeps["doWork"],
+): Promise<void> {
+  const { work } = candidate;
+  const news = createNews(parts, work);
+  try {
+    await prepareTask(parts, work);
+    await doWork(work, news);
+    await verifyChange(parts, work, () => doWork(work, news));
+  } catch (error) {
+    if (!(error instanceof SolveStop)) throw error;
+    candidate.stop = error;
+    await keepChange(work);
+  }
+}
+
+function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
+  return {
+    failure: stop === null ? null : stop.kind,
+    checks: work.task.checks.map(({ exitCode }) => exitCode),
+    patchBytes: Math.floor((work.task.patch.length * 3) / 4),
+  };
+}
+
+/** The task with a conversation and a container of its own. Nothing of it is stored but its steps. */
+function openCandidate(parent: SolveWork, place: number, count: number, id: string): Candidate {
+  const text = `You are one of ${count} coders who work on this task, each alone in a copy of the project. The best change is kept. Go your own way.`;
+  const task: SolveTask = {
+    ...parent.task,
+    id,
+    steps: 0,
+    stepsBefore: 0,
+    transcript: [...parent.task.transcript, { role: "user", text }],
+  };
+  const work: SolveWork = {
+    ...parent,
+    task,
+    isCandidate: true,
+    environment: null,
+    environmentId: id,
+    say: (line) => parent.say(`[${place}] ${line}`),
+    note: (step) => parent.note({ ...step, candidate: place }),
+    get costNoted() {
+      return parent.costNoted;
+    },
+    set costNoted(usd) {
+      parent.costNoted = usd;
+    },
+    async update(change) {
+      work.task = { ...work.task, ...change };
+      if (change.steps !== undefined) await parent.update({ steps: parent.task.steps + 1 });
+    },
+  };
+  return { work, stop: null };
+}
+
+export interface SolveOptions {
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+  /** What happens, as it happens. */
+  readonly onStep?: (step: TaskStep) => void;
+}
+
+/** What the coder must mend before it can be published. */
+const FIXED_BY_WORK: ReadonlySet<string> = new Set([
+  "protected-paths",
+  "secret-in-change",
+  "checks-red",
+  "nothing-changed-red",
+]);
+/** Ends that are no failures. */
+const QUIET_ENDS: ReadonlySet<string> = new Set(["nothing-changed"]);
+/** After so many deaths over one task it is not tried again. */
+const MOST_ATTEMPTS = 3;
+
+type Interruption = Order | "lost";
+
+/**
+ * Carries a task in hand through its phases from where it stands: gather → plan → prepare → work → verify → publish.
+ * Whatever happens, the change so far is kept for the next time, the container is removed and the item's comment says
+ * how it ended. The claim stays; `lost` ends when it is another's.
+ */
+async function carryOut(
+  parts: SolveDeps,
+  claimed: ClaimedTask,
+  options: SolveOptions & { readonly lost: AbortSignal },
+): Promise<SolveTask> {
+  const { signal, lost } = options;
+  const { task: found } = claimed;
+  const stopping = new AbortController();
+  const orders: { given: Interruption | null } = { given: null };
+  const interrupt = (by: Interruption) => {
+    orders.given = by === "lost" ? by : (orders.given ?? by);
+    stopping.abort();
+  };
+  const stopWatching = watchStore(parts, found.id, lost, interrupt);
+  const either = AbortSignal.any([signal, stopping.signal]);
+  try {
+    const work = await beginWork(parts, claimed, { ...options, signal: either }).catch(
+      (error: unknown) => error,
+    );
+    if (work instanceof Error) return await cannotBegin(parts, claimed, work);
+    const open = work as SolveWork;
+    const report = createProgressReport(parts, open);
+    const error = await runPhases(parts, open, {
+      report,
+      interrupt,
+      giveUp: claimed.work.attempt > MOST_ATTEMPTS ? claimed.work.attempt - 1 : null,
+      say: options.say,
+    });
+    if (isLost(error)) interrupt("lost");
+    const isInterrupted = () => signal.aborted && orders.given === null && error instanceof SolveStop;
+    try {
+      if (orders.given !== "lost") await keepChange(open);
+      if (error === null) await open.update({ state: "done" });
+      else if (isInterrupted()) await handBack(open);
+      else await endSolve(parts, open, error, orders.given);
+    } catch (late) {
+      if (!isLost(late)) throw late;
+      interrupt("lost");
+    } finally {
+      const ids = [...new Set([found.id, open.environmentId])];
+      await Promise.all(ids.map((id) => parts.environments.remove(id, claimed.work)));
+    }
+    // How it ends is told by whoever has it now.
+    if (orders.given === "lost") return { ...open.task, state: "running" };
+    await noteEnd(open);
+    await report.update("now");
+    return open.task;
+  } finally {
+    stopWatching();
+  }
+}
+
+/** Asks the store for orders, and tells when the task is another's. */
+function watchStore(
+  { store, config }: SolveDeps,
+  taskId: string,
+  lost: AbortSignal,
+  interrupt: (by: Interruption) => void,
+): () => void {
+  const onLost = () => interrupt("lost");
+  if (lost.aborted) onLost();
+  lost.addEventListener("abort", onLost, { once: true });
+  const ask = async () => {
+    const order = await store.orderOf(taskId);
+    if (order !== null) interrupt(order);
+  };
+  // A store that does not answer for a moment is asked again.
+  const asking = setInterval(() => void ask().catch(() => {}), config.ordersEveryMs);
+  return () => {
+    clearInterval(asking);
+    lost.removeEventListener("abort", onLost);
+  };
+}
+
+/** Null when all of them came to their end; else why not. */
+async function runPhases(
+  parts: SolveDeps,
+  open: SolveWork,
+  {
+    report,
+    interrupt,
+    giveUp,
+    say,
+  }: {
+    readonly report: ReturnType<typeof createProgressReport>;
+    readonly interrupt: (by: Interruption) => void;
+    /** How many processes ended over it, when these are too many. */
+    readonly giveUp: number | null;
+    readonly say: (text: string) => void;
+  },
+): Promise<unknown> {
+  const { clock } = parts;
+  const news = createNews(parts, open);
+  const endWatch = news.watch(interrupt);
+  try {
+    if (giveUp !== null) throw new SolveStop("given-up", String(giveUp));
+    for (let phase: Phase | null = open.task.phase; phase !== null; phase = phaseAfter(phase, open)) {
+      await open.update({ phase });
+      await open.note({ kind: "phase", phase });
+      await report.update("now");
+      say(parts.messages.phases[phase]);
+      const since = clock();
+      await runPhase(parts, open, phase, {
+        look: async () => {
+          await news.look();
+          await report.update("soon");
+        },
+      });
+      const spent = (open.task.spent[phase] ?? 0) + clock() - since;
+      await open.update({ spent: { ...open.task.spent, [phase]: spent } });
+    }
+    return null;
+  } catch (error) {
+    return error ?? new Error("no reason was given");
+  } finally {
+    endWatch();
+  }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof SolveStop && error.kind === "lost";
+}
+
+async function beginWork(
+  parts: SolveDeps,
+  { task: found, work: claim }: ClaimedTask,
+  { signal, say, onStep }: SolveOptions,
+): Promise<SolveWork> {
+  const { store, keeper, forge, now, clock, pause, config } = parts;
+  const [bot, item, repository] = await Promise.all([
+    orStop(forge.whoAmI(signal)),
+    orStop(forge.readItem(found.item, signal)),
+    orStop(forge.readRepository(found.item.repository, signal)),
+  ]);
+  const soFar = toPriorProgress(await store.steps(found.id));
+  const work: SolveWork = {
+    task: found,
+    claim,
+    soFar,
+    signal,
+    say,
+    bot,
+    item,
+    repository,
+    environment: null,
+    since: found.updatedAt,
+    judged: false,
+    environmentId: found.id,
+    isCandidate: false,
+    costNoted: 0,
+    worked: hadWorked(found.phase) && !FIXED_BY_WORK.has(found.failure?.kind ?? ""),
+    patience: createPatience({
+      limitMs: config.patienceMs,
+      clock,
+      pause,
+      onWait: ({ code, message }, waitMs) => {
+        if (waitMs > 0) say(`${message} (${Math.ceil(waitMs / 1000)} s)`);
+        void work.note({ kind: "waited", code, waitMs }).catch(() => {});
+      },
+    }),
+    async note(facts) {
+      const step = { ...facts, at: now().toISOString() };
+      onStep?.(step);
+      await store.note(found.id, step, claim);
+    },
+    async update(change) {
+      work.task = { ...work.task, ...change, updatedAt: now().toISOString() };
+      const saved = await keeper.end(async () => ((await store.save(work.task, claim)) ? "done" : "lost"));
+      if (saved === "lost") throw new SolveStop("lost");
+      if (saved === "unknown") throw new SolveStop("stopped");
+    },
+  };
+  await store.order(found.id, null);
+  await work.note({ kind: "taken-up", again: found.transcript.length > 0 });
+  await work.update({
+    state: "running",
+    failure: null,
+    phase: phaseToResume(found.phase),
+    // The steps are what happened; a process that died may have stored less.
+    ...(soFar !== null && {
+      steps: soFar.answers,
+      stepsBefore: soFar.answersBefore,
+      commands: soFar.commands,
+    }),
+  });
+  return work;
+}
+
+function runPhase(parts: SolveDeps, work: SolveWork, phase: Phase, news: NewsListener): Promise<void> {
+  switch (phase) {
+    case "gather":
+      return gatherRequest(parts, work);
+    case "plan":
+      return makePlan(parts, work);
+    case "prepare":
+      return (work.task.candidates ?? 1) > 1
+        ? tryCandidates(parts, work, { doWork: (one, heard) => doWork(parts, one, heard), uuid: parts.uuid })
+        : prepareTask(parts, work);
+    case "work":
+      return doWork(parts, work, news);
+    case "verify":
+      return verifyChange(parts, work, () => doWork(parts, work, news));
+    case "publish":
+      return publishChange(parts, work);
+  }
+}
+
+function doWork(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
+  return work.task.worker === null ? workLoop(parts, work, news) : workerRun(parts, work, news);
+}
+
+/** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */
+function handBack({ task, update }: SolveWork): Promise<void> {
+  return update({ state: task.trigger === "hand" ? "paused" : "waiting", failure: null });
+}
+
+async function endSolve(
+  parts: SolveDeps,
+  work: SolveWork,
+  error: unknown,
+  order: Interruption | null,
+): Promise<void> {
+  const { messages, log, mask } = parts;
+  const stop =
+    order === null
+      ? error
+      : new SolveStop(order === "stop" ? "stopped" : order === "pause" ? "paused" : order);
+  if (!(stop instanceof SolveStop)) {
+    await work.update({ state: "failed", failure: { kind: "bug", message: messages.failure("bug", "") } });
+    throw stop;
+  }
+  const { kind, detail } = stop;
+  log.info("solve", "solve.ended", "solve.ended", { task_id: work.task.id, kind, detail: mask(detail) });
+  const message = mask(messages.failure(kind, detail));
+  // Whoever took it over writes its state from now on.
+  if (kind === "lost") return;
+  if (kind === "paused") return work.update({ state: "paused", failure: null });
+  if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
+  const state = QUIET_ENDS.has(kind) ? "done" : "failed";
+  await work.update({ state, failure: { kind, message } });
+}
+
+function noteEnd({ task, note }: SolveWork): Promise<void> {
+  const { state, failure } = task;
+  return note({ kind: "ended", state, code: failure?.kind ?? null, message: failure?.message ?? "" });
+}
+
+/** The forge itself is what fails: nothing can be told there. */
+async function cannotBegin(
+  parts: SolveDeps,
+  { task: found, work: claim }: ClaimedTask,
+  error: Error,
+): Promise<SolveTask> {
+  if (!(error instanceof SolveStop)) throw error;
+  const message = parts.mask(parts.messages.failure(error.kind, error.detail));
+  // Nothing was begun: an interrupt leaves it as it was.
+  if (error.kind === "stopped" || error.kind === "lost") return found;
+  const task = { ...found, state: "failed", failure: { kind: error.kind, message } } as const;
+  await parts.store.save(task, claim);
+  return task;
+}
 
 const AFTER_TROUBLE_MS = 5_000;
 

@@ -1,16 +1,20 @@
-import type { PriorProgress } from "../../domain/tasks/so-far.ts";
-import type { StepFacts, TaskStep } from "../../domain/tasks/step.ts";
-import type { SolveMessages } from "../../domain/texts/texts.ts";
-import type { WorkKeeper } from "../serve/keep-work.ts";
-import type { Patience } from "../models/complete.ts";
+import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import { completionFailure, type Patience, type UnfinishedCompletion } from "../models/complete.ts";
 import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
-import type { Forge, ForgeItem, ForgeRepository, ForgeUser } from "../ports/forges.ts";
-import type { Logger } from "../ports/logger.ts";
-import type { Model, ModelFailure } from "../ports/models.ts";
-import type { Publisher } from "../ports/publisher.ts";
 import type { ContainerClaim } from "../ports/containers.ts";
-import type { SolveStore, SolveTask } from "../ports/tasks.ts";
-import type { TaskEnvironment, TaskEnvironments } from "../ports/task-environments.ts";
+import type {
+  Forge,
+  ForgeAnswer,
+  ForgeItem,
+  ForgeRepository,
+  ForgeUser,
+  Publisher,
+} from "../ports/forges.ts";
+import type { Model, ModelFailure } from "../ports/models.ts";
+import type { Logger } from "../ports/platform.ts";
+import type { SolveStore, SolveTask, TaskEnvironment, TaskEnvironments } from "../ports/tasks.ts";
+import type { WorkKeeper } from "../serve/take-work.ts";
 
 export interface SolveDeps {
   readonly forge: Forge;
@@ -43,12 +47,12 @@ export interface SolveDeps {
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
 }
 
-export interface ProjectSettings {
+interface ProjectSettings {
   readonly rules: readonly string[];
   readonly checkCommand: string | null;
 }
 
-export interface SolveConfig {
+interface SolveConfig {
   readonly maxSteps: number;
   /** How long a model's server that cannot answer is waited for. */
   readonly patienceMs: number;
@@ -97,4 +101,93 @@ export interface SolveWork {
   note(step: StepFacts & Pick<TaskStep, "candidate">): Promise<void>;
   /** For whoever watches: the terminal, the console. */
   readonly say: (text: string) => void;
+}
+
+/** Why a task ended before its end. */
+export class SolveStop extends Error {
+  constructor(
+    readonly kind: SolveStopKind,
+    readonly detail: string = "",
+  ) {
+    super(`${kind}: ${detail}`);
+    this.name = "SolveStop";
+  }
+}
+
+export type SolveStopKind =
+  | "stopped"
+  | "paused"
+  /** Another process has it by now. */
+  | "lost"
+  /** Too many processes ended over it. */
+  | "given-up"
+  | "forge"
+  | "forge-token"
+  | "forge-missing"
+  | "container"
+  | "clone"
+  | "wrong-base"
+  | "model"
+  | "budget"
+  | "too-many-steps"
+  | "gave-up"
+  /** The same failing call, again and again. */
+  | "stuck"
+  /** Answers that were cut by their length, again and again. */
+  | "cut"
+  | "nothing-changed"
+  | "nothing-changed-red"
+  | "checks-red"
+  | "checks-not-run"
+  | "protected-paths"
+  | "secret-in-change"
+  | "protected-branch"
+  | "no-permission"
+  | "declined"
+  | "push-failed"
+  | "archived"
+  | "closed";
+
+/** The value, or the end of the task: what the forge refuses here the task cannot do without. */
+export async function orStop<T>(answer: Promise<ForgeAnswer<T>>): Promise<T> {
+  const got = await answer;
+  if (got.ok) return got.value;
+  const { code, message, scope } = got.failure;
+  if (code === "aborted") throw new SolveStop("stopped");
+  const kind =
+    code === "unauthorized" ? "forge-token" : code === "not-found" ? "forge-missing" : ("forge" as const);
+  throw new SolveStop(kind, scope === undefined ? message : `${message} (${scope})`);
+}
+
+/** The end of a task whose model gave no answer. */
+export function stopWithoutAnswer(unanswered: UnfinishedCompletion): SolveStop {
+  if (unanswered.kind === "aborted") return new SolveStop("stopped");
+  if (unanswered.kind === "cut") return new SolveStop("cut");
+  const { code, message } = completionFailure(unanswered);
+  return new SolveStop(code === "over-budget" ? "budget" : "model", message);
+}
+
+/** Requests to the model that are left; a task that was taken up again has all of them anew. */
+export function stepsLeft({ steps, stepsBefore = 0 }: SolveTask, maxSteps: number): number {
+  return maxSteps - (steps - stepsBefore);
+}
+
+const KEEP_MS = 60_000;
+
+/**
+ * Keeps the change so far, so that a new container can begin with it. An order to stop does not stop this. Nothing is kept over
+ * what was kept before when the container cannot tell its difference any more: a text says why. What is checked and published is
+ * kept exactly; that reads every file, which is too slow for each step.
+ */
+export async function keepChange(work: SolveWork, { exact = false } = {}): Promise<string | null> {
+  const { environment } = work;
+  if (environment === null) return null;
+  const difference = await environment.difference(AbortSignal.timeout(KEEP_MS), { exact });
+  if (typeof difference === "string") return difference;
+  const { tree } = difference;
+  const patch = Buffer.from(difference.patch).toString("base64");
+  if (patch === work.task.patch && tree === work.task.tree) return null;
+  await work.update({ patch, tree });
+  await work.note({ kind: "kept", bytes: difference.patch.length });
+  return null;
 }

@@ -1,7 +1,7 @@
-import type { TaskStep } from "../../domain/tasks/step.ts";
 import { traceparentOfTask } from "../../domain/platform/traceparent.ts";
-import type { SolveTask } from "../ports/tasks.ts";
+import type { TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { Span, Tracing } from "../ports/platform.ts";
+import type { SolveTask } from "../ports/tasks.ts";
 import type { MessageTracer } from "../serve/message-tracer.ts";
 
 export interface TraceTaskDeps {

@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
-import type { AgentRole, CoderRole } from "../../domain/chat/roster.ts";
-import type { ManageMessages } from "../../domain/texts/texts.ts";
-import type { SettingEdit, SettingsStore } from "../ports/settings.ts";
+import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
+import type { ManageMessages } from "../../domain/texts/web.ts";
+import type { SettingEdit, SettingsStore } from "../ports/web.ts";
 
 /** Null when it was done, else why not, for a person. */
 export type SettingRefusal = string | null;
@@ -23,7 +23,7 @@ export interface ManageSettings {
   removeSchedule(name: string): Promise<SettingRefusal>;
 }
 
-export interface ScheduleDraft {
+interface ScheduleDraft {
   readonly name: string;
   readonly cron: string;
   /** Empty: the session's. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseByteSize } from "../byte-size.ts";
+import { parseByteSize } from "../scalar-values.ts";
 
 /** What the reference, the loader and the trust rules need to know of a key beyond its type. */
 export interface KeyMeta {

@@ -1,21 +1,35 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
+import { commandExecutor, log, telemetry, worker } from "./executor.ts";
 import {
+  databaseUrl,
+  forges,
   heartbeat,
   line,
+  mcpServers,
   notify,
   retention,
   schedules,
   serve,
   session,
   slack,
+  tasks,
   telegram,
-} from "./channels.ts";
-import { checks, coder, research } from "./coder.ts";
-import { commandExecutor } from "./executor.ts";
-import { databaseUrl, forges, mcpServers, tasks, tools } from "./integrations.ts";
-import { budget, loop, models, ollama, providers, roles, routing, security } from "./models.ts";
-import { log, telemetry, worker } from "./worker.ts";
+  tools,
+} from "./integrations.ts";
+import {
+  budget,
+  checks,
+  coder,
+  loop,
+  models,
+  ollama,
+  providers,
+  research,
+  roles,
+  routing,
+  security,
+} from "./models.ts";
 
 /** The one tree. Importing it costs 30 ms, so the loader does that only when there is something to validate. */
 export const configSchema = z.strictObject({
@@ -50,3 +64,8 @@ export const configSchema = z.strictObject({
   telemetry,
   database_url: databaseUrl,
 });
+
+/** What `schema.json` holds. */
+export function generateJsonSchema(): object {
+  return z.toJSONSchema(configSchema, { io: "input", unrepresentable: "any" });
+}

@@ -1,4 +1,4 @@
-import { scanJson } from "../patch/formats/syntax.ts";
+import { scanJson } from "../patch/formats/json.ts";
 
 /**
  * The first JSON object in a model's answer that `wanted` takes: bare, in a fence, or with prose around it; undefined

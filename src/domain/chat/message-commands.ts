@@ -1,5 +1,29 @@
 import { type Route, readRoute } from "../config/route.ts";
 
+export interface SlashCommand {
+  /** Lower case, without the slash: `code3`, `undo`. */
+  readonly name: string;
+  /** What follows, untouched but for the space between. */
+  readonly rest: string;
+}
+
+/** A slash, half or full width, then a word that ends where white space begins. */
+const COMMAND = /^[\s\u3000\ufeff\u200b]*[/／]([A-Za-z0-9_\-Ａ-Ｚａ-ｚ０-９]+)(?:[\s\u3000]+(.*))?$/su;
+
+/** The first token of a message, when it is a command. `/code30` is another word than `/code3`. */
+export function readSlashCommand(message: string): SlashCommand | undefined {
+  const found = COMMAND.exec(message);
+  if (found === null) return undefined;
+  return { name: found[1]!.normalize("NFKC").toLowerCase(), rest: (found[2] ?? "").trim() };
+}
+
+/** `/code3 …` names a route; `/coder`, `/code30` and `/undo` do not. */
+export function readExplicitRoute(message: string): { route: Route; rest: string } | undefined {
+  const command = readSlashCommand(message);
+  const route = command && readRoute(command.name);
+  return command && route ? { route, rest: command.rest } : undefined;
+}
+
 /** What of a file's head counts for nothing: a route that nobody has, or lines that are no fields. */
 export type OwnTrouble =
   | { readonly why: "route"; readonly route: string }
@@ -93,4 +117,36 @@ export function fillOwnCommand(body: string, rest: string): string {
 /** What a skill adds to a request: the request first, since that is what is to be done. */
 export function withSkill(name: string, body: string, rest: string): string {
   return [rest, `# Skill: ${name}\n${body}`].filter((part) => part !== "").join("\n\n");
+}
+
+/** `/code plan …`: what is to be planned before anything is written; null for any other request. */
+export function readPlanFirst(text: string): string | null {
+  return /^(?:plan|プラン|計画)(?:[:：\s\u3000]+)(\S.*)$/isu.exec(text.trim())?.[1] ?? null;
+}
+
+/** `/code all …`: what every coder is to try, each by itself; null for any other request. */
+export function readAllCoders(text: string): string | null {
+  return /^(?:all|全員)(?:[:：\s\u3000]+)(\S.*)$/isu.exec(text.trim())?.[1] ?? null;
+}
+
+/** The word that has a plan carried out. */
+export function isGo(text: string): boolean {
+  return /^(?:go|go ahead|実行(?:して)?|進めて|やって)[.!。！]?$/iu.test(text.trim().normalize("NFKC"));
+}
+
+/** Routes of coders that rules divide work among; `CODE` is whoever is the default. */
+export type CoderRoute = Extract<Route, "CODE" | "CODE1" | "CODE2">;
+
+/** Design and architecture: Aka's. */
+const DESIGN_TASK =
+  /(?:設計|アーキテクチャ|モジュール(?:分割|構成)|レイヤー?(?:構成|分け|分割)|構成を(?:見直|整理|考え))|\b(?:architect(?:ure|ural)?|re-?design|module boundar(?:y|ies)|layering|data model|api design|design (?:the|an?|our) [a-z -]{0,30}(?:api|schema|module|layer|system|interface|architecture|model))\b/iu;
+
+/** Tests, and code that is small: Ao's. */
+const SMALL_TASK =
+  /テスト(?:コード|ケース)?(?:を|も|の)?(?:.{0,8})(?:追加|書い|書き|作成|作っ|増や|足し|拡充)|(?:誤字|タイポ|コメント|ドキュメンテーション).{0,12}(?:直|修正|追加|書)|ワンライナー|\b(?:add|write|create|extend|generate)\b.{0,40}\b(?:tests?|test cases?|specs?)\b|\b(?:typos?|doc ?strings?|one-?liner|snippet|small helper)\b/iu;
+
+/** Who should write this, where nobody said it: by what the message is about. */
+export function divideCode(text: string): CoderRoute {
+  if (DESIGN_TASK.test(text)) return "CODE1";
+  return SMALL_TASK.test(text) ? "CODE2" : "CODE";
 }

@@ -1,5 +1,15 @@
+import { isCoder, type Route } from "../config/route.ts";
+import {
+  type CompiledRule,
+  findCatastrophe,
+  normalPattern,
+  type Rule,
+  type RuleOrigin,
+  type RuleProblem,
+} from "./rule-pattern.ts";
+
 /** A message as rules see it. */
-export interface Clause {
+interface Clause {
   readonly text: string;
   /** It says what is not to be done. */
   readonly negated: boolean;
@@ -41,7 +51,7 @@ const MOST_COURTESY = 6;
  * addresses, cut where a thought ends, without words of courtesy, each with whether it is negated
  * ("ファイルは作成しないで、説明だけして").
  */
-export function splitClauses(message: string): Clause[] {
+function splitClauses(message: string): Clause[] {
   const plain = message
     .slice(0, LOOKED_AT * 4)
     .replace(CODE_BLOCK, " ⟦code⟧ ")
@@ -78,4 +88,119 @@ function withoutCourtesy(text: string): string {
     rest = shorter;
   }
   return rest;
+}
+
+export interface RuleMatch {
+  readonly rule: CompiledRule;
+  /** The words that matched. */
+  readonly words: string;
+}
+
+/** Compiles rules; one that is no pattern, could take for ever, or fails its own examples is left out and named. */
+export function compileRules(
+  rules: readonly Rule[],
+  origin: RuleOrigin,
+  clockMs?: () => number,
+): { readonly rules: CompiledRule[]; readonly problems: RuleProblem[] } {
+  const compiled: CompiledRule[] = [];
+  const problems: RuleProblem[] = [];
+  for (const rule of rules) {
+    const result = compileRule(rule, origin, clockMs);
+    if ("regex" in result) compiled.push(result);
+    else problems.push(result);
+  }
+  return { rules: compiled, problems };
+}
+
+function compileRule(
+  rule: Rule,
+  origin: RuleOrigin,
+  clockMs: (() => number) | undefined,
+): CompiledRule | RuleProblem {
+  const { pattern, route, confidence } = rule;
+  const trouble = findCatastrophe(pattern, clockMs);
+  if (trouble !== null) return { kind: trouble.kind, pattern, detail: trouble.detail };
+  const compiled = compileTrustedRule(rule, origin);
+  for (const [examples, expected] of [
+    [rule.match ?? [], true],
+    [rule.not_match ?? [], false],
+  ] as const)
+    for (const example of examples)
+      if ((matchRules([compiled], example) !== null) !== expected)
+        return { kind: "example", pattern, example, expected };
+  return { pattern, route, confidence, origin, regex: compiled.regex };
+}
+
+/** Without any check: for rules that a test has checked. */
+export function compileTrustedRule({ pattern, route, confidence }: Rule, origin: RuleOrigin): CompiledRule {
+  return { pattern, route, confidence, origin, regex: new RegExp(normalPattern(pattern), "iu") };
+}
+
+/** The first rule that matches a clause. What is negated matches none; what only asks how matches none that acts. */
+export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
+  return matchClauses(rules, splitClauses(message));
+}
+
+function matchClauses(rules: readonly CompiledRule[], clauses: readonly Clause[]): RuleMatch | null {
+  for (const rule of rules) {
+    for (const { text, negated, asks } of clauses) {
+      if (negated || (asks && isAction(rule.route))) continue;
+      const found = rule.regex.exec(text);
+      if (found !== null && found[0] !== "") return { rule, words: found[0] };
+    }
+  }
+  return null;
+}
+
+function isAction(route: Route): boolean {
+  return route === "OPS" || isCoder(route);
+}
+
+/** What differs from message to message: names of files, code, addresses, numbers, quotations. */
+const PARTICULAR =
+  /⟦(?:code|url)⟧|[「『"“][^」』"”]{1,60}[」』"”]|[\w@~.-]*[/\\][\w@/\\.~-]+|\b[\w-]+\.[a-z]{1,5}\b|\b[a-z]+[A-Z]\w*\b|\b\w*_\w+\b|[0-9]+/gu;
+const PATTERN_GAP = ".{0,40}";
+const MOST_GAPS = 2;
+const LONGEST_RULE = 60;
+/** Fewer letters than this would match too much. */
+const FEWEST_WIDE = 3;
+const FEWEST_NARROW = 8;
+const LEARNED_CONFIDENCE = 0.95;
+
+/**
+ * A rule that matches this message and ones like it: its first clause that asks for something, word by word, with
+ * gaps for what differs. Null when nothing is left that is special enough. Every character is taken literally.
+ */
+export function deriveRule(message: string, route: Route): Rule | null {
+  const clause = splitClauses(message).find(({ text, negated }) => !negated && isSpecial(text));
+  if (clause === undefined) return null;
+  const literal = clause.text.replace(/[。．.!?！？、,\s]+$/u, "").slice(0, LONGEST_RULE);
+  const pieces = literal
+    .split(PARTICULAR)
+    .map((piece) => piece.trim())
+    .slice(0, MOST_GAPS + 1);
+  while (pieces[0] === "") pieces.shift();
+  while (pieces.at(-1) === "") pieces.pop();
+  if (!isSpecial(pieces.join(""))) return null;
+  const pattern = pieces
+    .map(escapePattern)
+    .join(PATTERN_GAP)
+    .replaceAll(`${PATTERN_GAP}${PATTERN_GAP}`, PATTERN_GAP);
+  const rule: Rule = { pattern, route, confidence: LEARNED_CONFIDENCE, match: [message] };
+  if (
+    findCatastrophe(pattern) !== null ||
+    matchRules([compileTrustedRule(rule, "learned")], message) === null
+  )
+    return null;
+  return rule;
+}
+
+function isSpecial(text: string): boolean {
+  const wide = [...text].filter((char) => char > "\u2e7f").length;
+  const narrow = text.replace(/[^a-z]/giu, "").length;
+  return wide >= FEWEST_WIDE || narrow >= FEWEST_NARROW;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&").replace(/\s+/gu, " ");
 }

@@ -1,3 +1,13 @@
+/** `<channel>:<chatId>`: a channel's name has no colon, so two chats never share a key. */
+export function chatKeyOf(channel: string, chatId: string): string {
+  return `${channel}:${chatId}`;
+}
+
+/** `YYYYMMDD-<channel>-<chatId>`; the second session of a day ends in `.2`. */
+export function sessionIdOf(day: string, channel: string, chatId: string, ordinal = 1): string {
+  return `${day}-${channel}-${chatId}${ordinal === 1 ? "" : `.${ordinal}`}`;
+}
+
 /** Days as a session counts them: in one time zone, each beginning at the hour and minute of the cut-over. */
 export interface DayClock {
   /** `Asia/Tokyo 00:00`: what it was made of. */
@@ -60,4 +70,78 @@ export function createDayClock(timeZone: string, cutover: string): DayClock {
 function firstMinute(from: number, to: number, holds: (at: Date) => boolean): number {
   for (let minute = from + 1; minute < to; minute++) if (holds(new Date(minute * MINUTE_MS))) return minute;
   return to;
+}
+
+/** `2026-03-01`, in a time zone. */
+export function formatDayIn(timeZone: string, at: Date): string {
+  return at.toLocaleDateString("sv", { timeZone });
+}
+
+/** The same for many moments: to make the format is what takes the time. */
+export function dayFormatter(timeZone: string): (iso: string) => string {
+  const days = new Intl.DateTimeFormat("sv", { timeZone });
+  return (iso) => days.format(Date.parse(iso) || 0);
+}
+
+/** About how many tokens a text is: four Latin characters each, one for each character of Japanese. */
+export function estimateTokens(text: string): number {
+  let wide = 0;
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x2e7f) wide += 1;
+  return wide + Math.ceil((text.length - wide) / 4);
+}
+
+/** The longest beginning of a text that stays within so many tokens, never half a character. */
+export function cutToTokens(text: string, limit: number): string {
+  if (estimateTokens(text) <= limit) return text;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (estimateTokens(text.slice(0, middle)) < limit) low = middle;
+    else high = middle - 1;
+  }
+  return low === 0
+    ? ""
+    : `${text
+        .slice(0, low)
+        .toWellFormed()
+        .replace(/\ufffd$/u, "")}…`;
+}
+
+const MOST_NAMES = 50;
+const LONGEST_NAME = 60;
+const LONGEST_VALUE = 1_000;
+
+/** A session's memory with a name set, or forgotten by null. Null when it does not fit. */
+export function changedMemory(
+  memory: Readonly<Record<string, string>>,
+  name: string,
+  value: string | null,
+): Readonly<Record<string, string>> | null {
+  if (name === "" || name.length > LONGEST_NAME || (value?.length ?? 0) > LONGEST_VALUE) return null;
+  const others = Object.entries(memory).filter(([known]) => known !== name);
+  if (value === null) return Object.fromEntries(others);
+  return others.length >= MOST_NAMES ? null : Object.fromEntries([...others, [name, value]]);
+}
+
+/** For a model: what the user wants to be kept in mind. */
+export function wordMemory(memory: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(memory).map(([name, value]) => `- ${name} = ${value}`);
+  return lines.length === 0 ? "" : `Kept in mind for the user:\n${lines.join("\n")}`;
+}
+
+/** `name = value`, `name: value` or `name value`; the value is null where only a name stands. */
+export function readMemoryLine(text: string): { readonly name: string; readonly value: string | null } {
+  const found = /^([^\s=:：＝]+)(?:\s*[=:：＝]\s*|\s+)([\s\S]+)$/u.exec(text.trim());
+  if (found === null) return { name: text.trim(), value: null };
+  return { name: found[1] as string, value: (found[2] as string).trim() };
+}
+
+/** What one model, chat or day has used. */
+export interface UsageLine {
+  readonly name: string;
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
 }

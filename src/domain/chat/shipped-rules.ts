@@ -1,5 +1,5 @@
 // Made of rules.yaml by scripts/gen-routing-rules.ts.
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./rule-pattern.ts";
 
 // biome-ignore format: made by a program
 export const SHIPPED_RULES: readonly Rule[] = [

@@ -1,5 +1,99 @@
-import { decodeEntities } from "./entities.ts";
-import { htmlTokens } from "./html-tokens.ts";
+const NAMED_ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: " ",
+  copy: "©",
+  reg: "®",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  lsquo: "‘",
+  rsquo: "’",
+  ldquo: "“",
+  rdquo: "”",
+  bull: "•",
+  middot: "·",
+  times: "×",
+  rarr: "→",
+  larr: "←",
+  laquo: "«",
+  raquo: "»",
+  yen: "¥",
+  euro: "€",
+  deg: "°",
+};
+
+/** The entities that pages use; an unknown one stays as it is. */
+function decodeEntities(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|([a-z]{2,8}));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return NAMED_ENTITIES[String(name).toLowerCase()] ?? whole;
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+      ? String.fromCodePoint(code)
+      : whole;
+  });
+}
+
+type HtmlToken =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "open"; readonly name: string; readonly attributes: string }
+  | { readonly kind: "close"; readonly name: string };
+
+/** Elements whose inside is no markup, or nothing to read. */
+const RAW_ELEMENTS = /^(?:script|style|noscript|template|svg|iframe|textarea|title)$/;
+/** A tag that is longer is none. */
+const LONGEST_TAG = 8_000;
+
+/** The tags and texts of a page, one after the other, in one pass; what is no tag is text. */
+function* htmlTokens(html: string): Generator<HtmlToken> {
+  let at = 0;
+  while (at < html.length) {
+    const next = html.indexOf("<", at);
+    if (next !== at) yield { kind: "text", text: html.slice(at, next === -1 ? html.length : next) };
+    if (next === -1) return;
+    if (html.startsWith("<!", next) || html.startsWith("<?", next)) {
+      const mark = html.startsWith("<!--", next) ? "-->" : ">";
+      const end = html.indexOf(mark, next + 2);
+      at = end === -1 ? html.length : end + mark.length;
+      continue;
+    }
+    const end = tagEnd(html, next);
+    const found = end === -1 ? null : /^<(\/?)([A-Za-z][A-Za-z0-9-]*)/.exec(html.slice(next, next + 60));
+    if (found === null) {
+      yield { kind: "text", text: "<" };
+      at = next + 1;
+      continue;
+    }
+    const name = (found[2] as string).toLowerCase();
+    at = end + 1;
+    if (found[1] === "/") yield { kind: "close", name };
+    else if (RAW_ELEMENTS.test(name)) at = afterRaw(html, at, name);
+    else yield { kind: "open", name, attributes: html.slice(next + found[0].length, end) };
+  }
+}
+
+/** Where a tag's `>` stands, outside of quotes; -1 where it is no tag. */
+function tagEnd(html: string, start: number): number {
+  let quote = "";
+  for (let at = start + 1; at < Math.min(html.length, start + LONGEST_TAG); at++) {
+    const char = html[at] as string;
+    if (quote !== "") {
+      if (char === quote) quote = "";
+    } else if (char === ">") return at;
+    else if (char === "<") return -1;
+    else if (char === '"' || char === "'") quote = char;
+  }
+  return -1;
+}
+
+function afterRaw(html: string, from: number, name: string): number {
+  const closing = new RegExp(`</${name}[^>]{0,200}>`, "gi");
+  closing.lastIndex = from;
+  return closing.exec(html) === null ? html.length : closing.lastIndex;
+}
 
 /** Elements that are there for finding one's way, not for reading. */
 const SILENT_ELEMENTS = new Set(["nav", "footer", "aside", "form", "head"]);
@@ -134,4 +228,49 @@ function toLink(attributes: string, base: string): string {
 function attributeOf(attributes: string, name: string): string {
   const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s"'>]+))`, "i").exec(attributes);
   return decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
+}
+
+export interface SearchResult {
+  readonly title: string;
+  readonly url: string;
+  readonly excerpt: string;
+}
+
+const MOST_RESULTS = 10;
+const EXCERPT_CHARS = 300;
+/** Where the engines that answer in JSON keep their list. */
+const RESULT_LISTS = ["results", "items", "webPages", "web", "data", "organic", "value"];
+
+/** The results of a search engine that answers in JSON, whichever it is; none where it is something else. */
+export function readSearchResults(text: string): SearchResult[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return [];
+  }
+  return listIn(value, 3).flatMap(resultOf).slice(0, MOST_RESULTS);
+}
+
+function listIn(value: unknown, depth: number): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (depth === 0 || typeof value !== "object" || value === null) return [];
+  for (const name of RESULT_LISTS) {
+    const found = listIn((value as Readonly<Record<string, unknown>>)[name], depth - 1);
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function resultOf(item: unknown): SearchResult[] {
+  if (typeof item !== "object" || item === null) return [];
+  const fields = item as Readonly<Record<string, unknown>>;
+  const first = (...names: readonly string[]): string => {
+    const found = names.map((name) => fields[name]).find((one) => typeof one === "string" && one !== "");
+    return typeof found === "string" ? found.replace(/\s+/g, " ").trim() : "";
+  };
+  const url = first("url", "link", "href");
+  if (!/^https?:\/\//.test(url)) return [];
+  const excerpt = first("content", "snippet", "description", "body", "text").slice(0, EXCERPT_CHARS);
+  return [{ title: first("title", "name") || url, url, excerpt }];
 }

@@ -1,10 +1,99 @@
-import type { ProjectCheck, ProjectFiles } from "./project-check.ts";
-import { installedOf, scriptChain } from "./script-chain.ts";
+/** What a project's root holds, as far as it tells how the project is checked. */
+export interface ProjectFiles {
+  /** Names in the root folder. */
+  readonly names: readonly string[];
+  /** Texts of the few files that were read. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** Names in `node_modules/.bin`; left out where nobody looked. */
+  readonly programs?: readonly string[];
+}
+
+export interface ProjectCheck {
+  readonly kind: "test" | "lint";
+  /** As people type it, and as they are told. */
+  readonly command: string;
+  /** What is run: the command, asked to name every test where the tool can. */
+  readonly line: string;
+  /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
+  readonly missing?: string;
+}
+
+/** One simple call of a script, and the program that it needs. */
+interface ScriptCall {
+  readonly text: string;
+  readonly program: string;
+}
+
+interface ScriptChain {
+  readonly calls: readonly ScriptCall[];
+  /** The scripts that it runs, with its own. */
+  readonly scripts: readonly string[];
+}
+
+type Scripts = Readonly<Record<string, string | undefined>>;
+
+const OTHER_SCRIPT = /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)$/;
+const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
+
+/** What a script of a `package.json` comes down to: its `pre` and `post` scripts and the scripts that it runs, call by call. */
+function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = []): ScriptChain {
+  if (seen.includes(name)) return { calls: [], scripts: [] };
+  const path = [...seen, name];
+  const texts = [`pre${name}`, name, `post${name}`].flatMap((key) => scripts[key] ?? []);
+  const parts = texts.flatMap((text) => text.split("&&")).map((part) => part.trim());
+  const chains = parts.map((text): ScriptChain => {
+    const other = OTHER_SCRIPT.exec(text)?.[1];
+    if (other !== undefined && scripts[other] !== undefined) return scriptChain(scripts, other, path);
+    const [program = ""] = text.replace(VARIABLES, "").split(/\s/, 1);
+    return { calls: [{ text, program }], scripts: [] };
+  });
+  return {
+    calls: chains.flatMap(({ calls }) => calls),
+    scripts: [name, ...chains.flatMap((chain) => chain.scripts)],
+  };
+}
+
+const SCRIPT_RUNNERS = [
+  "tape",
+  "mocha",
+  "jest",
+  "vitest",
+  "ava",
+  "tap",
+  "uvu",
+  "jasmine",
+  "node",
+  "tsx",
+  "ts-node",
+];
+const EVERYWHERE = ["node", "npm", "sh", "bash", "make", "echo", "true", "test", "mkdir", "rm", "cp", "git"];
+const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
+
+interface Installed {
+  /** Everything that the chain needs is there. */
+  readonly isWhole: boolean;
+  /** The calls of test runners that can run, without a measurement of coverage that is not installed. */
+  readonly tests: readonly string[];
+  /** The first program that is not there. */
+  readonly missing: string | null;
+}
+
+/** How much of a chain can run with these programs of `node_modules/.bin`. */
+function installedOf({ calls }: ScriptChain, programs: readonly string[]): Installed {
+  const isThere = (program: string) => programs.includes(program) || EVERYWHERE.includes(program);
+  const missing = calls.find(({ program }) => !isThere(program))?.program ?? null;
+  const tests = calls.flatMap(({ text, program }) => {
+    const bare = isThere(program) ? text : text.replace(COVERAGE, "");
+    const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
+    return SCRIPT_RUNNERS.includes(runner) && isThere(runner) ? [bare] : [];
+  });
+  return { isWhole: missing === null, tests, missing };
+}
 
 type FoundScript = Pick<ProjectCheck, "command" | "missing"> & { readonly line?: string };
 
 /** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
-export function findPackageTest(files: ProjectFiles): FoundScript | null {
+function findPackageTest(files: ProjectFiles): FoundScript | null {
   const { name, missing } = packageManager(files);
   const script = scriptsOf(files).test;
   if (script !== undefined && !/no test specified/.test(script)) {
@@ -32,7 +121,7 @@ function installedPart(files: ProjectFiles): FoundScript | null {
 }
 
 /** The linter of a `package.json`, unless its tests run it as well. */
-export function findPackageLint(files: ProjectFiles): FoundScript | null {
+function findPackageLint(files: ProjectFiles): FoundScript | null {
   const scripts = scriptsOf(files);
   if (scripts.lint === undefined) return null;
   if (
@@ -99,4 +188,141 @@ function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, un
   } catch {
     return {};
   }
+}
+
+/** Files whose text `findChecks` wants to see. */
+export const READ_FOR_CHECKS = [
+  "package.json",
+  "pyproject.toml",
+  "setup.cfg",
+  "tox.ini",
+  "Makefile",
+] as const;
+
+/**
+ * How the project is tested and linted, by its own files; `configured` (`checks.command`) replaces the tests. At most one of each,
+ * tests first.
+ */
+export function findChecks(files: ProjectFiles, configured: string | null): readonly ProjectCheck[] {
+  const test = configured === null ? findTest(files) : { command: configured };
+  const lint = findLint(files);
+  return [
+    ...(test === null ? [] : [{ kind: "test" as const, line: test.command, ...test }]),
+    ...(lint === null ? [] : [{ kind: "lint" as const, line: lint.command, ...lint }]),
+  ];
+}
+
+type FoundCommand = Omit<ProjectCheck, "kind" | "line"> & { readonly line?: string };
+
+/** Passed tests before the failed ones, so that the end of the output shows what matters. */
+const PYTEST_NAMES = "-rpxXsfE";
+
+function findTest(files: ProjectFiles): FoundCommand | null {
+  const has = (name: string) => files.names.includes(name);
+  const script = findPackageTest(files);
+  if (script !== null) return script;
+  if (isPython(files) && (hasPytest(files) || has("tests") || has("test") || hasTestFile(files)))
+    return { command: "python -m pytest -q", line: `${python(files)} -m pytest -q ${PYTEST_NAMES}` };
+  if (has("tox.ini")) return { command: "tox" };
+  if (has("Cargo.toml")) return { command: "cargo test", line: "cargo test --no-fail-fast" };
+  if (has("go.mod")) return { command: "go test ./...", line: "go test -v ./..." };
+  if (has("Gemfile") && has("spec")) return { command: "bundle exec rspec" };
+  if (has("pom.xml")) return { command: has("mvnw") ? "./mvnw -q test" : "mvn -q test" };
+  if (has("build.gradle") || has("build.gradle.kts"))
+    return { command: has("gradlew") ? "./gradlew test" : "gradle test" };
+  if (has("composer.json") && (has("phpunit.xml") || has("phpunit.xml.dist")))
+    return { command: "vendor/bin/phpunit", ...(has("vendor") ? {} : { missing: "vendor" }) };
+  if (has("deno.json") || has("deno.jsonc")) return { command: "deno test -A" };
+  if (hasTarget(files, "test")) return { command: "make test" };
+  if (hasTarget(files, "check")) return { command: "make check" };
+  return null;
+}
+
+function findLint(files: ProjectFiles): FoundCommand | null {
+  const script = findPackageLint(files);
+  if (script !== null) return script;
+  const python = pythonSettings(files);
+  if (/^\[tool\.ruff/m.test(python) || files.names.includes("ruff.toml")) return { command: "ruff check ." };
+  if (/^\[flake8\]/m.test(python) || files.names.includes(".flake8")) return { command: "flake8" };
+  return hasTarget(files, "lint") ? { command: "make lint" } : null;
+}
+
+/** The project's own, else the one of the machine, under either of its names. */
+function python({ names }: ProjectFiles): string {
+  const own = [".venv", "venv"].find((name) => names.includes(name));
+  return own === undefined ? '"$(command -v python || command -v python3)"' : `${own}/bin/python`;
+}
+
+function isPython({ names }: ProjectFiles): boolean {
+  return names.some((name) =>
+    /^(?:pyproject\.toml|setup\.(?:py|cfg)|requirements.*\.txt|.*\.py)$/.test(name),
+  );
+}
+
+function hasPytest(files: ProjectFiles): boolean {
+  const { names } = files;
+  return (
+    names.includes("pytest.ini") || names.includes("conftest.py") || /pytest/.test(pythonSettings(files))
+  );
+}
+
+function hasTestFile({ names }: ProjectFiles): boolean {
+  return names.some((name) => /^(?:test_.*|.*_test)\.py$/.test(name));
+}
+
+function pythonSettings({ texts }: ProjectFiles): string {
+  return [texts["pyproject.toml"], texts["setup.cfg"], texts["tox.ini"]].join("\n");
+}
+
+function hasTarget({ texts }: ProjectFiles, name: string): boolean {
+  return new RegExp(`^${name}\\s*:(?!=)`, "m").test(texts.Makefile ?? "");
+}
+
+const KNOWN_RUNNERS: readonly RegExp[] = [
+  /^(?:npm|pnpm|yarn|bun)(?: run)? (?:t|test|tests|lint|check)(?::[\w-]+)?(?: |$)/,
+  /^(?:npx |pnpm exec |yarn )?(?:jest|vitest|mocha|ava|tape|eslint)(?: |$)/,
+  /^node --test(?: |$)/,
+  /^bun test(?: |$)/,
+  /^(?:python3? -m )?(?:pytest|unittest|ruff check|flake8|mypy)(?: |$)/,
+  /^(?:go (?:test|vet)|cargo (?:test|check|clippy)|make (?:test|check|lint)|tox|deno test)(?: |$)/,
+  /^(?:\.\/)?(?:mvnw?|gradlew?)(?: -\S+)* (?:test|check|verify)(?: |$)/,
+];
+
+/** These change files on purpose. */
+const WRITING_FLAGS = /(?:^| )(?:--fix\S*|-u|--update\S*|--write|-w|--coverage-report\S*)(?: |$)/;
+
+/** Whether a script is one plain call of the project's tests or linters, which is run for what it says and not for what it writes. */
+export function isKnownCheck(script: string, checks: readonly ProjectCheck[]): boolean {
+  const line = script.trim().replace(/ 2>&1$/, "");
+  if (checks.some(({ command, line: full }) => line === command || line === full)) return true;
+  if (/[\n;&|<>`]|\$\(/.test(line) || WRITING_FLAGS.test(line)) return false;
+  return KNOWN_RUNNERS.some((runner) => runner.test(line));
+}
+
+const TEST_FOLDERS = /(?:^|\/)(?:tests?|__tests__|__snapshots__|specs?|e2e|testdata|src\/test)\//i;
+const TEST_FILES: readonly RegExp[] = [
+  /\.(?:test|spec|e2e|cy)\.[a-z]+$/i,
+  /(?:^|\/)(?:test_[^/]*|[^/]*_test|conftest)\.py$/,
+  /_test\.(?:go|rb|exs|dart|cc|cpp)$/,
+  /_spec\.rb$/,
+  /(?:Test|Tests|IT|Spec)\.(?:java|kt|scala|cs|php|swift|groovy)$/,
+  /(?:^|\/)tests?\.[cm]?[jt]sx?$/,
+  /(?:^|\/)tests?\.(?:py|rs|rb)$/,
+  /\.snap$/,
+];
+
+/** Whether a path is a test, or what a test compares with, by the conventions of its language. */
+export function isTestPath(path: string): boolean {
+  return TEST_FOLDERS.test(path) || TEST_FILES.some((pattern) => pattern.test(path));
+}
+
+const TEXTS = /\.(?:md|markdown|mdown|rst|adoc|asciidoc|textile|org)$/i;
+const NAMED =
+  /(?:^|\/)(?:README|LICEN[CS]E|COPYING|NOTICE|AUTHORS|CONTRIBUTORS|CHANGELOG|CHANGES|HISTORY)(?:\.txt)?$/i;
+const IN_DOCS = /^(?:docs?|documentation)\/.*\.(?:txt|png|jpe?g|gif|svg|webp)$/i;
+
+/** Whether a path is documentation, which no check judges. */
+export function isDocumentation(path: string): boolean {
+  if (isTestPath(path)) return false;
+  return TEXTS.test(path) || NAMED.test(path) || IN_DOCS.test(path);
 }

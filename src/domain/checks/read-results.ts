@@ -1,13 +1,10 @@
+import { cutMiddle } from "../texts/format-text.ts";
 import { readCargo } from "./formats/cargo.ts";
-import { readGo } from "./formats/go.ts";
-import { readGoJson } from "./formats/go-json.ts";
-import { readJest } from "./formats/jest.ts";
+import { readGo, readGoJson } from "./formats/go.ts";
+import { readJest, readMocha, readNodeSpec, readVitest } from "./formats/javascript.ts";
 import { readJunit } from "./formats/junit.ts";
-import { readMocha } from "./formats/javascript.ts";
-import { readNodeSpec } from "./formats/node-spec.ts";
 import { readPytest } from "./formats/pytest.ts";
 import { readTap } from "./formats/tap.ts";
-import { readVitest } from "./formats/vitest.ts";
 import { createTestList, type TestResults } from "./test-results.ts";
 
 /** Each takes whole lines and answers only when the summary of the tool is there and bears out the names. */
@@ -53,4 +50,56 @@ const COLOURS = /\u001b\[[0-9;?]*[A-Za-z]/g;
 function wholeLines(output: string): string[] {
   const lines = output.replace(COLOURS, "").split(/\r?\n/);
   return lines.slice(0, -1);
+}
+
+/** How runners say that one test passed, or that it began. */
+const PASSED = [
+  /^\s*ok \d+\b(?!.*# (?:TODO|SKIP))/,
+  /^\s*[✓✔√] /,
+  /^\s*PASS(?:ED)? /,
+  /^\S+::\S.* PASSED\b/,
+  /^\s*--- PASS: /,
+  /^\s*=== (?:RUN|PAUSE|CONT|NAME) /,
+  /^test .+ \.\.\. ok$/,
+];
+/** The title of a test in TAP; alone it says nothing. */
+const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
+/** The details that node's TAP prints below every line, also of what passed. */
+const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
+
+/**
+ * What a runner printed, without the tests that passed: a coder who is to mend three of a thousand wants to see those
+ * three. Head and tail stay where it is still too long.
+ */
+export function failingOutput(output: string, limitChars: number): string {
+  const kept: string[] = [];
+  let left = 0;
+  let belowPassed = false;
+  let inDetails = false;
+  const flush = () => {
+    if (left > 0) kept.push(`… ${left} lines about tests that passed …`);
+    left = 0;
+  };
+  const lines = output.split("\n");
+  for (const [at, line] of lines.entries()) {
+    if (belowPassed && (inDetails || DETAILS.opens.test(line))) {
+      inDetails = !DETAILS.closes.test(line);
+      left++;
+      continue;
+    }
+    belowPassed = PASSED.some((one) => one.test(line));
+    inDetails = false;
+    if (belowPassed || (TITLE.test(line) && saysNothing(lines[at + 1]))) {
+      left++;
+      continue;
+    }
+    flush();
+    kept.push(line);
+  }
+  flush();
+  return cutMiddle(kept.join("\n"), limitChars);
+}
+
+function saysNothing(next: string | undefined): boolean {
+  return next !== undefined && (TITLE.test(next) || PASSED.some((one) => one.test(next)));
 }

@@ -1,4 +1,4 @@
-import type { ProjectCheck } from "./project-check.ts";
+import type { ProjectCheck } from "./find-checks.ts";
 import type { TestCounts, TestOutcome, TestResults } from "./test-results.ts";
 
 /** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
@@ -167,4 +167,127 @@ function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<s
 
 function failedIn({ tests }: TestResults): string[] {
   return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+}
+
+export interface JudgeAllInput {
+  readonly baseline: readonly CheckResult[] | null;
+  readonly draft: readonly CheckResult[];
+  readonly old: readonly CheckResult[] | null;
+}
+
+/** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
+export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
+  const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
+    results?.find((one) => one.command === command) ?? null;
+  const judged = draft.map((result) => ({
+    kind: result.kind,
+    ...judgeCheck({ baseline: of(baseline, result), draft: result, old: of(old, result) }),
+  }));
+  const all = (key: "worse" | "mended" | "newFailing" | "weakened") => judged.flatMap((one) => one[key]);
+  return {
+    verdict: combineVerdicts(judged),
+    worse: all("worse"),
+    mended: all("mended"),
+    newFailing: all("newFailing"),
+    weakened: all("weakened"),
+    weakensTests: judged.some((one) => one.weakensTests),
+    counts: judged.find(({ kind, counts }) => kind === "test" && counts !== null)?.counts ?? null,
+  };
+}
+
+function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
+  const ran = judged.filter(({ verdict }) => verdict !== "not-checked");
+  const verdicts = ran.map(({ verdict }) => verdict);
+  if (verdicts.includes("worse")) return "worse";
+  if (verdicts.includes("new-failing")) return "new-failing";
+  const leading = ran.find(({ kind }) => kind === "test") ?? ran[0];
+  if (leading?.verdict === "same" && verdicts.includes("better")) return "better";
+  return leading?.verdict ?? "not-checked";
+}
+
+export interface SettledResult {
+  readonly result: CheckResult;
+  readonly isFlaky: boolean;
+}
+
+/** Of a red result and its repetition: what failed only once is flaky and counts as passed. */
+export function settleFlaky(first: CheckResult, second: CheckResult): SettledResult {
+  if (first.state !== "red" && first.state !== "timed-out") return { result: first, isFlaky: false };
+  if (second.state === "green") return { result: second, isFlaky: true };
+  const before = first.results;
+  const after = second.results;
+  if (before === null || after === null || before.listed !== "all" || after.listed !== "all")
+    return { result: second, isFlaky: false };
+  const mended = [...after.tests.keys()].filter(
+    (name) => after.tests.get(name) === "fail" && before.tests.get(name) === "pass",
+  );
+  const failedOnce = [...before.tests].filter(
+    ([name, outcome]) => outcome === "fail" && after.tests.get(name) === "pass",
+  );
+  if (mended.length === 0) return { result: second, isFlaky: failedOnce.length > 0 };
+  return { result: { ...second, results: withPassed(after, mended) }, isFlaky: true };
+}
+
+function withPassed(results: TestResults, names: readonly string[]): TestResults {
+  const tests = new Map<string, TestOutcome>(results.tests);
+  for (const name of names) tests.set(name, "pass");
+  const { passed, failed, skipped } = results.counts;
+  return {
+    ...results,
+    tests,
+    counts: { passed: passed + names.length, failed: failed - names.length, skipped },
+  };
+}
+
+/** As Python says it of a module that it was to run. */
+const NO_MODULE = /(?:^|\n)\S*python\S*: No module named [\w.]+\s*$/;
+
+/** What a check that came to its end says: a program or a module that is not there says nothing of the change. */
+export function checkRunState(exitCode: number | null, printed: string): CheckResult["state"] {
+  if (exitCode === 126 || exitCode === 127 || NO_MODULE.test(printed)) return "cannot-run";
+  return exitCode === 0 ? "green" : "red";
+}
+
+/**
+ * Why no check judged a change. `slow`: slower than `checks.auto_limit` by the last measurement. `untrusted`: nothing confines here,
+ * and the folder is not trusted. `unavailable`: no throw-away view can be made.
+ */
+export type WhyNotChecked =
+  | "no-checks"
+  | "never"
+  | "slow"
+  | "dependencies-missing"
+  | "cannot-run"
+  | "documentation"
+  | "no-change"
+  | "red-before"
+  | "untrusted"
+  | "unavailable"
+  | "aborted";
+
+/** What a report says of checks: which ran, and what they showed. */
+export interface ChecksFacts extends Judgement {
+  /** As people type them. */
+  readonly commands: readonly string[];
+  /** A red result was run again and was another one. */
+  readonly isFlaky: boolean;
+  /** Checks that ended before the change, and over it not within the limit. */
+  readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
+  /** Null where checks judged. */
+  readonly notChecked: WhyNotChecked | null;
+}
+
+export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
+  return {
+    commands,
+    verdict: "not-checked",
+    worse: [],
+    mended: [],
+    newFailing: [],
+    weakened: [],
+    weakensTests: false,
+    counts: null,
+    isFlaky: false,
+    notChecked: why,
+  };
 }

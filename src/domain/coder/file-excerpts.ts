@@ -1,5 +1,89 @@
-import { type Definition, definitionsOf, endOf } from "./outline.ts";
-import type { Term } from "./context-request-terms.ts";
+import type { Term } from "./request-terms.ts";
+
+/** A line that begins something a reader would look for. */
+export interface Definition {
+  /** From 1. */
+  readonly line: number;
+  readonly name: string;
+  readonly indent: number;
+}
+
+const NAMED = [
+  /^\s*(?:export\s+|default\s+|declare\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|abstract\s+|final\s+|async\s+|unsafe\s+|pub(?:\([^)]*\))?\s+)*(?:function\*?|class|interface|enum|struct|trait|impl|fn|def|module|record|namespace|object|protocol|macro_rules!)\s+([\w$]+)/,
+  /^\s*(?:export\s+)?type\s+([\w$]+)/,
+  /^func\s+(?:\([^)]*\)\s*)?(\w+)/,
+  /^\s*(?:export\s+)?(?:const|let|var)\s+([\w$]+)(?:\s*:[^=]+)?\s*=\s*(?:async\s*)?(?:function|class\b|\(|[\w$]+\s*=>)/,
+  /^(?:export\s+)?const\s+([\w$]+)/,
+  /^\s*(?:module\.)?exports\.([\w$]+)\s*=/,
+  /^\s*[\w$.]+\.([\w$]+)\s*=\s*(?:async\s*)?function/,
+  /^\s*["']?([\w$]+)["']?\s*:\s*(?:async\s*)?function/,
+  /^\s*(?:describe|suite|context|it|test|t\.test|specify)(?:\.\w+)*\s*\(\s*["'`](.{1,60}?)["'`]/,
+  /^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*\*?([\w$#]+)\s*\([^;]*\)\s*(?::[^{;]+)?\{\s*$/,
+  /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*\)\s*\{?\s*$/,
+  /^#{1,6}\s+(.{1,60})/,
+];
+const NO_NAMES = new Set([
+  "if",
+  "for",
+  "while",
+  "switch",
+  "catch",
+  "return",
+  "else",
+  "function",
+  "do",
+  "with",
+]);
+
+/** By light patterns, in the order of the file: what a reader would look for, not a parse. */
+export function definitionsOf(lines: readonly string[]): Definition[] {
+  const found: Definition[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (line.length > 400) continue;
+    for (const pattern of NAMED) {
+      const name = pattern.exec(line)?.[1];
+      if (name === undefined) continue;
+      if (!NO_NAMES.has(name)) found.push({ line: at + 1, name: name.trim(), indent: indentOf(line) });
+      break;
+    }
+  }
+  return found;
+}
+
+/** Columns before the first character; a blank line is deeper than any. */
+function indentOf(line: string): number {
+  const text = line.trimStart();
+  if (text === "") return Number.POSITIVE_INFINITY;
+  return line.slice(0, line.length - text.length).replaceAll("\t", "    ").length;
+}
+
+/** The last line of what a definition begins, by indentation; for a heading, the line before the next of its rank. */
+export function endOf(lines: readonly string[], { line, indent }: Definition): number {
+  const head = lines[line - 1] ?? "";
+  const rank = /^(#{1,6})\s/.exec(head)?.[1]?.length;
+  for (let at = line; at < lines.length; at++) {
+    const text = lines[at] as string;
+    if (rank !== undefined) {
+      const other = /^(#{1,6})\s/.exec(text)?.[1]?.length;
+      if (other !== undefined && other <= rank) return at;
+      continue;
+    }
+    if (indentOf(text) > indent) continue;
+    const closing = /^\s*[)\]}]/.test(text);
+    // A signature over several lines closes before its body begins.
+    if (closing && /[{(:]\s*$|=>\s*$/.test(text)) continue;
+    // On the same depth without a bracket: the body had none, or its brace stands on a line of its own.
+    if (!closing && /^\s*\{\s*$/.test(text)) continue;
+    return closing || /^\s*end\b/.test(text) ? at + 1 : Math.max(line, lastFilled(lines, at));
+  }
+  return lines.length;
+}
+
+function lastFilled(lines: readonly string[], before: number): number {
+  let at = before;
+  while (at > 1 && (lines[at - 1] as string).trim() === "") at--;
+  return at;
+}
 
 /** Lines of a file, both ends included, from 1. */
 export interface LineRange {
@@ -155,4 +239,157 @@ function createExcerptBudget(lines: readonly string[], limit: number) {
       return ranges;
     },
   };
+}
+
+/** Characters of the outline of what is not shown. */
+const OUTLINE = 500;
+/** A line longer than this is cut in an excerpt: nobody edits it by hand. */
+const LONGEST_LINE = 1_000;
+
+export interface ShowFile extends ExcerptRequest {
+  /** Whether what is left of the limit is spent on the rest of the file. */
+  readonly fill?: boolean;
+}
+
+/** A file for a model: whole where it fits, else excerpts under their line numbers, and what they leave out. */
+export function showFile(path: string, text: string, request: ShowFile): string {
+  if (text.length <= request.limit) return fileElement(path, "", text);
+  const lines = linesOf(text);
+  const ranges = chosen(lines, request);
+  if (ranges.length === 0) return cutElement(path, text, request.limit);
+  return showRanges(path, lines, ranges);
+}
+
+/** The lines that were asked for, cut at the limit. */
+export function showLines(path: string, text: string, asked: LineRange, limit: number): string {
+  const lines = linesOf(text);
+  const from = Math.min(asked.from, lines.length);
+  let to = from - 1;
+  let left = limit;
+  for (let line = from; line <= Math.min(asked.to, lines.length); line++) {
+    left -= Math.min((lines[line - 1] as string).length, LONGEST_LINE) + 1;
+    if (left < 0) break;
+    to = line;
+  }
+  if (to < from) return cutElement(path, lines[from - 1] ?? "", limit);
+  const element = fileElement(path, ` lines="${from}-${to} of ${lines.length}"`, body(lines, from, to));
+  const wanted = Math.min(asked.to, lines.length);
+  return to < wanted ? `${element}\n(cut; the next is ${path}:${to + 1}-${wanted})` : element;
+}
+
+function showRanges(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
+  const parts: string[] = [];
+  let next = 1;
+  for (const { from, to } of ranges) {
+    if (from > next) parts.push(`… lines ${next}-${from - 1} not shown …`);
+    parts.push(body(lines, from, to));
+    next = to + 1;
+  }
+  if (next <= lines.length) parts.push(`… lines ${next}-${lines.length} not shown …`);
+  const named = ranges.map(({ from, to }) => `${from}-${to}`).join(",");
+  const element = fileElement(path, ` lines="${named} of ${lines.length}"`, parts.join("\n"));
+  const rest = restOf(lines, ranges);
+  return rest === "" ? element : `${element}\n${rest}`;
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
+}
+
+function chosen(lines: readonly string[], request: ShowFile): LineRange[] {
+  if (request.fill !== true) return chooseExcerpts(lines, request);
+  const ranges = chooseExcerpts(lines, { ...request, limit: Math.floor(request.limit * 0.7) });
+  const spent = ranges.reduce((sum, { from, to }) => sum + body(lines, from, to).length + 1, 0);
+  return chooseExcerpts(lines, {
+    ...request,
+    also: [...ranges, ...headAndTail(lines, request.limit - spent)],
+  });
+}
+
+/** The first and the last lines that fit: imports and what was added last. */
+function headAndTail(lines: readonly string[], limit: number): LineRange[] {
+  let left = Math.floor(limit * 0.6);
+  let head = 0;
+  while (head < lines.length && left >= (lines[head] as string).length + 1)
+    left -= (lines[head++] as string).length + 1;
+  left += Math.floor(limit * 0.4);
+  let tail = lines.length;
+  while (tail > head && left >= (lines[tail - 1] as string).length + 1)
+    left -= (lines[--tail] as string).length + 1;
+  return [
+    ...(head > 0 ? [{ from: 1, to: head }] : []),
+    ...(tail < lines.length ? [{ from: tail + 1, to: lines.length }] : []),
+  ];
+}
+
+function body(lines: readonly string[], from: number, to: number): string {
+  return lines
+    .slice(from - 1, to)
+    .map((line) => (line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line))
+    .join("\n");
+}
+
+function fileElement(path: string, attributes: string, text: string): string {
+  return `<file path="${path}"${attributes}>\n${text}${text.endsWith("\n") || text === "" ? "" : "\n"}</file>`;
+}
+
+function cutElement(path: string, text: string, limit: number): string {
+  return `<file path="${path}" cut="true">\n${text.slice(0, limit)}…\n</file>`;
+}
+
+/** Where the definitions stand that the excerpts leave out, so that they can be asked for. */
+function restOf(lines: readonly string[], ranges: readonly LineRange[]): string {
+  const names: string[] = [];
+  let chars = 0;
+  for (const { line, name } of definitionsOf(lines)) {
+    if (ranges.some(({ from, to }) => line >= from && line <= to)) continue;
+    const one = `${name} ${line}`;
+    chars += one.length + 2;
+    if (chars > OUTLINE) {
+      names.push("…");
+      break;
+    }
+    names.push(one);
+  }
+  return names.length === 0 ? "" : `(not shown, by line: ${names.join(", ")})`;
+}
+
+/** A file that a coder asks for, or some lines of it. */
+export interface AskedFile {
+  readonly path: string;
+  readonly lines?: LineRange;
+}
+
+const RANGE = /(?::|#L?|\s+\(?lines?\s+|\s+L)(\d{1,7})(?:\s*(?:-|–|—|\.\.|:|to)\s*L?(\d{1,7})?)?\)?$/i;
+/** Lines around a single one that was named. */
+const AROUND_NAMED_LINE = 30;
+
+/** Reads `path`, `path:12`, `path:12-80`, `path:12-` and what coders write instead. */
+export function readAskedFile(text: string): AskedFile {
+  const trimmed = text.trim();
+  const found = RANGE.exec(trimmed);
+  const path = (found === null ? trimmed : trimmed.slice(0, found.index)).trim().replace(/^\.?\//, "");
+  if (found === null || path === "") return { path: trimmed.replace(/^\.?\//, "") };
+  const first = Math.max(1, Number(found[1]));
+  const open = /(?:-|–|—|\.\.|:|to)\s*\)?$/i.test(found[0]);
+  const last = found[2] === undefined ? undefined : Number(found[2]);
+  if (last === undefined && open) return { path, lines: { from: first, to: Number.MAX_SAFE_INTEGER } };
+  if (last === undefined)
+    return { path, lines: { from: Math.max(1, first - AROUND_NAMED_LINE), to: first + AROUND_NAMED_LINE } };
+  return { path, lines: { from: Math.min(first, last), to: Math.max(first, last) } };
+}
+
+/** Splits a budget over wishes: who wants less than an equal share leaves the rest to the others. */
+export function splitBudget(wishes: readonly number[], budget: number): number[] {
+  const shares = wishes.map(() => 0);
+  let left = budget;
+  const open = wishes.map((wish, at) => ({ wish, at })).sort((a, b) => a.wish - b.wish);
+  for (const [taken, { wish, at }] of open.entries()) {
+    const share = Math.min(wish, Math.floor(left / (open.length - taken)));
+    shares[at] = share;
+    left -= share;
+  }
+  return shares;
 }

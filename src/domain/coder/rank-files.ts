@@ -1,9 +1,31 @@
-import { termsIn } from "./file-excerpts.ts";
-import { type FileKind, fileKind } from "./file-kind.ts";
-import { definitionsOf } from "./outline.ts";
-import { stem, type Term } from "./context-request-terms.ts";
+import { definitionsOf, termsIn } from "./file-excerpts.ts";
+import { stem, type Term } from "./request-terms.ts";
 
-export interface FileHits {
+/** What a file is to a coder. */
+export type FileKind = "source" | "settings" | "test" | "docs" | "history" | "fixture" | "generated";
+
+export const SOURCE =
+  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|m|ex|exs|erl|scala|clj|lua|pl|dart|hs|ml|r|jl|vue|svelte|sql|sh|bash)$/i;
+
+const GENERATED =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|go\.sum|poetry\.lock|uv\.lock|Gemfile\.lock|composer\.lock)$|\.(?:min\.[cm]?js|min\.css|bundle\.js|map|snap|svg|csv|tsv|ndjson|lock|tsbuildinfo)$|(?:^|\/)(?:dist|build|out|coverage|vendor|third_party|generated)\//i;
+const FIXTURE =
+  /(?:^|\/)(?:fixtures?|__fixtures__|testdata|test-data|snapshots?|__snapshots__|golden|cassettes|recordings)\//i;
+const TEST =
+  /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing)\/|(?:^|[./_-])(?:test|spec|tests)\.[a-z]+$|_test\.(?:go|py|rb|exs|dart)$|(?:^|\/)test_[^/]*\.py$|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift|php)$/;
+const HISTORY = /(?:^|\/)(?:change-?log|changes|history|news|releases?|licen[cs]e|copying|authors)[^/]*$/i;
+const DOCS = /\.(?:md|mdx|rst|adoc|txt)$|(?:^|\/)(?:docs?|documentation)\//i;
+
+export function fileKind(path: string): FileKind {
+  if (GENERATED.test(path)) return "generated";
+  if (FIXTURE.test(path)) return "fixture";
+  if (TEST.test(path)) return "test";
+  if (!SOURCE.test(path) && HISTORY.test(path)) return "history";
+  if (!SOURCE.test(path) && DOCS.test(path)) return "docs";
+  return SOURCE.test(path) ? "source" : "settings";
+}
+
+interface FileHits {
   readonly path: string;
   /** Which terms its text holds, by their place in the list. */
   readonly terms: readonly number[];
@@ -100,4 +122,52 @@ function factorsFor(request: string): Readonly<Record<FileKind, number>> {
     ...(/\btests?\b|\bspecs?\b|テスト/i.test(request) && { test: ASKED_FACTOR }),
     ...(/\breadme\b|\bdocument|\bdocs?\b|ドキュメント|説明書/i.test(request) && { docs: ASKED_FACTOR }),
   };
+}
+
+/** Characters of a request that are searched for names. */
+const SEARCHED = 20_000;
+const MOST_NAMED = 12;
+
+export interface NamedFile {
+  readonly path: string;
+  /** Lines that stand behind the name, as in a stack trace. */
+  readonly lines: readonly number[];
+}
+
+/** Paths that the message names, whole, by their end or by their file name, in the order of the message. */
+export function namedFiles(request: string, paths: readonly string[]): NamedFile[] {
+  const text = request.slice(0, SEARCHED);
+  const tokens = text.matchAll(/[\p{L}\p{N}_./@[\]()+-]*[\p{L}\p{N}_)\]](?::(\d{1,6}))?/gu);
+  const found = new Map<string, Set<number>>();
+  const known = new Map<string, readonly string[]>();
+  for (const [token, line] of tokens) {
+    for (const reading of readings(line === undefined ? token : token.slice(0, -line.length - 1))) {
+      const matching = known.get(reading) ?? pathsCalled(reading, paths);
+      known.set(reading, matching);
+      for (const path of matching) {
+        const lines = found.get(path) ?? new Set();
+        if (line !== undefined) lines.add(Number(line));
+        found.set(path, lines);
+      }
+    }
+  }
+  return [...found].slice(0, MOST_NAMED).map(([path, lines]) => ({ path, lines: [...lines] }));
+}
+
+/** None where too many are called so. */
+function pathsCalled(name: string, paths: readonly string[]): string[] {
+  if (paths.includes(name)) return [name];
+  const ending = paths.filter((path) => path.endsWith(`/${name}`));
+  return ending.length <= 3 ? ending : [];
+}
+
+/** A token is tried as written and without what Japanese and Markdown put around a name. */
+function readings(token: string): string[] {
+  const plain = token
+    .replace(/^\((?!.*\))/, "")
+    .replace(/^\.?\//, "")
+    .replace(/[.,:;)\]]+$/, "");
+  if (!/[./]/.test(plain) && !/^[A-Z][A-Za-z]+$/.test(plain)) return [];
+  const ascii = /[\x21-\x7e]+\.[A-Za-z0-9]+/.exec(plain)?.[0];
+  return ascii === undefined || ascii === plain ? [plain] : [plain, ascii];
 }

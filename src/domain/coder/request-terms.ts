@@ -2,7 +2,7 @@
  * Words of Japanese requests with what the code that is meant calls them. Code is written in English nearly everywhere,
  * so that a request without a file name would find nothing by its own words.
  */
-export const JAPANESE_WORDS: Readonly<Record<string, readonly string[]>> = {
+const JAPANESE_WORDS: Readonly<Record<string, readonly string[]>> = {
   合計: ["total", "sum"],
   小計: ["subtotal"],
   計算: ["calc", "comput"],
@@ -146,3 +146,112 @@ export const JAPANESE_WORDS: Readonly<Record<string, readonly string[]>> = {
   テンプレート: ["template"],
   バージョン: ["version"],
 };
+
+/** Something of a request that a file may hold. */
+export interface Term {
+  readonly kind: "quote" | "identifier" | "word";
+  /** Any of them is a hit. Words are looked for in any case, the others as they are written. */
+  readonly spellings: readonly string[];
+  readonly weight: number;
+}
+
+/** Characters of a request that are read; a pasted log of a megabyte says it early or not at all. */
+const READ_CHARS = 20_000;
+const MOST_TERMS = 32;
+
+const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
+
+/** What of a request is worth looking for in files, the most telling first; what is said again counts more. */
+export function requestTerms(request: string): Term[] {
+  const text = request.slice(0, READ_CHARS);
+  const found = new Map<string, Term>();
+  const said = new Map<string, number>();
+  const add = (kind: Term["kind"], spellings: readonly string[], weight: number) => {
+    const [first = ""] = spellings;
+    const key = first.toLowerCase();
+    const known = found.get(key);
+    said.set(key, (said.get(key) ?? 0) + 1);
+    if (known === undefined || known.weight < weight) found.set(key, { kind, spellings, weight });
+  };
+  for (const quote of quotesIn(text)) add("quote", [quote], WEIGHTS.quote);
+  for (const name of identifiersIn(text)) {
+    add("identifier", spellingsOf(name), WEIGHTS.identifier);
+    for (const part of partsOf(name)) add("word", [stem(part)], WEIGHTS.part);
+  }
+  for (const name of codeIn(text))
+    if (!isIdentifier(name)) add("word", [stem(name.toLowerCase())], WEIGHTS.code);
+  for (const [word] of text.matchAll(/[A-Za-z][A-Za-z0-9]{2,}/g)) {
+    const lower = word.toLowerCase();
+    if (!isIdentifier(word) && !COMMON.has(lower) && !COMMON.has(stem(lower)))
+      add("word", [stem(lower)], WEIGHTS.word);
+  }
+  for (const run of text.match(/[\p{Script=Han}\p{Script=Katakana}ー]{2,}/gu) ?? []) {
+    if (!COMMON.has(run)) add("quote", [run], WEIGHTS.japanese);
+  }
+  for (const [word, english] of Object.entries(JAPANESE_WORDS))
+    if (text.includes(word)) for (const one of english) add("word", [one], WEIGHTS.word);
+  return [...found]
+    .map(([key, term]) => ({ ...term, weight: term.weight * Math.min(2, 0.6 + 0.4 * (said.get(key) ?? 1)) }))
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, MOST_TERMS);
+}
+
+/** Texts in quotation marks that are no single name: messages are found again word by word. */
+function quotesIn(text: string): string[] {
+  const quotes = text.matchAll(/'([^'\n]{8,100})'|"([^"\n]{8,100})"|`([^`\n]{8,100})`|「([^」\n]{3,60})」/g);
+  return [...quotes]
+    .map((match) => (match.slice(1).find((one) => one !== undefined) ?? "").trim())
+    .map((quote) => quote.replace(/[\s\d.!。…]+$/u, ""))
+    .filter((quote) => /^[\p{L}\p{N}].*(?:\s|[^\x20-\x7e])/u.test(quote) && quote.length >= 3);
+}
+
+/** Names as programmers write them: camelCase, snake_case, PascalCase of two words. */
+function identifiersIn(text: string): string[] {
+  return [...new Set(text.match(/[A-Za-z_$][\w$]*/g) ?? [])].filter(isIdentifier);
+}
+
+function isIdentifier(name: string): boolean {
+  return name.length >= 4 && (/[a-z][A-Z]/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name));
+}
+
+/** Plain words that stand where code stands: after a dot, before a bracket, in backticks. */
+function codeIn(text: string): string[] {
+  const found = text.matchAll(/\.([A-Za-z_$][\w$]{2,})|([A-Za-z_$][\w$]{2,})\(|`([A-Za-z_$][\w$]{2,})`/g);
+  return [...found].flatMap((match) => match.slice(1).filter((one) => one !== undefined));
+}
+
+/** `copySync` may be a file `copy-sync.js` or a column `copy_sync`. */
+function spellingsOf(name: string): string[] {
+  const parts = partsOf(name);
+  return [...new Set([name, parts.join("-"), parts.join("_")])];
+}
+
+function partsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[\s_$-]+/)
+    .filter((part) => part.length >= 3 && !COMMON.has(part));
+}
+
+/** The part of an English word that its forms share. */
+export function stem(word: string): string {
+  const short = word.replace(/(?:ies|ing|ed|(?<=[sxz]|[cs]h)es|(?<!s)s)$/, "");
+  return short.length >= 3 ? short : word;
+}
+
+/** Words of requests that say nothing about where. */
+const COMMON = new Set(
+  `about above add added adding adds after again against all already also although always and any are because been before being below best better between both bug but
+call called calls can cannot case change changes check code correct could did does doing done down each earlier easy either else even ever every example
+fail failed failing fails feature few file files fine first fix fixed for from get gets give given goes good had handle has have help her here his how
+implement inside into instead issue its itself just keep kept know last later least less let like line lines look made make makes many maybe mean might more most much must
+need needs never new next not nothing now off old once one only other our out over own place please problem put really right run
+same say says see seems set should show simple simply since some soon something sometimes still such support sure
+take taken than that the their them then there these they thing things this those throw throws throwing time too try twice two under until use used user uses using
+very want was way well were what when where whether which while who whole why will with without work works would write wrong yes yet you your
+module exports function class method value values true false null undefined return const test tests testing spec readme document docs
+修正 対応 実装 変更 追加 作成 問題 場合 確認 必要 処理 機能 不具合 バグ コード ファイル テスト お願い 部分 動作 正常 結果 現在`.split(
+    /\s+/,
+  ),
+);

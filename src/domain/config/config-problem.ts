@@ -42,3 +42,10 @@ export type ConfigWarning =
 
 /** The value of a key that had to be there. */
 export const NOTHING = "(nothing)";
+
+/** As editors and terminals understand it; empty where nothing is known. */
+export function filePositionText(at: FilePosition | undefined): string {
+  if (at === undefined) return "";
+  if (at.line === undefined) return `${at.file}: `;
+  return `${at.file}:${at.line}${at.column === undefined ? "" : `:${at.column}`}: `;
+}

@@ -202,3 +202,171 @@ function withFurther(step: InstallStep, root: ReadonlySet<string>): InstallStep 
   const further = FURTHER_REQUIREMENTS.filter((name) => root.has(name)).map((name) => ` -r ${name}`);
   return { ...step, command: `${step.command}${further.join("")}` };
 }
+
+/** Files whose packages can be named one by one, and who installs them. */
+export const PINNED_FILES: Readonly<Record<string, Extract<Ecosystem, "npm" | "pip">>> = {
+  "package-lock.json": "npm",
+  "npm-shrinkwrap.json": "npm",
+  "requirements.txt": "pip",
+};
+
+const MOST_PINNED_PACKAGES = 5000;
+const PINNED_NPM_NAME = /^(?:@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*$/;
+const NPM_VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
+const PIP_PIN =
+  /^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9,._ -]*\])?\s*==\s*([A-Za-z0-9][A-Za-z0-9.!+_-]*)(?=\s*(?:$|[;#\\]|--hash))/;
+
+/**
+ * Names and exact versions, as the installer's command line takes them. The file is a stranger's: nothing else of it
+ * is ever given to whoever downloads, neither addresses nor options, so that it decides what is fetched and never from
+ * where. Sorted, without repetition.
+ */
+export function pinnedPackages(
+  ecosystem: "npm" | "pip",
+  text: string,
+  { npmRegistry }: { readonly npmRegistry: string | null },
+): readonly string[] {
+  const found = ecosystem === "npm" ? npmPins(text, npmRegistry) : pipPins(text);
+  return [...new Set(found)].sort().slice(0, MOST_PINNED_PACKAGES);
+}
+
+/** Without a registry nobody knows which packages are of ours: none. */
+function npmPins(text: string, registry: string | null): readonly string[] {
+  if (registry === null) return [];
+  const indexHost = new URL(registry).host;
+  const lock = jsonOf(text);
+  const packages = isObject(lock) && isObject(lock.packages) ? lock.packages : {};
+  return Object.entries(packages).flatMap(([path, entry]) => {
+    if (!isObject(entry) || entry.link === true || entry.inBundle === true) return [];
+    const at = path.lastIndexOf("node_modules/");
+    if (at < 0) return [];
+    const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
+    const { version, resolved } = entry;
+    // What comes from git, a file or somebody's own index is not the package of that name in ours.
+    if (typeof resolved === "string" && hostOf(resolved) !== indexHost) return [];
+    return typeof version === "string" && PINNED_NPM_NAME.test(name) && NPM_VERSION.test(version)
+      ? [`${name}@${version}`]
+      : [];
+  });
+}
+
+function pipPins(text: string): readonly string[] {
+  // The project names where its packages come from: a package of the same name elsewhere must not take their place.
+  if (/^\s*(?:--no-index|--index-url|--extra-index-url|--find-links|-i|-f)\b/m.test(text)) return [];
+  return text.split(/\r?\n/).flatMap((line) => {
+    const pin = PIP_PIN.exec(line.trim());
+    return pin === null ? [] : [`${pin[1]?.toLowerCase()}==${pin[2]}`];
+  });
+}
+
+function hostOf(address: string): string | null {
+  return /^https?:/.test(address) && URL.canParse(address) ? new URL(address).host : null;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a project's files ask for by name, read without running anything of it. */
+
+interface Manifest {
+  readonly scripts?: Readonly<Record<string, unknown>>;
+  readonly dependencies?: Readonly<Record<string, unknown>>;
+  readonly devDependencies?: Readonly<Record<string, unknown>>;
+}
+
+const NAMED_NPM_NAME = /^(?:@[\w.-]+\/)?[\w.-]+$/;
+
+function manifestOf(text: string): Manifest {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Direct dependencies of a `package.json` with what they ask for. */
+export function npmPackages(text: string): ReadonlyMap<string, string> {
+  const { dependencies, devDependencies } = manifestOf(text);
+  const all = Object.entries({ ...dependencies, ...devDependencies });
+  return new Map(
+    all.filter(([name]) => NAMED_NPM_NAME.test(name)).map(([name, spec]) => [name, String(spec)]),
+  );
+}
+
+const CHECK_SCRIPTS = /^(?:(?:pre|post)?test|lint|build|check|typecheck)\b/;
+const PROGRAM = /^[a-z][\w.-]*$/i;
+
+/** The programs that a `package.json` starts its tests, linters and builds with. */
+export function scriptPrograms(text: string): readonly string[] {
+  const lines = Object.entries(manifestOf(text).scripts ?? {}).flatMap(([name, line]) =>
+    CHECK_SCRIPTS.test(name) && typeof line === "string" ? line.split(/&&|\|\||[;|&]/) : [],
+  );
+  const programs = lines.flatMap((line) => {
+    const words = line.trim().split(/\s+/);
+    const first = words.find((word) => !/^\w+=/.test(word) && word !== "npx" && word !== "cross-env");
+    return first !== undefined && PROGRAM.test(first) ? [first] : [];
+  });
+  return [...new Set(programs)];
+}
+
+/** The lines of a requirements file that name one package each. */
+export function requirementLines(text: string): readonly string[] {
+  return text
+    .replaceAll("\\\n", " ")
+    .split("\n")
+    .map((line) => line.replace(/(?:^|\s)#.*$/, "").trim())
+    .filter((line) => /^[a-z0-9]/i.test(line) && !line.includes("--hash"));
+}
+
+/** The name that a line of a requirements file begins with. */
+export function requirementName(line: string): string {
+  return /^[a-z0-9._-]+/i.exec(line)?.[0] ?? line;
+}
+
+/** Direct dependencies that npm's words name as the ones that it cannot fetch. */
+export function unfetchedPackages(output: string, manifest: string): readonly string[] {
+  const lines = output.split("\n");
+  return [...npmPackages(manifest)].flatMap(([name, spec]) =>
+    lines.some((line) => isBlamed(line, name, spec)) ? [name] : [],
+  );
+}
+
+function isBlamed(line: string, name: string, spec: string): boolean {
+  const [, repository] = /([\w.-]+\/[\w.-]+?)(?:\.git)?(?:#.*)?$/.exec(/[:/]/.test(spec) ? spec : "") ?? [];
+  if (repository !== undefined && (/^\w+[+:]|^[\w.-]+\/[\w.-]+$|@/.test(spec) || spec.includes("://")))
+    return line.includes(repository) && /error|ERR!|fatal/i.test(line);
+  const url = `/${name.replace("/", "%2f")}`;
+  return (
+    line.includes(`No matching version found for ${name}@`) ||
+    line.includes(`'${name}@`) ||
+    (/\bGET https?:\/\//.test(line) && new RegExp(`${escaped(url)}(?:\\s|$|/-/)`, "i").test(line))
+  );
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+const GIT_HOSTS = ["github.com", "gitlab.com", "bitbucket.org"];
+
+/** For installations: an environment has neither ssh nor a key, and what is public can be cloned by HTTPS as well. */
+export function gitOverHttps(): Readonly<Record<string, string>> {
+  const pairs = GIT_HOSTS.flatMap((host) =>
+    [`ssh://git@${host}/`, `git@${host}:`].map((from) => [`url.https://${host}/.insteadOf`, from] as const),
+  );
+  const entries = pairs.flatMap(([key, value], i) => [
+    [`GIT_CONFIG_KEY_${i}`, key],
+    [`GIT_CONFIG_VALUE_${i}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(pairs.length), ...Object.fromEntries(entries) };
+}

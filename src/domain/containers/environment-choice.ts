@@ -136,9 +136,144 @@ export const LANGUAGES: readonly Language[] = [
 ];
 
 /** Whether a name fits a marker. */
-export function fitsMarker(marker: string, name: string): boolean {
+function fitsMarker(marker: string, name: string): boolean {
   const star = marker.indexOf("*");
   if (star < 0) return marker === name;
   const [before, after] = [marker.slice(0, star), marker.slice(star + 1)];
   return name.length >= marker.length - 1 && name.startsWith(before) && name.endsWith(after);
 }
+
+export interface EnvironmentRequest {
+  /** The name that a plan or a person asked for. */
+  readonly asked?: string;
+  /** Names that the configuration has. */
+  readonly available: readonly string[];
+  readonly fallback: string;
+  /** The project's files, where they are known already. */
+  readonly files?: readonly string[];
+}
+
+export interface ChosenEnvironment {
+  readonly name: string;
+  readonly source: "asked" | "detected" | "default";
+  /** The file that gave it away, where it was detected. */
+  readonly because?: string;
+  readonly notice?: EnvironmentNotice;
+}
+
+/** What a person should know of the choice. */
+export type EnvironmentNotice =
+  /** An unknown name falls back to the default: a model's slip must not end the task. */
+  | { readonly code: "unknown-environment"; readonly asked: string; readonly used: string }
+  /** We have no image for the language; this is the nearest. */
+  | { readonly code: "nearest"; readonly language: string; readonly wanted: string; readonly used: string };
+
+/** Asked for by name, else by the project's files, else the default. */
+export function chooseEnvironment(request: EnvironmentRequest): ChosenEnvironment {
+  const { asked, available, fallback, files } = request;
+  if (asked !== undefined && asked !== "") {
+    if (available.includes(asked)) return { name: asked, source: "asked" };
+    const notice: EnvironmentNotice = { code: "unknown-environment", asked, used: fallback };
+    return { name: fallback, source: "default", notice };
+  }
+  const detected = files === undefined ? null : detectLanguage(files);
+  if (detected === null) return { name: fallback, source: "default" };
+  const { language, because } = detected;
+  if (available.includes(language.environment))
+    return { name: language.environment, source: "detected", because };
+  const used = available.includes(language.nearest) ? language.nearest : fallback;
+  return {
+    name: used,
+    source: "detected",
+    because,
+    notice: { code: "nearest", language: language.name, wanted: language.environment, used },
+  };
+}
+
+/**
+ * The file that contradicts an environment somebody asked for: the project's files name another language, and nothing in them
+ * the asked one. Null when they do not.
+ */
+export function contradictingFile(
+  asked: string,
+  files: readonly string[],
+  available: readonly string[],
+): string | null {
+  const serves = ({ environment, nearest }: Language) =>
+    available.includes(environment) ? environment : nearest;
+  const detected = detectLanguage(files);
+  if (detected === null || serves(detected.language) === asked) return null;
+  const marked = files.filter((path) => path.split("/").length <= 2 && !FOREIGN.test(path));
+  const isMarked = (language: Language) => markerIn(language, marked) !== undefined;
+  // Where no file marks a language, sources of the asked one are enough to believe it.
+  const speaks = isMarked(detected.language)
+    ? isMarked
+    : (language: Language) => sourcesOf(language.extensions, files).length > 0;
+  return LANGUAGES.some((language) => serves(language) === asked && speaks(language))
+    ? null
+    : detected.because;
+}
+
+interface DetectedLanguage {
+  readonly language: Language;
+  /** The file that decided, or an example of its sources. */
+  readonly because: string;
+}
+
+/** Folders whose files say nothing of the project's own language. */
+const FOREIGN = /(^|\/)(node_modules|vendor|third_party|\.venv|venv|dist|build|target|docs?|examples?)\//;
+
+/**
+ * The language of a project by its files (paths from its root, folders without a trailing slash). Files in the root
+ * decide; where they name several languages, the one with more source files does. Without any, the same one level
+ * down; without that, the source files alone. Null for a project that gives nothing away.
+ */
+export function detectLanguage(files: readonly string[]): DetectedLanguage | null {
+  const root = files.filter((path) => !path.includes("/"));
+  const below = files.filter((path) => path.split("/").length === 2 && !FOREIGN.test(path));
+  return byMarkers(root, files) ?? byMarkers(below, files) ?? bySources(files);
+}
+
+function byMarkers(marked: readonly string[], files: readonly string[]): DetectedLanguage | null {
+  const found = LANGUAGES.flatMap((language): DetectedLanguage[] => {
+    const because = markerIn(language, marked);
+    return because === undefined ? [] : [{ language, because }];
+  });
+  const conda = found.find(({ language }) => language.name === "conda");
+  if (conda !== undefined || found.length < 2) return conda ?? found[0] ?? null;
+  // A lock file of Bun or Deno names the runtime of what is otherwise a Node.js project.
+  const runtime = found.find(({ language }) => language.name === "Bun" || language.name === "Deno");
+  const others = found.filter(({ language }) => language.name !== "Node.js" || runtime === undefined);
+  return others.reduce((best, next) => (weight(next, files) > weight(best, files) ? next : best));
+}
+
+function markerIn({ markers }: Language, files: readonly string[]): string | undefined {
+  for (const marker of markers) {
+    const fitting = files.find((path) => fitsMarker(marker, path.slice(path.lastIndexOf("/") + 1)));
+    if (fitting !== undefined) return fitting;
+  }
+  return undefined;
+}
+
+function weight({ language }: DetectedLanguage, files: readonly string[]): number {
+  const counted = language.nearest === "node" ? nodeExtensions : language.extensions;
+  return sourcesOf(counted, files).length;
+}
+
+function bySources(files: readonly string[]): DetectedLanguage | null {
+  let best: { language: Language; sources: readonly string[] } | null = null;
+  for (const language of LANGUAGES) {
+    const sources = sourcesOf(language.extensions, files);
+    if (sources.length > (best?.sources.length ?? 0)) best = { language, sources };
+  }
+  return best === null ? null : { language: best.language, because: best.sources[0] as string };
+}
+
+function sourcesOf(extensions: readonly string[], files: readonly string[]): readonly string[] {
+  return files.filter((path) => {
+    const dot = path.lastIndexOf(".");
+    return dot >= 0 && extensions.includes(path.slice(dot + 1)) && !FOREIGN.test(path);
+  });
+}
+
+const nodeExtensions = LANGUAGES.find(({ name }) => name === "Node.js")?.extensions ?? [];

@@ -1,4 +1,4 @@
-import type { EnvironmentNotice } from "./choose-environment.ts";
+import type { EnvironmentNotice } from "./environment-choice.ts";
 import type { RefusedHost } from "./refused-hosts.ts";
 
 /** What happens while an environment is prepared, as it happens. */

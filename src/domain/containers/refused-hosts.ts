@@ -1,5 +1,4 @@
-import { classifyAddress } from "../policy/address.ts";
-import { createNetworkPolicy, mayDial } from "../policy/network.ts";
+import { classifyAddress, createNetworkPolicy, mayDial } from "../policy/network.ts";
 
 const MOST_REFUSED = 5;
 /** Names that are looked up for one output. */

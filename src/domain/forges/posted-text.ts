@@ -1,5 +1,58 @@
-import { defuse, defuseTitle } from "./defuse.ts";
-import type { ForgeKind } from "./forge-kinds.ts";
+import type { ForgeKind } from "./forge-items.ts";
+
+/** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
+const WORD_BREAK = "\u200b";
+
+/** What a forge reads as "this closes that issue", in the two halves that are put apart. */
+const CLOSING: Readonly<Record<ForgeKind, RegExp>> = {
+  github: closingPattern("clo-s(?:e[sd]?|ing)", "fi-x(?:e[sd]|ing)?", "reso-lv(?:e[sd]?|ing)"),
+  gitlab: closingPattern(
+    "clo-s(?:e[sd]?|ing)",
+    "fi-x(?:e[sd]|ing)?",
+    "reso-lv(?:e[sd]?|ing)",
+    "imple-ment(?:s|ed|ing)?",
+  ),
+};
+
+function closingPattern(...words: readonly string[]): RegExp {
+  const halves = words.map((word) => word.replace(/^(\w+)-(.+)$/, "(?<=$1)(?=$2(?![a-z0-9]))"));
+  return new RegExp(halves.join("|"), "gi");
+}
+
+/** A reference to an issue in any of its forms: `#7`, `group/name#7`, `GH-7`, `KEY-7`, `[issue:7]`, an address. */
+const REFERENCE = /#\w|\b[a-z][a-z0-9_]*-\d|\[\w+:|https?:/i;
+
+/** How far behind its word a reference is looked for: marks of Markdown and other words may stand between. */
+const REACH_CHARS = 200;
+
+/** Entities that spell no sign of a command. Any other would be decoded after we looked. */
+const HARMLESS_ENTITY = /^&(?:lt|gt|amp|quot|nbsp|mdash|ndash|hellip);/;
+
+/**
+ * Words of a model, of a project or of people, as data to a forge: no name in them calls a person, no keyword closes
+ * an issue, no line is a command (`/merge`), no tag or comment hides anything. People read the same text as before.
+ */
+export function defuse(forge: ForgeKind, text: string): string {
+  const calm = text
+    .replace(/\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g, "\n")
+    .replace(/<(?=[a-z/!?])/gi, `<${WORD_BREAK}`)
+    .replace(/&(?=[#\w])/g, (sign, at: number, all: string) =>
+      HARMLESS_ENTITY.test(all.slice(at, at + 10)) ? sign : `${sign}${WORD_BREAK}`,
+    )
+    .replace(/(?<![A-Za-z0-9])@(?=[\w-])/g, `@${WORD_BREAK}`)
+    .replace(/^([^\S\n]*)(?=\/)/gm, `$1${WORD_BREAK}`);
+  return calm.replace(CLOSING[forge], (_, at: number) =>
+    REFERENCE.test(calm.slice(at, at + REACH_CHARS)) ? WORD_BREAK : "",
+  );
+}
+
+/** One line, which a forge does not take for the title of a draft either. */
+export function defuseTitle(forge: ForgeKind, title: string): string {
+  return defuse(forge, title.replace(/\s+/g, " ").trim()).replace(
+    /^([\s[(]*(?:dra|wi))(?=ft|p)/i,
+    `$1${WORD_BREAK}`,
+  );
+}
 
 /** A comment, before it is written for a forge. Only `text` may hold words of others. */
 export interface CommentText {

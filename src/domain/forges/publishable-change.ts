@@ -1,4 +1,26 @@
-import { isWorkflowPath } from "./protected-paths.ts";
+import { cleanPath, headerFileName } from "../patch/formats/unified-diff/diff-file-names.ts";
+
+/**
+ * Files that decide what runs on the forge's own machines; a change there could reach its secrets. A change at the path
+ * of a folder itself is one that puts a link or a submodule in its place.
+ */
+const WORKFLOWS = [
+  /^\.(?:github|gitea|forgejo)(?:\/(?:workflows|actions)(?:\/|$)|$)/i,
+  /^\.gitlab-ci(?:\/|\.ya?ml$|$)/i,
+  /^\.gitlab(?:\/ci(?:\/|$)|$)/i,
+  /^\.(?:circleci|buildkite|semaphore|teamcity|tekton|harness|builds|zuul\.d|azure-pipelines|buddy)(?:\/|$)/i,
+  /^\.woodpecker(?:\/|\.ya?ml$|$)/i,
+  /^\.drone\.(?:ya?ml|star|jsonnet)$/i,
+  /^\.cirrus\.(?:ya?ml|star)$/i,
+  /^\.?(?:travis|appveyor|build|zuul|vela|buddy|codeship-steps|semaphore)\.ya?ml$/i,
+  /^(?:azure-pipelines|bitbucket-pipelines|circle|wercker|codefresh|bitrise|codemagic|screwdriver|cloudbuild|buildspec)\.ya?ml$/i,
+  /(?:^|\/)Jenkinsfile(?:\.[^/]*)?$/i,
+];
+
+/** Whether a path belongs to a forge's CI. Paths are those of the repository, `/`-separated. */
+export function isWorkflowPath(path: string): boolean {
+  return WORKFLOWS.some((pattern) => pattern.test(path));
+}
 
 /** Folders that tools fill, under names that nobody gives to anything else. */
 export const TOOL_FOLDERS = [
@@ -81,4 +103,84 @@ function isToolFolder(folder: string, present: ReadonlySet<string>): boolean {
 function foldersOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, i) => parts.slice(0, i + 1).join("/"));
+}
+
+const EDIT_TOOLS: ReadonlySet<unknown> = new Set(["create", "str_replace", "insert", undefined]);
+const PROJECT_PREFIX = /^(?:\/workspace\/project\/|\.\/)+/;
+
+/** Why an edit of this path is refused at once: a text for the model. Null where it is not. */
+export function refusedEdit(tool: string, args: unknown): string | null {
+  if (tool !== "text_editor") return null;
+  const { command, path } = (args ?? {}) as { command?: unknown; path?: unknown };
+  if (typeof path !== "string" || !EDIT_TOOLS.has(command)) return null;
+  const plain = plainPath(path);
+  if (!isWorkflowPath(plain)) return null;
+  return `refused: ${plain} decides what runs on the forge's own machines, and a task may not change it. Do the rest of the task without it, and say in your summary what a person has to change there. (The operator can allow it with tasks.allow_ci_files.)`;
+}
+
+function plainPath(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.replace(PROJECT_PREFIX, "").split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "" && part !== ".") parts.push(part);
+  }
+  return parts.join("/");
+}
+
+/** The lines that a patch removes, or inserts before, by path, in the numbers of the files as they were. */
+export type ChangedLines = ReadonlyMap<string, ReadonlySet<number>>;
+
+/** Lines around a comment within which a change counts as one at the comment. */
+const NEAR = 3;
+
+/** Of a patch as git writes it. Files without text have no lines. */
+export function changedLines(patch: Uint8Array): ChangedLines {
+  const text = Buffer.from(patch.buffer, patch.byteOffset, patch.byteLength).toString("latin1");
+  const found = new Map<string, Set<number>>();
+  let lines: Set<number> | undefined;
+  let [old, oldLeft, newLeft] = [0, 0, 0];
+  for (const line of text.split("\n")) {
+    if (oldLeft > 0 || newLeft > 0) {
+      // Within a hunk nothing is a header, whatever it looks like.
+      if (line.startsWith("\\")) continue;
+      if (!line.startsWith(" ")) lines?.add(old);
+      if (!line.startsWith("-")) newLeft--;
+      if (line.startsWith("+")) continue;
+      oldLeft--;
+      old++;
+      continue;
+    }
+    const hunk = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+    if (hunk !== null) {
+      [oldLeft, newLeft] = [Number(hunk[2] ?? 1), Number(hunk[3] ?? 1)];
+      // Of a hunk without old lines, the number is that of the line before.
+      old = Number(hunk[1]) + (oldLeft === 0 ? 1 : 0);
+    } else if (line.startsWith("--- a/") || line.startsWith('--- "a/')) {
+      lines = new Set();
+      found.set(cleanPath(headerFileName(line.slice(4)).slice(2)), lines);
+    } else if (line.startsWith("diff --git ")) lines = undefined;
+  }
+  return found;
+}
+
+export function isChangedNear(changed: ChangedLines, path: string, line: number): boolean {
+  const lines = changed.get(path);
+  for (let at = line - NEAR; lines !== undefined && at <= line + NEAR; at++) if (lines.has(at)) return true;
+  return false;
+}
+
+const SLUG_CHARS = 40;
+
+/**
+ * `picoclaw/7-fix-the-login`: the branch of an issue. Only what every forge, file system and shell takes; a title
+ * with no such letters gives the number alone. `attempt` counts up where somebody else has the name.
+ */
+export function branchName(number: number, title: string, attempt = 1): string {
+  const slug = title
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, SLUG_CHARS)
+    .replace(/^-+|-+$/g, "");
+  return [`picoclaw/${number}`, ...(slug === "" ? [] : [slug]), ...(attempt > 1 ? [attempt] : [])].join("-");
 }

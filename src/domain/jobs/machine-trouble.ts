@@ -24,3 +24,35 @@ export type Remedy =
   | "set-git-identity"
   | "start-docker"
   | "start-ollama";
+
+/** Why a path could not be read or written. */
+export type FileTrouble =
+  | "no-space"
+  | "read-only"
+  | "permission-denied"
+  | "not-text"
+  | "is-directory"
+  | "not-directory"
+  | "vanished"
+  | "exists"
+  | "not-found"
+  | "busy"
+  | "name-too-long";
+
+/** As the runtime says of a module that it knew of and does not find any more. */
+const GONE = [/^ENOENT reading "(.+)"$/, /^Cannot find module '(.+?)'/];
+
+/**
+ * The piece of the program that an error says is gone, or null. The program loads only pieces of its own, so one that
+ * is not there was replaced or moved while this process ran.
+ */
+export function missingPiece(error: unknown): string | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at.name !== "BuildMessage" && at.name !== "ResolveMessage") continue;
+    for (const pattern of GONE) {
+      const path = pattern.exec(at.message)?.[1];
+      if (path !== undefined) return path;
+    }
+  }
+  return null;
+}

@@ -1,5 +1,5 @@
-import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { type Route, readRoute } from "../config/route.ts";
+import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 
 /** Shiro's answer at the end of a round. */
 export interface WorkerOutput {

@@ -1,14 +1,240 @@
-import type { Hunk, HunkLine, HunkReport } from "./patch-command.ts";
-import { findApplied, insertsTwice } from "./already-applied.ts";
-import { BOM } from "./patch-text.ts";
-import { composeText, type InsertedLine, type Splice } from "./compose.ts";
-import { gitPlace, matchesAsClaimed, oldText } from "./exact.ts";
-import { type Placement, searchHunk } from "./match-hunk.ts";
-import { matchingPlaces, suggestPlaces } from "./suggest.ts";
-import { MatchTarget } from "./target.ts";
-import { TextLines } from "./text-lines.ts";
-import { anchorLines, type MatchProgress } from "./tie-break.ts";
-import type { WorkBudget } from "./work-budget.ts";
+import {
+  anchorLines,
+  gitPlace,
+  type MatchProgress,
+  matchesAsClaimed,
+  oldText,
+  type Placement,
+  searchHunk,
+} from "./match-hunk.ts";
+import type { Hunk, HunkLine, HunkReport, MatchCandidate } from "./patch-command.ts";
+import { BOM, fromBytesText, joinBytes, readableText, toBytesText } from "./patch-text.ts";
+import { lineKey, MatchTarget, spendBudget, TextLines, type WorkBudget } from "./target-lines.ts";
+
+/** Enough letters to say that a text stands there on purpose. */
+function isTelling(lines: readonly HunkLine[]): boolean {
+  let letters = 0;
+  for (const line of lines) letters += line.text.replace(/[^\w\x80-\xff]/g, "").length;
+  return letters >= 3;
+}
+
+function newKeys(lines: readonly HunkLine[]): string[] {
+  return lines.filter((line) => line.tag !== "-").map((line) => lineKey("whitespace", line.text));
+}
+
+/** The line at which the result of a hunk whose old text is gone already stands, or -1. */
+function findApplied(target: MatchTarget, lines: readonly HunkLine[]): number {
+  const added = lines.filter((line) => line.tag === "+");
+  const first = lines[0]?.tag;
+  const last = lines.at(-1)?.tag;
+  const telling = added.length > 0 ? isTelling(added) : first === " " && last === " " && isTelling(lines);
+  if (!telling) return -1;
+  const pattern = newKeys(lines);
+  return target.index.findAll("whitespace", pattern, target.budget)[0] ?? -1;
+}
+
+/**
+ * A hunk that only inserts matches again after it was applied. True when what it inserts stands already where it
+ * would go, so that the same edit is not made twice.
+ */
+function insertsTwice(target: MatchTarget, lines: readonly HunkLine[], line: number): boolean {
+  const added = lines.filter((each) => each.tag === "+");
+  if (added.length === 0 || !isTelling(added) || lines.some((each) => each.tag === "-")) return false;
+  const keys = target.index.keys("whitespace");
+  const pattern = newKeys(lines);
+  const oldCount = lines.length - added.length;
+  return matchesAt(keys, pattern, line) || matchesAt(keys, pattern, line + oldCount - pattern.length);
+}
+
+function matchesAt(keys: readonly string[], pattern: readonly string[], line: number): boolean {
+  return line >= 0 && pattern.every((key, i) => keys[line + i] === key);
+}
+
+/**
+ * Did you mean: the places that share most with a hunk that was not found. Lines in common vote for a place; where
+ * none is in common, the longest line is compared by letter pairs. Only shown, never written. Bounded: common
+ * lines do not vote, and at most some thousand lines are compared.
+ */
+const MAX_CANDIDATES = 3;
+const MAX_VOTES_PER_LINE = 50;
+const MAX_COMPARED_LINES = 5_000;
+const MAX_LINE = 200;
+const SHOWN_LINES = 12;
+const WORTH_SHOWING = 0.4;
+
+function suggestPlaces(target: MatchTarget, lines: readonly HunkLine[]): MatchCandidate[] {
+  const old = lines.filter((line) => line.tag !== "+").slice(0, 400);
+  const oldKeys = old.map((line) => lineKey("indent", line.text));
+  if (oldKeys.every((key) => key === "") || target.file.count === 0) return [];
+  const starts = votedPlaces(target, oldKeys);
+  const candidates = (starts.length > 0 ? starts : resembling(target, oldKeys)).map((start) => {
+    const line = Math.max(0, start);
+    const similarity = similarityAt(target, oldKeys, start);
+    return { line: line + 1, text: showCandidate(target, line, old.length), similarity };
+  });
+  return candidates
+    .filter((candidate) => candidate.similarity >= WORTH_SHOWING)
+    .sort((a, b) => b.similarity - a.similarity)
+    .slice(0, MAX_CANDIDATES);
+}
+
+/** Where an ambiguous hunk matches. */
+function matchingPlaces(target: MatchTarget, places: readonly number[], count: number): MatchCandidate[] {
+  return places.slice(0, 5).map((line) => ({
+    line: line + 1,
+    text: showCandidate(target, line, Math.min(count, 3)),
+    similarity: 1,
+  }));
+}
+
+function showCandidate(target: MatchTarget, line: number, count: number): string {
+  const text = readableText(target.file.excerpt(line, Math.min(count, SHOWN_LINES)));
+  return text.length > 2_000 ? `${text.slice(0, 2_000)}…` : text;
+}
+
+function votedPlaces(target: MatchTarget, oldKeys: readonly string[]): number[] {
+  const votes = new Map<number, number>();
+  oldKeys.forEach((key, i) => {
+    const places = key.length > 1 ? target.index.places("indent", key) : [];
+    if (places.length > MAX_VOTES_PER_LINE) return;
+    for (const place of places) votes.set(place - i, (votes.get(place - i) ?? 0) + 1);
+  });
+  spendBudget(target.budget, votes.size);
+  return [...votes]
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, MAX_CANDIDATES)
+    .map(([start]) => start);
+}
+
+function resembling(target: MatchTarget, oldKeys: readonly string[]): number[] {
+  let longest = 0;
+  oldKeys.forEach((key, i) => {
+    if (key.length > oldKeys[longest]!.length) longest = i;
+  });
+  const keys = target.index.keys("indent").slice(0, MAX_COMPARED_LINES);
+  if (!spendBudget(target.budget, keys.length * 20)) return [];
+  const wanted = pairsOf(oldKeys[longest]!);
+  return keys
+    .map((key, line) => ({ line, score: likeness(wanted, key) }))
+    .filter(({ score }) => score >= WORTH_SHOWING)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_CANDIDATES)
+    .map(({ line }) => line - longest);
+}
+
+function similarityAt(target: MatchTarget, oldKeys: readonly string[], start: number): number {
+  const keys = target.index.keys("indent");
+  let sum = 0;
+  for (let i = 0; i < oldKeys.length; i++) {
+    const key = keys[start + i];
+    if (key === oldKeys[i]) sum += 1;
+    else if (key !== undefined && spendBudget(target.budget, 20)) sum += likeness(pairsOf(oldKeys[i]!), key);
+  }
+  return Math.round((sum / oldKeys.length) * 100) / 100;
+}
+
+/** Dice's coefficient over letter pairs: 0 nothing in common, 1 the same pairs. */
+function likeness(pairs: ReadonlyMap<string, number>, text: string): number {
+  const left = new Map(pairs);
+  const size = [...pairs.values()].reduce((sum, count) => sum + count, 0);
+  const other = text.slice(0, MAX_LINE);
+  if (size === 0 || other.length < 2) return 0;
+  let shared = 0;
+  for (let i = 0; i + 1 < other.length; i++) {
+    const pair = other.slice(i, i + 2);
+    const count = left.get(pair) ?? 0;
+    if (count > 0) {
+      shared++;
+      left.set(pair, count - 1);
+    }
+  }
+  return (2 * shared) / (size + other.length - 1);
+}
+
+function pairsOf(text: string): Map<string, number> {
+  const pairs = new Map<string, number>();
+  const cut = text.slice(0, MAX_LINE);
+  for (let i = 0; i + 1 < cut.length; i++) {
+    const pair = cut.slice(i, i + 2);
+    pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+  }
+  return pairs;
+}
+
+/** One change of a file: at a line, so many lines go and these come. */
+interface Splice {
+  /** 0-based line of the file before the edit. */
+  readonly at: number;
+  readonly remove: number;
+  readonly insert: readonly InsertedLine[];
+  /** Goes to the end of the file, after whatever else is put there. */
+  readonly last?: boolean;
+}
+
+interface InsertedLine {
+  readonly text: string;
+  /** The line end to write; null: the one its neighbours have. */
+  readonly eol: string | null;
+}
+
+/** Carries out splices that do not overlap. Every byte outside them stays. */
+function composeText(file: TextLines, splices: readonly Splice[]): string {
+  const ordered = sortSplices(splices) ? splices : splices.toSorted(compareSplices);
+  const parts: string[] = [];
+  let kept = 0;
+  for (const splice of ordered) {
+    parts.push(file.text.slice(kept, file.starts[splice.at]!));
+    if (splice.insert.length > 0) {
+      if (splice.at === file.count && endsOpen(file, parts)) parts.push(file.mainEol() || "\n");
+      pushInserted(file, splice, parts);
+    }
+    kept = file.starts[splice.at + splice.remove]!;
+  }
+  parts.push(file.text.slice(kept));
+  return parts.join("");
+}
+
+function sortSplices(splices: readonly Splice[]): boolean {
+  return splices.every((splice, i) => i === 0 || compareSplices(splices[i - 1]!, splice) <= 0);
+}
+
+/** At one line, what is put before it comes first, then what replaces it. */
+function compareSplices(a: Splice, b: Splice): number {
+  return (
+    a.at - b.at || Math.sign(a.remove) - Math.sign(b.remove) || Number(a.last ?? 0) - Number(b.last ?? 0)
+  );
+}
+
+/** The text so far stops in the middle of a line. */
+function endsOpen(file: TextLines, parts: readonly string[]): boolean {
+  const text = parts.findLast((part) => part !== "");
+  return text !== undefined && !file.endsLine(text);
+}
+
+function pushInserted(file: TextLines, splice: Splice, parts: string[]): void {
+  const end = splice.at + splice.remove;
+  const endsOpen = end === file.count && file.count > 0 && file.eol(file.count - 1) === "";
+  let eol: string | null = null;
+  splice.insert.forEach((line, i) => {
+    const last = i === splice.insert.length - 1;
+    if (line.eol !== null && (line.eol !== "" || (last && end === file.count)))
+      parts.push(line.text, line.eol);
+    else if (last && endsOpen) parts.push(line.text);
+    else {
+      eol ??= neighbourEol(file, splice.at, end);
+      parts.push(line.text, eol);
+    }
+  });
+}
+
+/** What the lines before and after agree on, else what most of the file has. */
+function neighbourEol(file: TextLines, at: number, end: number): string {
+  const before = at > 0 ? file.eol(at - 1) : "";
+  const after = end < file.count ? file.eol(end) : "";
+  if (before !== "" && (after === "" || after === before)) return before;
+  if (before === "" && after !== "") return after;
+  return file.mainEol() || "\n";
+}
 
 /** Whose habits hold: git's for diffs (bytes as written, claimed lines), ours for the formats of models. */
 export type MatchRule = "diff" | "v4a" | "search-replace";
@@ -230,4 +456,116 @@ function eolFor(line: HunkLine, asWritten: boolean, opensEnd: boolean, file: Tex
   if (asWritten) return line.eol;
   if (line.eol === "") return "";
   return opensEnd ? file.mainEol() || line.eol : null;
+}
+
+const SPACE = 32;
+const PLUS = 43;
+
+export interface AppliedAsClaimed {
+  /** The new text, in pieces. */
+  readonly parts: readonly string[];
+  readonly reports: readonly HunkReport[];
+}
+
+/**
+ * The common diff: its hunks come in order and each stands byte for byte where its header says. Goes through file
+ * and hunks side by side, without an index of the lines. Null where anything is otherwise, even if the diff fits:
+ * the way that searches decides then, and would have decided the same here.
+ */
+export function applyAsClaimed(path: string, text: string, hunks: readonly Hunk[]): AppliedAsClaimed | null {
+  if (text.startsWith(BOM)) return null;
+  const parts: string[] = [];
+  const reports: HunkReport[] = [];
+  let kept = 0;
+  let offset = 0;
+  let line = 0;
+  let grown = 0;
+  for (const { written, oldStart, newStart } of hunks) {
+    if (written === undefined || oldStart === undefined) return null;
+    const claimed = oldStart <= 1 ? 0 : (newStart ?? oldStart) - 1 - grown;
+    if (claimed < line) return null;
+    for (; line < claimed; line++) {
+      offset = text.indexOf("\n", offset) + 1;
+      if (offset === 0) return null;
+    }
+    let hasContext = false;
+    let tag = 0;
+    for (let at = 0; at < written.length; ) {
+      const end = written.indexOf("\n", at) + 1;
+      const own = written.slice(at + 1, end);
+      tag = written.charCodeAt(at);
+      at = end;
+      if (tag === PLUS) {
+        if (kept < offset) parts.push(text.slice(kept, offset));
+        parts.push(own);
+        kept = offset;
+        grown++;
+        continue;
+      }
+      if (!text.startsWith(own, offset)) return null;
+      if (tag === SPACE) hasContext = true;
+      else {
+        if (kept < offset) parts.push(text.slice(kept, offset));
+        kept = offset + own.length;
+        grown--;
+      }
+      offset += own.length;
+      line++;
+    }
+    // Without context around it a hunk is sought; without context after it, it belongs at the end.
+    if (!hasContext || (tag !== SPACE && offset !== text.length)) return null;
+    reports.push({ path, hunk: reports.length + 1, status: "applied", strategy: "exact", line: claimed + 1 });
+  }
+  parts.push(text.slice(kept));
+  return { parts, reports };
+}
+
+export interface FileEdited {
+  readonly ok: boolean;
+  readonly bytes: Uint8Array;
+  readonly reports: readonly HunkReport[];
+}
+
+/** Applies hunks to a file's bytes. UTF-16 with a mark is edited as text when its bytes as such do not match. */
+export function editFile(
+  path: string,
+  bytes: Uint8Array,
+  hunks: readonly Hunk[],
+  rule: MatchRule,
+  budget: WorkBudget,
+): FileEdited {
+  const wide = readWideText(bytes);
+  if (wide !== null) {
+    const done = applyHunks(path, wide.text, hunks, rule, budget);
+    if (done.ok) return { ok: true, bytes: wide.encode(done.text), reports: done.reports };
+    const raw = applyHunks(path, toBytesText(bytes), hunks, rule, budget);
+    return raw.ok
+      ? { ok: true, bytes: fromBytesText(raw.text), reports: raw.reports }
+      : { ok: false, bytes, reports: done.reports };
+  }
+  const text = toBytesText(bytes);
+  const claimed = rule === "diff" && budget.left > 0 ? applyAsClaimed(path, text, hunks) : null;
+  if (claimed !== null) return { ok: true, bytes: joinBytes(claimed.parts), reports: claimed.reports };
+  const done = applyHunks(path, text, hunks, rule, budget);
+  return { ok: done.ok, bytes: done.ok ? fromBytesText(done.text) : bytes, reports: done.reports };
+}
+
+/** A UTF-16 file with a byte order mark, as UTF-8 bytes text to be edited, and the way back. */
+interface WideText {
+  readonly text: string;
+  encode(text: string): Uint8Array;
+}
+
+/** Null for anything that is not UTF-16 with a mark, or would not survive the way there and back. */
+function readWideText(bytes: Uint8Array): WideText | null {
+  const little = bytes[0] === 0xff && bytes[1] === 0xfe;
+  const big = bytes[0] === 0xfe && bytes[1] === 0xff;
+  if ((!little && !big) || bytes.length % 2 !== 0) return null;
+  const encode = (text: string): Uint8Array => {
+    const out = Buffer.from(`\ufeff${Buffer.from(fromBytesText(text)).toString("utf8")}`, "utf16le");
+    return big ? out.swap16() : out;
+  };
+  const copy = Buffer.from(bytes.slice(2));
+  const text = toBytesText((big ? copy.swap16() : copy).toString("utf16le"));
+  return Buffer.compare(encode(text), bytes) === 0 ? { text, encode } : null;
 }

@@ -1,12 +1,387 @@
 import type { Hunk, HunkLine, MatchStrategy } from "./patch-command.ts";
-import { isAscii } from "./patch-text.ts";
-import { findDrifted } from "./drift.ts";
-import { findExact, matchesAsClaimed, oldText } from "./exact.ts";
-import { findReindent, type Reindent } from "./indent.ts";
-import { type KeyRung, lineKey } from "./target-lines.ts";
-import type { MatchTarget } from "./target.ts";
-import { breakTie, type MatchProgress } from "./tie-break.ts";
-import { trimBlank } from "./white-space.ts";
+import { indentLength, isAscii, trimBlank } from "./patch-text.ts";
+import { type KeyRung, lineKey, type MatchTarget, spendBudget } from "./target-lines.ts";
+
+/** Where in the file the hunks have come to. */
+export interface MatchProgress {
+  /** First line after the hunk placed last. */
+  readonly after: number;
+  /** How far the hunk placed last stood from where it claimed to. */
+  readonly offset: number;
+}
+
+/** Picks one of several places at which a hunk matches, or -1. Line numbers and anchors break ties; nothing guesses. */
+function breakTie(
+  target: MatchTarget,
+  hunk: Hunk,
+  oldCount: number,
+  places: readonly number[],
+  progress: MatchProgress,
+): number {
+  if (places.length === 1) return places[0]!;
+  if (hunk.atEnd === true) {
+    const last = places.at(-1)!;
+    return restIsBlank(target, last + oldCount) ? last : -1;
+  }
+  if (hunk.oldStart !== undefined) return nearest(places, hunk.oldStart - 1 + progress.offset);
+  const later = places.filter((place) => place >= progress.after);
+  if (hunk.anchors !== undefined && hunk.anchors.length > 0) {
+    return afterAnchors(target, hunk.anchors, progress.after, later);
+  }
+  return progress.after > 0 && later.length === 1 ? later[0]! : -1;
+}
+
+function restIsBlank(target: MatchTarget, from: number): boolean {
+  const lines = target.file.lines();
+  for (let i = from; i < lines.length; i++) if (trimBlank(lines[i]!) !== "") return false;
+  return true;
+}
+
+/** The nearer one; of two equally near the later one, as git does. */
+function nearest(places: readonly number[], wanted: number): number {
+  let best = -1;
+  for (const place of places) {
+    if (best < 0 || Math.abs(place - wanted) <= Math.abs(best - wanted)) best = place;
+  }
+  return best;
+}
+
+/** The first place after the innermost anchor, if all lines that could be that anchor lead to the same one. */
+function afterAnchors(
+  target: MatchTarget,
+  anchors: readonly string[],
+  from: number,
+  places: readonly number[],
+): number {
+  const chosen = new Set<number>();
+  for (const line of anchorLines(target, anchors, from)) {
+    const place = places.find((candidate) => candidate >= line);
+    if (place !== undefined) chosen.add(place);
+  }
+  return chosen.size === 1 ? [...chosen][0]! : -1;
+}
+
+/** The lines that can be the innermost anchor, each outer one having been passed. */
+export function anchorLines(target: MatchTarget, anchors: readonly string[], from: number): number[] {
+  let start = from;
+  let lines: number[] = [];
+  for (const anchor of anchors) {
+    lines = linesLike(target, anchor).filter((line) => line >= start);
+    if (lines.length === 0) return [];
+    start = lines[0]! + 1;
+  }
+  return lines;
+}
+
+/** Whole lines first, then lines that begin with the anchor, then lines that contain it. */
+function linesLike(target: MatchTarget, anchor: string): readonly number[] {
+  const key = lineKey("indent", anchor);
+  if (key === "") return [];
+  const whole = target.index.places("indent", key);
+  if (whole.length > 0) return whole;
+  const keys = target.index.keys("indent");
+  target.budget.left -= keys.length;
+  const starting: number[] = [];
+  const containing: number[] = [];
+  keys.forEach((line, i) => {
+    if (line.startsWith(key)) starting.push(i);
+    else if (line.includes(key)) containing.push(i);
+  });
+  return starting.length > 0 ? starting : containing;
+}
+
+/** What the hunk expects to find, as one text. */
+export function oldText(lines: readonly HunkLine[]): string {
+  let text = "";
+  for (const line of lines) if (line.tag !== "+") text += line.text + line.eol;
+  return text;
+}
+
+/** Every line at which the old text stands byte for byte. */
+function findExact(target: MatchTarget, old: string): number[] {
+  const { file, budget } = target;
+  const found: number[] = [];
+  for (let at = file.text.indexOf(old); at >= 0; at = file.text.indexOf(old, at + 1)) {
+    const line = matchesAt(target, old, at);
+    if (line >= 0) found.push(line);
+    if (!spendBudget(budget, 1 + old.length / 100)) break;
+  }
+  spendBudget(budget, 1 + file.text.length / 100);
+  return found;
+}
+
+/** The claimed line when the old text stands right there: no other place can be nearer. Else -1. */
+export function matchesAsClaimed(
+  target: MatchTarget,
+  hunk: Hunk,
+  old: string,
+  oldCount: number,
+  progress: MatchProgress,
+): number {
+  if (hunk.oldStart === undefined) return -1;
+  const line = hunk.oldStart - 1 + progress.offset;
+  const { file } = target;
+  if (line < 0 || line + oldCount > file.count) return -1;
+  const end = file.starts[line]! + old.length;
+  const whole = end === file.starts[line + oldCount] && file.text.startsWith(old, file.starts[line]);
+  return whole && target.free(line, hunk.lines) ? line : -1;
+}
+
+/** The line, when these are whole lines. */
+function matchesAt({ file }: MatchTarget, old: string, offset: number): number {
+  const end = offset + old.length;
+  if (!old.endsWith("\n") && end !== file.text.length) return -1;
+  return file.lineAt(offset);
+}
+
+/**
+ * Where git would put the hunk, or -1: the nearest place to the claimed line whose bytes match, forward before
+ * backward. A hunk that claims line 1 must match at the beginning, one without trailing context at the end.
+ */
+export function gitPlace(
+  target: MatchTarget,
+  hunk: Hunk,
+  old: string,
+  oldCount: number,
+  expected: number,
+): number {
+  const { file } = target;
+  const fromStart = (hunk.oldStart ?? 0) <= 1;
+  const toEnd = hunk.lines.at(-1)?.tag !== " ";
+  const fits = (line: number) =>
+    line >= 0 &&
+    line + oldCount <= file.count &&
+    (!fromStart || line === 0) &&
+    (!toEnd || line + oldCount === file.count) &&
+    file.text.startsWith(old, file.starts[line]) &&
+    (old.endsWith("\n") || old === "" || line + oldCount === file.count) &&
+    target.untouched(line, oldCount);
+  if (fromStart) return fits(0) ? 0 : -1;
+  if (toEnd) return fits(file.count - oldCount) ? file.count - oldCount : -1;
+  const wanted = Math.min(Math.max(expected, 0), file.count);
+  if (fits(wanted)) return wanted;
+  const after = seekText(target, old, wanted, 1, fits);
+  const before = seekText(target, old, wanted, -1, fits);
+  if (after < 0 || before < 0) return Math.max(after, before);
+  return after - wanted <= wanted - before ? after : before;
+}
+
+function seekText(
+  target: MatchTarget,
+  old: string,
+  from: number,
+  step: 1 | -1,
+  fits: (line: number) => boolean,
+): number {
+  const { file, budget } = target;
+  let offset = file.starts[from]!;
+  while (spendBudget(budget, 1 + old.length / 100)) {
+    const before = offset;
+    if (step < 0 && offset === 0) return -1;
+    offset = step > 0 ? file.text.indexOf(old, offset + 1) : file.text.lastIndexOf(old, offset - 1);
+    spendBudget(budget, Math.abs((offset < 0 ? file.text.length : offset) - before) / 100);
+    if (offset < 0) return -1;
+    const line = matchesAt(target, old, offset);
+    if (line >= 0 && fits(line)) return line;
+  }
+  return -1;
+}
+
+/** How indentation in an edit translates to indentation in the file; null where no one rule explains all lines. */
+type Reindent = (text: string) => string;
+
+interface IndentPair {
+  readonly edit: string;
+  readonly file: string;
+}
+
+const INDENT_UNITS = ["\t", "    ", "  ", "        ", "   "] as const;
+
+/** `pairs` are the lines that match each other but for their indentation. */
+function findReindent(pairs: readonly (readonly [edit: string, file: string])[]): Reindent | null {
+  const seen = new Map<string, string>();
+  for (const [edit, file] of pairs) {
+    const editIndent = edit.slice(0, indentLength(edit));
+    if (editIndent.length === edit.length) continue;
+    const fileIndent = file.slice(0, indentLength(file));
+    const known = seen.get(editIndent);
+    if (known !== undefined && known !== fileIndent) return null;
+    seen.set(editIndent, fileIndent);
+  }
+  const indents = [...seen].map(([edit, file]): IndentPair => ({ edit, file }));
+  return shiftOf(indents) ?? indentUnits(indents);
+}
+
+/** The same string is put before, or taken from, every indentation. */
+function shiftOf(indents: readonly IndentPair[]): Reindent | null {
+  const first = indents[0];
+  if (first === undefined) return (text) => text;
+  if (first.file.endsWith(first.edit)) {
+    const added = first.file.slice(0, first.file.length - first.edit.length);
+    if (indents.every((pair) => pair.file === added + pair.edit))
+      return (text) => (isBlank(text) ? text : added + text);
+  }
+  if (first.edit.endsWith(first.file)) {
+    const taken = first.edit.slice(0, first.edit.length - first.file.length);
+    if (indents.every((pair) => pair.edit === taken + pair.file)) {
+      return (text) => (text.startsWith(taken) ? text.slice(taken.length) : text.slice(indentLength(text)));
+    }
+  }
+  return null;
+}
+
+/** Another unit (tabs for spaces, two for four), perhaps some levels deeper. */
+function indentUnits(indents: readonly IndentPair[]): Reindent | null {
+  let best: { from: string; to: string; levels: number } | null = null;
+  for (const from of INDENT_UNITS) {
+    for (const to of INDENT_UNITS) {
+      if (from === to) continue;
+      const levels = levelsBetween(indents, from, to);
+      if (levels !== null && (best === null || Math.abs(levels) < Math.abs(best.levels)))
+        best = { from, to, levels };
+    }
+  }
+  if (best === null) return null;
+  const { from, to, levels } = best;
+  return (text) => {
+    if (isBlank(text)) return text;
+    const depth = depthOf(text, from);
+    return to.repeat(Math.max(0, depth + levels)) + text.slice(depth * from.length);
+  };
+}
+
+function levelsBetween(indents: readonly IndentPair[], from: string, to: string): number | null {
+  let levels: number | null = null;
+  for (const { edit, file } of indents) {
+    const editDepth = depthOf(edit, from);
+    const fileDepth = depthOf(file, to);
+    if (edit.slice(editDepth * from.length) !== file.slice(fileDepth * to.length)) return null;
+    if (levels !== null && levels !== fileDepth - editDepth) return null;
+    levels = fileDepth - editDepth;
+  }
+  return levels;
+}
+
+function depthOf(text: string, unit: string): number {
+  let depth = 0;
+  while (text.startsWith(unit, depth * unit.length)) depth++;
+  return depth;
+}
+
+function isBlank(text: string): boolean {
+  return indentLength(text) === text.length;
+}
+
+/**
+ * The last rung: the context has changed since the edit was written. Every deleted line must still stand there, in
+ * one piece with the others, modulo white space and look-alikes; of the context at least half must match. An edit
+ * that deletes nothing needs the lines on both sides of what it inserts, next to each other, and most of the rest.
+ */
+interface DriftPlace {
+  /** The line at which `lines` start: the hunk without its outer context. */
+  readonly line: number;
+  readonly lines: readonly HunkLine[];
+  readonly reindent: Reindent;
+}
+
+const SIGNIFICANT = /[\w\x80-\xff][\s\S]*[\w\x80-\xff]/;
+
+function findDrifted(target: MatchTarget, lines: readonly HunkLine[]): DriftPlace[] {
+  const core = driftCore(lines);
+  if (core === null) return [];
+  const old = lines.filter((line) => line.tag !== "+");
+  const oldKeys = old.map((line) => lineKey("indent", line.text));
+  const must = mustMatch(core, old.length);
+  if (!must.some((i) => SIGNIFICANT.test(oldKeys[i]!))) return [];
+  const contextCount = old.filter((line, i) => line.tag === " " && oldKeys[i] !== "").length;
+  if (contextCount === 0) return [];
+  const keys = target.index.keys("indent");
+  const found: DriftPlace[] = [];
+  for (const start of startsOf(target, oldKeys, must)) {
+    if (!spendBudget(target.budget, old.length)) break;
+    if (!must.every((i) => keys[start + i] === oldKeys[i])) continue;
+    const matched = old.filter(
+      (line, i) => line.tag === " " && oldKeys[i] !== "" && isNear(keys, start + i, oldKeys[i]!),
+    );
+    if (matched.length * 2 < contextCount) continue;
+    const place = toDriftPlace(target, core, old, oldKeys, start);
+    if (place !== null) found.push(place);
+  }
+  return found;
+}
+
+interface DriftCore {
+  readonly lines: readonly HunkLine[];
+  /** Index among the old lines of the first and one past the last old line of the core. */
+  readonly first: number;
+  readonly end: number;
+  readonly deletes: boolean;
+}
+
+/** The hunk from its first changed line to its last. */
+function driftCore(lines: readonly HunkLine[]): DriftCore | null {
+  const from = lines.findIndex((line) => line.tag !== " ");
+  const to = lines.findLastIndex((line) => line.tag !== " ");
+  if (from < 0) return null;
+  const core = lines.slice(from, to + 1);
+  const end = from + core.filter((line) => line.tag !== "+").length;
+  return { lines: core, first: from, end, deletes: core.some((line) => line.tag === "-") };
+}
+
+/** Indexes of the old lines that may not drift. */
+function mustMatch(core: DriftCore, oldCount: number): number[] {
+  if (core.deletes) {
+    const must: number[] = [];
+    let old = core.first;
+    for (const { tag } of core.lines) {
+      if (tag === "-") must.push(old);
+      if (tag !== "+") old++;
+    }
+    return must;
+  }
+  const must: number[] = [];
+  for (let i = core.first - 1; i <= core.end; i++) if (i >= 0 && i < oldCount) must.push(i);
+  return must.length >= 2 ? must : [];
+}
+
+/** Places of the rarest line that must match, as starts of the whole hunk. */
+function startsOf(target: MatchTarget, oldKeys: readonly string[], must: readonly number[]): number[] {
+  let best: readonly number[] | null = null;
+  let at = 0;
+  for (const i of must) {
+    const places = target.index.places("indent", oldKeys[i]!);
+    if (best === null || places.length < best.length) {
+      best = places;
+      at = i;
+    }
+  }
+  return (best ?? []).map((place) => place - at);
+}
+
+/** Context counts where it stands up to three lines away. */
+function isNear(keys: readonly string[], line: number, key: string): boolean {
+  for (let away = -3; away <= 3; away++) if (keys[line + away] === key) return true;
+  return false;
+}
+
+function toDriftPlace(
+  target: MatchTarget,
+  core: DriftCore,
+  old: readonly HunkLine[],
+  oldKeys: readonly string[],
+  start: number,
+): DriftPlace | null {
+  const { file, index } = target;
+  if (start + core.first < 0 || start + core.end > file.count) return null;
+  const keys = index.keys("indent");
+  const texts = file.lines();
+  const pairs: [string, string][] = [];
+  old.forEach((line, i) => {
+    if (keys[start + i] === oldKeys[i] && oldKeys[i] !== "") pairs.push([line.text, texts[start + i]!]);
+  });
+  const reindent = findReindent(pairs);
+  return reindent === null ? null : { line: start + core.first, lines: core.lines, reindent };
+}
 
 /** Where a hunk goes, and how its lines are to be read there. */
 export interface Placement {

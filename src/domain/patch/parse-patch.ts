@@ -1,7 +1,6 @@
-import { jsonFailure, jsonMeaning } from "./formats/json.ts";
+import { type JsonTry, jsonFailure, jsonMeaning, LONGEST_PATCH, tryJsonPatch } from "./formats/json.ts";
 import { parseReply } from "./formats/markdown/markdown.ts";
-import type { ParseFailure, ParseResult } from "./parse-error.ts";
-import { type JsonTry, LONGEST_PATCH, tryJsonPatch } from "./formats/parse-json-patch.ts";
+import type { ParseFailure, ParseResult } from "./patch-command.ts";
 
 /**
  * Turns the text of a patch into commands, in the order of the text.

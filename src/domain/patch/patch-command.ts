@@ -115,3 +115,75 @@ export interface HunkReport {
 export type EditPlan =
   | { readonly ok: true; readonly writes: readonly FileWrite[]; readonly reports: readonly HunkReport[] }
   | { readonly ok: false; readonly error: string; readonly reports: readonly HunkReport[] };
+
+/**
+ * One command of a patch, immutable. `type` and `action` are whatever the patch said; what is not one of
+ * `file_edit` (create, update, delete, append, rename, mkdir, copy), `shell_command` (run) and `git_operation`
+ * (add, commit, reset, checkout) parses, and fails as a command when it is run.
+ * `target` is a path (file_edit), a shell line (shell_command) or git's argument (git_operation);
+ * `content` is file text, a destination path, further shell text or a commit message.
+ */
+export interface PatchCommand {
+  readonly type: string;
+  readonly action: string;
+  readonly target: string;
+  readonly content: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly workdir?: string;
+  readonly shell?: string;
+  /** Set when the command changes files by matching (a diff, a V4A operation, a SEARCH/REPLACE block). */
+  readonly edit?: Edit;
+}
+
+/** Why a text is not a patch. Nothing ran; exit code 2. */
+export interface ParseFailure {
+  readonly code:
+    | "not-a-patch"
+    | "invalid-json"
+    | "invalid-command"
+    | "invalid-diff"
+    | "invalid-v4a"
+    | "invalid-block"
+    | "too-large";
+  /** English and technical: `command[2]: target is required`. */
+  readonly message: string;
+  /** 0-based command index, when one is to blame. */
+  readonly index?: number;
+  readonly field?: string;
+  readonly value?: string;
+  /** 1-based line of the patch text. */
+  readonly line?: number;
+}
+
+export type ParseResult =
+  | {
+      readonly ok: true;
+      readonly commands: readonly PatchCommand[];
+      readonly warnings: readonly string[];
+      readonly format: PatchFormat;
+    }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+/** `mixed` is a reply that holds more than one of the others. */
+export type PatchFormat = "empty" | "json" | "markdown" | "diff" | "v4a" | "search-replace" | "mixed";
+
+/** What a patch is about to do, counted by kind. A command of an unknown type counts in the total only. */
+export interface ExecutionSummary {
+  readonly totalCommands: number;
+  readonly fileEdits: number;
+  readonly shellCommands: number;
+  readonly gitOperations: number;
+}
+
+export function executionSummary(commands: readonly PatchCommand[]): ExecutionSummary {
+  let fileEdits = 0;
+  let shellCommands = 0;
+  let gitOperations = 0;
+  for (const { type } of commands) {
+    if (type === "file_edit") fileEdits++;
+    else if (type === "shell_command") shellCommands++;
+    else if (type === "git_operation") gitOperations++;
+  }
+  return { totalCommands: commands.length, fileEdits, shellCommands, gitOperations };
+}

@@ -1,3 +1,5 @@
+import type { HunkLine } from "./patch-command.ts";
+
 /**
  * Bytes seen as text: one char per byte (latin1). Matching works on this form, so that bytes which are not
  * valid UTF-8 survive an edit. A JavaScript string is encoded as UTF-8 first; pure ASCII is the same in both.
@@ -35,4 +37,70 @@ export function isAscii(text: string): boolean {
 
 function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * White space in bytes text. `trim()` must not be used there: it takes 0xA0 and 0x85 for white space, which are
+ * halves of ordinary letters in UTF-8.
+ */
+function isBlank(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13);
+}
+
+export function trimEndBlank(text: string): string {
+  let end = text.length;
+  while (end > 0 && isBlank(text.charCodeAt(end - 1))) end--;
+  return end === text.length ? text : text.slice(0, end);
+}
+
+/** Length of the leading white space. */
+export function indentLength(text: string): number {
+  let at = 0;
+  while (at < text.length && isBlank(text.charCodeAt(at))) at++;
+  return at;
+}
+
+export function trimBlank(text: string): string {
+  const end = trimEndBlank(text);
+  const start = indentLength(end);
+  return start === 0 ? end : end.slice(start);
+}
+
+/** Going through a text line by line without splitting it: a line is the offset at which it starts. */
+
+/** Where the line after the one at `at` starts; the text's length after the last one. */
+export function lineAfter(text: string, at: number): number {
+  const newline = text.indexOf("\n", at);
+  return newline === -1 ? text.length : newline + 1;
+}
+
+/** The line at `at`, without its line feed. */
+export function lineAt(text: string, at: number): string {
+  const newline = text.indexOf("\n", at);
+  return newline === -1 ? text.slice(at) : text.slice(at, newline);
+}
+
+/** 1-based line of an offset, for offsets that only grow: the text is counted through once. */
+export function createLineCounter(text: string): (offset: number) => number {
+  let line = 1;
+  let newline = text.indexOf("\n");
+  return (offset) => {
+    while (newline !== -1 && newline < offset) {
+      line++;
+      newline = text.indexOf("\n", newline + 1);
+    }
+    return line;
+  };
+}
+
+/** A hunk that knows its place in the patch; its lines are read when a plan first asks for them. */
+export abstract class UnreadHunk {
+  private kept: readonly HunkLine[] | undefined;
+
+  get lines(): readonly HunkLine[] {
+    this.kept ??= this.read();
+    return this.kept;
+  }
+
+  protected abstract read(): readonly HunkLine[];
 }

@@ -1,6 +1,114 @@
-import { isAscii, readableText } from "./patch-text.ts";
-import { trimBlank, trimEndBlank } from "./white-space.ts";
-import { spendBudget, type WorkBudget } from "./work-budget.ts";
+import type { HunkLine } from "./patch-command.ts";
+import { isAscii, readableText, trimBlank, trimEndBlank } from "./patch-text.ts";
+
+/** A cap on the work one plan may do, so that a hostile patch ends in a refusal and not in hours. */
+export interface WorkBudget {
+  left: number;
+}
+
+/** Steps: about one line compared or a hundred characters scanned; a second or two in all. */
+const PLAN_STEPS = 8_000_000;
+
+export function createBudget(steps = PLAN_STEPS): WorkBudget {
+  return { left: steps };
+}
+
+/** False once the budget is spent. */
+export function spendBudget(budget: WorkBudget, steps: number): boolean {
+  budget.left -= steps;
+  return budget.left > 0;
+}
+
+/** A file's bytes text with its line starts; the unit everything is matched on. Lines are 0-based in here. */
+export class TextLines {
+  readonly text: string;
+  /** Offset of every line, and the text's length as last element. */
+  readonly starts: readonly number[];
+  readonly count: number;
+  private readonly loneCr: boolean;
+  private texts: string[] | null = null;
+  private dominant: string | null = null;
+
+  /** `loneCr`: a carriage return alone ends a line as well (old Macintosh files, mixed files). */
+  constructor(text: string, options: { readonly loneCr?: boolean } = {}) {
+    this.text = text;
+    this.loneCr = options.loneCr ?? false;
+    this.starts = this.loneCr ? startsWithLoneCr(text) : lineStarts(text);
+    this.count = this.starts.length - 1;
+  }
+
+  /** Without line ends. */
+  lines(): readonly string[] {
+    if (this.texts === null) {
+      this.texts = new Array<string>(this.count);
+      for (let i = 0; i < this.count; i++) {
+        this.texts[i] = this.text.slice(this.starts[i]!, this.starts[i + 1]! - this.eol(i).length);
+      }
+    }
+    return this.texts;
+  }
+
+  eol(line: number): string {
+    const start = this.starts[line]!;
+    const end = this.starts[line + 1]!;
+    const last = end > start ? this.text.charCodeAt(end - 1) : 0;
+    if (last === 13) return this.loneCr ? "\r" : "";
+    if (last !== 10) return "";
+    return end - 2 >= start && this.text.charCodeAt(end - 2) === 13 ? "\r\n" : "\n";
+  }
+
+  /** Whether a text ends with what ends a line of this file. */
+  endsLine(text: string): boolean {
+    return text.endsWith("\n") || (this.loneCr && text.endsWith("\r"));
+  }
+
+  /** The most frequent line end; on a tie the one that comes first. "" where no line has one. */
+  mainEol(): string {
+    if (this.dominant !== null) return this.dominant;
+    const counts = new Map<string, number>();
+    for (let i = 0; i < this.count; i++) {
+      const eol = this.eol(i);
+      if (eol !== "") counts.set(eol, (counts.get(eol) ?? 0) + 1);
+    }
+    let best = "";
+    for (const [eol, count] of counts) if (best === "" || count > counts.get(best)!) best = eol;
+    this.dominant = best;
+    return best;
+  }
+
+  /** The line that starts at this offset, or -1. */
+  lineAt(offset: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.starts[middle]! < offset) low = middle + 1;
+      else high = middle;
+    }
+    return this.starts[low] === offset ? low : -1;
+  }
+
+  /** Some lines as they stand, for showing. */
+  excerpt(line: number, count: number): string {
+    return this.lines()
+      .slice(line, line + count)
+      .join("\n");
+  }
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  if (starts.at(-1) !== text.length) starts.push(text.length);
+  return starts;
+}
+
+function startsWithLoneCr(text: string): number[] {
+  const starts = [0];
+  for (const found of text.matchAll(/\r\n|\n|\r/g)) starts.push(found.index + found[0].length);
+  if (starts.at(-1) !== text.length) starts.push(text.length);
+  return starts;
+}
 
 /** The rungs on which lines are compared by a key; `exact` compares bytes, and `drift` builds on `indent`. */
 export type KeyRung = "whitespace" | "look-alike" | "indent";
@@ -91,4 +199,86 @@ export class LineIndex {
     }
     return found;
   }
+}
+
+const DELETED = 1;
+const PLACED = 2;
+const INSERTED = 4;
+
+/** A file while its hunks are being placed: lines are those before the edit, with marks of what is taken. */
+export class MatchTarget {
+  readonly index: LineIndex;
+  private readonly marks: Uint8Array;
+  private ascii: boolean | null = null;
+
+  constructor(
+    readonly file: TextLines,
+    readonly budget: WorkBudget,
+  ) {
+    this.index = new LineIndex(file.lines.bind(file));
+    this.marks = new Uint8Array(file.count + 1);
+  }
+
+  /** No look-alike can stand in it. */
+  isAscii(): boolean {
+    this.ascii ??= isAscii(this.file.text);
+    return this.ascii;
+  }
+
+  /** git's rule: no line of an earlier hunk, context included, may match again. */
+  untouched(line: number, count: number): boolean {
+    for (let i = line; i < line + count; i++) if ((this.marks[i]! & (DELETED | PLACED)) !== 0) return false;
+    return true;
+  }
+
+  /** Our rule: contexts may overlap, changes may not. */
+  free(line: number, lines: readonly HunkLine[]): boolean {
+    for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
+      if (context && (this.marks[at]! & DELETED) !== 0) return false;
+      for (let i = at; i < at + remove; i++) {
+        if ((this.marks[i]! & DELETED) !== 0 || (i > at && (this.marks[i]! & INSERTED) !== 0)) return false;
+      }
+      if (inserts && remove === 0 && ((this.marks[at]! & INSERTED) !== 0 || this.isInside(at))) return false;
+    }
+    return true;
+  }
+
+  take(line: number, lines: readonly HunkLine[]): void {
+    for (const { at, remove, inserts, context } of lineRuns(line, lines)) {
+      if (context) this.marks[at]! |= PLACED;
+      for (let i = at; i < at + remove; i++) this.marks[i]! |= DELETED | PLACED;
+      if (inserts && remove === 0) this.marks[at]! |= INSERTED;
+    }
+  }
+
+  /** Between two lines that go. */
+  private isInside(line: number): boolean {
+    return line > 0 && (this.marks[line - 1]! & DELETED) !== 0 && (this.marks[line]! & DELETED) !== 0;
+  }
+}
+
+/** What a hunk does line by line of the file: a line of context, or a run of lines that go and come. */
+interface LineRun {
+  readonly at: number;
+  readonly remove: number;
+  readonly inserts: boolean;
+  readonly context: boolean;
+}
+
+function* lineRuns(line: number, lines: readonly HunkLine[]): Generator<LineRun> {
+  let at = line;
+  let remove = 0;
+  let inserts = false;
+  for (const { tag } of lines) {
+    if (tag === "+") inserts = true;
+    else if (tag === "-") remove++;
+    else {
+      if (inserts || remove > 0) yield { at, remove, inserts, context: false };
+      at += remove;
+      yield { at: at++, remove: 0, inserts: false, context: true };
+      remove = 0;
+      inserts = false;
+    }
+  }
+  if (inserts || remove > 0) yield { at, remove, inserts, context: false };
 }

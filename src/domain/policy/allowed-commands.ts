@@ -31,7 +31,7 @@ export interface CommandPolicy {
   readonly excluded: readonly string[];
 }
 
-export interface CommandCategory {
+interface CommandCategory {
   readonly title: string;
   readonly commands: readonly string[];
 }
@@ -81,4 +81,11 @@ export function startsWithWords(entry: string, prefix: string): boolean {
 
 function tidy(entries: readonly string[]): string[] {
   return [...new Set(entries.map((entry) => entry.trim().replace(/\s+/g, " ")))].filter(Boolean);
+}
+
+const ALLOWED_COMMANDS_MARK = "{allowed_commands_list}";
+
+/** The template with the list in its place; a function, because `$&` in a list is no pattern. */
+export function fillExecutorPrompt(template: string, commandsText: string): string {
+  return template.replaceAll(ALLOWED_COMMANDS_MARK, () => commandsText);
 }

@@ -1,11 +1,34 @@
+import type { Locale } from "../texts/locale.ts";
+import { commandMessages } from "../texts/policy.ts";
 import { type CommandPolicy, startsWithWords } from "./allowed-commands.ts";
-import { BUILTINS, baseName, programName } from "./builtins.ts";
-import { innerScript } from "./inner-script.ts";
-import type { Call, Refusal } from "./rules/command-rule.ts";
-import { RULES } from "./all-rules.ts";
-import type { ParseShell, ShellCommand, ShellDialect, ShellScript, ShellWord } from "./commands-shell-script.ts";
-import { fromSubcommand } from "./subcommand.ts";
-import { unwrapCommand } from "./shell-script.ts";
+import type { Call, CommandRule, Refusal } from "./rules/command-rule.ts";
+import { DENIED_NAMES } from "./rules/denied-names.ts";
+import { FILE_RULES } from "./rules/files.ts";
+import { OUTWARD_RULES } from "./rules/outward.ts";
+import { SHELL_RULES } from "./rules/shell-state.ts";
+import { TOOL_RULES } from "./rules/tools-that-run.ts";
+import {
+  BUILTINS,
+  baseName,
+  fromSubcommand,
+  innerScript,
+  type ParseShell,
+  programName,
+  type ShellCommand,
+  type ShellDialect,
+  type ShellScript,
+  type ShellWord,
+  unwrapCommand,
+} from "./shell-script.ts";
+
+/** Looked at in this order; the first that matches speaks. */
+export const RULES: readonly CommandRule[] = [
+  ...DENIED_NAMES,
+  ...SHELL_RULES,
+  ...OUTWARD_RULES,
+  ...FILE_RULES,
+  ...TOOL_RULES,
+];
 
 export type CommandDecision =
   /** The programs it would run, in order. */
@@ -132,4 +155,17 @@ function matchesEntry(entry: string, name: string, args: readonly ShellWord[]): 
 function shownName(name: string, args: readonly ShellWord[], entries: readonly string[]): string {
   const sub = fromSubcommand(name, args)[0]?.value;
   return sub && entries.some((entry) => entry.startsWith(`${name} `)) ? `${name} ${sub}` : name;
+}
+
+const SHOWN = 200;
+
+/** Which rule, why, and what to do instead: for the model that proposed the command and for people. */
+export function explainRefusal(refusal: Refusal, locale: Locale): string {
+  const messages = commandMessages(locale);
+  const facts = { name: refusal.name ?? "", detail: refusal.detail ?? "" };
+  const text = messages.rule(refusal.rule, facts);
+  const [line = "", ...more] = refusal.command.trim().split("\n");
+  const shown =
+    [...line].length > SHOWN || more.length > 0 ? `${[...line].slice(0, SHOWN).join("")} …` : line;
+  return messages.refused({ rule: refusal.rule, command: shown, text });
 }

@@ -1,8 +1,295 @@
-import { findSecrets, maskedForm, type SecretSpan } from "./mask-spans.ts";
-import { createMaskStream, type MaskStream } from "./mask-stream.ts";
+import { isSecretField, isUpper } from "../platform/secret-name.ts";
+
+/** A secret in a text: `start`–`end` is replaced; `from` is where what makes it a secret begins (its name). */
+interface SecretSpan {
+  readonly from: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+const PREFIX =
+  /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
+const TOKEN_START =
+  /(?<![A-Za-z0-9])(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_|eyJ)[A-Za-z0-9]/g;
+/** What a token must look like to be one: `sk-learn-based` and `hf_transfer` are not. Look-aheads are bounded. */
+const TOKEN_SHAPES: readonly RegExp[] = [
+  /sk-ant-[A-Za-z0-9_-]{4,}/y,
+  /sk-(?:proj|svcacct|or|admin)-[A-Za-z0-9_-]{8,}/y,
+  /sk-(?=[A-Za-z_-]{0,200}\d)(?=[A-Za-z0-9_-]{0,200}?[A-Za-z0-9_]{12})[A-Za-z0-9_-]{16,}/y,
+  /(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{16,}/y,
+  /glpat-[A-Za-z0-9_.-]{16,}/y,
+  /(?:xox[abeoprs]|xapp)-(?=[A-Za-z-]{0,200}\d)[A-Za-z0-9-]{10,}/y,
+  /(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])/y,
+  /AIza[0-9A-Za-z_-]{30,}/y,
+  /(?:npm_|hf_)(?=[A-Za-z]{0,40}\d)[A-Za-z0-9]{30,}/y,
+  /[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/y,
+  /eyJ[A-Za-z0-9_-]{8,1024}\.[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{4,}/y,
+];
+
+const SCHEME = /(?:Bearer)[ \t]{1,4}(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}/gi;
+const HEADER =
+  /authorization\\?["'`]?[ \t]{0,4}[:=][ \t]{0,4}\\?["'`]?(?:(?:Bearer|Basic|Token|ApiKey|Digest)[ \t]{1,4}([A-Za-z0-9._~+/=-]{4,})|(?=[A-Za-z._~+/=-]*\d)([A-Za-z0-9._~+/=-]{8,}))/gi;
+const URL_PASSWORD = /:\/\/([^\s/?#:@"'`<>]{0,256}):([^\s/?#"'`<>]{1,2048})@/y;
+const URL_TOKEN = /:\/\/(?=[A-Za-z_-]*\d)([A-Za-z0-9_-]{20,2048})@/y;
+const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
+/** Lines of a key, also as a diff, a quote or a JSON string shows them. */
+const PEM_BODY =
+  /(?:[\s>|-]|\\[nr])*((?:(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*|[A-Za-z0-9+/=]{16,})(?:[\s>|-]|\\[nr])*)+(?:(?:[A-Za-z0-9+/=]{1,15}(?:[\s>|-]|\\[nr])*){1,2}(?=END |$))?)/y;
+
+/** What stands in a secret's place: a known prefix stays, so that a reader sees which kind it was. */
+function maskedForm(secret: string): string {
+  return `${PREFIX.exec(secret)?.[0] ?? ""}****`;
+}
+
+/** All secrets that their shape or their name gives away, unordered, possibly overlapping. Linear in the text. */
+function findSecrets(text: string): SecretSpan[] {
+  const spans: SecretSpan[] = [];
+  findTokens(text, spans);
+  findNamedValues(text, spans);
+  findAuthorization(text, spans);
+  findUrlCredentials(text, spans);
+  findPrivateKeys(text, spans);
+  return spans;
+}
+
+function findTokens(text: string, spans: SecretSpan[]): void {
+  const pattern = new RegExp(TOKEN_START);
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const start = match.index;
+    const end = tokenEnd(text, start);
+    if (end > start) spans.push({ from: start, start, end });
+    pattern.lastIndex = Math.max(end, start + 1);
+  }
+}
+
+function tokenEnd(text: string, start: number): number {
+  for (const shape of TOKEN_SHAPES) {
+    shape.lastIndex = start;
+    if (shape.test(text)) return shape.lastIndex;
+  }
+  return start;
+}
+
+function findAuthorization(text: string, spans: SecretSpan[]): void {
+  for (const match of text.matchAll(HEADER)) {
+    const end = match.index + match[0].length;
+    spans.push({ from: match.index, start: end - (match[1] ?? match[2] ?? "").length, end });
+  }
+  for (const match of text.matchAll(SCHEME)) {
+    const end = match.index + match[0].length;
+    spans.push({ from: match.index, start: match.index + match[0].search(/\S+$/), end });
+  }
+}
+
+function findUrlCredentials(text: string, spans: SecretSpan[]): void {
+  for (let at = text.indexOf("://"); at !== -1; at = text.indexOf("://", at + 3)) {
+    for (const pattern of [URL_PASSWORD, URL_TOKEN]) {
+      pattern.lastIndex = at;
+      const match = pattern.exec(text);
+      if (match === null) continue;
+      const end = at + match[0].length - 1;
+      const secret = match[2] ?? match[1] ?? "";
+      if (!/^[$<{%]/.test(secret)) spans.push({ from: at, start: end - secret.length, end });
+      break;
+    }
+  }
+}
+
+function findPrivateKeys(text: string, spans: SecretSpan[]): void {
+  if (!text.includes("PRIVATE KEY")) return;
+  for (const match of text.matchAll(PEM_BEGIN)) {
+    PEM_BODY.lastIndex = match.index + match[0].length;
+    const body = PEM_BODY.exec(text)?.[1]?.replace(/(?:[\s>|-]|\\[nr])+$/, "");
+    if (body === undefined || body === "") continue;
+    const start = text.indexOf(body, match.index + match[0].length);
+    spans.push({ from: match.index, start, end: start + body.length });
+  }
+}
+
+const NAME_END =
+  /((?:key|token|secret|password|passwd|passphrase|passcode|pwd|credentials?)(?:[_-]?(?:\d{1,3}|base64|value))?)(\\?["'`])?([ \t]{0,4})(=>|:=|[:=](?!=))([ \t]{0,4})/gi;
+const NAME_CHAR = /[A-Za-z0-9_.-]/;
+const LONGEST_NAME = 64;
+
+/** Values that begin so refer to something or are masked already. */
+const REFERENCE = /\*{3}|[$<{%]|env:|process\.env|os\.environ/y;
+const EMPTY_WORD =
+  /^(?:x{3,}|\.{3,}|true|false|null|nil|none|undefined|string|str|number|boolean|bool|required|optional|\[?redacted\]?|unset)?$/i;
+const SHELL_VALUE = /[^\s"'`;&|<>\\]+/y;
+const TIGHT_VALUE = /[^\s"'`;,&|<>(){}[\]\\]+/y;
+const LOOSE_VALUE = /(?=[A-Za-z+/=_\-!@#%^&*~.]*\d)[A-Za-z0-9+/=_\-!@#%^&*~.]{8,}(?![\w([{:])/y;
+const CODE = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*$/;
+
+/**
+ * `NAME=VALUE`, `"name": "value"`, `name: value` where the name says that it is a secret. A value that is code, a
+ * type, a placeholder or a reference stays. Linear: a value that is masked is not searched again, and one that is
+ * not cannot hold another name.
+ */
+function findNamedValues(text: string, spans: SecretSpan[]): void {
+  const pattern = new RegExp(NAME_END);
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [, nameEnd = "", quote, before, separator, after] = match;
+    const from = nameStart(text, match.index);
+    const name = text.slice(from, match.index + nameEnd.length);
+    if (!isSecretField(name)) continue;
+    const at = pattern.lastIndex;
+    const tight = separator === "=" && before === "" && after === "" && quote === undefined;
+    const value = quotedValue(text, at) ?? bareValue(text, at, { tight, shell: tight && isUpper(name) });
+    if (value === undefined || isEmptyWord(value.text, name)) continue;
+    spans.push({ from, start: value.start, end: value.start + value.text.length });
+    pattern.lastIndex = value.start + value.text.length;
+  }
+}
+
+interface NamedValue {
+  readonly start: number;
+  readonly text: string;
+}
+
+function nameStart(text: string, end: number): number {
+  let start = end;
+  while (start > 0 && end - start < LONGEST_NAME && NAME_CHAR.test(text.charAt(start - 1))) start -= 1;
+  return start;
+}
+
+/** What stands between quotes on this line; the quotes may be escaped, as in JSON within JSON. */
+function quotedValue(text: string, at: number): NamedValue | undefined {
+  const escaped = text.charAt(at) === "\\";
+  const start = escaped ? at + 2 : at + 1;
+  const quote = text.charAt(start - 1);
+  if (quote !== '"' && quote !== "'" && quote !== "`") return undefined;
+  if (isReference(text, start)) return { start, text: "" };
+  let end = start;
+  for (; end < text.length; end += 1) {
+    const char = text.charAt(end);
+    if (char === "\n" || char === "\r") break;
+    if (char === quote) return { start, text: text.slice(start, escaped ? end - 1 : end) };
+    if (char === "\\" && !escaped) end += 1;
+  }
+  return { start, text: text.slice(start, end).trimEnd() };
+}
+
+function bareValue(
+  text: string,
+  at: number,
+  { tight, shell }: { readonly tight: boolean; readonly shell: boolean },
+): NamedValue | undefined {
+  if (isReference(text, at)) return undefined;
+  const pattern = shell ? SHELL_VALUE : tight ? TIGHT_VALUE : LOOSE_VALUE;
+  pattern.lastIndex = at;
+  const value = pattern.exec(text)?.[0];
+  if (value === undefined) return undefined;
+  if (!shell && CODE.test(value)) {
+    const next = text.charAt(at + value.length);
+    if (next === "(" || next === "[" || value.includes(".")) return undefined;
+  }
+  return { start: at, text: value };
+}
+
+function isReference(text: string, at: number): boolean {
+  REFERENCE.lastIndex = at;
+  return REFERENCE.test(text);
+}
+
+function isEmptyWord(value: string, name: string): boolean {
+  return EMPTY_WORD.test(value) || (!isUpper(name) && value.toLowerCase() === name.toLowerCase());
+}
+
+interface MaskStream {
+  /** Takes the next piece, returns what is safe to show now (possibly ""). */
+  write(piece: string): string;
+  /** Returns the rest. The stream can then be used anew. */
+  end(): string;
+}
+
+/** A line longer than this is cut; what is held back never exceeds it by much more than one piece. */
+const LONGEST_HELD = 64 * 1024;
+/** Past this a text made of nothing but overlapping secrets is cut through one of them. */
+const MOST_HELD = 4 * LONGEST_HELD;
+/** Longer than the name of any secret and what stands between it and its value. */
+const REACH = 4 * 1024;
+
+/**
+ * Shows whole lines: every rule but private keys and known secrets of several lines stays within one, so a cut at
+ * a line end finds what masking the whole text would. A line without end is cut before the last `REACH`
+ * characters, never inside a secret or between a secret and its name; a secret longer than all that is held loses
+ * its middle, which changes nothing once it is masked.
+ */
+function createMaskStream(parts: {
+  readonly find: (text: string) => readonly SecretSpan[];
+  readonly replace: (text: string, spans: readonly SecretSpan[]) => string;
+  readonly longest: number;
+  readonly longestMultiline: number;
+}): MaskStream {
+  const reach = Math.max(REACH, parts.longest);
+  let held = "";
+
+  function show(cut: number, spans: readonly SecretSpan[]): string {
+    const shown = held.slice(0, cut);
+    held = held.slice(cut);
+    const within = spans.filter((span) => span.start < cut);
+    return parts.replace(
+      shown,
+      within.map((span) => (span.end <= cut ? span : { ...span, end: cut })),
+    );
+  }
+
+  return {
+    write(piece) {
+      held += piece;
+      const overlong = held.length > LONGEST_HELD + reach;
+      if (!overlong && !/[\n\r]/.test(parts.longestMultiline > 0 ? held : piece)) return "";
+      const spans = parts.find(held);
+      const lineEnd = lastLineEnd(held, held.length - parts.longestMultiline);
+      const wanted = lineEnd === 0 && overlong ? held.length - reach : lineEnd;
+      const safe = safeCut(wanted, spans, held);
+      const cut = overlong ? safe : lineStart(held, safe);
+      if (cut > 0) return show(cut, spans);
+      if (overlong) held = withoutMiddle(held, spans, reach);
+      return held.length > MOST_HELD ? show(held.length - reach, spans) : "";
+    },
+    end() {
+      return show(held.length, parts.find(held));
+    },
+  };
+}
+
+/** Just past the last line end before `limit`; 0 when there is none. A `\r` at the very end may belong to a `\n`. */
+function lastLineEnd(text: string, limit: number): number {
+  if (limit <= 0) return 0;
+  const newline = text.lastIndexOf("\n", limit - 1);
+  const carriage = text.lastIndexOf("\r", Math.min(limit, text.length - 1) - 1);
+  return Math.max(newline, carriage) + 1;
+}
+
+/** Rules look at what stands before, so a line is shown whole or not at all. */
+function lineStart(text: string, at: number): number {
+  return at === 0 || /[\n\r]/.test(text.charAt(at - 1)) ? at : lastLineEnd(text, at);
+}
+
+/** The last place at or before `cut` that divides neither a secret, nor one from its name, nor an open key block. */
+function safeCut(cut: number, spans: readonly SecretSpan[], text: string): number {
+  let safe = cut;
+  const open = text.lastIndexOf("-----BEGIN ", safe);
+  if (open !== -1 && text.length - open < LONGEST_HELD && isOpenKey(text.slice(open, safe))) safe = open;
+  for (let i = spans.length - 1; i >= 0; i -= 1) {
+    const span = spans[i];
+    if (span !== undefined && span.from < safe && (span.end > safe || span.end === cut)) safe = span.from;
+  }
+  return safe;
+}
+
+function isOpenKey(block: string): boolean {
+  return /^-----BEGIN [A-Z0-9 ]{0,40}(?:PRIVATE KEY|$)/.test(block) && !block.includes("-----END ");
+}
+
+function withoutMiddle(text: string, spans: readonly SecretSpan[], reach: number): string {
+  const span = spans.find((one) => one.end - one.start > 2 * reach);
+  if (span === undefined) return text;
+  return text.slice(0, span.start + reach) + text.slice(span.end - reach);
+}
 
 export { looksLikeSecretName } from "../platform/secret-name.ts";
-export type { MaskStream };
 
 export interface Masker {
   /** The text with every secret replaced. Idempotent. */

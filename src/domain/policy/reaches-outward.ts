@@ -1,9 +1,16 @@
-import { baseName, programName } from "./builtins.ts";
-import { innerScript } from "./inner-script.ts";
 import type { Call } from "./rules/command-rule.ts";
 import { OUTWARD_RULES } from "./rules/outward.ts";
-import type { ParseShell, ShellCommand, ShellDialect, ShellScript, ShellWord } from "./commands-shell-script.ts";
-import { unwrapCommand } from "./shell-script.ts";
+import {
+  baseName,
+  innerScript,
+  type ParseShell,
+  programName,
+  type ShellCommand,
+  type ShellDialect,
+  type ShellScript,
+  type ShellWord,
+  unwrapCommand,
+} from "./shell-script.ts";
 
 /** A script without one of these words reaches nobody; it need not be parsed. */
 const MAY_REACH =

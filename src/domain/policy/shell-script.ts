@@ -1,4 +1,205 @@
-import type { ShellAssignment, ShellWord } from "./commands-shell-script.ts";
+/**
+ * A shell script as far as policy looks at it: every simple command in it, however deep it stands (pipelines, lists,
+ * loops, subshells, functions, substitutions, here-documents), each with what it is given.
+ */
+export interface ShellScript {
+  /** In the order in which they are written. */
+  readonly commands: readonly ShellCommand[];
+  readonly functions: readonly ShellFunction[];
+  /** What the shell that runs it would not read the way it was read here. */
+  readonly oddities: readonly ShellOddity[];
+}
+
+export interface ShellCommand {
+  /** As it is written. */
+  readonly text: string;
+  /** The name and its arguments; none for a bare assignment or redirection. */
+  readonly words: readonly ShellWord[];
+  readonly assignments: readonly ShellAssignment[];
+  readonly redirects: readonly ShellRedirect[];
+  readonly input: ShellInput;
+  /** The function in whose body it stands. */
+  readonly inFunction: string | null;
+}
+
+export interface ShellWord {
+  readonly text: string;
+  /** What it stands for; null when that is known only when it runs: a variable, a pattern, a substitution. */
+  readonly value: string | null;
+}
+
+export interface ShellAssignment {
+  readonly name: string;
+  readonly value: ShellWord;
+}
+
+export interface ShellRedirect {
+  readonly operator: string;
+  readonly target: ShellWord;
+}
+
+/** Where standard input comes from, as far as the script says. */
+export type ShellInput =
+  | { readonly kind: "inherited" }
+  /** Indices of the commands that write into the pipe. */
+  | { readonly kind: "pipe"; readonly from: readonly number[] }
+  | { readonly kind: "file" }
+  /** A here-document or here-string; null when it holds what is known only when it runs. */
+  | { readonly kind: "document"; readonly text: string | null };
+
+export interface ShellFunction {
+  readonly name: string;
+  /** Whether it is defined whatever happens, so that its name cannot mean a program. */
+  readonly always: boolean;
+}
+
+export interface ShellOddity {
+  readonly text: string;
+  readonly kind: "bash-only" | "evaluates-data";
+}
+
+/** `sh` is what runs a command in an environment; `bash` what stands inside `bash -c`. */
+export type ShellDialect = "sh" | "bash";
+
+export type ShellParse =
+  | { readonly ok: true; readonly script: ShellScript }
+  | {
+      readonly ok: false;
+      readonly code: "syntax" | "too-large" | "too-complex";
+      /** What the parser says, in English, or which limit it was. */
+      readonly message: string;
+      readonly at: number;
+    };
+
+/** Never throws and ends in bounded time, whatever the text. */
+export type ParseShell = (text: string, dialect: ShellDialect) => ShellParse;
+
+/**
+ * What the shell itself does, which no list needs to name. Left out because they run what nobody has seen or change what a name
+ * means: alias, bind, compgen, complete, enable, fc, hash.
+ */
+export const BUILTINS: ReadonlySet<string> = new Set(
+  (
+    ": . [ [[ bg break builtin caller cd command continue declare dirs disown echo eval exec exit export false fg " +
+    "getopts help jobs let local logout mapfile popd printf pushd pwd read readarray readonly return set shift shopt " +
+    "source test times trap true type typeset ulimit umask unalias unset wait"
+  ).split(" "),
+);
+
+/** Builtins whose arguments are assignments. */
+export const DECLARING: ReadonlySet<string> = new Set(["export", "declare", "typeset", "local", "readonly"]);
+
+/** Programs that read a shell script. */
+const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "dash", "ash", "ksh", "zsh"]);
+
+/** Folders whose programs are called by their plain name as well. */
+const PROGRAM_FOLDERS =
+  /^(?:\/usr(?:\/local)?)?\/s?bin\/|^(?:\.\/|\/workspace\/project\/)?(?:node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\//;
+
+/** `/usr/bin/rm` is `rm`, `node_modules/.bin/jest` is `jest`; any other path stays what it is. */
+export function programName(word: string): string {
+  return word.replace(/\/{2,}/g, "/").replace(PROGRAM_FOLDERS, "");
+}
+
+/** The last component, for what is forbidden wherever it lies. */
+export function baseName(word: string): string {
+  return word.slice(word.lastIndexOf("/") + 1);
+}
+
+/** Options of git before its subcommand that take the next word. */
+const WITH_VALUE = new Set([
+  "-C",
+  "-c",
+  "--git-dir",
+  "--work-tree",
+  "--namespace",
+  "--exec-path",
+  "--config-env",
+]);
+
+/** The words after a program's name from its subcommand on: for git without the options that stand before it. */
+export function fromSubcommand(program: string, args: readonly ShellWord[]): readonly ShellWord[] {
+  if (program !== "git") return args;
+  let at = 0;
+  while (at < args.length) {
+    const value = args[at]?.value;
+    if (value === null || value === undefined || !value.startsWith("-")) break;
+    at += WITH_VALUE.has(value) ? 2 : 1;
+  }
+  return args.slice(at);
+}
+
+export function gitSubcommand(args: readonly ShellWord[]): string | null {
+  return fromSubcommand("git", args)[0]?.value ?? null;
+}
+
+/** A script that a command would run; null text when it cannot be seen. */
+export interface InnerScript {
+  readonly text: string | null;
+  readonly dialect: ShellDialect | "same";
+}
+
+/** Null: it runs no script. `file`: it runs a file, which the allow list decides by the shell's name. */
+export function innerScript(
+  name: string,
+  args: readonly ShellWord[],
+  command: ShellCommand,
+): InnerScript | "file" | null {
+  if (SHELLS.has(name)) return shellScript(name, args, command);
+  switch (name) {
+    case "eval":
+      return { text: args.some((word) => word.value === null) ? null : joinedWords(args), dialect: "same" };
+    case "trap":
+      return trapScript(args);
+    case "source":
+    case ".": {
+      // A file of the project is like any program of it; what comes out of a pipe or a descriptor is not.
+      const file = args.find((word) => word.value !== "--")?.value ?? null;
+      return file === null || /^\/(?:dev|proc)\//.test(file) ? { text: null, dialect: "same" } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+function shellScript(name: string, args: readonly ShellWord[], command: ShellCommand): InnerScript | "file" {
+  const dialect = name === "sh" || name === "dash" || name === "ash" ? "sh" : "bash";
+  let takesScript = false;
+  let readsInput = false;
+  let at = 0;
+  for (; at < args.length; at++) {
+    const value = args[at]?.value;
+    if (value === undefined || value === null || !/^[-+]/.test(value)) break;
+    if (value === "--" || value === "-") {
+      at++;
+      break;
+    }
+    if (value.startsWith("--")) {
+      if (/^--(?:rcfile|init-file)/.test(value)) return { text: null, dialect };
+      continue;
+    }
+    if (value.startsWith("-")) {
+      takesScript ||= value.includes("c");
+      readsInput ||= value.includes("s");
+    }
+    if (/[oO]$/.test(value)) at++;
+  }
+  const operand = args[at];
+  if (takesScript) return { text: operand?.value ?? null, dialect };
+  if (operand && !readsInput) return "file";
+  return { text: command.input.kind === "document" ? command.input.text : null, dialect };
+}
+
+function trapScript(args: readonly ShellWord[]): InnerScript | null {
+  const first = args.find((word) => word.value !== "--");
+  if (!first || args.length < 2 || first.value === "-" || first.value === "-p" || first.value === "-l")
+    return null;
+  return { text: first.value, dialect: "same" };
+}
+
+function joinedWords(words: readonly ShellWord[]): string {
+  return words.map((word) => word.value).join(" ");
+}
 
 /** What a program runs in its turn, by its arguments. */
 export type WrappedCommand =

@@ -1,7 +1,108 @@
-import { isInstalled } from "../models/rank-installed.ts";
-import type { SetupMessages } from "../texts/texts.ts";
-import { type ChosenModel, type ModelChoice, SHIPPED_OLLAMA_MODELS } from "./choice.ts";
-import type { SetupFindings } from "./found.ts";
+import { type InstalledModel, isInstalled, rankInstalled } from "../models/rank-installed.ts";
+import type { SetupMessages } from "../texts/setup.ts";
+
+/** What a machine has for PicoClaw. */
+export interface SetupFindings {
+  readonly ollama: {
+    readonly baseUrl: string;
+    readonly reachable: boolean;
+    /** Pulled models that answer on that machine; those that Ollama passes on to its cloud are none. */
+    readonly models: readonly InstalledModel[];
+  };
+  readonly sources: readonly ModelSource[];
+  readonly keys: readonly { readonly variable: string; readonly there: boolean }[];
+  /** The variable that holds a token of GitHub; null: none. */
+  readonly github: string | null;
+  readonly git: boolean;
+  /** Null: nothing answers. */
+  readonly docker: { readonly version: string } | null;
+  /** Null where it does not exist: elsewhere than on Linux. */
+  readonly bubblewrap: boolean | null;
+}
+
+/** Somebody who offers models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
+export interface ModelSource {
+  /** Its name under `providers`. */
+  readonly provider: string;
+  readonly address: string;
+  readonly local: boolean;
+  /** As it lists them; null: it did not answer, or refused the key. */
+  readonly models: readonly string[] | null;
+  /** The shipped model, where there is one. */
+  readonly usual: string | null;
+  /** What the configuration needs to know of it; null: nothing that is not shipped. */
+  readonly settings: Readonly<Record<string, string | boolean | null>> | null;
+}
+
+/** The keys that are looked for, in the order in which their models are preferred. */
+export const KEY_VARIABLES = [
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "DEEPSEEK_API_KEY",
+  "OPENROUTER_API_KEY",
+] as const;
+
+export interface ChosenModel {
+  /** `ollama`, or a name under `providers`. */
+  readonly provider: string;
+  readonly model: string;
+  readonly local: boolean;
+}
+
+/** What a configuration is made of. */
+export interface ModelChoice {
+  /** Mio and Shiro; null: nobody talks yet. */
+  readonly chat: ChosenModel | null;
+  readonly coder: ChosenModel | null;
+  /** Conversations may leave this machine. Only ever by a person's word. */
+  readonly cloudMayTalk: boolean;
+}
+
+/** The names that PicoClaw ships for Ollama. */
+const SHIPPED_OLLAMA_MODELS = { chat: "chat-v1:latest", worker: "worker-v1:latest" } as const;
+
+/** Models that may talk, best first: those of this machine, then those of clouds. */
+export function offeredFor(found: SetupFindings, purpose: "talk" | "code"): ChosenModel[] {
+  const installed = rankInstalled(found.ollama.models, purpose).map(({ name }) => ofOllama(name));
+  const shipped =
+    purpose === "talk" && isInstalled(found.ollama.models, SHIPPED_OLLAMA_MODELS.chat)
+      ? [ofOllama(SHIPPED_OLLAMA_MODELS.chat)]
+      : [];
+  const local = [
+    ...shipped,
+    ...installed.filter(
+      ({ model }) => model !== SHIPPED_OLLAMA_MODELS.chat && model !== SHIPPED_OLLAMA_MODELS.worker,
+    ),
+    ...found.sources.filter((source) => source.local).flatMap(modelsOf),
+  ];
+  const cloud = found.sources.filter((source) => !source.local).flatMap(modelsOf);
+  // A coder may be in the cloud, and is better there.
+  return purpose === "talk" ? [...local, ...cloud] : [...cloud, ...local];
+}
+
+/** Without a word of anybody: talk stays here. */
+export function usualChoice(found: SetupFindings): ModelChoice {
+  return {
+    chat: offeredFor(found, "talk").find(({ local }) => local) ?? null,
+    coder: offeredFor(found, "code")[0] ?? null,
+    cloudMayTalk: false,
+  };
+}
+
+function ofOllama(model: string): ChosenModel {
+  return { provider: "ollama", model, local: true };
+}
+
+/** The shipped one first where it is offered. */
+function modelsOf({ provider, local, models, usual }: ModelSource): ChosenModel[] {
+  const names = (models ?? []).filter((name) => !NO_TALK.test(name));
+  const ordered =
+    usual !== null && names.includes(usual) ? [usual, ...names.filter((name) => name !== usual)] : names;
+  return ordered.map((model) => ({ provider, model, local }));
+}
+
+const NO_TALK =
+  /embed|whisper|tts|audio|realtime|image|dall-e|moderation|transcribe|rerank|sora|search|babbage|davinci|instruct$/i;
 
 const OLLAMA = "http://127.0.0.1:11434";
 /** Whose role is whose by the shipped configuration. */

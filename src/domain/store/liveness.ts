@@ -18,3 +18,7 @@ export function createReach(longestMs: number): Reach {
     },
   };
 }
+
+export const BEAT_MS = 3_000;
+
+export const DEAD_AFTER_MS = 15_000;

@@ -11,3 +11,10 @@ export interface StoreTrouble {
   /** The server is there, and does not show the certificate that was asked for. */
   readonly distrusted: boolean;
 }
+
+export interface NewerSchema {
+  /** This version can work on with. */
+  readonly added: readonly string[];
+  /** It cannot. */
+  readonly breaking: readonly string[];
+}

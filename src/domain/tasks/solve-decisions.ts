@@ -1,5 +1,33 @@
 import { jsonInAnswer } from "../chat/json-in-answer.ts";
 
+/** Where a task from a forge stands. Phases run in this order; a task that is resumed begins a phase anew. */
+export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
+
+export type Phase = (typeof PHASES)[number];
+
+/** `waiting`: taken in, not begun. The last three are ends; `paused` and a dead `running` go on when resumed. */
+export type SolveState = "waiting" | "running" | "paused" | "done" | "failed" | "stopped";
+
+/** `worked`: the work was finished before and came into the new environment whole. `judged`: it is checked as well. */
+export function phaseAfter(phase: Phase, { worked = false, judged = false } = {}): Phase | null {
+  if (phase === "prepare" && judged) return "publish";
+  if (phase === "prepare" && worked) return "verify";
+  return PHASES[PHASES.indexOf(phase) + 1] ?? null;
+}
+
+/** Whether the coder had finished: what is left is to check and to publish. */
+export function hadWorked(phase: Phase): boolean {
+  return phase === "verify" || phase === "publish";
+}
+
+/**
+ * Where to begin again after a pause or a crash: what was learnt stays, but a container is gone with its files. The
+ * change so far is kept as a patch and brought into the new one.
+ */
+export function phaseToResume(phase: Phase): Phase {
+  return phase === "gather" || phase === "plan" ? phase : "prepare";
+}
+
 /** What the model answers in the phase `plan`. */
 export interface SolvePlan {
   readonly steps: readonly string[];
@@ -86,4 +114,81 @@ function answersIn(given: unknown): Readonly<Record<string, string>> {
     typeof text === "string" && text.trim() !== "" ? [[id, text.trim().slice(0, ANSWER_CHARS)]] : [],
   );
   return Object.fromEntries(texts);
+}
+
+/** The commands of a task, as far as they decide what may run next: a model thinks about a failure before it repeats the command. */
+export interface Reflection {
+  /** The command that failed last, until the model said something or changed something. */
+  readonly failed: string | null;
+}
+
+export const NOTHING_FAILED: Reflection = { failed: null };
+
+export function afterCommand(command: string, exitCode: number): Reflection {
+  return exitCode === 0 ? NOTHING_FAILED : { failed: command.trim() };
+}
+
+/** The model wrote why, or edited a file: the same command is a new question now. */
+export function afterThought(): Reflection {
+  return NOTHING_FAILED;
+}
+
+export function mustReflectBefore({ failed }: Reflection, command: string): boolean {
+  return failed !== null && failed === command.trim();
+}
+
+/**
+ * What the project's own checks say of a change. `red`: one fails. `not-run`: one could not be run where the change was made.
+ * `unchecked`: the project has none. Only `green` has earned the words that close an issue.
+ */
+export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
+
+/** `absent`: it said by its words, not by its exit code, that something it needs is not there. */
+interface CheckExit {
+  readonly exitCode: number;
+  readonly absent?: boolean;
+}
+
+export function taskVerdict(checks: readonly CheckExit[]): TaskVerdict {
+  if (checks.length === 0) return "unchecked";
+  const red = checks.filter(({ exitCode }) => exitCode !== 0);
+  if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";
+  return red.length > 0 ? "not-run" : "green";
+}
+
+/** As a shell says that a program is not there, or cannot be run. */
+function isAbsent(exitCode: number): boolean {
+  return exitCode === 127 || exitCode === 126;
+}
+
+/** What one of several tries came to. */
+export interface CandidateFacts {
+  /** Why it ended before its end; null when it did not. */
+  readonly failure: string | null;
+  /** Exit codes of the checks that ran over it. */
+  readonly checks: readonly number[];
+  readonly patchBytes: number;
+}
+
+/**
+ * The places of the candidates, best first: those that came to their end before those that did not, a change before none, fewer
+ * failing checks before more, the smaller change before the larger. What is equal keeps its order.
+ */
+export function rankCandidates(candidates: readonly CandidateFacts[]): readonly number[] {
+  return candidates.map((_, place) => place).sort((a, b) => compareCandidates(candidates, a, b));
+}
+
+function compareCandidates(all: readonly CandidateFacts[], a: number, b: number): number {
+  const [left, right] = [rankingKeys(all[a] as CandidateFacts), rankingKeys(all[b] as CandidateFacts)];
+  const different = left.findIndex((key, i) => key !== right[i]);
+  return different === -1 ? a - b : (left[different] as number) - (right[different] as number);
+}
+
+function rankingKeys({ failure, checks, patchBytes }: CandidateFacts): readonly number[] {
+  return [
+    failure === null ? 0 : 1,
+    patchBytes > 0 ? 0 : 1,
+    checks.filter((exitCode) => exitCode !== 0).length,
+    patchBytes,
+  ];
 }

@@ -1,8 +1,25 @@
-import { cutMiddle } from "../texts/cut-middle.ts";
-import type { TaskMessages } from "../texts/texts.ts";
-import { passes, type TestRun, type WorkerRun } from "./events.ts";
-import { snakeCased } from "./snake-cased.ts";
-import { criteriaWithVerdicts, type TaskLoop, type TaskRecord } from "./task-record.ts";
+import { cutMiddle } from "../texts/format-text.ts";
+import type { TaskMessages } from "../texts/tasks.ts";
+import {
+  criteriaWithVerdicts,
+  passes,
+  type TaskLoop,
+  type TaskRecord,
+  type TestRun,
+  type WorkerRun,
+} from "./task-record.ts";
+
+/** A document with the keys of the outside world. */
+export function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [
+      key.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`),
+      snakeCased(each),
+    ]),
+  );
+}
 
 const SHOWN_OUTPUT = 8000;
 

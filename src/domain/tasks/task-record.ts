@@ -1,18 +1,264 @@
-import {
-  addUsage,
-  type Criterion,
-  NO_USAGE,
-  type TaskEvent,
-  type TaskFacts,
-  type TaskFailureCode,
-  type TaskUsage,
-  type TestRun,
-  type Verdict,
-  type WorkerRun,
-} from "./events.ts";
-import { nextState, type TaskState } from "./state.ts";
-import type { TaskStep } from "./step.ts";
-import { stepsOfEvent } from "./steps-of-event.ts";
+import { addUsage, NO_USAGE, type TaskUsage } from "../models/model-facts.ts";
+import { cutMiddle } from "../texts/format-text.ts";
+import type { StepFacts, TaskStep } from "./task-steps.ts";
+
+/** Everything that happens to a task, in order: its journal, from which its record, its note and a resume are made. */
+export type TaskEvent =
+  | { readonly type: "created"; readonly at: string; readonly task: TaskFacts }
+  /** The container is there. `notes` is what a person should know of it. */
+  | {
+      readonly type: "prepared";
+      readonly at: string;
+      readonly image: string;
+      readonly notes: readonly string[];
+    }
+  | { readonly type: "planning"; readonly at: string }
+  | {
+      readonly type: "planned";
+      readonly at: string;
+      readonly criteria: readonly Criterion[];
+      readonly usage: TaskUsage;
+    }
+  /** A turn of the planning model. */
+  | {
+      readonly type: "decided";
+      readonly at: string;
+      readonly loop: number;
+      readonly action: "run_worker" | "mark_complete";
+      readonly reason: string;
+      readonly prompt: string;
+      readonly usage: TaskUsage;
+    }
+  | { readonly type: "worker-started"; readonly at: string; readonly loop: number }
+  | { readonly type: "worker-finished"; readonly at: string; readonly loop: number; readonly run: WorkerRun }
+  | { readonly type: "tested"; readonly at: string; readonly loop: number; readonly test: TestRun }
+  /** The planner called it done, and the tests do not. */
+  | {
+      readonly type: "refused";
+      readonly at: string;
+      readonly loop: number;
+      readonly exitCode: number | null;
+    }
+  | { readonly type: "validating"; readonly at: string; readonly loop: number }
+  | {
+      readonly type: "assessed";
+      readonly at: string;
+      readonly loop: number;
+      readonly verdicts: readonly Verdict[];
+      readonly summary: string;
+      readonly usage: TaskUsage;
+    }
+  | { readonly type: "resumed"; readonly at: string }
+  | { readonly type: "interrupted"; readonly at: string }
+  | { readonly type: "completed"; readonly at: string; readonly summary: string }
+  | { readonly type: "failed"; readonly at: string; readonly code: TaskFailureCode; readonly reason: string };
+
+export type TaskFailureCode =
+  | "container"
+  | "image"
+  | "engine"
+  | "credentials"
+  | "meta"
+  | "max-loops"
+  | "total-time"
+  | "worker"
+  | "test"
+  | "conflict"
+  /** The container lacks a program without which nothing can be done or judged. */
+  | "cannot-run"
+  /** The day's budget is spent. */
+  | "budget"
+  | "bug";
+
+/** What was asked. No value of a variable is in it, only names. */
+export interface TaskFacts {
+  readonly id: string;
+  readonly title: string;
+  readonly repo: string;
+  readonly description: string;
+  readonly prd: string;
+  readonly test: { readonly command: string; readonly cwd: string } | null;
+  readonly kind: string;
+  readonly image: string;
+  readonly maxLoops: number;
+  readonly maxRunTimeSec: number;
+  readonly maxTotalTimeSec: number;
+  readonly envNames: readonly string[];
+  /** The planning model; null with `--no-meta`. */
+  readonly meta: string | null;
+}
+
+export interface Criterion {
+  readonly id: string;
+  readonly description: string;
+}
+
+export interface Verdict {
+  readonly id: string;
+  readonly passed: boolean;
+  readonly reason: string;
+}
+
+/** One run of a worker CLI, and the job that it was. */
+export interface WorkerRun {
+  readonly id: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  /** Null when it did not end by itself. */
+  readonly exitCode: number | null;
+  /** Standard output and error, capped. */
+  readonly rawOutput: string;
+  readonly summary: string;
+  /** Why it counts as failed; null when it does not. */
+  readonly error: string | null;
+  readonly usage: TaskUsage;
+  /** What the CLI says it edited. */
+  readonly saidChanged: readonly string[];
+  /** The program of the worker CLI, where the container has none. */
+  readonly missing?: string;
+  /** What a person should know. */
+  readonly notes?: readonly string[];
+  /** What really changed, and where it is kept; null when nothing could be staged. */
+  readonly job: RunJob | null;
+}
+
+export interface RunJob {
+  readonly id: string;
+  readonly outcome: string;
+  readonly changes: readonly { readonly path: string; readonly kind: string }[];
+  /** What it changed as a unified diff, head and tail of a long one. */
+  readonly diff: string;
+  readonly notes: readonly string[];
+  /** Paths that changed on the host meanwhile, so that nothing was brought in. */
+  readonly conflicts: readonly string[];
+}
+
+export interface TestRun {
+  readonly command: string;
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly durationMs: number;
+  readonly error: string | null;
+}
+
+export function passes(test: TestRun): boolean {
+  return test.exitCode === 0 && test.error === null;
+}
+
+export type TaskState = "PENDING" | "PLANNING" | "RUNNING" | "VALIDATING" | "COMPLETE" | "FAILED";
+
+type EventType = TaskEvent["type"];
+
+/** PENDING → PLANNING → RUNNING → VALIDATING → COMPLETE | FAILED, and from a verdict that is not enough back to RUNNING. */
+const MOVES: Readonly<Record<TaskState, Partial<Record<EventType, TaskState>>>> = {
+  PENDING: {
+    prepared: "PENDING",
+    planning: "PLANNING",
+    failed: "FAILED",
+    interrupted: "PENDING",
+    resumed: "PENDING",
+  },
+  PLANNING: {
+    prepared: "PLANNING",
+    planned: "RUNNING",
+    failed: "FAILED",
+    interrupted: "PLANNING",
+    resumed: "PENDING",
+  },
+  RUNNING: {
+    prepared: "RUNNING",
+    decided: "RUNNING",
+    "worker-started": "RUNNING",
+    "worker-finished": "RUNNING",
+    tested: "RUNNING",
+    refused: "RUNNING",
+    validating: "VALIDATING",
+    failed: "FAILED",
+    interrupted: "RUNNING",
+    resumed: "RUNNING",
+  },
+  VALIDATING: {
+    assessed: "VALIDATING",
+    decided: "RUNNING",
+    completed: "COMPLETE",
+    failed: "FAILED",
+    interrupted: "VALIDATING",
+    resumed: "RUNNING",
+  },
+  COMPLETE: {},
+  FAILED: { resumed: "RUNNING" },
+};
+
+/** The state after an event; null when the event cannot happen in this state. */
+export function nextState(state: TaskState, event: EventType): TaskState | null {
+  return MOVES[state][event] ?? null;
+}
+
+export function isEnded(state: TaskState): boolean {
+  return state === "COMPLETE" || state === "FAILED";
+}
+
+const OUTPUT_CHARS = 4000;
+
+/** What an event in the journal of a task file is as steps, in which tasks of every kind are told. */
+function stepsOfEvent(event: TaskEvent, worker: string): readonly TaskStep[] {
+  return toStepFacts(event, worker).map((facts) => ({ ...facts, at: event.at }));
+}
+
+function toStepFacts(event: TaskEvent, worker: string): readonly StepFacts[] {
+  switch (event.type) {
+    case "created":
+    case "resumed":
+      return [{ kind: "taken-up", again: event.type === "resumed" }];
+    case "prepared":
+      return [{ kind: "prepared", environment: event.image, troubles: event.notes }];
+    case "planning":
+    case "validating":
+      return [{ kind: "phase", phase: event.type }];
+    case "planned":
+      return [
+        saidStep("", event.usage),
+        { kind: "planned", plan: event.criteria.map(({ description }) => description), environment: null },
+      ];
+    case "decided":
+      return [saidStep(`${event.action}: ${event.reason}`, event.usage)];
+    case "worker-started":
+      return [{ kind: "phase", phase: "running" }];
+    case "worker-finished": {
+      const { run } = event;
+      const { exitCode, startedAt, finishedAt, summary, rawOutput, usage, job } = run;
+      return [
+        saidStep(summary, usage),
+        {
+          kind: "command",
+          command: worker,
+          exitCode: exitCode ?? -1,
+          durationMs: Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0,
+          output: cutMiddle(rawOutput, OUTPUT_CHARS),
+        },
+        ...(job?.changes ?? []).map(({ path }) => ({ kind: "edited", path, ok: true }) as const),
+      ];
+    }
+    case "tested": {
+      const { command, exitCode, durationMs } = event.test;
+      return [{ kind: "checked", command, exitCode, durationMs, counts: null }];
+    }
+    case "refused":
+      return [];
+    case "assessed":
+      return [saidStep(event.summary, event.usage)];
+    case "interrupted":
+      return [{ kind: "ended", state: "interrupted", code: null, message: "" }];
+    case "completed":
+      return [{ kind: "ended", state: "COMPLETE", code: null, message: event.summary }];
+    case "failed":
+      return [{ kind: "ended", state: "FAILED", code: event.code, message: event.reason }];
+  }
+}
+
+function saidStep(text: string, { inputTokens, outputTokens, costUsd }: TaskUsage = NO_USAGE): StepFacts {
+  return { kind: "said", text: cutMiddle(text, OUTPUT_CHARS), inputTokens, outputTokens, costUsd };
+}
 
 /** One decision of the planner, and what came of it. */
 export interface TaskLoop {
@@ -151,4 +397,25 @@ function withLastLoop(record: TaskRecord, more: Partial<TaskLoop>): TaskRecord {
 function usageOf(event: TaskEvent): TaskUsage {
   if (event.type === "worker-finished") return event.run.usage;
   return "usage" in event ? event.usage : NO_USAGE;
+}
+
+/** What a shell answers with when it has no such program. */
+const NOT_FOUND = 127;
+
+/**
+ * The program that the container lacks, by the shell's own words; null when the command ran. A path is the project's
+ * own, and a worker can still make it.
+ */
+export function missingProgram({ command, exitCode, output }: TestRun): string | null {
+  if (exitCode !== NOT_FOUND) return null;
+  const named = /(?:^|\n)[^\n]*?([^\s:]+): (?:command )?not found\s*(?:\n|$)/.exec(output)?.[1];
+  const program = named ?? firstWord(command);
+  return program.includes("/") ? null : program;
+}
+
+/** The program that a command line begins with; empty when that is no plain word. */
+export function firstWord(command: string): string {
+  const words = command.trim().split(/\s+/);
+  const first = words.find((word) => !/^[A-Za-z_]\w*=/.test(word)) ?? "";
+  return /^[\w.+-]+$/.test(first) ? first : "";
 }

@@ -1,4 +1,124 @@
-import type { TaskStep } from "./step.ts";
+import type { TestCounts } from "../checks/test-results.ts";
+
+/**
+ * One thing that happened to a task. Steps are only ever added: progress, what a resumed coder is told and the final report are
+ * made of them.
+ */
+export type TaskStep = StepFacts & {
+  readonly at: string;
+  /** Which of several candidates it happened to. */
+  readonly candidate?: number;
+};
+
+export type StepFacts =
+  /** `again`: it had ended, or its process had, and goes on from what was kept. */
+  | { readonly kind: "taken-up"; readonly again: boolean }
+  | { readonly kind: "phase"; readonly phase: string }
+  | { readonly kind: "planned"; readonly plan: readonly string[]; readonly environment: string | null }
+  /** `troubles`: what did not go well, such as an installation that failed. */
+  | { readonly kind: "prepared"; readonly environment: string; readonly troubles: readonly string[] }
+  /** An answer of the model, and what it used. */
+  | {
+      readonly kind: "said";
+      readonly text: string;
+      readonly inputTokens: number;
+      readonly outputTokens: number;
+      readonly costUsd: number;
+    }
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      readonly exitCode: number;
+      readonly durationMs: number;
+      /** Head and tail of what it printed. */
+      readonly output: string;
+    }
+  | { readonly kind: "edited"; readonly path: string; readonly ok: boolean }
+  | {
+      readonly kind: "checked";
+      readonly command: string;
+      readonly exitCode: number | null;
+      readonly durationMs: number;
+      readonly counts: TestCounts | null;
+    }
+  /** The model's server could not answer for a while. */
+  | { readonly kind: "waited"; readonly code: string; readonly waitMs: number }
+  /** The conversation was too long for the model and was cut. */
+  | { readonly kind: "compacted"; readonly messages: number }
+  /** The change so far, kept for whoever goes on. */
+  | { readonly kind: "kept"; readonly bytes: number }
+  /** Of several candidates one was kept. */
+  | { readonly kind: "chosen"; readonly candidate: number; readonly discarded: readonly number[] }
+  | {
+      readonly kind: "published";
+      readonly branch: string;
+      readonly commit: string;
+      readonly url: string | null;
+    }
+  | {
+      readonly kind: "ended";
+      readonly state: string;
+      readonly code: string | null;
+      readonly message: string;
+    };
+
+type Step<Kind extends TaskStep["kind"]> = Extract<TaskStep, { readonly kind: Kind }>;
+
+/** What a task did before it is taken up, as its steps tell it. */
+export interface PriorProgress {
+  /** Answers of the model, and how many of them do not count against the limit any more. */
+  readonly answers: number;
+  readonly answersBefore: number;
+  readonly commands: readonly Pick<Step<"command">, "command" | "exitCode" | "durationMs">[];
+  /** Files that were edited, each once. */
+  readonly edited: readonly string[];
+  /** The checks of the last round. */
+  readonly checks: readonly Step<"checked">[];
+  /** How it ended the last time; null where a pause or a crash is what ended it, or nothing yet. */
+  readonly ended: Step<"ended"> | null;
+}
+
+/** Ends after which somebody has to ask for it again; it has all its steps anew then. */
+const FINAL_STATES = new Set(["failed", "stopped", "done"]);
+
+/** Null of a task that has no steps: one of an older version, or a new one. */
+export function toPriorProgress(all: readonly TaskStep[]): PriorProgress | null {
+  if (all.length === 0) return null;
+  const steps = all.filter((step, i) => isKeptStep(all, step, i));
+  const lastEnd = all.findLastIndex((step) => step.kind === "ended");
+  const end = all[lastEnd] as Step<"ended"> | undefined;
+  const final = all.findLastIndex((step) => step.kind === "ended" && FINAL_STATES.has(step.state));
+  const counted = all.filter((step, i) => step.kind === "said" && i > final && isKeptStep(all, step, i));
+  const answers = all.filter(({ kind }) => kind === "said").length;
+  const takenUp = all.findLastIndex(({ kind }) => kind === "taken-up");
+  const checkedFrom = steps.findLastIndex(({ kind }) => kind !== "checked" && CHANGING_STEPS.has(kind));
+  return {
+    answers,
+    answersBefore: answers - counted.length,
+    commands: stepsOfKind(steps, "command").map(({ command, exitCode, durationMs }) => ({
+      command,
+      exitCode,
+      durationMs,
+    })),
+    edited: [...new Set(stepsOfKind(steps, "edited").flatMap(({ path, ok }) => (ok ? [path] : [])))],
+    checks: stepsOfKind(steps.slice(checkedFrom + 1), "checked"),
+    ended: end !== undefined && lastEnd > takenUp && FINAL_STATES.has(end.state) ? end : null,
+  };
+}
+
+/** After these, what checks said before is old. */
+const CHANGING_STEPS: ReadonlySet<TaskStep["kind"]> = new Set(["said", "command", "edited"]);
+
+/** What a candidate did is the task's own only when that candidate was kept. */
+function isKeptStep(all: readonly TaskStep[], { candidate }: TaskStep, place: number): boolean {
+  if (candidate === undefined) return true;
+  const chosen = all.slice(place).find((step) => step.kind === "chosen" || step.kind === "taken-up");
+  return chosen?.kind === "chosen" && chosen.candidate === candidate;
+}
+
+function stepsOfKind<Kind extends TaskStep["kind"]>(steps: readonly TaskStep[], kind: Kind): Step<Kind>[] {
+  return steps.filter((step): step is Step<Kind> => step.kind === kind);
+}
 
 /** How far a task is and what it used, as its steps tell. */
 export interface TaskFigures {
@@ -84,4 +204,21 @@ function closingWords(text: string): string {
 function shortText(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > WORDS ? `${line.slice(0, WORDS)}…` : line;
+}
+
+export type ShownFigures = Pick<TaskFigures, "elapsedMs" | "inputTokens" | "outputTokens" | "costUsd">;
+
+/** Time, tokens and cost, for every place that shows a task. */
+export function figuresText(figures: ShownFigures, tokens: string): string {
+  const { elapsedMs, inputTokens, outputTokens, costUsd } = figures;
+  return `${clockText(elapsedMs)} · ${inputTokens} → ${outputTokens} ${tokens} · $${costUsd.toFixed(4)}`;
+}
+
+/** 3:07, 1:02:07 */
+function clockText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const rest = two(seconds % 60);
+  return hours === 0 ? `${minutes}:${rest}` : `${hours}:${two(minutes)}:${rest}`;
 }

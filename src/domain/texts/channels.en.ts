@@ -7,3 +7,15 @@ export const lineTexts = {
   quotaSpent: (quota: number) =>
     `This month's ${quota} push messages are used up. The result comes as the reply to your next message.`,
 };
+
+export const slackTexts = {
+  working: "Working…",
+  accepted: "Got it. The result comes here.",
+  wholeText: "The whole text is in the file.",
+  usage: "Usage: /picoclaw MESSAGE (for example: /picoclaw /undo)",
+};
+
+export const telegramTexts = {
+  working: "Working…",
+  wholeText: "The whole text is in the file.",
+};

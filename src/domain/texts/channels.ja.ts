@@ -1,4 +1,8 @@
-import type { lineTexts as englishLineTexts } from "./channels.en.ts";
+import type {
+  lineTexts as englishLineTexts,
+  slackTexts as englishSlackTexts,
+  telegramTexts as englishTelegramTexts,
+} from "./channels.en.ts";
 
 export const lineTexts: typeof englishLineTexts = {
   stillWorking: "まだ作業中です。しばらくしたら、下のボタンで結果を受け取れます。",
@@ -7,4 +11,16 @@ export const lineTexts: typeof englishLineTexts = {
   seeConsole: (url) => `全文: ${url}`,
   quotaSpent: (quota) =>
     `今月のプッシュ通知（${quota} 通）を使い切りました。次のメッセージへの返信としてお届けします。`,
+};
+
+export const slackTexts: typeof englishSlackTexts = {
+  working: "作業中です…",
+  accepted: "受け付けました。結果はここに届きます。",
+  wholeText: "全文はファイルをご覧ください。",
+  usage: "使い方: /picoclaw メッセージ（例: /picoclaw /undo）",
+};
+
+export const telegramTexts: typeof englishTelegramTexts = {
+  working: "作業中です…",
+  wholeText: "全文はファイルをご覧ください。",
 };

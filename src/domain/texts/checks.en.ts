@@ -1,5 +1,5 @@
-import type { ChecksFacts, WhyNotChecked } from "../checks/checks-facts.ts";
 import type { TestCounts } from "../checks/test-results.ts";
+import type { ChecksFacts, WhyNotChecked } from "../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "no tests or linters of the project are known (checks.command)",

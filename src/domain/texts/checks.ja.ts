@@ -1,5 +1,5 @@
-import type { ChecksFacts, WhyNotChecked } from "../checks/checks-facts.ts";
 import type { TestCounts } from "../checks/test-results.ts";
+import type { ChecksFacts, WhyNotChecked } from "../checks/verdict.ts";
 import type { checksTexts as englishChecksTexts } from "./checks.en.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {

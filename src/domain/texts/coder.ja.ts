@@ -1,6 +1,19 @@
-import type { ChosenBy, CoderCandidateFacts } from "../coder/heads-facts.ts";
-import type { heads as englishHeads } from "./coder.en.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../coder/candidates.ts";
 import { checksTexts as checks } from "./checks.ja.ts";
+import type { coderProgress as englishCoderProgress, heads as englishHeads } from "./coder.en.ts";
+
+export const coderProgress: typeof englishCoderProgress = ({
+  attempt,
+  of,
+  doing,
+  detail,
+  tokens,
+  costUsd,
+}) => {
+  const what = { asking: "コーダーに依頼中", running: "実行中", checking: `チェック中: ${detail}` }[doing];
+  const cost = costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : "";
+  return `試行 ${attempt}/${of} · ${what} · ${tokens} トークン${cost}`;
+};
 
 const BY: Readonly<Record<ChosenBy, string>> = {
   only: "ドラフトを出したのはこのコーダーだけ",

@@ -1,3 +1,70 @@
+/** Head and tail of a long text, and how much is missing between them. */
+export function cutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const half = Math.floor(limit / 2);
+  const head = text.slice(0, half).toWellFormed();
+  const tail = text.slice(-half).toWellFormed();
+  return `${head}\n… [${text.length - 2 * half} characters cut] …\n${tail}`;
+}
+
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/** `1536` → `1.5 KiB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < BYTE_UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${BYTE_UNITS[unit]}`;
+}
+
+/** `2026-03-01 09:30:05` in the zone of this machine. */
+export function localTime(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? iso : at.toLocaleString("sv");
+}
+
+/** What would end a line, steer a terminal or turn the reading direction. */
+const UNSEEN = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** A path in one line: a name that holds a line end cannot pass for a line of the report. */
+export function shownPath(path: string): string {
+  return path.replace(UNSEEN, (character) => {
+    const code = character.charCodeAt(0);
+    if (character === "\n") return "\\n";
+    return code < 0x100
+      ? `\\x${code.toString(16).padStart(2, "0")}`
+      : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+}
+
+const MOST_LISTED_PATHS = 20;
+
+/** Paths under one another, two spaces in; past twenty only `more` is said of the rest. */
+export function listPaths(paths: readonly string[], more: (rest: number) => string): string {
+  const lines = paths.slice(0, MOST_LISTED_PATHS).map((path) => `\n  ${shownPath(path)}`);
+  if (paths.length > MOST_LISTED_PATHS) lines.push(`\n  ${more(paths.length - MOST_LISTED_PATHS)}`);
+  return lines.join("");
+}
+
+const MOST_NAMED_PATHS = 5;
+
+/** The first paths of `count`, in one line; `more` is said of the rest. */
+export function namePaths(paths: readonly string[], count: number, more: (rest: number) => string): string {
+  const shown = paths.slice(0, MOST_NAMED_PATHS).map(shownPath);
+  return [...shown, ...(count > shown.length ? [more(count - shown.length)] : [])].join(", ");
+}
+
+const MOST_NAMES = 10;
+
+/** Names in one line; past ten only `more` is said of the rest. */
+export function nameFew(names: readonly string[], more: (rest: number) => string): string {
+  const rest = names.length - MOST_NAMES;
+  return [...names.slice(0, MOST_NAMES), ...(rest > 0 ? [more(rest)] : [])].join(", ");
+}
+
 /** Where a text may be cut, best first: between paragraphs, lines, sentences, words. */
 const CUTS = [/\n\n+/g, /\n/g, /[。！？]|[.!?](?=\s)/g, /[、,;\s]/g] as const;
 

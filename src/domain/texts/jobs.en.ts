@@ -1,9 +1,21 @@
-import type { FileTrouble } from "../jobs/file-trouble.ts";
-import type { Interruption } from "../jobs/interruption.ts";
-import type { RepairedNote } from "../jobs/note.ts";
-import type { NotCovered, TransactionKind, TransactionReason } from "../jobs/transaction-kind.ts";
-import { formatBytes } from "./bytes.ts";
-import { listPaths } from "./list-paths.ts";
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  filePositionText,
+  NOTHING,
+} from "../config/config-problem.ts";
+import type { JobStatus } from "../jobs/job-status.ts";
+import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
+import type {
+  Interruption,
+  NotCovered,
+  RepairedNote,
+  SealedOtherwise,
+  SealNote,
+  TransactionKind,
+  TransactionReason,
+} from "../jobs/note.ts";
+import { formatBytes, listPaths, namePaths } from "./format-text.ts";
 import type { Locale } from "./locale.ts";
 
 export interface CommandCounts {
@@ -235,3 +247,232 @@ export const workTexts = {
   workspaceBusy: (path: string) => `Another job is being applied: ${path}`,
   fileTrouble: (trouble: FileTrouble, path: string) => `${TROUBLES[trouble]}: ${path}`,
 };
+
+const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "let-write": "Let this user write there (for example: chown), or name another folder (--workspace DIR).",
+  "install-git": "Install git (for example: apt install git).",
+  "init-repository": "Make a repository with `git init`, or turn auto_commit off.",
+  "install-bubblewrap": "Install bubblewrap (for example: apt install bubblewrap).",
+  "install-util-linux": "Install util-linux (setpriv).",
+  "other-file-system":
+    "Keep the workspace on ext4, xfs, btrfs or tmpfs outside of a container's own layers. Until then a copy serves.",
+  "allow-user-namespaces":
+    "Allow bwrap to use user namespaces (`picoclaw doctor` prints the AppArmor profile).",
+  "raise-copy-limit": "Raise worker.copy_limit.",
+  "transaction-none": "Set worker.transaction: none to run in place (shell effects can then not be undone).",
+  "raise-undo-quota": "Raise worker.undo_quota.",
+  "free-space": "Free some disk space.",
+  "create-workspace": "Create the folder, or name another one with --workspace.",
+  "writable-home": "Name a home that can be written with PICOCLAW_HOME: jobs are kept or registered there.",
+  "own-storage":
+    "Remove it or make it yours alone (chown, chmod 700), or name another home with PICOCLAW_HOME.",
+  "trust-workspace": "Read it, then run `picoclaw trust` in that folder.",
+  "set-git-identity": "Set `git config user.name` and `git config user.email`.",
+  "start-docker": "Start Docker.",
+  "start-ollama": "Start Ollama (`ollama serve`).",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "User namespaces",
+  overlay: "An overlay on the file system of the workspace",
+};
+
+const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: string]>> = {
+  undo: ["Undo covers what commands do in the workspace.", "Undo does NOT cover what commands do."],
+  confined: [
+    "Commands are confined: they change nothing but the workspace, and of your home they see only what tools need (worker.home_allow).",
+    "Commands are NOT confined: they can read and change whatever you can.",
+  ],
+  "preview-offline": [
+    "A preview has no network (unless --allow-net).",
+    "A preview is NOT kept from the network.",
+  ],
+  "loopback-reachable": [
+    "Where the network is on, commands also reach 127.0.0.1 and abstract sockets of this machine.",
+    "Commands reach no port of this machine.",
+  ],
+};
+
+/** What this machine lets jobs do, and what helps. */
+export const machineTexts = {
+  remedy: (remedy: Remedy) => REMEDIES[remedy],
+  sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
+  fileSystems: (type: string, storage: string, storageType: string) =>
+    `File systems: workspace ${type}, jobs and undo ${storageType} (${storage})`,
+  mountsBelow: (list: readonly string[]) =>
+    `Mounted below the workspace, so that jobs run in a copy:${listPaths(list, (rest) => `… and ${rest} more`)}`,
+  promise: (promised: MachinePromise, kept: boolean) => PROMISES[promised][kept ? 0 : 1],
+};
+
+/** The configuration, and how a command is called. */
+export const configurationTexts = {
+  configInvalid: "The configuration is not valid. Nothing was run.",
+  /** Valid, and nevertheless without an answer. */
+  cannotWork: (role: string, why: string) => `roles.${role} cannot work as it is: ${why}`,
+  configValid: "The configuration is valid.",
+  configProblem: problemText,
+  configWarning: warningText,
+  workspaceTrusted: (path: string, files: readonly string[]): string =>
+    [
+      `${path} is trusted: its checks may run, and its picoclaw.yaml, commands and skills count.`,
+      files.length === 0 ? "It has none of these now." : "As they are now:",
+      ...files.map((file) => `  ${file}`),
+      "What changes, or comes new, must be trusted again.",
+    ].join("\n"),
+  nothingToTrust: "There is no such folder.",
+  usageError: (detail: string) => `Usage error: ${detail}`,
+  unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name: string, nearest: string | null) => `Unknown option: ${name}${perhaps(nearest)}`,
+  missingValue: (flag: string) => `${flag} needs a value.`,
+  emptyPatch: (name: string) => `The patch is empty: ${name}`,
+  optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
+  noInput: "There is no patch. Name a file, or pass it on standard input.",
+  warningLabel: "Warning:",
+  unexpectedError: (detail: string) => `Unexpected error: ${detail}`,
+};
+
+function perhaps(nearest: string | null | undefined): string {
+  return (nearest ?? null) === null ? "" : ` (did you mean ${nearest}?)`;
+}
+
+function problemText(problem: ConfigProblem): string {
+  switch (problem.code) {
+    case "unknown-key":
+      return `${filePositionText(problem.at)}unknown key ${problem.key}${perhaps(problem.nearest)}`;
+    case "invalid-value": {
+      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${filePositionText(problem.at)}${who} is missing; expected ${problem.expected}`;
+      return `${filePositionText(problem.at)}${who} cannot be ${problem.value}; expected ${problem.expected}`;
+    }
+    case "literal-secret":
+      return `${filePositionText(problem.at)}${problem.key} must not hold the secret itself. Put it into an environment variable and write env:NAME.`;
+    case "unset-reference":
+      return `${filePositionText(problem.at)}${problem.key} refers to the environment variable ${problem.variable}, which is not set.`;
+    case "invalid-yaml":
+      return `${filePositionText(problem.at)}not valid YAML: ${problem.detail}`;
+    case "unreadable-file":
+      return `${filePositionText(problem.at)}the configuration file cannot be read: ${problem.detail}`;
+  }
+}
+
+function warningText(warning: ConfigWarning): string {
+  switch (warning.code) {
+    case "unknown-variable":
+      return `ignored the unknown environment variable ${warning.variable}${perhaps(warning.nearest)}`;
+    case "unusable-variable":
+      return `ignored the environment variable ${warning.variable}: it does not fit ${warning.key}.`;
+    case "untrusted-keys":
+      return (
+        `ignored in ${warning.file}, because the folder is not trusted: ${warning.keys.join(", ")}. ` +
+        machineTexts.remedy("trust-workspace")
+      );
+    case "ignored-key":
+      return `${filePositionText(warning.at)}${warning.key} has no effect and was ignored.`;
+    case "docker-socket":
+      return "mount_docker_socket is on: a container has the power of root on this machine.";
+    case "cloud-allowed":
+      return "security.local_only is off: chat text may be sent to cloud models.";
+  }
+}
+
+const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
+  special: (names) => `not carried over, it is no file, folder or link: ${names}`,
+  device: (names) => `not carried over, it is a device: ${names}`,
+  unreadable: (names) => `not carried over, it cannot be read: ${names}`,
+  hidden: (names) => `not visible to the job: ${names}`,
+  "holds-hidden": (names) => `kept, because it holds what the job could not see: ${names}`,
+  "stale-lock": (names) => `a lock that the job's git left behind was dropped: ${names}`,
+  owner: (names) => `${names}: it belongs to you now`,
+  group: (names) => `${names}: it has your own group now`,
+  "other-names": (names) => `${names}: its other names (hard links) keep the former contents`,
+  "folder-owner": (names) => `${names}: the folder keeps its owner and group, which the job had changed`,
+  "folder-attributes": (names) =>
+    `${names}: the folder keeps its attributes and access lists, which the job had changed`,
+};
+
+/** What a seal did not carry over as the job left it. */
+export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
+  WORDS[what](namePaths(paths, count, (rest) => `and ${rest} more`));
+
+const commands = (count: number) => (count === 1 ? "1 command" : `${count} commands`);
+
+const changedPaths = (count: number) => (count === 1 ? "1 changed path is" : `${count} changed paths are`);
+
+/** The first line of every report: what became of a job. */
+function status(is: JobStatus, failed: number): string {
+  switch (is) {
+    case "applied":
+      return "Applied";
+    case "partly":
+      return `Applied, ${commands(failed)} failed`;
+    case "preview":
+      return "Preview, nothing applied";
+    case "worse":
+      return "Not applied: checks got worse";
+    case "unended":
+      return "Not applied: checks did not end";
+    case "stopped":
+      return "Stopped, nothing changed";
+    case "no-change":
+      return failed > 0 ? `No change, ${commands(failed)} failed` : "No change";
+    case "taken-back":
+      return "Taken back";
+    case "refused":
+      return "Refused";
+    case "running":
+      return "Running";
+    case "interrupted":
+      return "Interrupted";
+  }
+}
+
+/** What a report of a job begins with and ends in. Nothing here ends in a newline. */
+export const reportTexts = {
+  status,
+  sealedOtherwise,
+  /** In place of the paths that git ignores. */
+  ignored: (count: number, places: readonly string[]) =>
+    `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
+  /** The same line where it stands alone, above a whole report. */
+  headline: status,
+  counted: (succeeded: number, total: number) => `(${succeeded}/${total} commands succeeded)`,
+  skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
+  plan: "[Plan]",
+  result: "[Result]",
+  outputOf: (command: string) => `Output (${command}):`,
+  undoHint: {
+    terminal: (name: string) => `To take it back: picoclaw undo ${name}`,
+    chat: (name: string) => `To take it back: /undo ${name}`,
+  },
+  redoHint: {
+    terminal: (name: string) => `To bring it in again: picoclaw redo ${name}`,
+    chat: (name: string) => `To bring it in again: /redo ${name}`,
+  },
+  /** How to go on, where the terminal of another machine is the one to ask. */
+  onMachine: (hint: string, machine: string) => `${hint} (on ${machine})`,
+  forceHint: {
+    terminal: (action: string, name: string) => `To overwrite them: picoclaw ${action} ${name} --force`,
+    chat: (action: string, name: string) => `To overwrite them: /${action} ${name} --force`,
+  },
+  /** One line a job, below the status. */
+  verb: {
+    undo: (jobId: string) => `${jobId} was taken back.`,
+    redo: (jobId: string) => `${jobId} was brought in again.`,
+    apply: (jobId: string) => `The preview ${jobId} was applied.`,
+    stop: (jobId: string) => `${jobId} was stopped.`,
+    discard: (jobId: string) => `The preview ${jobId} was thrown away. Nothing else changed.`,
+  },
+  inTheWay: (action: string, jobId: string, list: readonly string[]) =>
+    `Nothing was ${action === "redo" ? "brought in again" : "taken back"}, because these were changed after ${jobId}:${listPaths(list, (rest) => `… and ${rest} more`)}`,
+  previewHint: {
+    terminal: (jobId: string, changes: number) =>
+      `${changedPaths(changes)} staged. To apply exactly this: picoclaw apply --job ${jobId}\nTo throw it away: picoclaw discard ${jobId}`,
+    chat: (jobId: string, changes: number) =>
+      `${changedPaths(changes)} staged. To apply exactly this: /apply ${jobId}   To see it: /diff ${jobId}   To throw it away: /discard ${jobId}`,
+  },
+};
+
+export const messages = { ...workTexts, ...machineTexts, ...configurationTexts };

@@ -1,8 +1,20 @@
-import type { FileTrouble } from "../jobs/file-trouble.ts";
-import type { NotCovered, TransactionKind, TransactionReason } from "../jobs/transaction-kind.ts";
-import { formatBytes } from "./bytes.ts";
-import type { workTexts as englishWorkTexts } from "./jobs.en.ts";
-import { listPaths } from "./list-paths.ts";
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  filePositionText,
+  NOTHING,
+} from "../config/config-problem.ts";
+import type { JobStatus } from "../jobs/job-status.ts";
+import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
+import type { NotCovered, SealedOtherwise, TransactionKind, TransactionReason } from "../jobs/note.ts";
+import { formatBytes, listPaths, namePaths } from "./format-text.ts";
+import type {
+  configurationTexts as englishConfigurationTexts,
+  machineTexts as englishMachineTexts,
+  reportTexts as englishReportTexts,
+  sealedOtherwise as englishSealedOtherwise,
+  workTexts as englishWorkTexts,
+} from "./jobs.en.ts";
 
 const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
 
@@ -183,3 +195,220 @@ export const workTexts: typeof englishWorkTexts = {
   workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
 };
+
+const REMEDIES: Readonly<Record<Remedy, string>> = {
+  "let-write":
+    "このユーザーが書き込めるようにする（例: chown）か、別のフォルダを指定してください（--workspace DIR）。",
+  "install-git": "git をインストールしてください（例: apt install git）。",
+  "init-repository": "`git init` でリポジトリを作るか、auto_commit を無効にしてください。",
+  "install-bubblewrap": "bubblewrap をインストールしてください（例: apt install bubblewrap）。",
+  "install-util-linux": "util-linux（setpriv）をインストールしてください。",
+  "other-file-system":
+    "workspace を ext4、xfs、btrfs、tmpfs など（コンテナ自身の層の外）に置いてください。それまではコピーで実行します。",
+  "allow-user-namespaces":
+    "bwrap にユーザー名前空間を許可してください（`picoclaw doctor` が AppArmor プロファイルを表示します）。",
+  "raise-copy-limit": "worker.copy_limit を大きくしてください。",
+  "transaction-none": "worker.transaction: none にすると直接実行します（シェルの結果は取り消せません）。",
+  "raise-undo-quota": "worker.undo_quota を大きくしてください。",
+  "free-space": "空き容量を増やしてください。",
+  "create-workspace": "フォルダを作るか、--workspace で別のフォルダを指定してください。",
+  "writable-home": "書き込めるホームを PICOCLAW_HOME で指定してください。ジョブの記録はそこに置かれます。",
+  "own-storage":
+    "削除するか、自分だけのものにしてください（chown、chmod 700）。PICOCLAW_HOME で別のホームを指定することもできます。",
+  "trust-workspace": "内容を確認して、そのフォルダで `picoclaw trust` を実行してください。",
+  "set-git-identity": "`git config user.name` と `git config user.email` を設定してください。",
+  "start-docker": "Docker を起動してください。",
+  "start-ollama": "Ollama を起動してください（`ollama serve`）。",
+};
+
+const PARTS: Readonly<Record<SandboxPart, string>> = {
+  bubblewrap: "bubblewrap (bwrap)",
+  setpriv: "setpriv",
+  "user-namespaces": "ユーザー名前空間",
+  overlay: "workspace のファイルシステム上のオーバーレイ",
+};
+
+const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: string]>> = {
+  undo: ["コマンドが workspace で行った変更は取り消せます。", "コマンドが行った変更は取り消せません。"],
+  confined: [
+    "コマンドは隔離されます。workspace 以外は変更できず、ホームのうち見えるのはツールに必要なものだけです（worker.home_allow）。",
+    "コマンドは隔離されません。あなたが読み書きできるものすべてに触れられます。",
+  ],
+  "preview-offline": [
+    "プレビューではネットワークを使えません（--allow-net を除く）。",
+    "プレビューでもネットワークは遮断されません。",
+  ],
+  "loopback-reachable": [
+    "ネットワークが有効なときは、127.0.0.1 と抽象ソケットにも到達できます。",
+    "このマシンのポートには到達できません。",
+  ],
+};
+
+/** What this machine lets jobs do, and what helps. */
+export const machineTexts: typeof englishMachineTexts = {
+  remedy: (remedy) => REMEDIES[remedy],
+  sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,
+  fileSystems: (type, storage, storageType) =>
+    `ファイルシステム: workspace ${type}、ジョブと取り消し情報 ${storageType}（${storage}）`,
+  mountsBelow: (list) =>
+    `workspace の下に別のマウントがあるため、コピーで実行します:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
+  promise: (promised, kept) => PROMISES[promised][kept ? 0 : 1],
+};
+
+/** The configuration, and how a command is called. */
+export const configurationTexts: typeof englishConfigurationTexts = {
+  configInvalid: "設定に誤りがあるよ。何も実行していません。",
+  cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
+  configValid: "設定に問題はないよ。",
+  configProblem: problemText,
+  configWarning: warningText,
+  workspaceTrusted: (path, files) =>
+    [
+      `${path} を信頼しました。検証を実行でき、picoclaw.yaml、コマンド、スキルが有効になります。`,
+      files.length === 0 ? "今はどれもありません。" : "今の内容に限ります:",
+      ...files.map((file) => `  ${file}`),
+      "変更や追加があったときは、もう一度信頼してください。",
+    ].join("\n"),
+  nothingToTrust: "そのフォルダはないよ。",
+  usageError: (detail) => `使い方の誤り: ${detail}`,
+  unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
+  unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
+  missingValue: (flag) => `${flag} に値が必要だよ。`,
+  emptyPatch: (name) => `patch が空だよ: ${name}`,
+  optionsBehind: (flag) => `オプションはコマンドの後ろに書いてね: picoclaw COMMAND ${flag}`,
+  noInput: "patch がないよ。ファイルを指定するか、標準入力で渡してね。",
+  warningLabel: "警告:",
+  unexpectedError: (detail) => `予期しないエラー: ${detail}`,
+};
+
+function perhaps(nearest: string | null | undefined): string {
+  return (nearest ?? null) === null ? "" : `（もしかして: ${nearest}）`;
+}
+
+function problemText(problem: ConfigProblem): string {
+  switch (problem.code) {
+    case "unknown-key":
+      return `${filePositionText(problem.at)}不明なキー ${problem.key}${perhaps(problem.nearest)}`;
+    case "invalid-value": {
+      const who = problem.variable === undefined ? problem.key : `${problem.variable} (${problem.key})`;
+      if (problem.value === NOTHING)
+        return `${filePositionText(problem.at)}${who} がありません。期待する値: ${problem.expected}`;
+      return `${filePositionText(problem.at)}${who} の値 ${problem.value} は使えません。期待する値: ${problem.expected}`;
+    }
+    case "literal-secret":
+      return `${filePositionText(problem.at)}${problem.key} に秘密の値を直接書けません。環境変数に入れて env:NAME と書いてください。`;
+    case "unset-reference":
+      return `${filePositionText(problem.at)}${problem.key} が参照する環境変数 ${problem.variable} は設定されていません。`;
+    case "invalid-yaml":
+      return `${filePositionText(problem.at)}YAML として読めません: ${problem.detail}`;
+    case "unreadable-file":
+      return `${filePositionText(problem.at)}設定ファイルを読めません: ${problem.detail}`;
+  }
+}
+
+function warningText(warning: ConfigWarning): string {
+  switch (warning.code) {
+    case "unknown-variable":
+      return `不明な環境変数 ${warning.variable} を無視しました${perhaps(warning.nearest)}`;
+    case "unusable-variable":
+      return `環境変数 ${warning.variable} は ${warning.key} に使えない値なので無視しました。`;
+    case "untrusted-keys":
+      return (
+        `${warning.file} の次のキーは、信頼されていないフォルダの設定なので無視しました: ${warning.keys.join(", ")}。` +
+        machineTexts.remedy("trust-workspace")
+      );
+    case "ignored-key":
+      return `${filePositionText(warning.at)}${warning.key} は使われないため無視しました。`;
+    case "docker-socket":
+      return "mount_docker_socket が有効です。コンテナはホストの root と同じ権限を持ちます。";
+    case "cloud-allowed":
+      return "security.local_only が無効です。チャットの内容がクラウドのモデルに送られることがあります。";
+  }
+}
+
+const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
+  special: (names) => `反映していません（ファイル・フォルダー・リンクではありません）: ${names}`,
+  device: (names) => `反映していません（デバイスです）: ${names}`,
+  unreadable: (names) => `反映していません（読み取れません）: ${names}`,
+  hidden: (names) => `ジョブからは見えません: ${names}`,
+  "holds-hidden": (names) => `ジョブから見えないものを含むため残しました: ${names}`,
+  "stale-lock": (names) => `ジョブの git が残したロックを取り除きました: ${names}`,
+  owner: (names) => `${names}: 所有者があなたになりました`,
+  group: (names) => `${names}: グループがあなたのものになりました`,
+  "other-names": (names) => `${names}: 別名（ハードリンク）は以前の内容のままです`,
+  "folder-owner": (names) => `${names}: ジョブが変えたフォルダーの所有者・グループは元のままです`,
+  "folder-attributes": (names) => `${names}: ジョブが変えたフォルダーの属性・アクセスリストは元のままです`,
+};
+
+export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
+  WORDS[what](namePaths(paths, count, (rest) => `ほか ${rest} 件`));
+
+function status(is: JobStatus, failed: number): string {
+  switch (is) {
+    case "applied":
+      return "実行完了";
+    case "partly":
+      return `反映済み、${failed} 件のコマンドが失敗`;
+    case "preview":
+      return "プレビュー（まだ何も反映していません）";
+    case "worse":
+      return "反映していません: チェックの結果が悪くなりました";
+    case "unended":
+      return "反映していません: チェックが終わりませんでした";
+    case "stopped":
+      return "中断しました（何も変更していません）";
+    case "no-change":
+      return failed > 0 ? `変更なし、${failed} 件のコマンドが失敗` : "変更なし";
+    case "taken-back":
+      return "取り消しました";
+    case "refused":
+      return "実行できません";
+    case "running":
+      return "実行中";
+    case "interrupted":
+      return "途中で終了";
+  }
+}
+
+export const reportTexts: typeof englishReportTexts = {
+  status,
+  sealedOtherwise,
+  ignored: (count, places) =>
+    `git が無視するもの ${count} 件: ${namePaths(places, places.length, (rest) => `ほか ${rest} 件`)}`,
+  headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
+  counted: (succeeded, total) => `(${succeeded}/${total} コマンド成功)`,
+  skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
+  plan: "【Plan】",
+  result: "【実行結果】",
+  outputOf: (command) => `出力（${command}）:`,
+  undoHint: {
+    terminal: (name) => `取り消すには: picoclaw undo ${name}`,
+    chat: (name) => `取り消すには: /undo ${name}`,
+  },
+  redoHint: {
+    terminal: (name) => `もう一度適用するには: picoclaw redo ${name}`,
+    chat: (name) => `もう一度適用するには: /redo ${name}`,
+  },
+  onMachine: (hint, machine) => `${hint}(${machine} で実行)`,
+  forceHint: {
+    terminal: (action, name) => `上書きするには: picoclaw ${action} ${name} --force`,
+    chat: (action, name) => `上書きするには: /${action} ${name} --force`,
+  },
+  verb: {
+    undo: (jobId) => `${jobId} を取り消しました。`,
+    redo: (jobId) => `${jobId} をもう一度適用しました。`,
+    apply: (jobId) => `プレビュー ${jobId} を反映しました。`,
+    stop: (jobId) => `${jobId} を停止しました。`,
+    discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,
+  },
+  inTheWay: (action, jobId, list) =>
+    `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
+  previewHint: {
+    terminal: (jobId, changes) =>
+      `${changes} 件の変更。反映するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
+    chat: (jobId, changes) =>
+      `${changes} 件の変更。反映するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
+  },
+};
+
+export const messages = { ...workTexts, ...machineTexts, ...configurationTexts };

@@ -1,7 +1,7 @@
-import { figuresText, type ShownFigures } from "../tasks/figures-text.ts";
+import { figuresText, type ShownFigures } from "../tasks/task-steps.ts";
+import { coderProgress } from "./coder.en.ts";
+import { nameFew } from "./format-text.ts";
 import type { Locale } from "./locale.ts";
-import { nameFew } from "./name-few.ts";
-import { coderProgress } from "./coder-progress.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 
@@ -292,4 +292,107 @@ export const consoleTexts = {
       : seconds < 7_200
         ? `up ${Math.floor(seconds / 60)} min`
         : `up ${Math.floor(seconds / 3_600)} h`,
+};
+
+/** What operators manage in the console. */
+export const manageTexts = {
+  title: "Manage",
+  pages: { access: "People and access", settings: "Settings" },
+  tabs: "What to manage",
+  // People.
+  peopleTitle: "People",
+  peopleIntro: "Who may speak to PicoClaw on LINE, Slack, Telegram and other services.",
+  nobody:
+    "Nobody is registered yet. Whoever writes from LINE, Slack or Telegram is given a code, which shows up here.",
+  waitingTitle: "Waiting to be let in",
+  waitingUntil: "valid until",
+  letIn: "Let in",
+  remove: "Remove",
+  role: "Role",
+  roles: { operator: "Operator", user: "User" },
+  save: "Save",
+  name: "Name",
+  nameHint: "Their name in the console, where they find their chats",
+  since: "since",
+  personAdded: (who: string) => `${who} may speak now.`,
+  personChanged: (who: string) => `${who} was changed.`,
+  personRemoved: (who: string) => `${who} may no longer speak.`,
+  personUnknown: "This person is not registered.",
+  codeUnknown: "There is no such code, or it is too old.",
+  // Browsers.
+  sessionsTitle: "Signed-in browsers",
+  sessionsIntro: "Each stays signed in for fourteen days, or until it is ended here.",
+  thisBrowser: "this browser",
+  until: "until",
+  end: "End",
+  sessionEnded: (who: string) => `A browser of ${who} was signed out.`,
+  sessionUnknown: "This browser is signed out already.",
+  linkTitle: "A link for somebody",
+  linkIntro: "It signs one browser in, once, within ten minutes.",
+  makeLink: "Make a link",
+  linkMade: (who: string) => `A link for ${who}. It is shown once:`,
+  badUser: 'A name is made of a-z, 0-9, _ and -; "operator" is an operator.',
+  // Tokens.
+  tokensTitle: "Tokens of programs",
+  tokensEmpty: "No tokens yet. A program that uses the API needs one.",
+  tokenScopes: "May",
+  scopes: { read: "look", chat: "send messages", jobs: "run and undo jobs", mcp: "use the tools (MCP)" },
+  neverUsed: "never used",
+  lastUsed: "last used",
+  makeToken: "Make a token",
+  tokenMade: (name: string) => `The token ${name}. It is shown once; only its hash is kept:`,
+  tokenEnded: (name: string) => `The token ${name} no longer works.`,
+  tokenUnknown: "There is no such token.",
+  tokenIncomplete: "A token needs a name and something that it may do.",
+  user: "User",
+  // Settings.
+  settingsIntro: (file: string) =>
+    `Written to ${file}; its comments stay. What would not work as a whole is not written.`,
+  saved: "Saved, and in use from now on.",
+  locked: (key: string, by: string) => `${key} is set by ${by}. Change it there.`,
+  lockedBy: (by: string) => `set by ${by}`,
+  notEditable: (file: string) => `${file} cannot be changed here. Change it in an editor.`,
+  notAccepted: "Nothing was written, because this would not be accepted:",
+  notWritten: (why: string) => `Could not be written: ${why}`,
+  modelsTitle: "Models",
+  modelsIntro: "Who answers with which model. Empty: the provider's own. Conversations stay on local models.",
+  provider: "Provider",
+  model: "Model",
+  defaultCoder: "Who codes when nobody is named",
+  budgetTitle: "Budget",
+  budgetIntro: "What cloud models may cost in a day.",
+  daily: "US dollars a day",
+  dailyHint: "Empty: no limit",
+  onExceed: "When it is spent",
+  onExceedChoices: { local: "Use the local model and say so", refuse: "Refuse" },
+  badBudget: "A budget is a number of dollars, or empty.",
+  schedulesTitle: "Schedules",
+  schedulesEmpty: "No schedules yet. A schedule posts a message to a chat at set times.",
+  cron: "When (cron)",
+  cronHint: "0 9 * * 1-5: at nine on weekdays",
+  timezone: "Time zone",
+  timezoneHint: (usual: string) => `Empty: ${usual}`,
+  chat: "Chat",
+  chatHint: "channel:chat, as web:operator",
+  message: "Message",
+  next: "next",
+  off: "off",
+  turnOn: "Turn on",
+  turnOff: "Turn off",
+  addSchedule: "Add or replace",
+  badCron: (cron: string) => `"${cron}" is never due. Five fields: minute, hour, day, month, weekday.`,
+  scheduleUnknown: (name: string) => `There is no schedule ${name}.`,
+  notifyTitle: "Notifications",
+  notifyIntro: "Which chat is told when a task from GitHub or GitLab is finished or has failed.",
+  notifyHint: "channel:chat, as slack:C0123; empty: nobody",
+  trustTitle: "Trust",
+  trustIntro:
+    "What a project's own picoclaw.yaml, commands and skills may widen holds only if you trust the folder. Read them first; what changes is a stranger again.",
+  trusted: "trusted",
+  notTrustedYet: "not trusted",
+  noFile: "It has no picoclaw.yaml.",
+  trust: "I have read it: trust this folder",
+  distrust: "Trust no longer",
+  trustChanged: "Something has changed since you read it. Read it again.",
+  notTrusted: (folder: string) => `${folder} was not trusted.`,
 };

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { DoctorCheck } from "../../application/ports/check.ts";
-import type { Opened } from "../../application/ports/opening.ts";
-import { compileRules } from "../../domain/chat/rule-dictionary.ts";
-import { memoryMessagesFor } from "../../domain/texts/texts.ts";
+import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import { compileRules } from "../../domain/chat/routing-rules.ts";
+import { memoryMessagesFor } from "../../domain/texts/chat.ts";
 import { openMigratedStore, type StoreLocation } from "../store/open-store.ts";
 
 /** The store that conversations live in, and the rules of the configuration that are not used. */

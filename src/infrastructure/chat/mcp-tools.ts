@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /** One server of `mcp_servers`: a program on stdio, or an address. References are resolved already. */
-export interface McpServerSettings {
+interface McpServerSettings {
   readonly name: string;
   readonly command?: string;
   readonly args: readonly string[];
@@ -18,7 +18,7 @@ export interface McpToolsOptions {
   readonly version: string;
 }
 
-export interface McpTool {
+interface McpTool {
   /** `<server>_<tool>`, in letters that every model accepts. */
   readonly name: string;
   readonly description: string;

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OwnCommand, OwnCommands } from "../../application/ports/own-commands.ts";
+import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
-import { readYaml } from "../platform/read-yaml.ts";
+import { readYaml } from "../platform/text-files.ts";
 
 export interface OwnCommandDeps {
   /** PicoClaw's home. */

@@ -1,9 +1,7 @@
 import type { Kysely } from "kysely";
-import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/routing-store.ts";
+import type { LearnedRule, RoutingStore, StoredDecision } from "../../application/ports/chat.ts";
 import { type DecisionSource, readRoute } from "../../domain/config/route.ts";
-import type { DecisionRow, LearnedRuleRow } from "../store/chat-tables.ts";
-import type { Database } from "../store/schema.ts";
-import { storable } from "../store/storable.ts";
+import { type Database, type DecisionRow, type LearnedRuleRow, storable } from "../store/schema.ts";
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
 

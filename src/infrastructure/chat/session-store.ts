@@ -1,12 +1,379 @@
-import type { Transaction } from "kysely";
-import type { SessionStore } from "../../application/ports/chat.ts";
-import { adoptHistory } from "./adopt-history.ts";
-import { createChatSettings } from "./chat-settings.ts";
-import { createDailyNotes } from "./daily-notes.ts";
-import type { Database } from "../store/schema.ts";
-import { readSession, toSessionRow } from "./session-rows.ts";
-import { createSessionTurns } from "./session-turns.ts";
-import type { TurnFenceDeps } from "../store/liveness.ts";
+import type { Kysely, Transaction } from "kysely";
+import type {
+  ChatSettings,
+  DailyNote,
+  NamedChat,
+  NewSession,
+  Rewound,
+  Session,
+  SessionStore,
+  Turn,
+} from "../../application/ports/chat.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
+import { type Database, type NoteRow, type SessionRow, storable, type TurnRow } from "../store/schema.ts";
+
+/** Rows may come from a damaged file or another program: each is checked, and null when it cannot be what it claims. */
+function readSession(row: SessionRow): Session | null {
+  const texts = [
+    row.chat_key,
+    row.session_id,
+    row.channel,
+    row.chat_id,
+    row.carried,
+    row.summary,
+    row.cut_clock,
+  ];
+  if (!texts.every(isText) || !row.session_id) return null;
+  if (!isTime(row.opened_at) || !isTime(row.cut_at)) return null;
+  if (row.closed_at !== null && !isTime(row.closed_at)) return null;
+  const turns = Number(row.turn_count);
+  const upTo = Number(row.summary_up_to);
+  if (!isCount(turns) || !isCount(upTo)) return null;
+  return {
+    chatKey: row.chat_key,
+    id: row.session_id,
+    channel: row.channel,
+    chatId: row.chat_id,
+    openedAt: row.opened_at,
+    closedAt: row.closed_at,
+    cut: { at: row.cut_at, clock: row.cut_clock },
+    carried: row.carried,
+    summary: { text: row.summary, upTo: Math.min(upTo, turns) },
+    turns,
+  };
+}
+
+function toSessionRow(workspace: string, session: NewSession): SessionRow {
+  return {
+    workspace,
+    chat_key: session.chatKey,
+    session_id: session.id,
+    channel: session.channel,
+    chat_id: session.chatId,
+    opened_at: session.openedAt,
+    closed_at: null,
+    cut_at: session.cut.at,
+    cut_clock: session.cut.clock,
+    carried: storable(session.carried),
+    summary: "",
+    summary_up_to: 0,
+    turn_count: 0,
+  };
+}
+
+function readTurn(row: TurnRow): Turn | null {
+  const { role } = row;
+  if (role !== "user" && role !== "assistant") return null;
+  if (!isText(row.text) || !isText(row.agent) || !isTime(row.at) || !isCount(row.position)) return null;
+  return {
+    position: row.position,
+    at: row.at,
+    role,
+    text: row.text,
+    agent: row.agent,
+    groupId: isText(row.group_id) ? row.group_id : null,
+  };
+}
+
+function readNote(row: NoteRow): DailyNote | null {
+  if (!isText(row.text) || !isTime(row.saved_at) || !isCount(Number(row.turn_count))) return null;
+  return {
+    chatKey: row.chat_key,
+    sessionId: row.session_id,
+    text: row.text,
+    turns: Number(row.turn_count),
+    savedAt: row.saved_at,
+  };
+}
+
+/** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
+function readSettings(text: unknown): ChatSettings {
+  if (text === undefined) return { dry: false, memory: {}, rewound: [] };
+  const settings = isText(text) ? parseJson(text) : undefined;
+  return {
+    dry: settings === undefined || settings.dry === true,
+    memory: readMemory(settings?.memory),
+    rewound: Array.isArray(settings?.rewound) ? settings.rewound.flatMap(readRewound) : [],
+  };
+}
+
+function readRewound(value: unknown): Rewound[] {
+  const { sessionId, name, jobIds, again } = Object.fromEntries(entriesOf(value));
+  if (!isText(sessionId) || !isText(name) || !Array.isArray(jobIds)) return [];
+  const redone = Array.isArray(again) ? again.filter(isText) : [];
+  return [{ sessionId, name, jobIds: jobIds.filter(isText), again: redone }];
+}
+
+function readMemory(value: unknown): ChatSettings["memory"] {
+  return Object.fromEntries(
+    entriesOf(value).map(([session, values]) => [
+      session,
+      Object.fromEntries(entriesOf(values).filter((entry): entry is [string, string] => isText(entry[1]))),
+    ]),
+  );
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+function parseJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTime(value: unknown): value is string {
+  return isText(value) && !Number.isNaN(Date.parse(value));
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/**
+ * What a chat said before sessions had a workspace goes to the first one in which the chat goes on. False when there is
+ * nothing, or another workspace was first.
+ */
+async function adoptHistory(db: Kysely<Database>, workspace: string, chatKey: string): Promise<boolean> {
+  const owned = await db
+    .selectFrom("sessions")
+    .select("workspace")
+    .where("chat_key", "=", chatKey)
+    .where("workspace", "in", ["", workspace])
+    .execute();
+  if (owned.length === 0 || owned.some((row) => row.workspace === workspace)) return false;
+  return db.transaction().execute(async (transaction) => {
+    let adopted = 0n;
+    for (const table of ["sessions", "turns", "daily_notes", "chat_settings"] as const) {
+      const { numUpdatedRows } = await transaction
+        .updateTable(table)
+        .set({ workspace })
+        .where("workspace", "=", "")
+        .where("chat_key", "=", chatKey)
+        .executeTakeFirst();
+      adopted += numUpdatedRows;
+    }
+    return adopted > 0n;
+  });
+}
+
+/** What outlives a session of a chat. */
+function createChatSettings({
+  db,
+  workspace,
+  held,
+}: TurnFenceDeps): Pick<SessionStore, "settings" | "saveSettings"> {
+  const inTurn = createTurnFence({ db, workspace, held });
+  return {
+    async settings(chatKey) {
+      const row = await db
+        .selectFrom("chat_settings")
+        .select("settings")
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .executeTakeFirst();
+      return readSettings(row?.settings);
+    },
+    saveSettings: (chatKey, change) =>
+      inTurn(chatKey, async (transaction) => {
+        const row = await transaction
+          .selectFrom("chat_settings")
+          .select("settings")
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .executeTakeFirst();
+        const settings = JSON.stringify({ ...readSettings(row?.settings), ...change });
+        await transaction
+          .insertInto("chat_settings")
+          .values({ workspace, chat_key: chatKey, settings })
+          .onConflict((conflict) => conflict.columns(["workspace", "chat_key"]).doUpdateSet({ settings }))
+          .execute();
+      }),
+  };
+}
+
+type DailyNotes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
+
+/** The notes of past days. */
+function createDailyNotes({ db, workspace, held }: TurnFenceDeps): DailyNotes {
+  const inTurn = createTurnFence({ db, workspace, held });
+  return {
+    saveNote: (note) =>
+      inTurn(note.chatKey, async (within) => {
+        const values = { text: storable(note.text), turn_count: note.turns, saved_at: note.savedAt };
+        await within
+          .insertInto("daily_notes")
+          .values({ workspace, chat_key: note.chatKey, session_id: note.sessionId, ...values })
+          .onConflict((conflict) =>
+            conflict.columns(["workspace", "chat_key", "session_id"]).doUpdateSet(values),
+          )
+          .execute();
+      }),
+    async note(chatKey, sessionId) {
+      const row = await db
+        .selectFrom("daily_notes")
+        .selectAll()
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .executeTakeFirst();
+      return row === undefined ? null : readNote(row);
+    },
+    async notes(chatKey, limit) {
+      const rows = await db
+        .selectFrom("daily_notes")
+        .selectAll()
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .orderBy("saved_at", "desc")
+        .orderBy("session_id", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(readNote).filter((note) => note !== null);
+    },
+    async removeNote(chatKey, sessionId) {
+      const { numDeletedRows } = await db
+        .deleteFrom("daily_notes")
+        .where("workspace", "=", workspace)
+        .where("chat_key", "=", chatKey)
+        .where("session_id", "=", sessionId)
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+/** Rows a statement may carry. */
+const TURNS_A_BATCH = 500;
+
+type SessionTurns = Pick<
+  SessionStore,
+  "append" | "turns" | "lastTurns" | "saveSummary" | "clearSummary" | "setAside" | "putBack"
+>;
+
+/** What was said in a session, and the running summary of it. */
+function createSessionTurns({ db, workspace, held }: TurnFenceDeps): SessionTurns {
+  const inTurn = createTurnFence({ db, workspace, held });
+  const turnsOf = (chatKey: string, sessionId: string) =>
+    db
+      .selectFrom("turns")
+      .selectAll()
+      .where("workspace", "=", workspace)
+      .where("chat_key", "=", chatKey)
+      .where("session_id", "=", sessionId);
+  return {
+    async append(chatKey, sessionId, turns) {
+      if (turns.length === 0) return;
+      await inTurn(chatKey, async (transaction) => {
+        const counted = await transaction
+          .updateTable("sessions")
+          .set(({ eb }) => ({ turn_count: eb("turn_count", "+", turns.length) }))
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .returning("turn_count")
+          .executeTakeFirstOrThrow();
+        const first = counted.turn_count - turns.length + 1;
+        const rows = turns.map((turn, index) => ({
+          workspace,
+          chat_key: chatKey,
+          session_id: sessionId,
+          position: first + index,
+          at: turn.at,
+          role: turn.role,
+          agent: turn.agent,
+          text: storable(turn.text),
+          group_id: turn.groupId,
+        }));
+        for (let i = 0; i < rows.length; i += TURNS_A_BATCH)
+          await transaction
+            .insertInto("turns")
+            .values(rows.slice(i, i + TURNS_A_BATCH))
+            .execute();
+      });
+    },
+    async turns(chatKey, sessionId, { after, limit }) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position")
+        .limit(limit)
+        .execute();
+      return splitBatches(rows.map(readTurn));
+    },
+    async lastTurns(chatKey, sessionId, limit, after) {
+      const rows = await turnsOf(chatKey, sessionId)
+        .where("position", ">", after)
+        .orderBy("position", "desc")
+        .limit(limit)
+        .execute();
+      return splitBatches(rows.reverse().map(readTurn));
+    },
+    saveSummary: (chatKey, sessionId, { text, upTo }) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("sessions")
+          .set({ summary: storable(text), summary_up_to: upTo })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("summary_up_to", "<", upTo)
+          .execute();
+      }),
+    clearSummary: (chatKey, sessionId) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("sessions")
+          .set({ carried: "", summary: "" })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .execute();
+      }),
+    setAside: (chatKey, sessionId, after, name) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("turns")
+          .set({ session_id: name })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("position", ">", after)
+          .execute();
+        await transaction
+          .updateTable("sessions")
+          .set({ summary: "", summary_up_to: 0 })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", sessionId)
+          .where("summary_up_to", ">", after)
+          .execute();
+      }),
+    putBack: (chatKey, sessionId, name) =>
+      inTurn(chatKey, async (transaction) => {
+        await transaction
+          .updateTable("turns")
+          .set({ session_id: sessionId })
+          .where("workspace", "=", workspace)
+          .where("chat_key", "=", chatKey)
+          .where("session_id", "=", name)
+          .execute();
+      }),
+  };
+}
+
+function splitBatches<T>(read: readonly (T | null)[]): { turns: T[]; damaged: number } {
+  const turns = read.filter((turn) => turn !== null);
+  return { turns, damaged: read.length - turns.length };
+}
 
 type SessionRows = Pick<SessionStore, "current" | "find" | "list" | "due" | "open" | "reopen" | "setCut">;
 
@@ -155,4 +522,78 @@ async function closeOpen(
     .returning("session_id")
     .execute();
   return closed.length === 1;
+}
+
+export interface NamedChatsDeps {
+  readonly db: Kysely<Database>;
+  /** The workspace that is open, as the store names it. */
+  readonly workspace: string;
+  readonly channel: string;
+}
+
+const OF_A_CHAT = ["turns", "daily_notes", "chat_settings", "decisions", "sessions"] as const;
+const MOST_LISTED = 200;
+
+export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
+  const prefix = `${channel}:`;
+  return {
+    async list(): Promise<readonly NamedChat[]> {
+      const spoken = await db
+        .selectFrom("turns")
+        // What a rewind set aside belongs to no session.
+        .innerJoin("sessions", (join) =>
+          join
+            .onRef("sessions.workspace", "=", "turns.workspace")
+            .onRef("sessions.chat_key", "=", "turns.chat_key")
+            .onRef("sessions.session_id", "=", "turns.session_id"),
+        )
+        .select(({ fn }) => [
+          "turns.workspace",
+          "turns.chat_key",
+          fn.countAll<number | string>().as("messages"),
+          fn.max("turns.at").as("last_at"),
+        ])
+        .where("turns.role", "=", "user")
+        .where("turns.chat_key", "like", `${prefix}%`)
+        .groupBy(["turns.workspace", "turns.chat_key"])
+        .orderBy("last_at", "desc")
+        .limit(MOST_LISTED)
+        .execute();
+      const chats: NamedChat[] = [];
+      for (const { workspace: place, chat_key, messages, last_at } of spoken) {
+        const last = await db
+          .selectFrom("turns")
+          .select("text")
+          .where("workspace", "=", place)
+          .where("chat_key", "=", chat_key)
+          .where("role", "=", "user")
+          .where("at", "=", last_at)
+          .orderBy("position", "desc")
+          .executeTakeFirst();
+        chats.push({
+          name: chat_key.slice(prefix.length),
+          workspace: place,
+          here: place === workspace,
+          messages: Number(messages),
+          lastAt: last_at,
+          lastText: oneLine(last?.text ?? ""),
+        });
+      }
+      return chats;
+    },
+    /** False: there is none such. Whoever calls holds the chat's turn. */
+    forget: (name: string): Promise<boolean> =>
+      db.transaction().execute(async (within) => {
+        let rows = 0n;
+        for (const table of OF_A_CHAT)
+          rows += (
+            await within
+              .deleteFrom(table)
+              .where("workspace", "=", workspace)
+              .where("chat_key", "=", `${prefix}${name}`)
+              .executeTakeFirst()
+          ).numDeletedRows;
+        return rows > 0n;
+      }),
+  };
 }

@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { allowedCommandsText, type CommandPolicy } from "../../domain/policy/allowed-commands.ts";
-import { fillExecutorPrompt } from "../../domain/policy/executor-prompt.ts";
-import { findInstallation } from "../platform/runtime-installation.ts";
+import {
+  allowedCommandsText,
+  type CommandPolicy,
+  fillExecutorPrompt,
+} from "../../domain/policy/allowed-commands.ts";
+import { findInstallation } from "../platform/installation.ts";
 
 /** The template lies in the project's root, where people can read and change it. */
 export function commandExecutorPrompt(policy: CommandPolicy): string {

@@ -1,6 +1,98 @@
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { tryFlock } from "../platform/file-lock.ts";
+import type { ContainerClaim } from "../../application/ports/containers.ts";
+import { tryFlock } from "../platform/libc.ts";
+import { LABEL } from "./container-body.ts";
+
+/** What labels cannot say because it changes: one small file per container, whose time is that of the last use. */
+export interface Lease {
+  readonly container: string;
+  readonly name: string;
+  readonly taskId: string;
+  readonly lease: "process" | "detached";
+  readonly owner: string;
+  readonly claim?: string;
+  /** `ended`: to be removed by whoever comes next, since removing it failed. */
+  readonly state: "preparing" | "ready" | "ended";
+  readonly reason?: string;
+}
+
+export interface Leases {
+  readonly write: (lease: Lease) => void;
+  readonly read: (container: string) => (Lease & { readonly usedAtMs: number }) | undefined;
+  readonly touch: (container: string, nowMs: number) => void;
+  readonly remove: (container: string) => void;
+}
+
+/** Keyed by the engine's own id. A lease that cannot be kept or read is none: labels decide then. */
+export function createLeases(folder: string): Leases {
+  const fileOf = (container: string) => join(folder, `${container}.json`);
+  return {
+    write(lease) {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const fresh = `${fileOf(lease.container)}.new`;
+        writeFileSync(fresh, `${JSON.stringify(lease)}\n`, { mode: 0o600 });
+        renameSync(fresh, fileOf(lease.container));
+      } catch {
+        // Labels decide.
+      }
+    },
+    read(container) {
+      try {
+        const lease = JSON.parse(readFileSync(fileOf(container), "utf8")) as Lease;
+        return { ...lease, usedAtMs: statSync(fileOf(container)).mtimeMs };
+      } catch {
+        return undefined;
+      }
+    },
+    touch(container, nowMs) {
+      try {
+        utimesSync(fileOf(container), nowMs / 1000, nowMs / 1000);
+      } catch {
+        // Made by an older process, or its lease is gone.
+      }
+    },
+    remove(container) {
+      rmSync(fileOf(container), { force: true });
+    },
+  };
+}
+
+export const claimText = ({ id, fence }: ContainerClaim): string => `${id}:${fence}`;
+
+/** The claim that a container was made for; one that was warm has it in its lease alone. */
+export function readClaim(
+  labels: Readonly<Record<string, string>>,
+  lease: Pick<Lease, "claim"> | undefined,
+): ContainerClaim | null {
+  const [, id, fence] = /^(.+):(\d+)$/.exec(lease?.claim ?? labels[LABEL.claim] ?? "") ?? [];
+  return id === undefined ? null : { id, fence: Number(fence) };
+}
+
+/** Whether a container is another's: whoever says nothing of a claim means whatever has the name. */
+export function isOfAnother(made: ContainerClaim | null, asked: ContainerClaim | undefined): boolean {
+  return made !== null && asked !== undefined && claimText(made) !== claimText(asked);
+}
+
+/** Whether it was made for a claim that came after this one. */
+export function isOfSuccessor(made: ContainerClaim | null, asked: ContainerClaim | undefined): boolean {
+  return made !== null && made.id === asked?.id && made.fence > asked.fence;
+}
 
 /**
  * Who made a container is still there as long as it holds the lock on its file: the kernel lets go of it with the
@@ -86,5 +178,32 @@ function safeList(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
+  }
+}
+
+/** This PicoClaw's own name on an engine that others may use too. Made once; two at the same time agree on one. */
+export function readInstallationId(home: string, newId: () => string): string {
+  const file = join(home, "installation-id");
+  const known = readIdFile(file);
+  if (known !== undefined) return known;
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const id = newId();
+  const fresh = `${file}.${id}`;
+  writeFileSync(fresh, `${id}\n`, { mode: 0o600 });
+  try {
+    linkSync(fresh, file);
+  } catch {
+    // Another process was first.
+  } finally {
+    unlinkSync(fresh);
+  }
+  return readIdFile(file) ?? id;
+}
+
+function readIdFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim() || undefined;
+  } catch {
+    return undefined;
   }
 }

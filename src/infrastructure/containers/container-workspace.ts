@@ -1,10 +1,94 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Conflict, EntryState as FirstStanding } from "../../application/ports/jobs-transaction.ts";
-import type { View } from "../../application/ports/view.ts";
+import { EnvironmentError } from "../../application/containers/execution-environment-manager.ts";
+import type { WorkerConfig, WorkspaceDeps } from "../../application/jobs/execution.ts";
+import { createWorkspace } from "../../application/jobs/workspace.ts";
+import type { ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import type {
+  Conflict,
+  EntryState as FirstStanding,
+  JobState,
+  Layers,
+  ProcessResult,
+  ProcessRunner,
+  SwapOutcome,
+  Transaction,
+  Transactions,
+  View,
+} from "../../application/ports/jobs-transaction.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { toStanding } from "../engine/entry-identity.ts";
+import { createJobArchive } from "../engine/job-archive.ts";
+import {
+  createJobFolder,
+  type JobFolder,
+  jobFolder,
+  opSlotPath,
+  readJson,
+  readState,
+  removeSlots,
+  writeDurably,
+  writeState,
+} from "../engine/job-folder.ts";
+import { createOutputCapture } from "../engine/output-capture.ts";
+import { createJobHolders, jobsOfThisProcess } from "../engine/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
-import { type JobFolder, opSlotPath, readJson, writeDurably } from "../engine/job-folder.ts";
+import { createContainerView, type FileChannel, openFileChannel } from "./container-files.ts";
+import { type Engine, parseEngineAddress } from "./docker-engine.ts";
+
+/**
+ * Processes of jobs in a container. What a command leaves in the background goes on with the task (001 lets a server
+ * run while tests talk to it), so that a job has nothing to end.
+ */
+function createContainerProcesses(sandboxes: SandboxManager, container: string): ProcessRunner {
+  return {
+    async runProcess(request) {
+      const both = createOutputCapture(request.outputLimitBytes, request.cutNote);
+      const result = await sandboxes.exec(container, {
+        command: request.argv,
+        cwd: request.cwd,
+        env: request.env,
+        timeoutMs: request.timeoutMs,
+        outputLimitBytes: request.outputLimitBytes,
+        ...(request.graceMs !== undefined && { graceMs: request.graceMs }),
+        ...(request.signal !== undefined && { signal: request.signal }),
+        ...(request.cutNote !== undefined && { cutNote: request.cutNote }),
+        onOutput(stream, text) {
+          both.add(Buffer.from(text));
+          request.onOutput?.(stream, text);
+        },
+      });
+      return processResult(result, both.finish().text);
+    },
+    listJobProcesses: async () => [],
+    killJobProcesses: async () => [],
+  };
+}
+
+function processResult(result: ExecResult, output: string): ProcessResult {
+  const { exitCode, signal, stdout, stderr, truncatedBytes, durationMs, failure } = result;
+  const base = { exitCode, signal, stdout, stderr, output, truncatedBytes, durationMs };
+  switch (result.outcome) {
+    case "exited":
+    case "signaled":
+    case "timed-out":
+    case "aborted":
+      return { ...base, outcome: result.outcome };
+    case "disconnected":
+    case "not-started": {
+      const message = failure?.detail ?? result.outcome;
+      const reason =
+        failure?.code === "program-missing"
+          ? "program-missing"
+          : failure?.code === "cwd-missing"
+            ? "cwd-missing"
+            : "unknown";
+      return { ...base, outcome: "not-started", error: { reason, message, cause: failure } };
+    }
+  }
+}
 
 /** What stood at a path, and what stands there after the job: a file's bytes lie in slots on this machine. */
 interface LoggedEdit {
@@ -24,7 +108,7 @@ type LoggedEntry =
  * The edits of one job in a container, so that a single edit can be taken back although the task as a whole is
  * undone by git: the bytes before and after, kept on this machine. Only what goes through the view is seen.
  */
-export interface EditLog {
+interface EditLog {
   /** Before a path changes. */
   note(path: string): void;
   /** Paths that differ from what they were. */
@@ -39,7 +123,7 @@ export interface EditLog {
   keep(): readonly Change[];
 }
 
-export function createEditLog(
+function createEditLog(
   view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
   folder: JobFolder,
 ): EditLog {
@@ -83,13 +167,13 @@ export function createEditLog(
   };
 }
 
-export type EditSwapOutcome =
+type EditSwapOutcome =
   | { readonly ok: true; readonly changes: readonly Change[] }
   | { readonly ok: false; readonly conflicts: readonly Conflict[] }
   | null;
 
 /** Takes a kept job back, or brings it in again. Where a path is not as the job left it, nothing is touched. */
-export function swapEdits(
+function swapEdits(
   view: Pick<View, "look" | "read" | "write" | "remove" | "makeSymlink">,
   folder: JobFolder,
   direction: "undo" | "redo",
@@ -169,4 +253,194 @@ function changeKind(before: LoggedEntry, after: LoggedEntry): Change["kind"] | n
   if (isSameEntry(before, after)) return null;
   if (before.kind === "missing") return "added";
   return after.kind === "missing" ? "deleted" : "modified";
+}
+
+interface ContainerTransactionDeps {
+  /** Where the jobs of the task are kept, on this machine. */
+  readonly storage: string;
+  /** The project's folder in the container. */
+  readonly root: string;
+  readonly channel: FileChannel;
+  readonly processes: ProcessRunner;
+  readonly now: () => Date;
+}
+
+/**
+ * Jobs in a container. They happen at once, in the container's own files: the unit of undo there is the task, by git.
+ * A job of edits alone keeps what it replaced, so that the last edit of a file can be taken back, and is rolled back
+ * when it is aborted; one that runs processes is of the kind `none` and says so.
+ */
+function createContainerTransactions(parts: ContainerTransactionDeps): Transactions {
+  const { storage, root, channel, processes, now } = parts;
+  const plain = createContainerView(channel);
+  const folderOf = (jobId: string) => jobFolder(storage, jobId);
+  const setState = (jobId: string, state: JobState) =>
+    writeState(folderOf(jobId), { state, at: now().toISOString(), turn: 0, bytes: 0 });
+
+  const logs = new Map<string, ReturnType<typeof createEditLog>>();
+  const logOf = (jobId: string) => {
+    const log = logs.get(jobId) ?? createEditLog(plain, folderOf(jobId));
+    logs.set(jobId, log);
+    return log;
+  };
+
+  function open(jobId: string, kind: "direct" | "none"): Transaction {
+    const log = logOf(jobId);
+    const touched = new Set<string>();
+    const view = createContainerView(channel, (path) => {
+      log.note(path);
+      touched.add(path);
+    });
+    return {
+      kind,
+      undoneByTask: true,
+      view,
+      directory: root,
+      environment: {},
+      processes,
+      takeChanges() {
+        const changes = log.changes().filter(({ path }) => touched.has(path));
+        touched.clear();
+        return changes;
+      },
+      revert: (paths) => log.putBack(paths),
+      rewrite: (path, bytes) => view.write(path, bytes),
+      look: (path, when) => (when === "before" ? log.look(path) : toStanding(plain.look(path))),
+      original: (path) => log.original(path),
+      current: (path) => (plain.look(path).kind === "file" ? plain.read(path) : null),
+      repository: null,
+      layers: containerLayers(jobId, log),
+      seal: async () => {
+        logs.delete(jobId);
+        return { changes: log.keep(), outside: [], notes: [] };
+      },
+      discard: async () => {
+        logs.delete(jobId);
+        log.putBack();
+      },
+    };
+  }
+
+  /** A draft is the task's clone itself: checks run in it, and what they write is the task's to leave out. */
+  function containerLayers(jobId: string, log: ReturnType<typeof createEditLog>): Layers {
+    return {
+      rest: async () => void (await processes.killJobProcesses(jobId)),
+      wake: async () => null,
+      changes: () => log.changes(),
+      files: plain,
+      takeEdits: () => ({ ok: true, edits: [] }),
+      openCheck: async ({ over }) =>
+        over === "baseline"
+          ? { ok: false, message: "a container has no view of its project without the draft" }
+          : {
+              ok: true,
+              check: {
+                view: plain,
+                directory: root,
+                environment: {},
+                processes,
+                confined: true,
+                hasBuilt: false,
+                close: async () => {},
+              },
+            },
+    };
+  }
+
+  const swap = (
+    jobId: string,
+    from: JobState,
+    to: JobState,
+    direction: "undo" | "redo",
+    force: boolean,
+  ): SwapOutcome => {
+    const folder = folderOf(jobId);
+    const state = readState(folder)?.state;
+    if (state === undefined) return { status: "refused", reason: "unknown-job" };
+    if (state !== from) return { status: "refused", reason: "wrong-state", state };
+    const taken = swapEdits(plain, folder, direction, force);
+    if (taken === null) return { status: "refused", reason: "evicted" };
+    if (!taken.ok) return { status: "conflict", conflicts: taken.conflicts };
+    setState(jobId, to);
+    return { status: "done", changes: taken.changes, left: [] };
+  };
+
+  return {
+    async begin({ jobId, kind, again }) {
+      if (again !== true) createJobFolder(storage, jobId);
+      setState(jobId, "running");
+      return { ok: true, transaction: open(jobId, kind === "direct" ? "direct" : "none") };
+    },
+    async commit(jobId) {
+      setState(jobId, "committed");
+      return { status: "done", changes: [], left: [] };
+    },
+    undo: async (jobId, { force }) => swap(jobId, "committed", "undone", "undo", force),
+    redo: async (jobId, { force }) => swap(jobId, "undone", "committed", "redo", force),
+    stage: async (jobId) => setState(jobId, "staged"),
+    async discard(jobId) {
+      removeSlots(folderOf(jobId));
+      setState(jobId, "discarded");
+    },
+    repair: async () => null,
+    enforceQuota: async () => [],
+  };
+}
+
+export interface ContainerWorkspaceDeps extends Pick<WorkspaceDeps, "logger" | "messages" | "mask"> {
+  readonly engine: Engine;
+  readonly sandboxes: SandboxManager;
+  readonly protection: Workspace["protection"];
+  /** Where the jobs of the task are kept, on this machine. */
+  readonly storage: string;
+  readonly config: WorkerConfig;
+}
+
+/** A workspace that hangs on a connection. */
+export interface ContainerWorkspace extends Workspace {
+  /** Its files cannot be reached any more. */
+  isBroken(): boolean;
+  /** Hangs up; the container stays. */
+  close(): void;
+}
+
+/**
+ * The project in a container as a workspace: the same jobs, journalled on this machine. The container confines them, and
+ * the unit of undo there is the task, so nothing is staged and nothing committed automatically. Rejects with an
+ * `EnvironmentError` when the container's files cannot be reached.
+ */
+export async function openContainerWorkspace(
+  given: ContainerWorkspaceDeps,
+  info: ContainerInfo,
+): Promise<ContainerWorkspace> {
+  const { engine, sandboxes, protection, storage, config, ...rest } = given;
+  const root = info.workspace_path;
+  const address = parseEngineAddress(engine.host);
+  if (address === undefined) throw new EnvironmentError(engine.host);
+  const channel = await openFileChannel(engine, address, info.container_id, root);
+  if ("ok" in channel) throw new EnvironmentError(channel.detail);
+  const processes = createContainerProcesses(sandboxes, info.container_id);
+  const ours = jobsOfThisProcess();
+  const { now } = ours;
+  const parts: WorkspaceDeps = {
+    ...rest,
+    ...ours,
+    root,
+    config: { ...config, confine: "off", auto_commit: false },
+    staging: { kind: "none", reason: "configured", confinable: true },
+    transactions: createContainerTransactions({ storage, root, channel, processes, now }),
+    archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
+    policy: { protection, rootNames: [root] },
+    processes: async () => processes,
+    ownGit: async () => null,
+    hostEnv: {},
+    isTrusted: () => true,
+  };
+  const workspace = createWorkspace({
+    parts,
+    storage,
+    files: createContainerView(channel),
+    ...createJobHolders(storage),
+  });
+  return { ...workspace, isBroken: () => channel.isBroken(), close: () => channel.close() };
 }

@@ -1,8 +1,8 @@
 import { createReadStream, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ImageProgress, Images } from "../../application/ports/images.ts";
-import { createProcessRunner } from "../engine/process-process-runner.ts";
+import type { ImageProgress, Images } from "../../application/ports/containers.ts";
+import { createProcessRunner } from "../engine/process-runner.ts";
 
 const SUITE = "bookworm";
 const NAME = `picoclaw-debian:${SUITE}`;

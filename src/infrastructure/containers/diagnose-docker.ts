@@ -1,10 +1,35 @@
-import type { DoctorCheck } from "../../application/ports/check.ts";
-import type { Opened } from "../../application/ports/opening.ts";
 import type { SandboxFailure } from "../../application/ports/containers.ts";
-import { dockerMessages } from "../../domain/texts/texts.ts";
-import { diagnoseImages } from "./diagnose-images.ts";
-import type { Engine } from "./docker-engine.ts";
-import { readEngineFacts } from "./engine-facts.ts";
+import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
+import { recipeFor, withTag } from "../../domain/containers/image-recipes.ts";
+import { dockerMessages, environmentMessages } from "../../domain/texts/containers.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type Engine, readEngineFacts } from "./docker-engine.ts";
+import { createDockerImages } from "./docker-images.ts";
+
+/** Which images of environments are there. A missing one is a fault only where environments are switched on. */
+async function diagnoseImages(
+  engine: Engine,
+  { environments, enabled }: Opened["config"]["command_executor"],
+  locale: Locale,
+): Promise<DoctorCheck> {
+  const texts = environmentMessages(locale);
+  const images = createDockerImages(engine);
+  const named = Object.values(environments).flatMap((image) =>
+    typeof image === "string" ? [withTag(image)] : [],
+  );
+  const looked = await Promise.all(
+    named.map(async (name) => ({ name, there: (await images.inspect(name)) !== null })),
+  );
+  const missing = looked.filter(({ there }) => !there).map(({ name }) => name);
+  const there = looked.filter((image) => image.there).map(({ name }) => name);
+  const ours = missing.every((name) => recipeFor(name) !== undefined);
+  return {
+    name: "environment-images",
+    ok: missing.length === 0 || !enabled,
+    text: texts.images(there, missing),
+    ...(ours && { remedy: "picoclaw images build" }),
+  };
+}
 
 const PATIENCE_MS = 5000;
 

@@ -1,14 +1,86 @@
-import { accessSync, constants } from "node:fs";
-import type { SandboxFailure } from "../../application/ports/containers.ts";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SandboxFacts, SandboxFailure } from "../../application/ports/containers.ts";
 import {
   callEngine,
   type EngineAddress,
   type EngineCall,
+  type EngineTls,
   openRaw,
   type RawConnection,
   type RawHandlers,
 } from "../platform/connections.ts";
-import { failureFromStatus, failureFromThrown, sandboxFailure } from "./failures.ts";
+
+type FailureCode = SandboxFailure["code"];
+
+const FAILURE_ACTORS: Readonly<Record<FailureCode, SandboxFailure["actor"]>> = {
+  "engine-unreachable": "operator",
+  "engine-forbidden": "operator",
+  "engine-timeout": "operator",
+  "engine-error": "operator",
+  "bad-host": "user",
+  "image-missing": "user",
+  "name-taken": "user",
+  "container-missing": "user",
+  "container-stopped": "user",
+  "no-resources": "operator",
+  "no-proxy": "operator",
+  "not-allowed": "user",
+  "bad-spec": "user",
+  outside: "model",
+  "cwd-missing": "model",
+  "program-missing": "model",
+  disconnected: "operator",
+  aborted: "user",
+};
+
+const RETRYABLE_CODES: ReadonlySet<FailureCode> = new Set([
+  "engine-unreachable",
+  "engine-timeout",
+  "no-resources",
+  "disconnected",
+]);
+
+export function sandboxFailure(code: FailureCode, detail: string, cause?: unknown): SandboxFailure {
+  return {
+    ok: false,
+    code,
+    actor: FAILURE_ACTORS[code],
+    retryable: RETRYABLE_CODES.has(code),
+    detail,
+    ...(cause !== undefined && { cause }),
+  };
+}
+
+/** What the engine's status and words mean. */
+export function failureFromStatus(status: number, message: string, path: string): SandboxFailure {
+  if (status === 404 && /no such image|not found: manifest|pull access denied/i.test(message))
+    return sandboxFailure("image-missing", message);
+  if (status === 404 && /\/containers\/|\/exec\//.test(path))
+    return sandboxFailure("container-missing", message);
+  if (status === 409 && /is already in use/i.test(message)) return sandboxFailure("name-taken", message);
+  if (status === 409 && /is not running|is paused/i.test(message))
+    return sandboxFailure("container-stopped", message);
+  if (status === 400) return sandboxFailure("bad-spec", message);
+  if (/cannot allocate memory|no space left|resource temporarily unavailable/i.test(message))
+    return sandboxFailure("no-resources", message);
+  return sandboxFailure("engine-error", `${message} (HTTP ${status})`);
+}
+
+const FAILURE_WORDS: Readonly<Record<string, string>> = {
+  ENOENT: "no such socket",
+  ECONNREFUSED: "connection refused",
+  ConnectionRefused: "connection refused",
+  FailedToOpenSocket: "no engine answers",
+};
+
+/** What the runtime threw while it tried to reach the engine. */
+function failureFromThrown(error: unknown, host: string): SandboxFailure {
+  const { code = "", message = String(error) } = error as { code?: string; message?: string };
+  if (code === "EACCES" || code === "EPERM")
+    return sandboxFailure("engine-forbidden", `${host}: permission denied (its group may use it)`, error);
+  return sandboxFailure("engine-unreachable", `${host}: ${FAILURE_WORDS[code] ?? message}`, error);
+}
 
 /**
  * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
@@ -35,7 +107,7 @@ export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers
   readonly timeoutMs?: number;
 }
 
-export interface EngineAnswer<T> {
+interface EngineAnswer<T> {
   readonly ok: true;
   readonly status: number;
   readonly value: T;
@@ -211,4 +283,90 @@ function upgradeConnection(
     );
   }, reject);
   return promise;
+}
+
+/**
+ * `unix:///path`, `tcp://host:port`, `https://host:port`; undefined for anything else. With a folder of certificates
+ * (DOCKER_CERT_PATH) tcp speaks TLS; what the folder lacks is left to the other side to refuse.
+ */
+export function parseEngineAddress(host: string, certificates?: string): EngineAddress | undefined {
+  if (host.startsWith("unix://")) {
+    const path = host.slice("unix://".length);
+    return path.startsWith("/") ? { kind: "unix", path } : undefined;
+  }
+  if (!/^(?:tcp|https?):\/\//.test(host)) return undefined;
+  const text = host.replace(/^tcp:/, "http:");
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const secure = url.protocol === "https:" || certificates !== undefined;
+  const port = Number(url.port) || (secure ? 2376 : 2375);
+  const name = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return {
+    kind: "tcp",
+    host: name,
+    port,
+    ...(secure && { tls: certificates === undefined ? {} : readCertificates(certificates) }),
+  };
+}
+
+function readCertificates(folder: string): EngineTls {
+  const read = (name: string) => {
+    try {
+      return readFileSync(join(folder, name), "utf8");
+    } catch {
+      return undefined;
+    }
+  };
+  const [ca, cert, key] = [read("ca.pem"), read("cert.pem"), read("key.pem")];
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+}
+
+interface EngineInfo {
+  readonly ServerVersion: string;
+  readonly CgroupVersion?: string;
+  readonly Driver: string;
+  readonly DriverStatus?: readonly (readonly [string, string])[];
+  readonly SecurityOptions?: readonly string[];
+  readonly NCPU: number;
+  readonly MemTotal: number;
+  readonly MemoryLimit?: boolean;
+  readonly SwapLimit?: boolean;
+  readonly CpuCfsQuota?: boolean;
+  readonly PidsLimit?: boolean;
+}
+
+/** What engine this is, and what it says it can enforce. */
+export async function readEngineFacts(
+  engine: Engine,
+  signal: AbortSignal | undefined,
+): Promise<SandboxFacts | SandboxFailure> {
+  const [info, version] = await Promise.all([
+    engine.call<EngineInfo>({ method: "GET", path: "/info", signal }),
+    engine.call<{ ApiVersion: string }>({ method: "GET", path: "/version", signal }),
+  ]);
+  if (!info.ok) return info;
+  if (!version.ok) return version;
+  const it = info.value;
+  const security = it.SecurityOptions ?? [];
+  const lacks = {
+    memory: it.MemoryLimit === false,
+    swap: it.SwapLimit === false,
+    cpu: it.CpuCfsQuota === false,
+    pids: it.PidsLimit === false,
+  };
+  return {
+    ok: true,
+    engineVersion: it.ServerVersion,
+    apiVersion: version.value.ApiVersion,
+    host: engine.host,
+    cgroup: it.CgroupVersion === "2" ? 2 : 1,
+    storageDriver: it.Driver,
+    backingFilesystem: it.DriverStatus?.find(([name]) => name === "Backing Filesystem")?.[1] ?? "unknown",
+    disk: "watchdog",
+    rootless: security.some((option) => option.includes("name=rootless")),
+    seccomp: security.some((option) => option.includes("name=seccomp")),
+    cpus: it.NCPU,
+    memoryBytes: it.MemTotal,
+    missing: (Object.keys(lacks) as (keyof typeof lacks)[]).filter((name) => lacks[name]),
+  };
 }

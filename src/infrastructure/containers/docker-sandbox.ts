@@ -9,30 +9,27 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/containers.ts";
-import { claimText, isOfSuccessor, readClaim } from "./claims.ts";
-import { cleanUpStale, removeIdleProxies } from "./container-removal.ts";
-import { readContainerUsage } from "./container-usage.ts";
+import { type InsideProgram, LABEL, PROXY_PORT } from "./container-body.ts";
+import { claimText, createLeases, createOwners, isOfSuccessor, readClaim } from "./container-owners.ts";
+import { cleanUpStale, removeIdleProxies, removeOwnContainer } from "./container-removal.ts";
 import {
+  freezeContainer,
   inspectContainer,
   inspectedContainerFacts,
   listedContainerFacts,
   listOwnContainers,
+  thawContainer,
 } from "./container-state.ts";
-import { PROXY_PORT } from "./container-body.ts";
-import type { Engine } from "./docker-engine.ts";
-import { readEngineFacts } from "./engine-facts.ts";
-import { sandboxFailure } from "./failures.ts";
+import { type Engine, readEngineFacts, sandboxFailure } from "./docker-engine.ts";
 import { openPortForward } from "./port-forward.ts";
-import { type InsideProgram, LABEL } from "./labels.ts";
-import { createLeases } from "./leases.ts";
-import { createOwners } from "./container-owners.ts";
-import type { ProxyProgram } from "./proxy-image.ts";
-import { createSharedProxies } from "./proxy-sidecar.ts";
-import { removeOwnContainer } from "./remove-container.ts";
-import { createCommandChannels } from "./run-command.ts";
-import { freezeContainer, thawContainer } from "./stand-still.ts";
-import { type ContainerRole, type StartContainerDeps, startColdContainer } from "./start-container.ts";
-import { createWarmPool } from "./warm-pool.ts";
+import { createSharedProxies, type ProxyProgram } from "./proxy-sidecar.ts";
+import { createCommandChannels, readContainerUsage } from "./run-command.ts";
+import {
+  type ContainerRole,
+  createWarmPool,
+  type StartContainerDeps,
+  startColdContainer,
+} from "./start-container.ts";
 
 export interface DockerSandboxDeps {
   readonly engine: Engine;

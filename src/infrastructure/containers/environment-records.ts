@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/environment-records.ts";
+import type { EnvironmentRecord, EnvironmentRecords } from "../../application/ports/containers.ts";
 
 /** One folder a task under `environments/tasks/` of PicoClaw's home. */
 export function createEnvironmentRecords(home: string): EnvironmentRecords {

@@ -1,14 +1,14 @@
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { CloneRange } from "../../domain/containers/environments-clone-plan.ts";
 import type {
   LocalFailure,
   LocalPack,
   LocalRepositories,
   LocalRepository,
-} from "../../application/ports/local-repositories.ts";
-import type { ProcessResult, ProcessRunner } from "../../application/ports/process.ts";
-import { tarFolder } from "./tar-folder.ts";
+} from "../../application/ports/containers.ts";
+import type { ProcessResult, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import type { CloneRange } from "../../domain/containers/clone-plan.ts";
+import { tarFolder } from "./tar-archive.ts";
 
 export interface LocalRepositoryDeps {
   readonly processes: ProcessRunner;

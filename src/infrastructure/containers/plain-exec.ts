@@ -1,11 +1,17 @@
 import type { ExecResult } from "../../application/ports/containers.ts";
-import { createExec } from "./container-state.ts";
-import { readEnding, readProcesses } from "./ended-command.ts";
-import { createExecOutput } from "./exec-output.ts";
-import { sandboxFailure } from "./failures.ts";
 import { createStreamReader } from "./container-frames.ts";
+import { createExec } from "./container-state.ts";
+import { sandboxFailure } from "./docker-engine.ts";
 import endTree from "./inside/end-tree.sh" with { type: "text" };
-import { lostResult, type SupervisedRequest, type Supervisor, type SupervisorDeps } from "./supervisor.ts";
+import {
+  createExecOutput,
+  lostResult,
+  readEnding,
+  readProcesses,
+  type SupervisedRequest,
+  type Supervisor,
+  type SupervisorDeps,
+} from "./supervisor.ts";
 
 /**
  * For an image without Perl: one exec of the engine per command. Everything below `docker-init -s`, a sub-reaper, is

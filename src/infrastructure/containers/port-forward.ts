@@ -1,9 +1,8 @@
 import { connect, type Socket } from "node:net";
 import type { Forward, SandboxFailure } from "../../application/ports/containers.ts";
-import { createExec } from "./container-state.ts";
-import type { Engine } from "./docker-engine.ts";
-import { sandboxFailure } from "./failures.ts";
 import { createFrameReader, createStreamReader } from "./container-frames.ts";
+import { createExec } from "./container-state.ts";
+import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/forward.pl" with { type: "text" };
 
 /** Type, number, length. */

@@ -1,18 +1,144 @@
 import { posix } from "node:path";
 import type {
   BackgroundProcess,
+  ContainerUsage,
   ExecRequest,
   ExecResult,
   SandboxFailure,
 } from "../../application/ports/containers.ts";
+import { type ContainerSettings, LABEL, readContainerSettings } from "./container-body.ts";
 import { inspectContainer } from "./container-state.ts";
-import { createDiskWatch, type DiskWatch } from "./disk-watch.ts";
-import type { Engine } from "./docker-engine.ts";
-import { sandboxFailure } from "./failures.ts";
-import { type ContainerSettings, LABEL, readContainerSettings } from "./labels.ts";
-import { startDespiteLeftovers } from "./leftovers.ts";
+import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import { openPlainExec } from "./plain-exec.ts";
 import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
+
+/**
+ * Where the engine has no quota: while commands or what they left behind run, what the container's user can fill is
+ * measured from time to time, and all that runs is ended once it is too much. A single file is held by RLIMIT_FSIZE besides.
+ */
+interface DiskWatch {
+  run(
+    request: SupervisedRequest,
+    start: (request: SupervisedRequest) => Promise<ExecResult>,
+  ): Promise<ExecResult>;
+  close(): void;
+}
+
+interface DiskWatchDeps {
+  readonly supervisor: Pick<Supervisor, "run" | "list" | "end">;
+  readonly limitBytes: number;
+  readonly now: () => number;
+}
+
+const FIRST_LOOK_MS = 1000;
+const SHORTEST_PAUSE_MS = 2000;
+/** Measuring takes at most this part of the time. */
+const WATCH_TIME_SHARE = 1 / 20;
+const WATCHED_FOLDERS = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
+
+/** The image's own program: one of the project's could say what it likes. */
+const DISK_COMMAND: readonly [string, ...string[]] = ["/usr/bin/du", "-skxc", ...WATCHED_FOLDERS];
+
+/** What that command says, in bytes. */
+function readDisk(output: string): number {
+  return Number(/^(\d+)\s+total$/m.exec(output)?.[1] ?? 0) * 1024;
+}
+
+function createDiskWatch({ supervisor, limitBytes, now }: DiskWatchDeps): DiskWatch {
+  const running = new Set<() => void>();
+  const state: { timer?: ReturnType<typeof setTimeout>; closed: boolean } = { closed: false };
+  const plan = (ms: number) => {
+    if (state.closed) return;
+    state.timer = setTimeout(() => void look(), ms);
+    // A look at what is left behind keeps no process alive.
+    if (running.size === 0) state.timer.unref();
+  };
+  const look = async () => {
+    const started = now();
+    const full = (await measureDisk(supervisor)) > limitBytes;
+    if (full) for (const end of running) end();
+    const left = running.size > 0 ? [] : await supervisor.list();
+    const background = "ok" in left ? [] : left;
+    if (full) for (const { pid } of background) await supervisor.end(pid);
+    delete state.timer;
+    // Where nothing runs, nothing grows.
+    if (running.size > 0 || background.length > 0)
+      plan(Math.max(SHORTEST_PAUSE_MS, (now() - started) / WATCH_TIME_SHARE));
+  };
+  return {
+    async run(request, start) {
+      const stop = new AbortController();
+      const over = { full: false };
+      const end = () => {
+        over.full = true;
+        stop.abort();
+      };
+      running.add(end);
+      if (state.timer === undefined) plan(FIRST_LOOK_MS);
+      else state.timer.ref();
+      const signal = request.signal ? AbortSignal.any([request.signal, stop.signal]) : stop.signal;
+      const result = await start({ ...request, signal });
+      running.delete(end);
+      if (running.size === 0) state.timer?.unref();
+      if (!over.full) return result;
+      return {
+        ...result,
+        outcome: result.outcome === "aborted" ? "signaled" : result.outcome,
+        limit: { kind: "disk", limitBytes },
+      };
+    },
+    close() {
+      state.closed = true;
+      clearTimeout(state.timer);
+    },
+  };
+}
+
+async function measureDisk(supervisor: Pick<Supervisor, "run">): Promise<number> {
+  const { stdout } = await supervisor.run({
+    command: ["du"],
+    argv: DISK_COMMAND,
+    cwd: "/",
+    roots: ["/"],
+    timeoutMs: 120_000,
+    outputLimitBytes: 4096,
+    onStuck: () => undefined,
+  });
+  return readDisk(stdout);
+}
+
+interface LeftoverDeps {
+  readonly start: () => Promise<ExecResult>;
+  /** Whether nothing else of ours runs there that a restart would end. */
+  readonly isAlone: () => boolean;
+  /** Ends all that runs in the container and keeps its files. */
+  readonly restart: () => Promise<void>;
+  readonly pause: (ms: number) => Promise<void>;
+  readonly signal: AbortSignal | undefined;
+}
+
+const LEFTOVER_TRIES = 10;
+const LEFTOVER_PAUSE_MS = 500;
+
+/**
+ * Starts a command also where what earlier ones left behind uses up every process: a fork bomb in the background. It may
+ * pass, so the command is tried for a while; then the container is restarted, once.
+ */
+async function startDespiteLeftovers(parts: LeftoverDeps): Promise<ExecResult> {
+  let result = await parts.start();
+  for (let i = 0; i < LEFTOVER_TRIES && isCrowded(result) && parts.isAlone(); i++) {
+    if (parts.signal?.aborted) return result;
+    await parts.pause(LEFTOVER_PAUSE_MS);
+    result = await parts.start();
+  }
+  if (!isCrowded(result) || !parts.isAlone()) return result;
+  await parts.restart();
+  return parts.start();
+}
+
+function isCrowded({ outcome, failure }: ExecResult): boolean {
+  return outcome === "not-started" && failure?.code === "no-resources";
+}
 
 /** The open ways into containers, one for each. */
 export interface CommandChannels {
@@ -234,3 +360,49 @@ trap __picoclaw_keep EXIT
 set --
 eval "$__picoclaw_command"
 `;
+
+/** As the engine counts; only what is read here. */
+interface ContainerStats {
+  readonly memory_stats?: {
+    readonly usage?: number;
+    readonly stats?: Readonly<Record<string, number>>;
+  };
+  readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
+  readonly pids_stats?: { readonly current?: number };
+}
+
+export async function readContainerUsage(
+  { engine, channels }: { readonly engine: Engine; readonly channels: Pick<CommandChannels, "runOwn"> },
+  container: string,
+  signal: AbortSignal | undefined,
+): Promise<ContainerUsage | SandboxFailure> {
+  const inspected = await inspectContainer(engine, container, signal);
+  if (!inspected.ok) return inspected;
+  const { Id, Config, State } = inspected.value;
+  const settings = readContainerSettings(Config.Labels ?? {});
+  if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
+  if (!State.Running)
+    return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
+  const asked = await engine.call<ContainerStats>({
+    method: "GET",
+    path: `/containers/${Id}/stats`,
+    query: { stream: false, "one-shot": true },
+    signal,
+  });
+  if (!asked.ok) return asked;
+  const { memory_stats: memory, cpu_stats: cpu, pids_stats: pids } = asked.value;
+  const measured = await channels.runOwn(Id, DISK_COMMAND, signal);
+  const { limits } = settings;
+  // As `docker stats` shows it: what the kernel keeps of files and can give back does not count.
+  const cache = memory?.stats?.inactive_file ?? memory?.stats?.total_inactive_file ?? 0;
+  return {
+    ok: true,
+    memoryBytes: Math.max(0, (memory?.usage ?? 0) - cache),
+    memoryLimitBytes: limits.memoryBytes,
+    cpuSeconds: (cpu?.cpu_usage?.total_usage ?? 0) / 1e9,
+    processes: pids?.current ?? 0,
+    processLimit: limits.pids,
+    diskBytes: readDisk(measured.stdout),
+    diskLimitBytes: limits.diskBytes,
+  };
+}

@@ -1,26 +1,201 @@
+import { constants } from "node:os";
 import type {
   BackgroundProcess,
   ContainerLimits,
+  ExceededLimit,
+  ExecOutcome,
   ExecRequest,
   ExecResult,
   SandboxFailure,
 } from "../../application/ports/containers.ts";
+import type { OutputStream } from "../../application/ports/jobs-transaction.ts";
+import { createCharacterGate, createOutputCapture } from "../engine/output-capture.ts";
 import type { RawConnection } from "../platform/connections.ts";
+import { createFrameReader, createStreamReader } from "./container-frames.ts";
 import { createExec } from "./container-state.ts";
-import { readEnding, readProcesses } from "./ended-command.ts";
-import type { Engine } from "./docker-engine.ts";
-import { createExecOutput } from "./exec-output.ts";
-import { sandboxFailure } from "./failures.ts";
-import { createStreamReader } from "./container-frames.ts";
+import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };
-import {
-  createSupervisorReader,
-  decodeEnded,
-  decodeList,
-  encodeFrame,
-  encodeList,
-  type SupervisorFrame,
-} from "./supervisor-wire.ts";
+
+/** What the supervisor says; see `inside/supervisor.pl`. */
+export interface SupervisorFrame {
+  readonly type: string;
+  readonly id: number;
+  readonly payload: Buffer;
+}
+
+/** Whatever runs inside may have taken the supervisor over: a length is not trusted beyond what it ever sends. */
+const LONGEST_FRAME = 1024 ** 2;
+
+export function createSupervisorReader(onFrame: (frame: SupervisorFrame) => void, onBroken: () => void) {
+  return createFrameReader(
+    { headBytes: 9, limitBytes: LONGEST_FRAME, lengthOf: (head) => head.readUInt32BE(0) - 5 },
+    (head, payload) =>
+      onFrame({ type: String.fromCharCode(head[4] ?? 0), id: head.readUInt32BE(5), payload }),
+    onBroken,
+  );
+}
+
+export function encodeFrame(type: "S" | "K" | "P" | "Q", id: number, payload: Uint8Array): Buffer {
+  const frame = Buffer.alloc(9 + payload.length);
+  frame.writeUInt32BE(5 + payload.length, 0);
+  frame.write(type, 4, "latin1");
+  frame.writeUInt32BE(id, 5);
+  frame.set(payload, 9);
+  return frame;
+}
+
+/** Texts and bytes, each after its length. */
+function encodeList(items: readonly (string | Uint8Array)[]): Buffer {
+  const parts = items.flatMap((item) => {
+    const bytes = typeof item === "string" ? Buffer.from(item) : item;
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return [length, bytes];
+  });
+  return Buffer.concat(parts);
+}
+
+function decodeList(bytes: Buffer): readonly string[] {
+  const items: string[] = [];
+  for (let at = 0; at + 4 <= bytes.length; ) {
+    const end = at + 4 + bytes.readUInt32BE(at);
+    items.push(bytes.toString("utf8", at + 4, end));
+    at = end;
+  }
+  return items;
+}
+
+/** `kind` as in the program: 0 ended, 1 no such folder, 2 outside, 3 no such program, 4 no more processes, 5 lost. */
+export interface EndedFrame {
+  readonly kind: number;
+  readonly status: number;
+  readonly errno: number;
+  readonly oomKills: number;
+  readonly refusedForks: number;
+  readonly left: readonly string[];
+}
+
+function decodeEnded(payload: Buffer): EndedFrame {
+  const field = (index: number) => payload.readUInt32BE(index * 4);
+  return {
+    kind: field(0),
+    status: field(1),
+    errno: field(2),
+    oomKills: field(3) | 0,
+    refusedForks: field(4) | 0,
+    left: decodeList(payload.subarray(20)),
+  };
+}
+
+export interface EndedCommand {
+  readonly outcome: ExecOutcome;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly background: readonly BackgroundProcess[];
+  readonly limit?: ExceededLimit;
+  readonly failure?: SandboxFailure;
+}
+
+const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+/** What the supervisor's last word on a command means. */
+export function readEnding(
+  ended: EndedFrame,
+  { cwd, program, stderr }: { readonly cwd: string; readonly program: string; readonly stderr: string },
+  limits: ContainerLimits,
+): EndedCommand {
+  const none = { exitCode: null, signal: null, background: [] };
+  const refuse = (failure: SandboxFailure): EndedCommand => ({ ...none, outcome: "not-started", failure });
+  switch (ended.kind) {
+    case 1:
+      return refuse(sandboxFailure("cwd-missing", `no such folder, or not yours to enter: ${cwd}`));
+    case 2:
+      return refuse(sandboxFailure("outside", `the working directory is outside the workspace: ${cwd}`));
+    case 3:
+      return refuse(sandboxFailure("program-missing", `cannot run ${program} (errno ${ended.errno})`));
+    case 4:
+      return {
+        ...refuse(sandboxFailure("no-resources", `the process limit of ${limits.pids} is used up`)),
+        limit: { kind: "processes", limit: limits.pids },
+      };
+    case 5:
+      return {
+        ...none,
+        outcome: "disconnected",
+        failure: sandboxFailure(
+          "disconnected",
+          "somebody inside killed the process that watched the command",
+        ),
+      };
+  }
+  const signal = ended.status & 127;
+  const exitCode = signal === 0 ? ended.status >> 8 : 128 + signal;
+  const limit = exceededLimit(ended, exitCode, stderr, limits);
+  return {
+    outcome: signal === 0 ? "exited" : "signaled",
+    exitCode,
+    signal: signal === 0 ? null : (SIGNAL_NAMES.get(signal) ?? `SIG${signal}`),
+    background: readProcesses(ended.left),
+    ...(limit && { limit }),
+  };
+}
+
+export function readProcesses(list: readonly string[]): readonly BackgroundProcess[] {
+  const processes: BackgroundProcess[] = [];
+  for (let i = 0; i + 1 < list.length; i += 2)
+    processes.push({ pid: Number(list[i]), command: list[i + 1] ?? "" });
+  return processes;
+}
+
+const FILE_SIZE_SIGNAL = 128 + constants.signals.SIGXFSZ;
+
+function exceededLimit(
+  { oomKills, refusedForks }: EndedFrame,
+  exitCode: number,
+  stderr: string,
+  { memoryBytes, pids, diskBytes }: ContainerLimits,
+): ExceededLimit | undefined {
+  if (exitCode === 0) return undefined;
+  if (oomKills > 0) return { kind: "memory", limitBytes: memoryBytes };
+  if (refusedForks > 0) return { kind: "processes", limit: pids };
+  if (exitCode === FILE_SIZE_SIGNAL || /No space left on device|Disk quota exceeded/.test(stderr))
+    return { kind: "disk", limitBytes: diskBytes };
+  return undefined;
+}
+
+/** Both streams of one command: live where asked for, and what is kept of each. */
+export function createExecOutput(
+  request: Pick<ExecRequest, "outputLimitBytes" | "cutNote" | "onOutput" | "onBytes">,
+) {
+  const streamOf = (name: OutputStream) => {
+    const kept = createOutputCapture(request.outputLimitBytes, request.cutNote);
+    const gate = createCharacterGate((bytes) =>
+      request.onOutput?.(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()),
+    );
+    return { kept, gate };
+  };
+  const streams = { stdout: streamOf("stdout"), stderr: streamOf("stderr") };
+  return {
+    add(name: OutputStream, bytes: Uint8Array): void {
+      streams[name].kept.add(bytes);
+      request.onBytes?.(name, bytes);
+      if (request.onOutput) streams[name].gate.add(bytes);
+    },
+    skip(name: OutputStream, bytes: number): void {
+      streams[name].kept.skip(bytes);
+    },
+    finish() {
+      streams.stdout.gate.end();
+      streams.stderr.gate.end();
+      const [stdout, stderr] = [streams.stdout.kept.finish(), streams.stderr.kept.finish()];
+      return {
+        stdout: stdout.text,
+        stderr: stderr.text,
+        truncatedBytes: stdout.cutBytes + stderr.cutBytes,
+      };
+    },
+  };
+}
 
 /** The resident supervisor of one container, over one connection. */
 export interface Supervisor {

@@ -1,6 +1,108 @@
-import { lstatSync, readlinkSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+} from "node:fs";
+import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { readGitIndex } from "../../domain/policy/git-files.ts";
+import { hashHex } from "../platform/hash.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
-import type { Identity } from "./entry-identity.ts";
+import { type Identity, identifyAt, inParent, sameUntouched } from "./entry-identity.ts";
+import type { Op } from "./job-folder.ts";
+
+/**
+ * Which rules a path follows. Inside a git directory that existed before the job, state (refs, index, logs) goes
+ * back only where it still stands as the job left it, and objects that the job added are never taken away.
+ */
+export function areaOf(
+  path: string,
+  rootIsGitDirectory: boolean,
+  isNewRepository: (gitDirectory: string) => boolean,
+): Op["area"] {
+  const inside = rootIsGitDirectory ? path : insideGitDirectory(path, isNewRepository);
+  if (inside === null) return "file";
+  return /(^|\/)objects\//.test(`${inside}/`) ? "object" : "git";
+}
+
+function insideGitDirectory(path: string, isNewRepository: (gitDirectory: string) => boolean): string | null {
+  const parts = path.split("/");
+  const at = parts.indexOf(".git");
+  if (at < 0 || at === parts.length - 1) return null;
+  if (isNewRepository(parts.slice(0, at + 1).join("/"))) return null;
+  return parts.slice(at + 1).join("/");
+}
+
+/** Also in a repository that the job made, whose files follow the rules of files. */
+export function isIndexFile(path: string, area: Op["area"]): boolean {
+  if (area === "file") return /(^|\/)\.git\/(.*\/)?index$/.test(path);
+  return area === "git" && mayBeIndex(path);
+}
+
+/** Whether a file may be an index, which is compared by what it lists. */
+export function mayBeIndex(path: string): boolean {
+  return path === "index" || path.endsWith("/index");
+}
+
+/** What an index lists (mode, object, stage, path), without the stat cache that `git status` refreshes. */
+function indexKey(bytes: Uint8Array): string | null {
+  const entries = readGitIndex(bytes);
+  if (entries === null) return null;
+  return `index:${hashHex("sha256", ...entries.flatMap(({ listed }) => listed))}`;
+}
+
+/** Larger files are told apart by inode and times alone. */
+const HASH_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** The hash of a file's bytes or a link's target; undefined where reading it would cost too much. */
+export function hashAt(absolute: string, identity: Identity, isIndex: boolean): string | undefined {
+  try {
+    if (identity.kind === "symlink") return digest(readlinkSync(absolute));
+    if (identity.kind !== "file" || identity.size > HASH_LIMIT_BYTES) return undefined;
+    const bytes = readNoFollow(absolute);
+    return (isIndex ? indexKey(bytes) : null) ?? digest(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The hash of what stood at a path when `then` was taken; undefined when it has been touched since, so that nobody's
+ * save is ever taken for the original.
+ */
+export function hashIfUntouched(
+  root: string,
+  path: string,
+  then: Identity,
+  isIndex: boolean,
+): string | undefined {
+  try {
+    return inParent(root, path, (parent, name) => {
+      const absolute = `${parent}/${name}`;
+      const hash = hashAt(absolute, then, isIndex);
+      return sameUntouched(identifyAt(absolute), then) ? hash : undefined;
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function digest(content: Uint8Array | string): string {
+  return hashHex("sha256", content);
+}
+
+/** Reads a regular file; a symlink, FIFO or device in its place is an error, never a hang. */
+export function readNoFollow(absolute: string): Uint8Array {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
 
 export interface EntryPair {
   readonly a: Identity;
@@ -40,7 +142,7 @@ function sameOwner(a: Identity, b: Identity): boolean {
   return process.getuid?.() !== 0 || (a.uid === b.uid && a.gid === b.gid);
 }
 
-export function sameAttributes(from: string, to: string): boolean {
+function sameAttributes(from: string, to: string): boolean {
   const [before, after] = [attributeNames(from), attributeNames(to)];
   if (before.length !== after.length) return false;
   return before.every((name) => {
@@ -57,4 +159,27 @@ function attributeNames(path: string): readonly string[] {
     (name) =>
       (name.startsWith("user.") && !name.startsWith("user.overlay.")) || name.startsWith("system.posix_acl_"),
   );
+}
+
+interface KeptFolder {
+  readonly path: string;
+  readonly a: Identity | null;
+  readonly stats: BigIntStats;
+  /** Where it stands in the workspace and in the view. */
+  readonly from: string;
+  readonly to: string;
+  /** Whether a change of its owner is brought in. */
+  readonly carriesOwner?: boolean;
+}
+
+/** A folder that stood there before stays the same one and gets only its mode: what else the job changed on it is said. */
+export function keptFolder({ path, a, stats, from, to, carriesOwner = false }: KeptFolder): SealNote[] {
+  if (a?.kind !== "directory" || !stats.isDirectory()) return [];
+  const notes: SealNote[] = [];
+  // Only root gives folders away on purpose.
+  const isGiven = !carriesOwner && process.getuid?.() === 0;
+  if (isGiven && (Number(stats.uid) !== a.uid || Number(stats.gid) !== a.gid))
+    notes.push(sealNote("folder-owner", path));
+  if (!sameAttributes(from, to)) notes.push(sealNote("folder-attributes", path));
+  return notes;
 }

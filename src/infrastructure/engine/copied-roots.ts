@@ -1,12 +1,138 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, mkdirSync, readdirSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { inParent } from "./anchor.ts";
-import { identifyAt } from "./entry-identity.ts";
-import { makeParents } from "./make-parents.ts";
-import { removeTree } from "./remove-tree.ts";
-import { copyFolder } from "./copy-folder.ts";
-import type { Manifest } from "./manifest.ts";
+import { copyXattrs } from "../platform/xattr.ts";
+import { type Identity, identifyAt, identityOf, inParent } from "./entry-identity.ts";
+import { findGit, isInside } from "./git-roots.ts";
+import { makeParents, removeTree, walkFolder } from "./walk-folder.ts";
+
+/** What a root held at begin. */
+export interface Manifest {
+  readonly entries: Map<string, Identity>;
+  /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
+  readonly hidden: Set<string>;
+  /** Whether there are names that are no UTF-8. */
+  readonly hasBytes: boolean;
+  readonly bytes: number;
+  /** The ctime of the root itself. */
+  readonly top: string;
+}
+
+export function takeManifest(root: string, leaveOut: (path: string) => boolean): Manifest {
+  const entries = new Map<string, Identity>();
+  const hidden = new Set<string>();
+  let bytes = 0;
+  const top = String(lstatSync(root, { bigint: true }).ctimeNs);
+  const enter = (path: string) => !leaveOut(path);
+  let hasBytes = false;
+  const unreadable = (path: string) => void hidden.add(path);
+  for (const { path, stats, noText } of walkFolder(root, { enter, unreadable, noText: true })) {
+    if (stats.isFile()) bytes += Number(stats.blocks) * 512;
+    if (noText) {
+      hasBytes = true;
+      continue;
+    }
+    entries.set(path, identityOf(stats));
+  }
+  return { entries, hidden, bytes, top, hasBytes };
+}
+
+export function isHidden(hidden: ReadonlySet<string>, path: string): boolean {
+  if (hidden.size === 0) return false;
+  for (let at = path; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/"))))
+    if (hidden.has(at)) return true;
+  return false;
+}
+
+/** The folders above hidden paths: they cannot go as a whole, because nobody saw all that is in them. */
+export function foldersAbove(hidden: ReadonlySet<string>): Set<string> {
+  const above = new Set<string>();
+  for (const path of hidden)
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+      above.add(path.slice(0, slash));
+  return above;
+}
+
+/** `cp` keeps modes, times, links, attributes and holes, and stays on one file system. */
+const COPY =
+  process.platform === "linux"
+    ? {
+        whole: ["cp", "-a", "-x", "-T", "--reflink=auto", "--"],
+        into: 'cp -a -x --reflink=auto -- "$@" "$0"/',
+      }
+    : { whole: ["cp", "-cpRP", "--"], into: 'cp -cpRP -- "$@" "$0"/' };
+
+/**
+ * Copies a folder to a name that does not exist, but for what is PicoClaw's own. Returns what `cp` complained of;
+ * names travel as bytes, so that one which is not text is copied like any other.
+ */
+export function copyFolder(from: string, to: string, ownFolders: readonly string[]): string[] {
+  const names = new Set(
+    ownFolders
+      .filter((own) => own.startsWith(`${from}/`) && existsSync(own))
+      .map((own) => own.slice(from.length + 1).split("/")[0] as string),
+  );
+  if (names.size === 0) return runCopyProgram([...COPY.whole, from, to], "/");
+  mkdirSync(to, { mode: 0o700 });
+  const leftOut = [...names].flatMap((name) => ["!", "-name", escapeGlob(name)]);
+  const complaints = runCopyProgram(
+    [
+      "find",
+      ".",
+      "-mindepth",
+      "1",
+      "-maxdepth",
+      "1",
+      ...leftOut,
+      "-exec",
+      "sh",
+      "-c",
+      COPY.into,
+      to,
+      "{}",
+      "+",
+    ],
+    from,
+  );
+  for (const name of names) {
+    const inside = join(from, name);
+    if (!ownFolders.includes(inside)) complaints.push(...copyFolder(inside, join(to, name), ownFolders));
+  }
+  adoptFolder(from, to);
+  return complaints;
+}
+
+function adoptFolder(from: string, to: string): void {
+  const stats = lstatSync(from);
+  const descriptor = openSync(to, "r");
+  copyXattrs(from, descriptor);
+  closeSync(descriptor);
+  utimesSync(to, stats.atime, stats.mtime);
+  chmodSync(to, stats.mode & 0o7777);
+}
+
+function runCopyProgram(command: readonly string[], cwd: string): string[] {
+  const ran = spawnSync("env", ["LC_ALL=C", ...command], { cwd, encoding: "utf8", maxBuffer: 16 << 20 });
+  if (ran.error) return [ran.error.message];
+  if (ran.status === 0) return [];
+  const complaints = ran.stderr.split("\n").filter((line) => line !== "");
+  return complaints.length === 0 ? [`${command[0]} ended with ${ran.status}`] : complaints;
+}
+
+function escapeGlob(name: string): string {
+  return name.replace(/[[\]*?\\]/g, "\\$&");
+}
 
 /** One root of the transaction and where its copy stands. */
 export interface CopiedRoot {
@@ -102,4 +228,97 @@ function lstatInside(root: string, path: string) {
   } catch {
     return null;
   }
+}
+
+/** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
+export const FOLDER = -1n;
+
+/** Copies as of one look: `<root>:<path>` → ctime. */
+export type CopyLook = Map<string, bigint>;
+
+/** A folder that the job shut to itself is taken to hold what it held. */
+export function lookAtCopies(copies: readonly CopiedRoot[], before: ReadonlyMap<string, bigint>): CopyLook {
+  const now: CopyLook = new Map();
+  const shut: string[] = [];
+  copies.forEach(({ copy }, i) => {
+    const unreadable = (path: string) => void shut.push(`${i}:${path}/`);
+    for (const { path, stats } of walkFolder(copy, { unreadable }))
+      now.set(`${i}:${path}`, stats.isDirectory() ? FOLDER : stats.ctimeNs);
+  });
+  for (const [key, ctime] of shut.length === 0 ? [] : before)
+    if (shut.some((prefix) => key.startsWith(prefix))) now.set(key, ctime);
+  return now;
+}
+
+/** A file of the copy in which a path was changed for the job's time: what it says there, and what it said before. */
+export interface Pointer {
+  readonly file: string;
+  readonly inCopy: string;
+  readonly asWritten: string;
+}
+
+/**
+ * A worktree's `.git` file and its counterpart name each other by path, and a submodule's configuration names its
+ * work tree. In the copy they must name the copies, or a job's git would work on the real repository.
+ */
+export function repointGit(workspace: string, copies: readonly CopiedRoot[]): Pointer[] {
+  const git = findGit(workspace);
+  if (git === null) return [];
+  const top = copies[0] as CopiedRoot;
+  const common = copies.find((root) => isInside(root.original, git.commonDirectory));
+  if (common === undefined || isInside(top.original, git.commonDirectory)) return [];
+  const gitCopy = join(common.copy, git.gitDirectory.slice(common.original.length));
+  return [
+    repoint(join(top.copy, ".git"), /^(gitdir: )(.*)$/m, gitCopy),
+    repoint(join(gitCopy, "gitdir"), /^()(.*)$/m, join(top.copy, ".git")),
+    repoint(join(gitCopy, "config"), /^(\s*worktree\s*=\s*)(.*)$/m, top.copy),
+  ].filter((pointer) => pointer !== null);
+}
+
+function repoint(file: string, place: RegExp, inCopy: string): Pointer | null {
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isFile()) return null;
+  const text = readFileSync(file, "utf8");
+  const asWritten = place.exec(text)?.[2];
+  if (asWritten === undefined) return null;
+  writeFileSync(
+    file,
+    text.replace(place, (_, key: string) => `${key}${inCopy}`),
+  );
+  return { file, inCopy, asWritten };
+}
+
+/** Small texts in which git notes where repositories lie. */
+const NOTES_PATHS = new Set([
+  ".git",
+  "gitdir",
+  "config",
+  "config.worktree",
+  "commondir",
+  "alternates",
+  "FETCH_HEAD",
+]);
+const LARGEST_NOTE = 1 << 20;
+
+export function notesPaths(path: string, size: number): boolean {
+  return (
+    NOTES_PATHS.has(basename(path)) &&
+    size <= LARGEST_NOTE &&
+    /(^|\/)\.git(\/|$)|^[^/]+$|worktrees|modules/.test(path)
+  );
+}
+
+/** Makes a file of the copy say the real places again. */
+export function restorePaths(
+  file: string,
+  pointers: readonly Pointer[],
+  copies: readonly CopiedRoot[],
+): void {
+  const before = readFileSync(file, "latin1");
+  let text = before;
+  const say = (from: string, to: string) => {
+    text = text.replaceAll(Buffer.from(from).toString("latin1"), Buffer.from(to).toString("latin1"));
+  };
+  for (const pointer of pointers) if (pointer.file === file) say(pointer.inCopy, pointer.asWritten);
+  for (const { copy, original } of copies) say(copy, original);
+  if (text !== before) writeFileSync(file, text, "latin1");
 }

@@ -1,16 +1,88 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { CheckView, CheckViewRequest, OpenedCheck } from "../../application/ports/jobs-transaction.ts";
+import {
+  type CopiedRoot,
+  type CopyLook,
+  copyEntry,
+  copyRoots,
+  FOLDER,
+  lookAtCopies,
+  repointGit,
+  restoreEntry,
+  takeManifest,
+} from "./copied-roots.ts";
+import { inParent } from "./entry-identity.ts";
 import { createFolderView } from "./folder-view.ts";
-import { removeTree } from "./remove-tree.ts";
-import type { LimitCopy } from "./limited-copy.ts";
-import type { ConfineCopy } from "./confined-copy.ts";
-import type { CopyLook } from "./copy-look.ts";
-import { type CopiedRoot, copyRoots } from "./copied-roots.ts";
-import { rememberCopies } from "./copy-traces.ts";
-import { repointGit } from "./git-pointers.ts";
 import type { JobFolder } from "./job-folder.ts";
-import { takeManifest } from "./manifest.ts";
+import type { LimitCopy } from "./limited-copy.ts";
+import type { ConfineCopy } from "./start-executor.ts";
+import { removeTree } from "./walk-folder.ts";
+
+interface Traces {
+  readonly copies: readonly CopiedRoot[];
+  /** The copies before anything ran in them. */
+  readonly before: CopyLook;
+  /** Which of them the job itself made or changed; the rest is as the workspace has it. */
+  readonly isOwn: (key: string) => boolean;
+  /** An empty folder for the time between. */
+  readonly into: string;
+}
+
+/** Remembers copies as they are; the returned function takes back whatever was done in them since. */
+function rememberCopies({ copies, before, isOwn, into }: Traces): () => void {
+  const saved = new Map<string, string>();
+  const modes = new Map<string, number>();
+  for (const [key, ctime] of before) {
+    if (!isOwn(key)) continue;
+    const { copy, path } = copiedPathOf(copies, key);
+    if (ctime === FOLDER) {
+      modes.set(key, lstatSync(join(copy, path)).mode & 0o7777);
+      continue;
+    }
+    const to = join(into, String(saved.size));
+    inParent(copy, path, (folder, name) => copyEntry(`${folder}/${name}`, to));
+    saved.set(key, to);
+  }
+  return () => {
+    const now = lookAtCopies(copies, before);
+    for (const key of [...now.keys()].reverse())
+      if (!before.has(key)) removeCopiedPath(copiedPathOf(copies, key));
+    for (const [key, ctime] of before) {
+      if (now.get(key) === ctime) continue;
+      const place = copiedPathOf(copies, key);
+      if (ctime === FOLDER) makeFolder(place, modes.get(key));
+      else restoreEntry(place, place.path, saved.get(key) ?? join(place.original, place.path));
+    }
+  };
+}
+
+interface CopiedPath extends CopiedRoot {
+  readonly path: string;
+}
+
+function copiedPathOf(copies: readonly CopiedRoot[], key: string): CopiedPath {
+  const colon = key.indexOf(":");
+  return { ...(copies[Number(key.slice(0, colon))] as CopiedRoot), path: key.slice(colon + 1) };
+}
+
+/** What stands below a folder that goes is gone with it. */
+function removeCopiedPath({ copy, path }: CopiedPath): void {
+  try {
+    inParent(copy, path, (folder, name) => removeTree(`${folder}/${name}`));
+  } catch {
+    // Its folder went before.
+  }
+}
+
+function makeFolder({ original, copy, path }: CopiedPath, own: number | undefined): void {
+  const mode = own ?? lstatSync(join(original, path), { throwIfNoEntry: false })?.mode ?? 0o755;
+  inParent(copy, path, (folder, name) => {
+    removeTree(`${folder}/${name}`);
+    mkdirSync(`${folder}/${name}`);
+    chmodSync(`${folder}/${name}`, mode & 0o7777);
+  });
+}
 
 export interface CopyChecks {
   readonly workspace: string;

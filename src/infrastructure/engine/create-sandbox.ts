@@ -1,27 +1,168 @@
+import { spawnSync } from "node:child_process";
+import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Installation } from "../platform/runtime-installation.ts";
-import { findInstallation } from "../platform/runtime-installation.ts";
-import { removeTree } from "./remove-tree.ts";
-import { createLimitCopy, limitedEntry } from "./limited-copy.ts";
-import { rootsFor } from "./git-roots.ts";
-import { HOME_LAYER } from "./job-folder.ts";
-import { mountPoints } from "./mounts.ts";
+import type { RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import { findInstallation, type Installation } from "../platform/installation.ts";
 import type { Sandbox } from "./folder-workspace.ts";
-import { adoptHome } from "./adopt-home.ts";
-import { confineCopy } from "./confined-copy.ts";
-import { createForeignFiles } from "./foreign-files.ts";
-import { findHiddenHomePaths } from "./hidden-home.ts";
+import { rootsFor } from "./git-roots.ts";
+import { adoptHome, findHiddenHomePaths, openPrivateHome, openStackedHome, type ShownHome } from "./home.ts";
+import { HOME_LAYER } from "./job-folder.ts";
 import type { JobLimits } from "./job-limits.ts";
-import { type NetworkSettings, networkPlan, openNetwork } from "./job-network.ts";
-import { limitedNetwork } from "./limited-network.ts";
+import { mountPoints } from "./job-storage.ts";
+import { createLimitCopy, limitedEntry } from "./limited-copy.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
-import { openPrivateHome, openStackedHome } from "./home.ts";
-import { isRealRoot } from "./real-root.ts";
-import { sandboxEnvironment } from "./sandbox-plan.ts";
-import type { ShownHome } from "./shown-home.ts";
-import { forgetSuccess, recallSuccess, rememberFailure, rememberSuccess, type Staging } from "./staging.ts";
+import { limitedNetwork, type SandboxNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
+import {
+  forgetSuccess,
+  isRealRoot,
+  recallSuccess,
+  rememberFailure,
+  rememberSuccess,
+  type Staging,
+} from "./staging.ts";
+import { confineCopy, type OpenedSandbox } from "./start-executor.ts";
 import { allowedSockets, findSurroundings, type SurroundingsDeps } from "./surroundings.ts";
-import type { OpenedSandbox } from "./wakeable.ts";
+import { removeTree } from "./walk-folder.ts";
+
+/**
+ * Files of another owner or group than the user's own cannot be copied into an overlay that an ordinary user mounts
+ * (EOVERFLOW): only the own ids exist in there. Whether there are any is asked once and remembered.
+ */
+export interface ForeignFiles {
+  /** One that the user may change, and an overlay could not; null where there is none. */
+  find(): string | null;
+  /** An overlay met one: any that stands there now, remembered for the next job; null where there is none. */
+  met(): string | null;
+}
+
+interface ForeignFilesMemory {
+  /** Who asked, about what. */
+  readonly asked: string;
+  /** Bytes as latin1: a name need not be text. */
+  readonly found: string | null;
+}
+
+export function createForeignFiles(parts: {
+  readonly roots: readonly string[];
+  readonly memory: string;
+}): ForeignFiles {
+  const { roots } = parts;
+  const file = join(parts.memory, "foreign-files.json");
+  const uid = process.getuid?.() ?? 0;
+  const gid = process.getgid?.() ?? 0;
+  const isForeign = ["(", "!", "-uid", String(uid), "-o", "!", "-gid", String(gid), ")"];
+  const mayChange = ["!", "-type", "l", "(", "-uid", String(uid), "-o", "-writable", ")"];
+
+  /** A new user, other groups or another folder in the place of a root: what was found says nothing any more. */
+  function asked(): string {
+    const stands = roots.map((root) => {
+      const { dev, ino, uid, gid } = lstatSync(root);
+      return [root, dev, ino, uid, gid].join(":");
+    });
+    return [uid, gid, process.getgroups?.().sort().join(","), ...stands].join(" ");
+  }
+
+  function recall(): ForeignFilesMemory | null {
+    try {
+      const memory = JSON.parse(readFileSync(file, "utf8")) as ForeignFilesMemory;
+      if (memory.asked !== asked()) return null;
+      return memory.found === null || stillForeign(memory.found) ? memory : null;
+    } catch {
+      return null;
+    }
+  }
+
+  function stillForeign(path: string): boolean {
+    const stats = lstatSync(Buffer.from(path, "latin1"), { throwIfNoEntry: false });
+    return stats !== undefined && (stats.uid !== uid || stats.gid !== gid);
+  }
+
+  function remember(found: string | null): string | null {
+    writeFileSync(file, JSON.stringify({ asked: asked(), found } satisfies ForeignFilesMemory));
+    return found === null ? null : Buffer.from(found, "latin1").toString("utf8");
+  }
+
+  function search(test: readonly string[]): string | null {
+    const ran = spawnSync("find", [...roots, "-xdev", ...test, "-print0", "-quit"], {
+      encoding: "latin1",
+      env: { PATH: SYSTEM_PATH, LC_ALL: "C" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return ran.stdout?.split("\0")[0] || null;
+  }
+
+  return {
+    find() {
+      const known = recall();
+      return remember(known === null ? search([...isForeign, ...mayChange]) : known.found);
+    },
+    met() {
+      const found = search(isForeign);
+      return found === null ? null : remember(found);
+    },
+  };
+}
+
+/** `worker.network` as the configuration has it. */
+export interface NetworkSettings {
+  readonly mode: "on" | "off" | "allow_list";
+  readonly allowed_domains: readonly string[];
+  readonly denied_domains: readonly string[];
+}
+
+export interface OpenNetwork {
+  readonly plan: SandboxNetwork;
+  readonly takeRefused?: () => readonly RefusedHost[];
+  /** Idempotent. */
+  readonly release: () => Promise<void>;
+}
+
+/** What a sandbox is going to have; the proxy's socket is not there yet. */
+export function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
+  if (!wanted || mode === "off") return "none";
+  return mode === "on" ? "host" : { proxy: SOCKET };
+}
+
+/** The network of one job. With an allow-list that is a proxy of its own, on a socket in the job's folder. */
+export async function openNetwork(
+  settings: NetworkSettings,
+  job: string,
+  wanted: boolean,
+): Promise<OpenNetwork> {
+  const plan = networkPlan(settings, wanted);
+  if (typeof plan === "string") return { plan, release: async () => {} };
+  const [{ startProxy }, { createRefusalCount }] = await Promise.all([
+    import("./proxy.ts"),
+    import("./proxy.ts"),
+  ]);
+  const refusals = createRefusalCount();
+  const path = join(job, SOCKET);
+  // The name of a socket has room for 107 bytes, and a job's folder may lie deep: it is named by its descriptor.
+  const folder = openSync(job, "r");
+  const proxy = await startProxy(
+    {
+      rules: { allowed: settings.allowed_domains, denied: settings.denied_domains },
+      onRefused: refusals.add,
+    },
+    { path: `/proc/self/fd/${folder}/${SOCKET}` },
+  );
+  let released: Promise<void> | null = null;
+  const release = async () => {
+    await proxy.stop();
+    closeSync(folder);
+    rmSync(path, { force: true });
+  };
+  return {
+    plan: { proxy: path },
+    takeRefused: refusals.take,
+    release: () => {
+      released ??= release();
+      return released;
+    },
+  };
+}
+
+const SOCKET = "proxy";
 
 export interface SandboxDeps extends SurroundingsDeps {
   /** Nothing may run unconfined. */

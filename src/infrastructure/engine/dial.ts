@@ -1,11 +1,11 @@
 import { lookup } from "node:dns/promises";
 import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { parseAddress } from "../../domain/policy/address.ts";
 import {
   type createNetworkPolicy,
   type Destination,
   mayDial,
+  parseAddress,
   type RefusedDestination,
 } from "../../domain/policy/network.ts";
 
@@ -110,4 +110,17 @@ async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | unde
   } finally {
     clearTimeout(timer);
   }
+}
+
+const PATIENCE_MS = 2000;
+
+/** The addresses of a name by the system's resolver; none where there are none, or none in time. */
+export async function lookUp(host: string): Promise<readonly string[]> {
+  const late = new Promise<[]>((done) => setTimeout(done, PATIENCE_MS, []).unref());
+  const plain = host.replace(/^\[|\]$/g, "");
+  const found = lookup(plain, { all: true }).then(
+    (all) => all.map(({ address }) => address),
+    () => [],
+  );
+  return Promise.race([found, late]);
 }

@@ -1,29 +1,37 @@
 import { mkdirSync } from "node:fs";
 import type {
+  Entry,
   Layers,
   SealedChanges,
   TakenEdit,
   TakenEdits,
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
-import type { Entry } from "../../application/ports/view.ts";
+import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { gatherSealNotes } from "../../domain/jobs/seal-note.ts";
-import { inParent } from "./anchor.ts";
-import { type Identity, identify, identifyAt } from "./entry-identity.ts";
-import { removeTree } from "./remove-tree.ts";
+import { areaOf, hashAt, hashIfUntouched, isIndexFile, readNoFollow } from "./compare-entries.ts";
+import {
+  currentEntryBelow,
+  type Identity,
+  identify,
+  identifyAt,
+  inParent,
+  toStanding,
+} from "./entry-identity.ts";
+import { createFolderView, createWorkspaceFiles } from "./folder-view.ts";
+import {
+  type JobFolder,
+  type Op,
+  opSlotPath,
+  removeSlots,
+  takeStamp,
+  toChanges,
+  writePlan,
+} from "./job-folder.ts";
+import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { createStagedView, type StagedView } from "./staged-view.ts";
-import { currentEntryBelow, toStanding } from "./standing.ts";
-import { hashAt, hashIfUntouched, readNoFollow } from "./content.ts";
-import { takeStamp } from "./fs-stamp.ts";
-import { areaOf, isIndexFile } from "./git-area.ts";
-import { type JobFolder, type Op, opSlotPath, removeSlots, writePlan } from "./job-folder.ts";
-import { validateOps } from "./seal-ops.ts";
-import { lostOwners } from "./lost-owners.ts";
-import { makeDurable } from "./make-durable.ts";
-import { partedLinks } from "./parted-links.ts";
-import { toChanges } from "./plan-changes.ts";
-import { foldersOnTheWay } from "./way-folders.ts";
+import { foldersOnTheWay } from "./swap.ts";
+import { removeTree } from "./walk-folder.ts";
 
 export interface DirectDeps {
   readonly workspace: string;
@@ -157,4 +165,43 @@ function changeKind(before: Entry, after: Entry): Change["kind"] | null {
   if (before.kind === "missing") return after.kind === "missing" ? null : "added";
   if (after.kind === "missing") return "deleted";
   return before.kind === "directory" && after.kind === "directory" ? null : "modified";
+}
+
+/** `worker.transaction: none`: the job works on the workspace itself; nothing is staged and nothing can be undone. */
+export function createInPlaceTransaction(workspace: string, folder: JobFolder): Transaction {
+  const stamp = takeStamp(`${folder.path}/stamp`);
+  const touched = new Map<string, Change>();
+  const all = new Map<string, Change>();
+  const view = createFolderView(workspace, (path) => touched.set(path, { path, kind: "modified" }));
+  return {
+    kind: "none",
+    view,
+    directory: workspace,
+    environment: {},
+    takeChanges() {
+      const changes = [...touched.values()].map(
+        ({ path }): Change => ({ path, kind: view.look(path).kind === "missing" ? "deleted" : "modified" }),
+      );
+      for (const change of changes) all.set(change.path, change);
+      touched.clear();
+      return changes;
+    },
+    revert: () => {},
+    rewrite: () => {},
+    look: (path, when) => (when === "before" ? null : toStanding(view.look(path))),
+    original: () => null,
+    current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),
+    repository: null,
+    layers: {
+      rest: async () => {},
+      wake: async () => null,
+      changes: () => [...all.values()],
+      files: createWorkspaceFiles(workspace),
+    },
+    seal: async () => {
+      writePlan(folder, { roots: [workspace], stamp: String(stamp), ops: [] });
+      return { changes: [...all.values()], outside: [], notes: [] };
+    },
+    discard: async () => {},
+  };
 }

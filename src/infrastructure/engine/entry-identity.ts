@@ -1,5 +1,109 @@
-import { type BigIntStats, lstatSync } from "node:fs";
-import { type Anchors, inParent } from "./anchor.ts";
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { relative } from "node:path";
+import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
+
+/** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
+const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
+const DIRECTORY = constants.O_DIRECTORY | constants.O_NOFOLLOW | O_PATH;
+
+/**
+ * Runs `use` with a name for the folder that holds `path`, reached component by component from `root` without
+ * following a symlink. On Linux the name goes through an open descriptor (`/proc/self/fd/N`), so a component
+ * that is swapped for a symlink afterwards changes nothing. Elsewhere each component is checked before use.
+ */
+export function inParent<T>(root: string, path: string, use: (folder: string, name: string) => T): T {
+  const slash = path.lastIndexOf("/");
+  const name = path.slice(slash + 1);
+  if (name === ".." || name === ".") throw missingNameError(path);
+  if (slash < 0) return use(root, name);
+  return inFolder(root, path.slice(0, slash), (folder) => use(folder, name));
+}
+
+export function inFolder<T>(root: string, path: string, use: (folder: string) => T): T {
+  if (path === "") return use(root);
+  if (UPWARDS.test(path)) throw missingNameError(path);
+  if (process.platform !== "linux") return use(checkedFolder(root, path));
+  const fd = openFolder(root, path);
+  try {
+    return use(`/proc/self/fd/${fd}`);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export interface Anchors {
+  readonly inParent: typeof inParent;
+  readonly close: () => void;
+}
+
+/**
+ * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
+ * path. Only where nothing is moved in between: what was opened stays what it is, wherever it goes.
+ */
+export function createAnchors(): Anchors {
+  let held: { readonly key: string; readonly fd: number } | null = null;
+  const close = () => {
+    if (held !== null) closeSync(held.fd);
+    held = null;
+  };
+  return {
+    close,
+    inParent(root, path, use) {
+      const slash = path.lastIndexOf("/");
+      const folder = path.slice(0, slash);
+      if (process.platform !== "linux" || slash < 0 || UPWARDS.test(path)) return inParent(root, path, use);
+      const key = `${root}\0${folder}`;
+      if (held?.key !== key) {
+        close();
+        held = { key, fd: openFolder(root, folder) };
+      }
+      return use(`/proc/self/fd/${held.fd}`, path.slice(slash + 1));
+    },
+  };
+}
+
+function openFolder(root: string, path: string): number {
+  let fd = -1;
+  try {
+    for (const part of path.split("/")) {
+      const from = fd < 0 ? root : `/proc/self/fd/${fd}`;
+      const next = openSync(`${from}/${part}`, DIRECTORY);
+      if (fd >= 0) closeSync(fd);
+      fd = next;
+    }
+    return fd;
+  } catch (error) {
+    if (fd >= 0) closeSync(fd);
+    throw error;
+  }
+}
+
+/** Callers resolve paths first; a component that leads upwards has no business here. */
+const UPWARDS = /(^|\/)\.\.?(\/|$)/;
+
+function missingNameError(path: string): Error {
+  return Object.assign(new Error(`ENOENT: not a plain path: '${path}'`), { code: "ENOENT" });
+}
+
+function checkedFolder(root: string, path: string): string {
+  let at = root;
+  for (const part of path.split("/")) {
+    at = `${at}/${part}`;
+    if (!lstatSync(at).isDirectory()) {
+      throw Object.assign(new Error(`ENOTDIR: not a directory, open '${at}'`), { code: "ENOTDIR" });
+    }
+  }
+  return at;
+}
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
@@ -94,4 +198,51 @@ export function sameBody(a: Identity, b: Identity): boolean {
   return (
     a.kind === b.kind && a.ino === b.ino && a.mode === b.mode && a.size === b.size && a.mtime === b.mtime
   );
+}
+
+/** What stands at a path below a root, no symlink followed. */
+export function currentEntryBelow(root: string, path: string): EntryState | null {
+  const found = path === "" ? null : identify(root, path);
+  return found === null ? null : { kind: found.kind, mode: found.mode };
+}
+
+export function toStanding(entry: Entry): EntryState | null {
+  switch (entry.kind) {
+    case "missing":
+      return null;
+    case "file":
+    case "directory":
+      return { kind: entry.kind, mode: entry.mode };
+    case "symlink":
+    case "other":
+      return { kind: entry.kind, mode: 0o777 };
+  }
+}
+
+/** Other bytes for a file that stands; no symlink is followed, its mode stays. */
+export function rewriteFile(root: string, path: string, bytes: Uint8Array): void {
+  inParent(root, path, (folder, name) => {
+    const at = `${folder}/${name}`;
+    const stats = lstatSync(at);
+    if (!stats.isFile()) return;
+    chmodSync(at, 0o600);
+    writeFileSync(at, bytes);
+    chmodSync(at, stats.mode & 0o7777);
+  });
+}
+
+/** The entry at an absolute path, the last component not followed. */
+export function readEntryAt(absolute: string): Entry {
+  const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  if (stats === undefined) return { kind: "missing" };
+  if (stats.isFile()) return { kind: "file", mode: stats.mode & 0o7777, size: stats.size };
+  if (stats.isDirectory()) return { kind: "directory", mode: stats.mode & 0o7777 };
+  return stats.isSymbolicLink() ? { kind: "symlink", target: readlinkSync(absolute) } : { kind: "other" };
+}
+
+/** The way from a folder to a path, both absolute and plain. `relative` looks at every character, which tells with thousands. */
+export function pathBelow(folder: string, path: string): string {
+  return path.startsWith(folder) && path[folder.length] === "/"
+    ? path.slice(folder.length + 1)
+    : relative(folder, path);
 }

@@ -1,12 +1,267 @@
-import type {
-  KilledProcess,
-  OutputStream,
-  ProcessRequest,
-  ProcessResult,
-  ProcessRunner,
-  RunningProcess,
-} from "../../application/ports/process.ts";
-import { createFrameReader, encodeFrame, type Frame } from "./frames.ts";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import {
+  type Entry,
+  type KilledProcess,
+  type OutputStream,
+  type ProcessRequest,
+  type ProcessResult,
+  type ProcessRunner,
+  type RunningProcess,
+  type View,
+  ViewFault,
+  type ViewFaultCode,
+} from "../../application/ports/jobs-transaction.ts";
+import { readNoFollow } from "./compare-entries.ts";
+import { identify, inParent, isAbsence } from "./entry-identity.ts";
+import type { LayeredPath } from "./overlay-layers.ts";
+import { makeParents, removeTree } from "./walk-folder.ts";
+
+/**
+ * Messages between the program and the executor that stands in the view: a JSON head and raw bytes, each with its
+ * length. One format for both channels.
+ */
+export interface Frame {
+  readonly head: Readonly<Record<string, unknown>>;
+  readonly body: Uint8Array;
+}
+
+/** One request, one answer, in order; the caller waits. */
+export type Call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) => Frame;
+
+const PREFIX_BYTES = 8;
+const EMPTY = new Uint8Array();
+
+export function encodeFrame(head: Readonly<Record<string, unknown>>, body: Uint8Array = EMPTY): Uint8Array {
+  const text = Buffer.from(JSON.stringify(head), "utf8");
+  const out = Buffer.allocUnsafe(PREFIX_BYTES + text.length + body.length);
+  out.writeUInt32LE(text.length, 0);
+  out.writeUInt32LE(body.length, 4);
+  out.set(text, PREFIX_BYTES);
+  out.set(body, PREFIX_BYTES + text.length);
+  return out;
+}
+
+/** Cuts a stream of bytes into frames. */
+export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Uint8Array) => void {
+  let held: Uint8Array = EMPTY;
+  return (bytes) => {
+    held = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    for (;;) {
+      if (held.length < PREFIX_BYTES) return;
+      const view = new DataView(held.buffer, held.byteOffset);
+      const [headLength, bodyLength] = [view.getUint32(0, true), view.getUint32(4, true)];
+      const end = PREFIX_BYTES + headLength + bodyLength;
+      if (held.length < end) return;
+      const head = JSON.parse(
+        Buffer.from(held.subarray(PREFIX_BYTES, PREFIX_BYTES + headLength)).toString("utf8"),
+      ) as Frame["head"];
+      const body = held.slice(PREFIX_BYTES + headLength, end);
+      held = held.subarray(end);
+      onFrame({ head, body });
+    }
+  };
+}
+
+/** The other side is gone. */
+export class ChannelClosed extends Error {
+  readonly code = "EXECUTOR_ENDED";
+
+  constructor() {
+    super("the executor ended");
+  }
+}
+
+export function writeFrame(descriptor: number, frame: Uint8Array): void {
+  let at = 0;
+  while (at < frame.length) {
+    try {
+      at += writeSync(descriptor, frame, at);
+    } catch (error) {
+      if ((error as { code?: string }).code === "EPIPE") throw new ChannelClosed();
+      throw error;
+    }
+  }
+}
+
+/** Waits for the next frame of a blocking descriptor. */
+function readFrame(descriptor: number): Frame {
+  const prefix = readExactly(descriptor, PREFIX_BYTES);
+  const view = new DataView(prefix.buffer, prefix.byteOffset);
+  const head = readExactly(descriptor, view.getUint32(0, true));
+  const body = readExactly(descriptor, view.getUint32(4, true));
+  return { head: JSON.parse(Buffer.from(head).toString("utf8")) as Frame["head"], body };
+}
+
+function readExactly(descriptor: number, length: number): Uint8Array {
+  const out = new Uint8Array(length);
+  let at = 0;
+  while (at < length) {
+    const got = readSync(descriptor, out, at, length - at, null);
+    if (got === 0) throw new ChannelClosed();
+    at += got;
+  }
+  return out;
+}
+
+/** Has the executor put a path back to what stands in the real workspace. */
+export function restoreThrough(send: Call, absolute: string): void {
+  const stats = lstatSync(absolute, { throwIfNoEntry: false });
+  const parents = stats === undefined ? [] : parentModes(absolute);
+  const call = (head: Readonly<Record<string, unknown>>, body?: Uint8Array) =>
+    send({ ...head, parents }, body);
+  if (stats?.isFile()) {
+    const { mode, atimeMs, mtimeMs } = stats;
+    call(
+      { op: "restore", path: absolute, kind: "file", mode: mode & 0o7777, atimeMs, mtimeMs },
+      readNoFollow(absolute),
+    );
+  } else if (stats?.isSymbolicLink())
+    call({ op: "restore", path: absolute, kind: "symlink", target: readlinkSync(absolute) });
+  else if (stats?.isDirectory())
+    call({ op: "restore", path: absolute, kind: "directory", mode: stats.mode & 0o7777 });
+  else call({ op: "restore", path: absolute, kind: "missing" });
+}
+
+/** Has the executor give a file of the view other bytes, where it is still a file. */
+export function rewriteThrough(
+  send: Call,
+  absolute: string,
+  bytes: Uint8Array,
+  place: LayeredPath | null,
+): void {
+  const now = place === null ? null : identify(place.root, place.below);
+  if (now?.kind !== "file") return;
+  const mtimeMs = Number(BigInt(now.mtime) / 1_000_000n);
+  const head = { kind: "file", mode: now.mode, atimeMs: mtimeMs, mtimeMs, parents: [] };
+  send({ op: "restore", path: absolute, ...head }, bytes);
+}
+
+/** The modes of the folders on the way to a path that stands, outermost first. */
+function parentModes(absolute: string): number[] {
+  const modes: number[] = [];
+  for (let at = dirname(absolute); at !== "/"; at = dirname(at)) modes.unshift(lstatSync(at).mode & 0o7777);
+  return modes;
+}
+
+/** The executor's side. Parents that went or were replaced are made again; no symlink is followed. */
+function restoreHere(head: Readonly<Record<string, unknown>>, body: Uint8Array): void {
+  const path = String(head.path).slice(1);
+  if (head.kind === "missing") {
+    removeHere(path);
+    return;
+  }
+  const modes = head.parents as readonly (number | undefined)[];
+  makeParents("/", path, (parent) => modes[parent.split("/").length - 1]);
+  inParent("/", path, (folder, name) => {
+    const at = `${folder}/${name}`;
+    if (head.kind === "directory") {
+      if (!lstatSync(at, { throwIfNoEntry: false })?.isDirectory()) {
+        rmSync(at, { recursive: true, force: true });
+        mkdirSync(at);
+      }
+      chmodSync(at, Number(head.mode));
+      return;
+    }
+    rmSync(at, { recursive: true, force: true });
+    if (head.kind === "symlink") symlinkSync(String(head.target), at);
+    if (head.kind !== "file") return;
+    writeFileSync(at, body, { flag: "wx", mode: Number(head.mode) });
+    chmodSync(at, Number(head.mode));
+    utimesSync(at, Number(head.atimeMs) / 1000, Number(head.mtimeMs) / 1000);
+  });
+}
+
+/** A parent that is no folder of the view holds nothing to remove. */
+function removeHere(path: string): void {
+  try {
+    inParent("/", path, (folder, name) => removeTree(`${folder}/${name}`));
+  } catch (error) {
+    if (!isAbsence(error) && (error as { code?: string }).code !== "ELOOP") throw error;
+  }
+}
+
+export function createCall(requests: number, answers: number): Call {
+  return (head, body) => {
+    writeFrame(requests, encodeFrame(head, body));
+    const answer = readFrame(answers);
+    const fault = answer.head.fault as { code: ViewFaultCode; path: string; message: string } | undefined;
+    if (fault !== undefined) throw new ViewFault(fault.code, fault.path, fault.message);
+    if (typeof answer.head.bug === "string") throw new Error(answer.head.bug);
+    return answer;
+  };
+}
+
+/** The files of a view that only the executor inside it can see. */
+export function createRemoteView(call: Call): View {
+  return {
+    look: (path) => call({ op: "look", path }).head.entry as Entry,
+    read: (path) => call({ op: "read", path }).body,
+    write: (path, bytes, mode) =>
+      void call({ op: "write", path, ...(mode !== undefined && { mode }) }, bytes),
+    makeSymlink: (path, target) => void call({ op: "makeSymlink", path, target }),
+    makeDirectory: (path) => void call({ op: "makeDirectory", path }),
+    remove: (path) => void call({ op: "remove", path }),
+    rename: (from, to) => void call({ op: "rename", path: from, to }),
+    copy: (from, to) => void call({ op: "copy", path: from, to }),
+    list: (path) => call({ op: "list", path }).head.names as string[],
+  };
+}
+
+/** The executor's side of `createRemoteView`. */
+export function answerViewCall(view: View, { head, body }: Frame): Uint8Array {
+  const path = String(head.path);
+  const to = String(head.to);
+  try {
+    switch (head.op) {
+      case "look":
+        return encodeFrame({ entry: view.look(path) });
+      case "read":
+        return encodeFrame({}, view.read(path));
+      case "list":
+        return encodeFrame({ names: view.list(path) });
+      case "write":
+        view.write(path, body, head.mode as number | undefined);
+        break;
+      case "makeSymlink":
+        view.makeSymlink(path, String(head.target));
+        break;
+      case "makeDirectory":
+        view.makeDirectory(path);
+        break;
+      case "remove":
+        view.remove(path);
+        break;
+      case "rename":
+        view.rename(path, to);
+        break;
+      case "copy":
+        view.copy(path, to);
+        break;
+      case "restore":
+        restoreHere(head, body);
+        break;
+      default:
+        return encodeFrame({ bug: `unknown call: ${String(head.op)}` });
+    }
+    return encodeFrame({});
+  } catch (error) {
+    if (error instanceof ViewFault)
+      return encodeFrame({ fault: { code: error.code, path: error.path, message: error.message } });
+    return encodeFrame({ bug: (error as Error).stack ?? String(error) });
+  }
+}
 
 type Send = (head: Readonly<Record<string, unknown>>) => void;
 

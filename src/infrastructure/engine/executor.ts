@@ -1,13 +1,15 @@
 import { writeSync } from "node:fs";
-import { closeOnExec, hideFromPeers } from "../platform/confined-process.ts";
-import { readDescriptor } from "../platform/read-descriptor.ts";
+import { closeOnExec, hideFromPeers, readDescriptor } from "../platform/process-calls.ts";
+import {
+  answerViewCall,
+  createFrameReader,
+  createProcessServer,
+  encodeFrame,
+  writeFrame,
+} from "./executor-channel.ts";
 import { createFolderView } from "./folder-view.ts";
-import { createProcessRunner } from "./process-process-runner.ts";
-import { createFrameReader, encodeFrame, writeFrame } from "./frames.ts";
-import { type JobLimits, limitThisProcess, withLimits } from "./job-limits.ts";
-import { PROXY_PORT } from "./proxy-port.ts";
-import { createProcessServer } from "./executor-channel.ts";
-import { answerViewCall } from "./remote-view.ts";
+import { type JobLimits, limitThisProcess, PROXY_PORT, withLimits } from "./job-limits.ts";
+import { createProcessRunner } from "./process-runner.ts";
 
 /** Descriptors the program hands to the executor, beside standard input and output. */
 const CALLS = 3;

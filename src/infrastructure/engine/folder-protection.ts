@@ -1,6 +1,11 @@
 import { statSync } from "node:fs";
-import { compilePlainGlob, isPlainGlob } from "../../domain/policy/plain-glob.ts";
-import { createProtection, type Protection, type ProtectionDeps } from "../../domain/policy/protection.ts";
+import {
+  compilePlainGlob,
+  createProtection,
+  isPlainGlob,
+  type Protection,
+  type ProtectionDeps,
+} from "../../domain/policy/protection.ts";
 
 /** What jobs may not touch in a folder, by the rules of its file system. */
 export async function protectFolder(

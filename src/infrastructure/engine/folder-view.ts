@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   renameSync,
   rmdirSync,
   type Stats,
@@ -20,11 +21,15 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
+import {
+  type Entry,
+  toViewFault,
+  type View,
+  ViewFault,
+  type WorkspaceFiles,
+} from "../../application/ports/jobs-transaction.ts";
 import { copyXattrs } from "../platform/xattr.ts";
-import { inFolder, inParent } from "./anchor.ts";
-import { isAbsence } from "./entry-identity.ts";
-import { readEntryAt } from "./look-at.ts";
+import { inFolder, inParent, isAbsence, readEntryAt } from "./entry-identity.ts";
 
 /** A view that is a real folder: the copy of a workspace, an overlay, or the workspace itself. */
 export function createFolderView(root: string, touched: (path: string) => void = () => {}): View {
@@ -249,5 +254,97 @@ export function adoptOwner(fd: number, owner: { readonly uid: number; readonly g
     fchownSync(fd, user === undefined || user === 0 ? owner.uid : user, owner.gid);
   } catch {
     // Not ours to give.
+  }
+}
+
+/** A folder as tools read it: no symlink is followed, and only regular files are opened. */
+export function createWorkspaceFiles(root: string): WorkspaceFiles {
+  const { look, list, read } = createFolderView(root);
+  return {
+    look,
+    list,
+    read,
+    readPart(path, offset, length) {
+      try {
+        return inParent(root, path, (folder, name) => readPart(`${folder}/${name}`, path, offset, length));
+      } catch (error) {
+        throw toViewFault(error, path);
+      }
+    },
+  };
+}
+
+function readPart(absolute: string, path: string, offset: number, length: number): Uint8Array {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
+    const part = Buffer.alloc(Math.max(0, Math.min(length, stats.size - offset)));
+    let filled = 0;
+    while (filled < part.length) {
+      const count = readSync(fd, part, filled, part.length - filled, offset + filled);
+      if (count === 0) break;
+      filled += count;
+    }
+    return part.subarray(0, filled);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A view that tells which paths an operation is about to touch, parents that it may make included. */
+export function watchView(view: View, touching: (path: string) => void): View {
+  const withParents = (path: string) => {
+    for (let slash = path.indexOf("/"); slash > 0; slash = path.indexOf("/", slash + 1))
+      touching(path.slice(0, slash));
+    touching(path);
+  };
+  return {
+    ...view,
+    write(path, bytes, mode) {
+      withParents(path);
+      view.write(path, bytes, mode);
+    },
+    makeSymlink(path, target) {
+      withParents(path);
+      view.makeSymlink(path, target);
+    },
+    makeDirectory(path) {
+      withParents(path);
+      view.makeDirectory(path);
+    },
+    remove(path) {
+      touching(path);
+      view.remove(path);
+    },
+    rename(from, to) {
+      touching(from);
+      withParents(to);
+      view.rename(from, to);
+    },
+    copy(from, to) {
+      withParents(to);
+      view.copy(from, to);
+    },
+  };
+}
+
+const TIMES = 3;
+
+/**
+ * Puts something right in a view while processes of the job may still be in the way: tries again, then leaves it. The
+ * judgement of what is sealed has the last word. What ends the view itself is passed on.
+ */
+export function retryDespiteOthers(
+  use: () => void,
+  isFatal: (error: unknown) => boolean = () => false,
+): void {
+  for (let i = 0; i < TIMES; i++) {
+    try {
+      use();
+      return;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+    }
   }
 }

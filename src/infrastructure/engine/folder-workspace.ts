@@ -1,5 +1,8 @@
 import { existsSync, statSync } from "node:fs";
+import { conflictsOfStuck, type WorkerConfig, type WorkspaceDeps } from "../../application/jobs/execution.ts";
+import { createWorkspace } from "../../application/jobs/workspace.ts";
 import type {
+  BeginRefusal,
   BeginRequest,
   BeginResult,
   EvictedJob,
@@ -8,39 +11,59 @@ import type {
   SwapOutcome,
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
-import { conflictsOfStuck } from "../../application/jobs/repair-notes.ts";
-import type { TransactionReason } from "../../domain/jobs/transaction-kind.ts";
-import { removeTree } from "./remove-tree.ts";
-import type { LimitCopy } from "./limited-copy.ts";
-import type { ConfineCopy } from "./confined-copy.ts";
-import { killStrays } from "./kill-strays.ts";
-import type { OverlayBeginResult } from "./overlay-transaction.ts";
-import { keepAfterImages } from "./after-images.ts";
-import { createDirectTransaction } from "./direct-transaction.ts";
-import { finishInterrupted } from "./finish-interrupted.ts";
-import { createHolderRecords } from "./holder-records.ts";
-import { createInPlaceTransaction } from "./in-place-transaction.ts";
-import { type Intent, readIntent } from "./intent.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import { LOG } from "../../application/ports/platform.ts";
+import type { TransactionReason } from "../../domain/jobs/note.ts";
+import { InstallationIncomplete } from "../platform/installation.ts";
+import { copyXattrs } from "../platform/xattr.ts";
+import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
+import { createHolderRecords, nameLockHolder, withFolderLocks } from "./folder-lock.ts";
+import { createWorkspaceFiles } from "./folder-view.ts";
+import { createJobArchive, keepAfterImages } from "./job-archive.ts";
 import {
   checkFolders,
   createJobFolder,
+  type Intent,
   type JobFolder,
   jobFolder,
+  readIntent,
+  readOwnPlan,
+  readOwnRoots,
   readState,
   removeSlots,
+  toChanges,
   writeState,
 } from "./job-folder.ts";
-import { withFolderLocks } from "./lock.ts";
-import { nameLockHolder } from "./lock-holder.ts";
-import { removeOldStories } from "./old-stories.ts";
-import { readOwnPlan, readOwnRoots } from "./own-plan.ts";
-import { toChanges } from "./plan-changes.ts";
-import { evictPastQuota, jobBytes } from "./job-quota.ts";
-import { toRefusal } from "./refusal.ts";
-import { createRunningJobs } from "./running-jobs.ts";
+import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
 import type { Storage } from "./job-storage.ts";
+import type { LimitCopy } from "./limited-copy.ts";
+import type { OverlayBeginResult } from "./overlay-transaction.ts";
+import { killStrays } from "./process-table.ts";
+import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "./running-jobs.ts";
+import type { Staging } from "./staging.ts";
+import type { ConfineCopy } from "./start-executor.ts";
 import type { Checkpoint } from "./swap.ts";
-import { foreignRootConflict, type SwapDeps, swapJob } from "./swap-job.ts";
+import { finishInterrupted, foreignRootConflict, type SwapDeps, swapJob } from "./swap-job.ts";
+import { removeTree } from "./walk-folder.ts";
+
+const CODES: Readonly<Record<string, BeginRefusal["code"]>> = {
+  ENOSPC: "no-space",
+  EDQUOT: "no-space",
+  EROFS: "read-only",
+  EACCES: "permission",
+  EPERM: "permission",
+};
+
+/** Why the place for staged changes could not be made; errors that are not the system's are bugs. */
+function toRefusal(error: unknown, folder: string): BeginRefusal {
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== "string") throw error;
+  if (error instanceof InstallationIncomplete) return { code: "installation", message: error.path };
+  if ((code === "ENOENT" || code === "ENOTDIR") && !existsSync(folder))
+    return { code: "storage", message: folder };
+  const message = `${(error as Error).message} (${folder})`;
+  return { code: CODES[code] ?? "failed", message };
+}
 
 export interface TransactionDeps {
   readonly storage: Storage;
@@ -319,4 +342,58 @@ function workspaceTrouble(workspace: string): BeginResult | null {
       refusal: { code: "not-a-directory", message: `workspace is not a directory: ${workspace}` },
     };
   return null;
+}
+
+export interface FolderWorkspaceDeps
+  extends Pick<
+    WorkspaceDeps,
+    "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit"
+  > {
+  readonly storage: Storage;
+  readonly home: string;
+  readonly config: WorkerConfig & { readonly copy_limit: number };
+  readonly staging: Staging;
+  /** Stages jobs with processes; loaded with the first. */
+  readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
+}
+
+/** A folder of this machine as a workspace, with the parts that its jobs are made of. */
+export function createFolderWorkspace(given: FolderWorkspaceDeps): {
+  readonly workspace: Workspace;
+  readonly parts: WorkspaceDeps;
+} {
+  const { storage, home, config, staging, sandbox, ...rest } = given;
+  const ours = jobsOfThisProcess();
+  const { now } = ours;
+  const parts: WorkspaceDeps = {
+    ...rest,
+    ...ours,
+    root: storage.workspace,
+    config,
+    staging: { ...staging, confinable: staging.bubblewrap !== null && staging.kind !== "none" },
+    transactions: createTransactions({
+      storage,
+      home,
+      onHolderEnded: (pid) => rest.logger.warn("worker", ...LOG.holderEnded, { pid }),
+      copyLimitBytes: config.copy_limit,
+      lockTimeoutMs: 30_000,
+      ownFolders: [storage.folder, home],
+      sandbox,
+      copyAttributes: (from, fd) => void copyXattrs(from, fd),
+      now,
+    }),
+    archive: createJobArchive(storage.folder, now, storage.workspace),
+    ownGit: async () => {
+      const { findOwnGit } = await import("./own-git.ts");
+      return findOwnGit({ workspace: storage.workspace, env: rest.hostEnv });
+    },
+    processes: async () => (await import("./process-runner.ts")).createProcessRunner(),
+  };
+  const workspace = createWorkspace({
+    parts,
+    storage: storage.folder,
+    files: createWorkspaceFiles(storage.workspace),
+    ...createJobHolders(storage.folder),
+  });
+  return { workspace, parts };
 }

@@ -1,7 +1,93 @@
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
-import type { Repository } from "../../application/ports/jobs-transaction.ts";
-import { createGitHistory } from "./git-history.ts";
+import { accessSync, constants, lstatSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import type { GitHistory, Repository } from "../../application/ports/jobs-transaction.ts";
+
+/** Folders of the system, which no job can write to. */
+const SYSTEM_FOLDERS = [
+  "/usr/bin",
+  "/bin",
+  "/usr/local/bin",
+  "/opt/homebrew/bin",
+  "/run/current-system/sw/bin",
+];
+
+/** Reads no settings but those of the repository, and asks nobody. */
+export const ISOLATED_GIT_ENV = {
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_TERMINAL_PROMPT: "0",
+} as const;
+
+/** The system's git, for a question to a repository; null where there is none. */
+function systemGit(): {
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
+} | null {
+  const program = gitProgram(SYSTEM_FOLDERS, []);
+  return program === null
+    ? null
+    : { program, env: { ...ISOLATED_GIT_ENV, PATH: SYSTEM_FOLDERS.join(delimiter), HOME: "/", LC_ALL: "C" } };
+}
+
+/** The first git that does not lie in one of the folders to avoid. */
+export function gitProgram(folders: readonly string[], avoid: readonly string[]): string | null {
+  for (const folder of folders) {
+    try {
+      const file = join(folder, "git");
+      accessSync(file, constants.X_OK);
+      if (!isWithin(realpathSync(file), avoid)) return isWithin(file, avoid) ? realpathSync(file) : file;
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
+}
+
+export function isWithin(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+}
+
+/** Long enough for the history of a large project; what cannot be found in it was not there. */
+const TIME_MS = 20_000;
+
+/**
+ * Asks the workspace's own repository, which a job never touches, by a git that reads no settings but those of that
+ * repository. Seldom needed: only for a protected file that the index lists as it is.
+ */
+function createGitHistory(gitDirectory: string): GitHistory {
+  const ask = (...args: string[]): string | null => {
+    const git = systemGit();
+    if (git === null) return null;
+    const { spawnSync } = process.getBuiltinModule("node:child_process");
+    const ran = spawnSync(git.program, ["--git-dir", gitDirectory, ...args], {
+      cwd: "/",
+      env: { ...git.env, GIT_LITERAL_PATHSPECS: "1", GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1" },
+      encoding: "utf8",
+      timeout: TIME_MS,
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return ran.status === 0 ? ran.stdout : null;
+  };
+  return {
+    at(commit, path) {
+      const listed = ask("ls-tree", "-z", "--full-tree", commit, "--", path);
+      if (listed === null) return "unknown";
+      return /^\d+ blob ([0-9a-f]+)\t/.exec(listed)?.[1] ?? "nothing";
+    },
+    had(path, object) {
+      const search = [
+        "--all",
+        "HEAD",
+        "--full-history",
+        "-m",
+        "-1",
+        "--format=%H",
+        `--find-object=${object}`,
+      ];
+      return (ask("log", "--no-show-signature", ...search, "--", path) ?? "").trim() !== "";
+    },
+  };
+}
 
 /** Where the git state of a workspace lies; found by looking, git itself is not needed. */
 export interface GitPlaces {

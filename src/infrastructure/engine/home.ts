@@ -1,20 +1,135 @@
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  symlinkSync,
   unlinkSync,
+  writeFileSync,
 } from "node:fs";
-import { join, relative } from "node:path";
-import { tryFlock } from "../platform/file-lock.ts";
-import { inParent } from "./anchor.ts";
-import { removeTree } from "./remove-tree.ts";
+import { dirname, isAbsolute, join, normalize, relative } from "node:path";
+import { maskSecrets } from "../../domain/policy/mask.ts";
+import { tryFlock } from "../platform/libc.ts";
+import { getXattr } from "../platform/xattr.ts";
+import { inParent } from "./entry-identity.ts";
 import { isInside } from "./git-roots.ts";
-import { seedHome } from "./seed-home.ts";
-import type { ShownHome } from "./shown-home.ts";
+import { ALLOWED_FILES, ALLOWED_FOLDERS } from "./home-lists.ts";
+import { removeTree } from "./walk-folder.ts";
+
+/** What a job may see of one home; every path is below it and really there. */
+export interface ShownHome {
+  readonly path: string;
+  /** None lies in another. */
+  readonly folders: readonly string[];
+  /** `whole`: named by the user, and shown with every line. */
+  readonly files: readonly { readonly path: string; readonly whole: boolean }[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+}
+
+/** `more`: what the user allows beyond what tools need, with or without `~/`. */
+export function findShownHome(home: string, more: readonly string[]): ShownHome {
+  const named = more.flatMap((entry) => belowHome(home, entry));
+  const folders = new Set<string>();
+  const files = new Map<string, boolean>();
+  const links = new Map<string, string>();
+  const show = (path: string, whole: boolean) => {
+    const found = lookAtHomeEntry(home, join(home, path));
+    if (found === null) return;
+    for (const link of found.links) links.set(link.path, link.target);
+    if (found.kind === "folder") folders.add(found.path);
+    if (found.kind === "file") files.set(found.path, whole);
+  };
+  for (const path of ALLOWED_FILES) show(path, false);
+  for (const path of [...ALLOWED_FOLDERS, ...named]) show(path, named.includes(path));
+  const outermost = (path: string) => [...folders].every((other) => other === path || !isInside(other, path));
+  return {
+    path: home,
+    folders: [...folders].filter(outermost),
+    files: [...files].filter(([path]) => outermost(path)).map(([path, whole]) => ({ path, whole })),
+    links: [...links].filter(([path]) => outermost(path)).map(([path, target]) => ({ path, target })),
+  };
+}
+
+/** An entry of the user as a path relative to the home; nothing where it is the home itself or leads out of it. */
+function belowHome(home: string, entry: string): string[] {
+  const path = normalize(entry.replace(/^(~|\$HOME)\//, "")).replace(/\/+$/, "");
+  const below = isAbsolute(path) ? relative(home, path) : path;
+  return below === "" || below === "." || below === "~" || below.startsWith("..") ? [] : [below];
+}
+
+interface SeenHomeEntry {
+  readonly kind: "folder" | "file" | "elsewhere";
+  /** Without a link on the way. */
+  readonly path: string;
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+}
+
+/**
+ * Where a name leads. A link that stays in the home is shown with what it leads to; one that leads to the home itself,
+ * or above it, is not followed: it would show everything.
+ */
+function lookAtHomeEntry(home: string, path: string): SeenHomeEntry | null {
+  try {
+    const stats = statSync(path);
+    const real = realpathSync(path);
+    const own = join(realpathSync(dirname(path)), path.slice(dirname(path).length + 1));
+    if (isInside(real, home) || !isInside(home, own)) return null;
+    const links = lstatSync(own).isSymbolicLink() ? [{ path: own, target: real }] : [];
+    if (!isInside(home, real)) return { kind: "elsewhere", path: real, links };
+    if (stats.isDirectory()) return { kind: "folder", path: real, links };
+    return stats.isFile() ? { kind: "file", path: real, links } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Makes the folder that lies under a job's home: the files and links that it may see, and nothing else. */
+export function seedHome(seed: string, { path: home, files, links }: ShownHome): void {
+  mkdirSync(seed, { recursive: true, mode: 0o700 });
+  const place = (path: string) => {
+    const to = join(seed, relative(home, path));
+    mkdirSync(dirname(to), { recursive: true });
+    return to;
+  };
+  for (const { path, whole } of files) {
+    try {
+      if (whole) copyFileSync(path, place(path));
+      else writeFileSync(place(path), stripSecrets(readFileSync(path, "utf8")));
+      chmodSync(place(path), lstatSync(path).mode & 0o777);
+    } catch {
+      // What its owner cannot read, or takes away meanwhile, the job does not see.
+    }
+  }
+  for (const { path, target } of links)
+    if (lstatSync(place(path), { throwIfNoEntry: false }) === undefined) symlinkSync(target, place(path));
+}
+
+/**
+ * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
+ * otherwise belong to the one before.
+ */
+function stripSecrets(text: string): string {
+  return text
+    .split("\n")
+    .flatMap((line) => {
+      const plain = maskSecrets(line.replace(/(:\/\/)[^/\s"'@]+@/g, "$1"));
+      const isHeading = /^\s*\[.*\]\s*$/.test(line);
+      return plain === line || isHeading ? [plain] : [];
+    })
+    .filter((line) => !NAMES_SECRET.test(line))
+    .join("\n");
+}
+
+const NAMES_SECRET =
+  /^\s*["']?[\w./:@-]*(_auth|authtoken|auth_token|token|passw(or)?d|_password|smtppass|secret|api_?key|extraheader|cookiefile)["']?\s*[=:]/i;
 
 /** A private home as a sandbox mounts it: the allowed files, and above them a layer for each allowed folder. */
 export interface PrivateHome {
@@ -31,7 +146,7 @@ export interface PrivateHome {
   readonly shown: readonly string[];
 }
 
-export interface HomeLayer {
+interface HomeLayer {
   readonly path: string;
   readonly name: string;
   /** Those of `below` that have something here, by their places. */
@@ -141,4 +256,101 @@ function makeFolders(upper: string, path: string): void {
       if (there !== undefined) unlinkSync(at);
       mkdirSync(at, { mode: 0o755 });
     });
+}
+
+/**
+ * Moves what a job left in a home of its own into the one that jobs share, so that what it downloaded is there for the
+ * next. While another job holds the shared home it stays out: a cache is lost, and nothing else.
+ */
+export function adoptHome(own: string, shared: string): void {
+  if (!existsSync(own)) return;
+  mkdirSync(shared, { recursive: true, mode: 0o700 });
+  const fd = openSync(shared, "r");
+  try {
+    if (!tryFlock(fd, "exclusive").ok) return;
+    for (const name of readdirSync(own)) {
+      const upper = join(own, name, "u");
+      if (!existsSync(upper)) continue;
+      mkdirSync(join(shared, name, "u"), { recursive: true, mode: 0o700 });
+      mergeInto(upper, join(shared, name, "u"));
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A folder through which the one below shows is merged; everything else takes the place of what was there. */
+function mergeInto(from: string, to: string): void {
+  for (const name of readdirSync(from)) {
+    const [source, target] = [join(from, name), join(to, name)];
+    const there = lstatSync(target, { throwIfNoEntry: false });
+    if (there?.isDirectory() && lstatSync(source).isDirectory() && !isOpaque(source)) {
+      mergeInto(source, target);
+      continue;
+    }
+    if (there !== undefined) removeTree(target);
+    renameSync(source, target);
+  }
+}
+
+function isOpaque(folder: string): boolean {
+  const mark = getXattr(folder, "user.overlay.opaque");
+  return mark.ok && mark.value[0] === "y".charCodeAt(0);
+}
+
+const MOST_NAMES = 200;
+
+/**
+ * Paths of the home that the words of a failed command name, that are there on this machine, and that no job sees; as
+ * `~/.foo`, the way `worker.home_allow` wants them.
+ */
+export function findHiddenHomePaths(
+  words: string,
+  at: {
+    readonly shown: ShownHome;
+    /** Other folders that the job sees. */
+    readonly seen: readonly string[];
+    /** Where programs are looked for. */
+    readonly path: string;
+  },
+): string[] {
+  const { path: home, folders, files, links } = at.shown;
+  const seen = [...folders, ...files.map(({ path }) => path), ...links.map(({ path }) => path), ...at.seen];
+  const isHidden = (path: string) =>
+    isInside(home, path) && path !== home && !seen.some((one) => isInside(one, path) || isInside(path, one));
+  const named = [...namedPaths(words, home), ...missingPrograms(words, at.path)];
+  const broken = named.filter((path) => isHidden(path) && existsSync(path));
+  return [...new Set(broken.map((path) => `~/${entryOf(path.slice(home.length + 1))}`))];
+}
+
+function namedPaths(words: string, home: string): string[] {
+  const found: string[] = [];
+  for (const [, prefix, rest = ""] of words.matchAll(
+    /(~|\$HOME|\/[^\s'"`:;,()<>|]*?)(\/[^\s'"`:;,()<>|]+)/g,
+  )) {
+    const whole = `${prefix}${rest}`;
+    const path = prefix === "~" || prefix === "$HOME" ? join(home, rest) : whole;
+    if (isInside(home, path)) found.push(path.replace(/[.!?]+$/, ""));
+    if (found.length >= MOST_NAMES) break;
+  }
+  return found;
+}
+
+/** Programs that a shell or `env` did not find, in the folders of PATH that have them. */
+function missingPrograms(words: string, path: string): string[] {
+  const names = new Set<string>();
+  for (const [, name = ""] of words.matchAll(/(?:^|[\s:])([\w.+-]+): (?:command )?not found/gm))
+    names.add(name);
+  for (const [, name = ""] of words.matchAll(/env: .?([\w.+-]+).?: No such file/g)) names.add(name);
+  const folders = path.split(":").filter((folder) => folder.startsWith("/"));
+  return [...names].flatMap((name) => folders.map((folder) => join(folder, name)));
+}
+
+/** Folders that hold many tools' things are no entry by themselves. */
+const SHELVES = [".config", ".cache", ".local/share", ".local/state", ".local"];
+
+function entryOf(path: string): string {
+  const shelf = SHELVES.find((one) => path.startsWith(`${one}/`));
+  const parts = path.split("/");
+  return parts.slice(0, shelf === undefined ? 1 : shelf.split("/").length + 1).join("/");
 }

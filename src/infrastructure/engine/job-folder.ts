@@ -2,7 +2,9 @@ import {
   appendFileSync,
   closeSync,
   existsSync,
+  fstatSync,
   fsyncSync,
+  futimesSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -10,11 +12,15 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
-import type { Identity } from "./entry-identity.ts";
-import { removeTree } from "./remove-tree.ts";
+import type { Interruption } from "../../domain/jobs/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import { type Identity, pathBelow } from "./entry-identity.ts";
+import { isInside, rootsFor } from "./git-roots.ts";
+import { removeTree } from "./walk-folder.ts";
 
 /**
  * One job on disk, in `<storage>/jobs/<job id>/`:
@@ -126,7 +132,7 @@ export function writePlan(folder: JobFolder, plan: Plan): void {
 }
 
 /** The roots of a plan, without a look at its paths. */
-export function readPlanRoots(folder: JobFolder): readonly string[] | null {
+function readPlanRoots(folder: JobFolder): readonly string[] | null {
   const text = readText(join(folder.path, "plan.ndjson"));
   if (text === null) return null;
   return (JSON.parse(text.slice(0, text.indexOf("\n"))) as Plan).roots;
@@ -229,7 +235,7 @@ function replaceText(path: string, text: string, sync: (fd: number) => void): vo
   renameSync(temporary, path);
 }
 
-export function syncFolder(path: string): void {
+function syncFolder(path: string): void {
   const fd = openSync(path, "r");
   try {
     fsyncSync(fd);
@@ -251,4 +257,152 @@ export function readWhole<T>(path: string): T | null {
 export function readJson<T>(path: string): T | null {
   const text = readText(path);
   return text === null ? null : (JSON.parse(text) as T);
+}
+
+/** The swap that is under way in a workspace. It stands on disk before the first rename and goes after the last. */
+export interface Intent {
+  readonly job_id: string;
+  readonly direction: "commit" | "undo" | "redo";
+  /** The job's turn when this swap is done; a job that says so already has only its intent left to clear. */
+  readonly turn: number;
+  /** Ops that have nothing to do, or are left out on purpose. */
+  readonly skip: readonly number[];
+  /** Where the check found something else than the record says: what goes out, what comes in. */
+  readonly found: readonly (readonly [n: number, goes: Identity | null, comes: Identity | null])[];
+  /** Read-only folders that are opened for the time of the swap, with the mode they get back. */
+  readonly doors: readonly UnwritableFolder[];
+  /** The swap failed half-way and what was moved is being put back. */
+  readonly taking_back?: true;
+}
+
+export interface UnwritableFolder {
+  readonly root: number;
+  readonly path: string;
+  readonly mode: number;
+}
+
+export function writeIntent(storage: string, intent: Intent): void {
+  writeDurably(join(storage, "intent.json"), JSON.stringify(intent));
+  syncFolder(storage);
+}
+
+export function readIntent(storage: string): Intent | null {
+  return readJson<Intent>(join(storage, "intent.json"));
+}
+
+export function clearIntent(storage: string): void {
+  rmSync(join(storage, "intent.json"), { force: true });
+}
+
+export type OwnPlan =
+  | { readonly status: "own"; readonly plan: Plan }
+  | { readonly status: "none" }
+  /** A root of the plan is neither the workspace nor a part of its repository: nothing of it may be carried out. */
+  | { readonly status: "foreign"; readonly root: string };
+
+/** A job's plan with its roots as they lie now: the workspace may have been moved since, and they with it. */
+export function readOwnPlan(folder: JobFolder, workspace: string): OwnPlan {
+  const plan = readPlan(folder);
+  if (plan === null) return { status: "none" };
+  const own = ownRoots(folder, workspace, plan.roots);
+  return own.status === "own" ? { status: "own", plan: { ...plan, roots: own.roots } } : own;
+}
+
+/** The roots of a job's plan as they lie now, where all of them are the workspace's own. */
+export function readOwnRoots(folder: JobFolder, workspace: string): readonly string[] {
+  const planned = readPlanRoots(folder);
+  const own = planned === null ? null : ownRoots(folder, workspace, planned);
+  return own?.status === "own" ? own.roots : [];
+}
+
+function ownRoots(
+  folder: JobFolder,
+  workspace: string,
+  planned: readonly string[],
+): { readonly status: "own"; readonly roots: readonly string[] } | Extract<OwnPlan, { status: "foreign" }> {
+  const written = readWhole<{ workspace?: string }>(join(folder.path, "job.json"))?.workspace ?? workspace;
+  const own = [workspace, ...rootsFor(workspace)];
+  const roots: string[] = [];
+  for (const root of planned) {
+    const moved = written === workspace ? root : resolve(workspace, relative(written, root));
+    const now = [moved, root].find((path) => own.some((one) => isInside(one, path)));
+    if (now === undefined) return { status: "foreign", root };
+    roots.push(now);
+  }
+  return { status: "own", roots };
+}
+
+/** The change set a person reads: paths relative to the workspace, git's object store left out. */
+export function toChanges(ops: readonly Op[], roots: readonly string[], workspace: string): Change[] {
+  const changes: Change[] = [];
+  for (const op of ops) {
+    if (op.area === "object") continue;
+    const path = pathBelow(workspace, `${roots[op.root]}/${op.path}`);
+    changes.push({ path, kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified" });
+  }
+  return changes.sort((x, y) => (x.path < y.path ? -1 : 1));
+}
+
+/** A swap that was cut off, and how a repair settled it. */
+export interface RepairMark extends Interruption {
+  readonly outcome: "finished" | "taken-back";
+  /** The turn that the swap was to end. */
+  readonly turn: number;
+}
+
+/** Written before the repair is settled: a repair that is cut off itself writes another, and loses no path. */
+export function addRepairMark(folder: JobFolder, mark: RepairMark): void {
+  const fd = openSync(marksPath(folder), "a", 0o600);
+  try {
+    writeSync(fd, `${JSON.stringify(mark)}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** One for each swap that was repaired, oldest first. */
+export function readRepairMarks(folder: JobFolder): RepairMark[] {
+  const marks = new Map<string, RepairMark>();
+  for (const line of (readText(marksPath(folder)) ?? "").split("\n")) {
+    const mark = markOf(line);
+    if (mark === null) continue;
+    const key = `${mark.turn} ${mark.outcome}`;
+    const left = new Set([...(marks.get(key)?.left ?? []), ...mark.left]);
+    marks.set(key, { ...mark, left: [...left] });
+  }
+  return [...marks.values()];
+}
+
+/** A line that a crash cut short is left out. */
+function markOf(line: string): RepairMark | null {
+  try {
+    return line === "" ? null : (JSON.parse(line) as RepairMark);
+  } catch {
+    return null;
+  }
+}
+
+function marksPath({ path }: JobFolder): string {
+  return join(path, "repairs.ndjson");
+}
+
+/**
+ * A moment on a file system's own clock: everything written there before the call has an earlier time of change,
+ * everything written after it this one or a later one. Waits for the clock's next tick where ticks are coarse.
+ */
+export function takeStamp(file: string): bigint {
+  const fd = openSync(file, "w", 0o600);
+  try {
+    futimesSync(fd, 0, 0);
+    const before = fstatSync(fd, { bigint: true }).ctimeNs;
+    for (;;) {
+      futimesSync(fd, 0, 0);
+      const now = fstatSync(fd, { bigint: true }).ctimeNs;
+      if (now > before) return now;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  } finally {
+    closeSync(fd);
+  }
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import type { ProcessRequest } from "../../application/ports/process.ts";
-import { limitResource } from "../platform/confined-process.ts";
+import type { ProcessRequest } from "../../application/ports/jobs-transaction.ts";
+import { limitResource } from "../platform/process-calls.ts";
 
 /** What the processes of a job may take; 0 is no limit. Sizes in bytes. */
 export interface JobLimits {
@@ -52,4 +52,19 @@ export function withLimits(
   ];
   if (steps.length === 0) return argv;
   return ["/bin/sh", "-c", [...steps, 'exec "$@"'].join(" && "), "picoclaw", ...argv];
+}
+
+/** Where programs in a sandbox find the proxy. The loopback is the sandbox's own, so the port is free. */
+export const PROXY_PORT = 3128;
+
+/**
+ * What programs must be told to go through a proxy, each in its own way. Their own loopback is theirs: in a sandbox
+ * or a container nobody else is there.
+ */
+export function proxyEnvironment(url: string): Record<string, string> {
+  const env: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };
+  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
+    for (const spelled of [name, name.toLowerCase()]) env[spelled] = url;
+  for (const name of ["NO_PROXY", "no_proxy"]) env[name] = "localhost,127.0.0.1,::1";
+  return env;
 }

@@ -1,17 +1,198 @@
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
-import { renameable } from "./mounts.ts";
-import { isTrusted, keepsModes } from "./trusted-folder.ts";
-import { findRegisteredWorkspace, noteWorkspace, workspaceId } from "./workspace-register.ts";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { hashHex } from "../platform/hash.ts";
+import { hasLiveJobs } from "./running-jobs.ts";
+
+/** Whether a rename between the two folders can work: one device, one mount. */
+export function renameable(a: string, b: string): boolean {
+  try {
+    if (statSync(a).dev !== statSync(b).dev) return false;
+  } catch {
+    return false;
+  }
+  if (process.platform !== "linux") return true;
+  const mounts = mountPoints();
+  return longestPrefix(mounts, a) === longestPrefix(mounts, b);
+}
+
+export function mountPoints(): string[] {
+  const points: string[] = [];
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const point = line.split(" ", 5)[4];
+    if (point !== undefined) points.push(unescaped(point));
+  }
+  return points;
+}
+
+function unescaped(point: string): string {
+  return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+}
+
+/** The type of the file system that a path lies on. */
+export function fileSystemOf(path: string): string {
+  if (process.platform !== "linux") return "?";
+  let best = { point: "", type: "?" };
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const [before, after] = line.split(" - ");
+    const point = unescaped(before?.split(" ", 5)[4] ?? "");
+    const holds = point === "/" || path === point || path.startsWith(`${point}/`);
+    if (point !== "" && holds && point.length >= best.point.length)
+      best = { point, type: after?.split(" ")[0] ?? "?" };
+  }
+  return best.type;
+}
+
+function longestPrefix(points: readonly string[], path: string): string {
+  let best = "/";
+  for (const point of points) {
+    if (point.length > best.length && (path === point || path.startsWith(`${point}/`))) best = point;
+  }
+  return best;
+}
+
+/** Write permission of the group and of others; an access list that grants it shows in the group's. */
+const OTHERS_WRITE = 0o022;
+const OTHERS = 0o077;
+
+/**
+ * Whether a folder can hold only what its owner put there, and the owner is this user, or for root the one whose home
+ * of PicoClaw is in use. What lies in any other folder may be a stranger's plan.
+ */
+export function isTrusted(folder: string, home: string, options: { anyMode?: boolean } = {}): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return false;
+  const user = process.geteuid?.();
+  const ours = user === undefined || stats.uid === user || (user === 0 && stats.uid === ownerOf(home));
+  if (!ours) return false;
+  if (options.anyMode === true) return true;
+  if ((stats.mode & OTHERS_WRITE) !== 0) return false;
+  if ((stats.mode & OTHERS) !== 0) chmodSync(folder, 0o700);
+  return true;
+}
+
+/** Whether the file system keeps the mode that a folder was made with. */
+function keepsModes(folder: string): boolean {
+  return (lstatSync(folder).mode & OTHERS_WRITE) === 0;
+}
+
+function ownerOf(path: string): number | undefined {
+  return lstatSync(path, { throwIfNoEntry: false })?.uid;
+}
+
+/** Which folder a workspace is, wherever it has been moved on its file system. */
+interface KnownFolder {
+  readonly path: string;
+  readonly dev: string;
+  readonly ino: string;
+  /** When the folder was made: an inode number alone may have had another owner before. */
+  readonly born: string;
+}
+
+/** A workspace's folder in PicoClaw's home. */
+interface RegisteredWorkspace {
+  readonly folder: string;
+  /** Where the workspace was before somebody moved it; only told once. */
+  readonly movedFrom: string | null;
+}
+
+export function workspaceId(workspace: string): string {
+  const hash = hashHex("sha256", workspace).slice(0, 10);
+  return `${
+    basename(workspace)
+      .replace(/[^\w.-]+/g, "_")
+      .slice(0, 40) || "root"
+  }-${hash}`;
+}
+
+/**
+ * Finds the entry of a workspace: by its path, or by the folder itself where that was registered under another path at
+ * which it does not stand any more. The entry of such a moved workspace gets the name of its new path. Nothing is made
+ * for a workspace that was never here.
+ */
+function findRegisteredWorkspace(workspace: string, home: string): RegisteredWorkspace {
+  const all = join(home, "workspaces");
+  const folder = join(all, workspaceId(workspace));
+  const now = readKnownFolder(workspace);
+  const noted = readNote(folder);
+  if (now === null || (noted !== null && isSameFolder(noted, now))) return { folder, movedFrom: null };
+  if (noted === null && existsSync(folder)) return { folder, movedFrom: null };
+  const from = findMoved(all, now, home);
+  if (from === null) return { folder, movedFrom: null };
+  const movedFrom = from.known.path;
+  // A job that began before the move still writes there.
+  if (hasLiveJobs(from.folder)) return { folder: from.folder, movedFrom };
+  try {
+    if (noted !== null) renameSync(folder, `${folder}~${noted.ino}`);
+    renameSync(from.folder, folder);
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    if (existsSync(from.folder)) return { folder: from.folder, movedFrom };
+  }
+  return { folder, movedFrom };
+}
+
+/** Remembers which folder the workspace of an entry is. */
+function noteWorkspace(entry: string, workspace: string): void {
+  const now = readKnownFolder(workspace);
+  const noted = readNote(entry);
+  if (now === null || (noted !== null && isSameFolder(noted, now) && noted.path === now.path)) return;
+  writeFileSync(notePath(entry), JSON.stringify(now), { mode: 0o600 });
+}
+
+function findMoved(
+  all: string,
+  now: KnownFolder,
+  home: string,
+): { readonly folder: string; readonly known: KnownFolder } | null {
+  if (!existsSync(all)) return null;
+  for (const name of readdirSync(all)) {
+    const folder = join(all, name);
+    const known = readNote(folder);
+    if (known === null || known.path === now.path || !isSameFolder(known, now) || !isTrusted(folder, home))
+      continue;
+    const there = readKnownFolder(known.path);
+    if (there === null || !isSameFolder(there, now)) return { folder, known };
+  }
+  return null;
+}
+
+function isSameFolder(one: KnownFolder, other: KnownFolder): boolean {
+  return one.dev === other.dev && one.ino === other.ino && one.born === other.born;
+}
+
+function readKnownFolder(path: string): KnownFolder | null {
+  try {
+    const { dev, ino, birthtimeNs } = lstatSync(path, { bigint: true });
+    return { path, dev: String(dev), ino: String(ino), born: String(birthtimeNs) };
+  } catch {
+    return null;
+  }
+}
+
+function readNote(entry: string): KnownFolder | null {
+  try {
+    return JSON.parse(readFileSync(notePath(entry), "utf8")) as KnownFolder;
+  } catch {
+    return null;
+  }
+}
+
+function notePath(entry: string): string {
+  return join(entry, "workspace.json");
+}
 
 /**
  * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
@@ -129,7 +310,7 @@ function toStorage(workspace: string, folder: string, trusted: boolean): Storage
 }
 
 /** Where the storage of each workspace in PicoClaw's home lies; those that may be a stranger's are left out. */
-export function trustedStorages(home: string, entries: readonly string[]): string[] {
+function trustedStorages(home: string, entries: readonly string[]): string[] {
   return entries.flatMap((entry) => {
     if (!isTrusted(entry, home)) return [];
     const known = readLocation(entry, "", null);
@@ -142,4 +323,14 @@ function nearestExisting(path: string): string {
   let at = path;
   while (!existsSync(at)) at = dirname(at);
   return at;
+}
+
+/** Where each workspace keeps its jobs; a `location` file points to a storage on another file system. */
+export function jobStorages(home: string): string[] {
+  const workspaces = join(home, "workspaces");
+  if (!existsSync(workspaces)) return [];
+  return trustedStorages(
+    home,
+    readdirSync(workspaces).map((id) => join(workspaces, id)),
+  );
 }

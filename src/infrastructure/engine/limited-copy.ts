@@ -1,13 +1,76 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
-import type { ProcessRunner } from "../../application/ports/process.ts";
-import type { Installation } from "../platform/runtime-installation.ts";
-import { LEAST_ABI, landlockAbi } from "../platform/landlock.ts";
-import { removeTree } from "./remove-tree.ts";
-import { seedHome } from "./seed-home.ts";
-import type { ShownHome } from "./shown-home.ts";
+import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
+import { findInstallation, type Installation } from "../platform/installation.ts";
+import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
+import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
-import { startLimited } from "./limited-processes.ts";
+import { type ShownHome, seedHome } from "./home.ts";
+import { removeTree, trialFolder } from "./walk-folder.ts";
+
+/** What the thread is told first. */
+export interface LimitedWorkerSettings {
+  readonly restriction: Restriction;
+}
+
+interface LimitedProcesses {
+  readonly processes: ProcessRunner;
+  readonly stop: () => void;
+}
+
+/**
+ * Runs processes from a thread that has restricted itself by Landlock. Null where a trial command could write to a folder
+ * outside all the same, or the thread could not be restricted: then nothing is promised.
+ */
+async function startLimited(at: {
+  readonly entry: string;
+  readonly restriction: Restriction;
+  /** A folder outside of everything that may be written to. */
+  readonly outside: string;
+  /** A folder that may be written to. */
+  readonly inside: string;
+}): Promise<LimitedProcesses | null> {
+  const thread = new Worker(at.entry, { smol: true });
+  const remote = createRemoteProcesses((head) => thread.postMessage(encodeFrame(head)));
+  const ready = Promise.withResolvers<boolean>();
+  const read = createFrameReader((frame) =>
+    frame.head.ready === true ? ready.resolve(frame.head.ok === true) : remote.onFrame(frame),
+  );
+  thread.onmessage = ({ data }: { data: Uint8Array }) => read(data);
+  thread.onerror = () => {
+    ready.resolve(false);
+    remote.onEnd();
+  };
+  const stop = () => {
+    remote.onEnd();
+    thread.terminate();
+  };
+  thread.postMessage({ restriction: at.restriction } satisfies LimitedWorkerSettings);
+  if ((await ready.promise) && (await isRestrictionEffective(remote.runner, at)))
+    return { processes: remote.runner, stop };
+  stop();
+  return null;
+}
+
+/** A command that must write inside and must not outside; what it could do, not what the kernel says, counts. */
+async function isRestrictionEffective(
+  runner: ProcessRunner,
+  { outside, inside }: { readonly outside: string; readonly inside: string },
+): Promise<boolean> {
+  const [out, own] = [join(outside, "trial"), join(inside, "trial")];
+  const script = ': > "$1"; : > "$2"';
+  await runner.runProcess({
+    argv: ["/bin/sh", "-c", script, "sh", own, out],
+    cwd: inside,
+    env: { PATH: "/usr/bin:/bin" },
+    jobMarker: "trial",
+    timeoutMs: 5000,
+    outputLimitBytes: 1024,
+  });
+  const held = existsSync(own) && !existsSync(out);
+  for (const file of [own, out]) rmSync(file, { force: true });
+  return held;
+}
 
 /** A copy whose processes are limited: they stay in their view for writing, but see the machine's own paths. */
 export interface LimitedCopy {
@@ -109,4 +172,20 @@ function pathsWithoutClosed(path: string, closed: LimitCopyDeps["closed"]): stri
   if (closed.some((one) => one.path === path)) return [];
   if (!closed.some((one) => isInside(path, one.path))) return [path];
   return readdirSync(path).flatMap((name) => pathsWithoutClosed(join(path, name), closed));
+}
+
+/** Whether a process of a limited job is really kept from writing outside: tried, not concluded. */
+export async function tryLimits(storage: string): Promise<boolean> {
+  const installation = findInstallation();
+  const folder = trialFolder(storage);
+  if (typeof folder !== "string") return false;
+  try {
+    const readable = [installation.folder, installation.runtime];
+    const parts = { entry: limitedEntry(installation), readable, shown: null, closed: [] };
+    const limited = await createLimitCopy(() => parts)?.(folder, [], { network: true });
+    limited?.stop();
+    return limited !== null && limited !== undefined;
+  } finally {
+    removeTree(folder);
+  }
 }

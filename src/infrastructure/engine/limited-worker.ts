@@ -1,8 +1,7 @@
 import { restrictThread } from "../platform/landlock.ts";
-import { encodeFrame } from "./frames.ts";
-import { createProcessServer } from "./executor-channel.ts";
-import { createProcessRunner } from "./process-process-runner.ts";
-import type { LimitedWorkerSettings } from "./limited-processes.ts";
+import { createProcessServer, encodeFrame } from "./executor-channel.ts";
+import type { LimitedWorkerSettings } from "./limited-copy.ts";
+import { createProcessRunner } from "./process-runner.ts";
 
 interface WorkerPort {
   postMessage(message: Uint8Array): void;

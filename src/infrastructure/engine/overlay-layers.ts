@@ -1,8 +1,21 @@
-import { type BigIntStats, lstatSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { getXattr } from "../platform/xattr.ts";
-import { namesIn, walkBytes } from "./byte-names.ts";
-import { type WalkOptions, walkFolder } from "./walk-folder.ts";
+import {
+  type BigIntStats,
+  chmodSync,
+  chownSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
+import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
+import { readNoFollow } from "./compare-entries.ts";
+import { currentEntryBelow, inFolder, inParent } from "./entry-identity.ts";
+import { createWorkspaceFiles } from "./folder-view.ts";
+import { isInside } from "./git-roots.ts";
+import { namesIn, type WalkOptions, walkBytes, walkFolder } from "./walk-folder.ts";
 
 /** A root of the transaction and the upper laid over it. */
 export interface LaidRoot {
@@ -126,4 +139,142 @@ function upperKindOf(stats: BigIntStats): UpperEntry["kind"] {
   if (stats.isCharacterDevice() && stats.rdev === 0n) return "gone";
   if (stats.isFile()) return "file";
   return stats.isSymbolicLink() ? "symlink" : "other";
+}
+
+const MARK = /^(user|trusted)\.overlay\./;
+
+/** Copied-up files carry the overlay's own attributes; in the workspace they would confuse the next overlay. */
+export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): void {
+  const names = listXattrs(path);
+  const marks = names.ok ? names.value.filter((name) => MARK.test(name)) : [];
+  if (marks.length === 0) return;
+  const isShut = (mode & 0o600) !== 0o600;
+  if (isShut) chmodSync(path, mode | 0o600);
+  for (const name of marks) removeXattr(path, name);
+  if (isShut) chmodSync(path, mode);
+}
+
+/** A folder of an upper made anew, with owner, attributes and access lists, but without the overlay's marks. */
+export function makeFreshFolder(at: string, from: string, stats: BigIntStats): void {
+  const mode = Number(stats.mode & 0o7777n);
+  mkdirSync(at);
+  if (process.getuid?.() === 0) chownSync(at, Number(stats.uid), Number(stats.gid));
+  const descriptor = openSync(at, "r");
+  copyXattrs(from, descriptor);
+  closeSync(descriptor);
+  chmodSync(at, mode);
+  stripMarks(at, mode);
+}
+
+/** Where the thing at a path of a view really lies. */
+export interface LayeredPath {
+  /** The upper, or the workspace itself. */
+  readonly root: string;
+  readonly below: string;
+  /** The folder of the workspace that shows through it, where it is a folder of the upper. */
+  readonly shows?: string;
+}
+
+/** In the upper when the job changed it, else below; null where the view has nothing. */
+export function findLayeredPath(roots: readonly LaidRoot[], absolute: string): LayeredPath | null {
+  const root = laidRootOf(roots, absolute);
+  if (root === undefined) return null;
+  const below = relative(root.path, absolute);
+  const parts = below.split("/");
+  let lower: string | null = "";
+  for (let i = 1; i <= parts.length; i++) {
+    const path = parts.slice(0, i).join("/");
+    const stats = lstatSync(`${root.upper}/${path}`, { throwIfNoEntry: false, bigint: true });
+    if (stats === undefined) {
+      if (lower === null) return null;
+      return { root: root.path, below: [...(lower === "" ? [] : [lower]), ...parts.slice(i - 1)].join("/") };
+    }
+    if (stats.isCharacterDevice() && stats.rdev === 0n) return null;
+    if (!stats.isDirectory()) return i === parts.length ? { root: root.upper, below } : null;
+    lower = path === "" ? "" : lowerFolderOf(root, path, lower);
+    if (i === parts.length) return { root: root.upper, below, ...(lower !== null && { shows: lower }) };
+  }
+  return null;
+}
+
+function laidRootOf(roots: readonly LaidRoot[], absolute: string): LaidRoot | undefined {
+  return roots.find(({ path }) => isInside(path, absolute));
+}
+
+export function lookThrough(
+  roots: readonly LaidRoot[],
+  absolute: string,
+  when: "before" | "after",
+): EntryState | null {
+  if (when === "after") {
+    const place = findLayeredPath(roots, absolute);
+    return place === null ? null : currentEntryBelow(place.root, place.below);
+  }
+  const root = laidRootOf(roots, absolute);
+  return root === undefined ? null : currentEntryBelow(root.path, relative(root.path, absolute));
+}
+
+/** The bytes at an absolute path as the view has them; null where no file stands. */
+export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const place = findLayeredPath(roots, absolute);
+  if (place === null || currentEntryBelow(place.root, place.below)?.kind !== "file") return null;
+  return inParent(place.root, place.below, (folder, name) => readNoFollow(`${folder}/${name}`));
+}
+
+export function bytesOrNull(absolute: string): Uint8Array | null {
+  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
+}
+
+/** The files of a job whose sandbox does not stand: its uppers over the workspace. No symlink is followed. */
+export function createLayeredFiles(roots: readonly LaidRoot[], workspace: string): WorkspaceFiles {
+  const files = new Map<string, WorkspaceFiles>();
+  const filesOf = (base: string) => {
+    const known = files.get(base) ?? createWorkspaceFiles(base);
+    files.set(base, known);
+    return known;
+  };
+  const absolute = (path: string) => (path === "" ? workspace : join(workspace, path));
+  const at = (path: string): LayeredPath => {
+    const place = UPWARDS.test(path) ? null : findLayeredPath(roots, absolute(path));
+    if (place === null) throw new ViewFault("missing", path, `no such file or directory: ${path}`);
+    return place;
+  };
+  return {
+    look(path) {
+      if (UPWARDS.test(path)) return { kind: "missing" };
+      const place = findLayeredPath(roots, absolute(path));
+      return place === null ? { kind: "missing" } : filesOf(place.root).look(place.below);
+    },
+    list(path) {
+      const place = at(path);
+      const root = roots.find(({ upper }) => upper === place.root);
+      if (root === undefined) return filesOf(place.root).list(place.below);
+      if (filesOf(place.root).look(place.below).kind !== "directory")
+        return filesOf(place.root).list(place.below);
+      return inFolder(root.upper, place.below, (folder) => {
+        const names = readdirSync(folder);
+        const own = names.filter((name) => !isWhiteout(`${folder}/${name}`));
+        const shows = place.shows !== undefined && filesOf(root.path).look(place.shows).kind === "directory";
+        const below = shows ? filesOf(root.path).list(place.shows as string) : [];
+        const hidden = new Set(names);
+        return [...own, ...below.filter((name) => !hidden.has(name))];
+      });
+    },
+    read(path) {
+      const place = at(path);
+      return filesOf(place.root).read(place.below);
+    },
+    readPart(path, offset, length) {
+      const place = at(path);
+      return filesOf(place.root).readPart(place.below, offset, length);
+    },
+  };
+}
+
+/** Callers resolve paths first; a component that leads upwards names nothing here. */
+const UPWARDS = /(^|\/)\.\.?(\/|$)/;
+
+function isWhiteout(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isCharacterDevice() === true && stats.rdev === 0;
 }

@@ -1,42 +1,156 @@
-import { chmodSync, lstatSync, mkdirSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
-import type { BeginResult, SealedChanges, Transaction } from "../../application/ports/jobs-transaction.ts";
-import { ViewFault } from "../../application/ports/view.ts";
-import { gatherSealNotes, type SealNote } from "../../domain/jobs/seal-note.ts";
-import type { TransactionReason } from "../../domain/jobs/transaction-kind.ts";
-import type { Installation } from "../platform/runtime-installation.ts";
-import { retryDespiteOthers } from "./despite-others.ts";
-import { removeTree } from "./remove-tree.ts";
-import { watchView } from "./watch-view.ts";
-import { takeStamp } from "./fs-stamp.ts";
-import { repositoryOf, rootsFor } from "./git-roots.ts";
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import {
+  type BeginResult,
+  type CheckViewRequest,
+  type OpenedCheck,
+  type SealedChanges,
+  type Transaction,
+  ViewFault,
+} from "../../application/ports/jobs-transaction.ts";
+import { gatherSealNotes, type SealNote, type TransactionReason } from "../../domain/jobs/note.ts";
+import type { Installation } from "../platform/installation.ts";
+import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
+import { retryDespiteOthers, watchView } from "./folder-view.ts";
+import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
 import {
   BUILT_FOLDER,
   HOME_LAYER,
   type JobFolder,
   type Op,
   removeSlots,
+  takeStamp,
+  toChanges,
   writePlan,
 } from "./job-folder.ts";
-import { validateOps } from "./seal-ops.ts";
-import { makeDurable } from "./make-durable.ts";
-import { partedLinks } from "./parted-links.ts";
-import { toChanges } from "./plan-changes.ts";
-import { foldersOnTheWay } from "./way-folders.ts";
-import { bytesOrNull, currentBytes, findLayeredPath, lookThrough } from "./current-place.ts";
-import { createFirstSight } from "./first-sight.ts";
-import { ChannelClosed } from "./frames.ts";
-import { createLayeredFiles } from "./layered-files.ts";
-import type { LimitedNetwork } from "./limited-network.ts";
-import { createChangeWatch } from "./overlay-changes.ts";
-import { createOverlayChecks, type OverlayChecks } from "./overlay-check.ts";
+import { createChangeWatch, createFirstSight } from "./overlay-changes.ts";
+import {
+  bytesOrNull,
+  createLayeredFiles,
+  currentBytes,
+  findLayeredPath,
+  type LaidRoot,
+  lookThrough,
+  lowerFolderOf,
+} from "./overlay-layers.ts";
 import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
-import { createRemoteView } from "./remote-view.ts";
-import { restoreThrough, rewriteThrough } from "./restore.ts";
+import { type LimitedNetwork, sandboxEnvironment } from "./sandbox-plan.ts";
+import { makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { mountBelow } from "./staging.ts";
-import { startExecutor } from "./start-executor.ts";
-import type { LaidRoot } from "./overlay-layers.ts";
-import { createWakeable, type OpenedSandbox, type Wakeable } from "./wakeable.ts";
+import { createWakeable, type OpenedSandbox, startExecutor, type Wakeable } from "./start-executor.ts";
+import { foldersOnTheWay } from "./swap.ts";
+import { removeTree } from "./walk-folder.ts";
+
+interface OverlayChecks {
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly roots: readonly LaidRoot[];
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  readonly openThrowAway: (
+    into: string,
+    options: { readonly network: boolean; readonly over: CheckViewRequest["over"] },
+  ) => Promise<OpenedSandbox>;
+}
+
+/**
+ * Views whose changes are thrown away, each in a sandbox of its own: an upper above the draft's, above what checks of
+ * the baseline built, above the workspace. The draft's upper is never written to.
+ */
+function createOverlayChecks(parts: OverlayChecks) {
+  const { workspace, folder, roots, installation, env } = parts;
+  let count = 0;
+  return async ({ over, network, built }: CheckViewRequest): Promise<OpenedCheck> => {
+    const into = join(folder.path, `check.${++count}`);
+    mkdirSync(into, { mode: 0o700 });
+    const laid = roots.map((root, i) => layUpper(root, into, i));
+    const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
+    const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
+    const opened = await parts.openThrowAway(into, { network, over });
+    const started = await startExecutor(
+      {
+        ...opened.sandbox,
+        job: into,
+        directory: workspace,
+        roots: roots.map(({ path, upper }, i) => {
+          const between = hasBuilt ? builtLayers.slice(i, i + 1).filter((layer) => existsSync(layer)) : [];
+          return {
+            path,
+            source: { kind: "overlay", lowers: [...(over === "draft" ? [upper] : []), ...between] },
+          };
+        }),
+      },
+      installation,
+      env,
+    );
+    if (!started.ok) {
+      opened.release();
+      removeTree(into);
+      return { ok: false, message: started.complaint };
+    }
+    const { executor } = started;
+    let stopping: Promise<void> | null = null;
+    const stop = () => {
+      stopping ??= executor.stop().then(opened.release);
+      return stopping;
+    };
+    return {
+      ok: true,
+      check: {
+        view: createRemoteView(executor.call),
+        directory: workspace,
+        environment: sandboxEnvironment(opened.sandbox),
+        processes: executor.processes,
+        confined: opened.sandbox.confined,
+        hasBuilt,
+        async keepBuilt(paths) {
+          await stop();
+          removeTree(join(folder.path, BUILT_FOLDER));
+          const absolute = paths.map((path) => join(workspace, path));
+          for (const [i, root] of laid.entries()) keepBelow(root, absolute, builtLayers[i] as string);
+        },
+        async close() {
+          await stop();
+          removeTree(into);
+        },
+      },
+    };
+  };
+}
+
+function layUpper({ path, redirects }: LaidRoot, into: string, index: number): LaidRoot {
+  const upper = join(into, `u${index}`);
+  mkdirSync(upper);
+  mkdirSync(join(into, `w${index}`));
+  chmodSync(upper, lstatSync(path).mode & 0o7777);
+  return { path, upper, redirects };
+}
+
+/** Moves what an upper has at these paths, and nothing else, into a layer of the same shape. */
+function keepBelow(root: LaidRoot, paths: readonly string[], layer: string): void {
+  for (const absolute of paths) {
+    const path = relative(root.path, absolute);
+    if (!isInside(root.path, absolute) || path === "") continue;
+    if (lstatSync(join(root.upper, path), { throwIfNoEntry: false }) === undefined) continue;
+    if (makeShape(root, dirname(path), layer)) renameSync(join(root.upper, path), join(layer, path));
+  }
+}
+
+/** The folders above a path; false where one of them no longer shows the workspace's. */
+function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
+  mkdirSync(layer, { recursive: true });
+  chmodSync(layer, lstatSync(root.upper).mode & 0o7777);
+  if (folder === ".") return true;
+  const parts = folder.split("/");
+  for (let i = 1; i <= parts.length; i++) {
+    const path = parts.slice(0, i).join("/");
+    if (lowerFolderOf(root, path, dirname(path) === "." ? "" : dirname(path)) !== path) return false;
+    if (existsSync(join(layer, path))) continue;
+    mkdirSync(join(layer, path));
+    chmodSync(join(layer, path), lstatSync(join(root.upper, path)).mode & 0o7777);
+  }
+  return true;
+}
 
 export interface OverlayDeps {
   readonly workspace: string;

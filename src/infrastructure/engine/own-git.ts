@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { delimiter } from "node:path";
-import type { OwnGit } from "../../application/jobs/own-git.ts";
+import type { OwnGit } from "../../application/jobs/auto-commit.ts";
 import { isHarmlessSetting } from "../../domain/policy/git-files.ts";
-import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "./system-git.ts";
+import { gitProgram, ISOLATED_GIT_ENV, isWithin } from "./git-roots.ts";
 
 export interface OwnGitDeps {
   readonly workspace: string;

@@ -1,13 +1,359 @@
-import type { OutputStream, ProcessRequest, ProcessResult } from "../../application/ports/process.ts";
-import { keepDraining } from "./background-drains.ts";
-import { newRunTag } from "./job-tag.ts";
-import { DEFAULT_GRACE_MS, killProcesses } from "./kill-processes.ts";
-import { createOutputCapture } from "./output-capture.ts";
-import { readLinuxStartTime } from "./process-table.ts";
-import { leaderEnded, leaderStarted } from "./reap-orphans.ts";
-import { untaggedRunStarted } from "./select-processes.ts";
-import { type StartedChild, startChild, startFailure } from "./start-child.ts";
-import { createCharacterGate } from "./utf8-boundary.ts";
+import { closeSync, statSync } from "node:fs";
+import {
+  JOB_VARIABLE,
+  type KilledProcess,
+  type OutputStream,
+  type ProcessRequest,
+  type ProcessResult,
+  type ProcessRunner,
+  type RunningProcess,
+  type StartFailure,
+  type StartFailureReason,
+} from "../../application/ports/jobs-transaction.ts";
+import {
+  openPipe,
+  reapChild,
+  type SpawnedChild,
+  setChildSubreaper,
+  spawnChild,
+  withInheritedTag,
+} from "../platform/process-calls.ts";
+import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
+import { type ProcessEntry, readLinuxStartTime, readProcessTable, signalProcess } from "./process-table.ts";
+
+/**
+ * Streams that outlive their command because a background child holds them open. They are read and
+ * forgotten, so that the child neither blocks nor dies of a closed pipe, until it ends or its job does.
+ */
+const drains = new Map<string, Set<() => void>>();
+
+export function keepDraining(jobMarker: string, ended: Promise<unknown>, stop: () => void): void {
+  const ofJob = drains.get(jobMarker) ?? new Set();
+  drains.set(jobMarker, ofJob.add(stop));
+  void ended.then(() => {
+    ofJob.delete(stop);
+    if (ofJob.size === 0 && drains.get(jobMarker) === ofJob) drains.delete(jobMarker);
+  });
+}
+
+export function stopDraining(jobMarker: string): void {
+  for (const stop of drains.get(jobMarker) ?? []) stop();
+}
+
+/** Children that the runtime waits for itself; burying one of them would lose its exit code. */
+const liveLeaders = new Set<number>();
+
+export function leaderStarted(pid: number): void {
+  liveLeaders.add(pid);
+}
+
+export function isLiveLeader(pid: number): boolean {
+  return liveLeaders.has(pid);
+}
+
+export function leaderEnded(pid: number): void {
+  liveLeaders.delete(pid);
+}
+
+/** As sub-reaper we inherit a job's orphans; the runtime does not know them, so they are buried here. */
+export function reapOrphans(ofOneJob: readonly ProcessEntry[]): void {
+  for (const entry of ofOneJob) {
+    if (entry.zombie && entry.parentPid === process.pid && !liveLeaders.has(entry.pid)) reapChild(entry.pid);
+  }
+}
+
+/**
+ * The number that every process of a job inherits as a resource limit (see `withInheritedTag`):
+ * 0x5c, 32 bits of the job, 22 bits of the single run. Far above any limit that a person would set.
+ */
+const PREFIX = 0x5cn;
+const PREFIX_SHIFT = 54n;
+const JOB_SHIFT = 22n;
+const RUN_MASK = 2 ** 22 - 1;
+
+function jobTag(jobMarker: string): bigint {
+  return (PREFIX << PREFIX_SHIFT) | (BigInt(fnv1a(jobMarker)) << JOB_SHIFT);
+}
+
+export function newRunTag(jobMarker: string): bigint {
+  const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return jobTag(jobMarker) | BigInt(random & RUN_MASK);
+}
+
+export function isTag(value: bigint): boolean {
+  return value >> PREFIX_SHIFT === PREFIX;
+}
+
+export function isOfJob(value: bigint, jobMarker: string): boolean {
+  return value >> JOB_SHIFT === jobTag(jobMarker) >> JOB_SHIFT;
+}
+
+/** Written out: `node:crypto` alone would cost 8 ms at the first command. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+/** The first process of a run. On Linux it leads its own session. */
+export interface Leader {
+  readonly pid: number;
+  readonly startedAt: number;
+  readonly runTag: bigint;
+}
+
+/** A whole job, or the single run of one command in it. */
+export interface ProcessScope {
+  readonly jobMarker: string;
+  readonly leader?: Leader;
+}
+
+/**
+ * Steps: what bears the job's mark (inherited tag, environment variable, the leader's session), then
+ * all descendants of those. Never this process itself. Zombies are included. Parents come before their
+ * children: a shell that is signaled first does not report its child as "Terminated".
+ */
+export function selectProcesses(
+  table: readonly ProcessEntry[],
+  scope: ProcessScope,
+  known: ReadonlySet<string> = new Set(),
+): readonly ProcessEntry[] {
+  const childrenOf = Map.groupBy(table, (entry) => entry.parentPid);
+  const selected = new Map<number, ProcessEntry>();
+  const isOrphan = orphanTest(table, scope);
+  const queue = table.filter(
+    (entry) => known.has(processKey(entry)) || isMarked(entry, scope) || isOrphan(entry),
+  );
+  for (let entry = queue.pop(); entry; entry = queue.pop()) {
+    if (entry.pid === process.pid || selected.has(entry.pid)) continue;
+    selected.set(entry.pid, entry);
+    queue.push(...(childrenOf.get(entry.pid) ?? []));
+  }
+  return [...selected.values()].sort((a, b) => a.startedAt - b.startedAt || a.pid - b.pid);
+}
+
+export function processKey(entry: Pick<ProcessEntry, "pid" | "startedAt">): string {
+  return `${entry.pid}:${entry.startedAt}`;
+}
+
+function isMarked(entry: ProcessEntry, { jobMarker, leader }: ProcessScope): boolean {
+  if (leader && entry.startedAt < leader.startedAt) return false;
+  if (leader && entry.session === leader.pid) return true;
+  const tag = entry.tag();
+  if (tag !== undefined && isTag(tag)) return leader ? tag === leader.runTag : isOfJob(tag, jobMarker);
+  return entry.hasVariable(JOB_VARIABLE, jobMarker);
+}
+
+function orphanTest(table: readonly ProcessEntry[], { jobMarker, leader }: ProcessScope) {
+  const since = leader ? orphansSince(jobMarker) && leader.startedAt : orphansSince(jobMarker);
+  const own = table.find((entry) => entry.pid === process.pid);
+  return (entry: ProcessEntry) =>
+    since !== undefined &&
+    own !== undefined &&
+    entry.parentPid === own.pid &&
+    entry.session !== own.session &&
+    entry.startedAt >= since &&
+    !isLiveLeader(entry.pid) &&
+    !isTag(entry.tag() ?? 0n);
+}
+
+/**
+ * Where the machine's limits leave no room for a tag, an orphan that fled its session and emptied its
+ * environment is known only by having become our child since the job began. With two such jobs at once
+ * nobody can tell whose it is: it then ends with the last of them.
+ */
+const untaggedSince = new Map<string, number>();
+
+export function untaggedRunStarted(jobMarker: string, startedAt: number): void {
+  untaggedSince.set(jobMarker, Math.min(startedAt, untaggedSince.get(jobMarker) ?? startedAt));
+}
+
+export function untaggedJobEnded(jobMarker: string): void {
+  untaggedSince.delete(jobMarker);
+}
+
+/** From when on nameless orphans are this job's; undefined when they cannot be told apart, or need not be. */
+function orphansSince(jobMarker: string): number | undefined {
+  return untaggedSince.size === 1 ? untaggedSince.get(jobMarker) : undefined;
+}
+
+export const DEFAULT_GRACE_MS = 1500;
+const KILL_DEADLINE_MS = 3000;
+const LONGEST_PAUSE_MS = 50;
+
+/**
+ * Ends all of a scope. Steps: TERM (and CONT, for what was stopped); look again until the grace is
+ * over, TERM to newcomers; then freeze with STOP, so that nothing can fork away, and KILL, until a look
+ * finds nobody or the deadline passes.
+ */
+export async function killProcesses(scope: ProcessScope, graceMs: number): Promise<readonly KilledProcess[]> {
+  const commands = new Map<string, { readonly pid: number; readonly command: string }>();
+  const known = new Set<string>();
+  const look = async () => {
+    const found = selectProcesses(await readProcessTable(), scope, known);
+    const alive = found.filter((entry) => !entry.zombie);
+    const newcomers = alive.filter((entry) => !known.has(processKey(entry)));
+    for (const entry of newcomers) {
+      known.add(processKey(entry));
+      commands.set(processKey(entry), { pid: entry.pid, command: entry.command() });
+    }
+    reapOrphans(found);
+    return { alive, newcomers };
+  };
+
+  const terminate = (entries: readonly ProcessEntry[]) => {
+    for (const entry of entries) {
+      signalProcess(entry, "SIGTERM");
+      signalProcess(entry, "SIGCONT");
+    }
+  };
+  const now = () => performance.now();
+
+  let { alive, newcomers } = await look();
+  const graceEnds = now() + graceMs;
+  for (let wait = 2; alive.length > 0 && now() < graceEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    terminate(newcomers);
+    await pause(Math.min(wait, Math.max(0, graceEnds - now())));
+    ({ alive, newcomers } = await look());
+  }
+  const killEnds = now() + KILL_DEADLINE_MS;
+  for (let wait = 1; alive.length > 0 && now() < killEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    for (const entry of alive) signalProcess(entry, "SIGSTOP");
+    for (const entry of (await look()).alive) signalProcess(entry, "SIGKILL");
+    await pause(wait);
+    ({ alive } = await look());
+  }
+  const survivors = new Set(alive.map(processKey));
+  return [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+type OnBytes = (bytes: Uint8Array) => void;
+
+interface ChildStream {
+  readonly read: (onBytes: OnBytes) => Promise<void>;
+  readonly stop: () => void;
+}
+
+export interface StartedChild {
+  readonly child: SpawnedChild;
+  /** False where the job tag could not be set (see `withInheritedTag`). */
+  readonly tagged: boolean;
+  readonly streams: Readonly<Record<OutputStream, ChildStream>>;
+}
+
+/** Spawns in a new session, tagged and marked. Throws what the system said when it could not. */
+export function startChild(request: ProcessRequest, runTag: bigint): StartedChild {
+  setChildSubreaper();
+  const pipes = openPipes();
+  const spawn = {
+    argv: request.argv,
+    cwd: request.cwd,
+    env: { ...request.env, [JOB_VARIABLE]: request.jobMarker },
+    detached: true,
+    stdio: ["ignore", pipes?.stdout.writeFd ?? "pipe", pipes?.stderr.writeFd ?? "pipe"],
+  } as const;
+  try {
+    const { started: child, tagged } = withInheritedTag(runTag, () => spawnChild(spawn));
+    const streams = pipes ?? { stdout: fromStream(child.stdout), stderr: fromStream(child.stderr) };
+    return { child, tagged, streams };
+  } catch (error) {
+    pipes?.stdout.stop();
+    pipes?.stderr.stop();
+    throw error;
+  } finally {
+    if (pipes) for (const pipe of [pipes.stdout, pipes.stderr]) closeSync(pipe.writeFd);
+  }
+}
+
+function openPipes() {
+  const stdout = openPipe();
+  const stderr = openPipe();
+  if (stdout.ok && stderr.ok) return { stdout: stdout.value, stderr: stderr.value };
+  for (const pipe of [stdout, stderr]) {
+    if (!pipe.ok) continue;
+    closeSync(pipe.value.writeFd);
+    pipe.value.stop();
+  }
+  return undefined;
+}
+
+function fromStream(stream: ReadableStream<Uint8Array> | undefined): ChildStream {
+  const reader = stream?.getReader();
+  return {
+    async read(onBytes) {
+      for (;;) {
+        const next = await reader?.read().catch(() => undefined);
+        if (next?.value === undefined) return;
+        onBytes(next.value);
+      }
+    },
+    stop: () => void reader?.cancel().catch(() => undefined),
+  };
+}
+
+const REASONS: Readonly<Record<string, StartFailureReason>> = {
+  ENOENT: "program-missing",
+  ENOTDIR: "program-missing",
+  EACCES: "not-permitted",
+  EPERM: "not-permitted",
+  ENOEXEC: "not-permitted",
+  E2BIG: "arguments-too-long",
+  EAGAIN: "no-resources",
+  ENOMEM: "no-resources",
+  EMFILE: "no-resources",
+  ENFILE: "no-resources",
+  ERR_INVALID_ARG_VALUE: "invalid-argument",
+  ERR_INVALID_ARG_TYPE: "invalid-argument",
+};
+
+/** The operating system says ENOENT both for a missing program and a missing folder: the folder is looked at again. */
+export function startFailure(request: Pick<ProcessRequest, "argv" | "cwd">, cause: unknown): StartFailure {
+  const program = request.argv[0];
+  const code = errorCode(cause);
+  const reason = folderFailure(request.cwd) ?? REASONS[code] ?? "unknown";
+  return { reason, message: describeStartFailure(reason, program, request.cwd, code), cause };
+}
+
+function describeStartFailure(
+  reason: StartFailureReason,
+  program: string,
+  cwd: string,
+  code: string,
+): string {
+  switch (reason) {
+    case "program-missing":
+      return `${program}: program not found (${code})`;
+    case "cwd-missing":
+      return `${cwd}: the folder to run in does not exist or cannot be entered`;
+    case "not-permitted":
+      return `${program}: not allowed to run (${code})`;
+    case "arguments-too-long":
+      return `${program}: the arguments and environment are too long (${code})`;
+    case "no-resources":
+      return `${program}: the machine has no room for another process (${code})`;
+    case "invalid-argument":
+      return `${program}: an argument or variable contains a NUL byte (${code})`;
+    case "unknown":
+      return `${program}: could not be started (${code})`;
+  }
+}
+
+function folderFailure(cwd: string): StartFailureReason | undefined {
+  try {
+    return statSync(cwd).isDirectory() ? undefined : "cwd-missing";
+  } catch {
+    return "cwd-missing";
+  }
+}
+
+function errorCode(cause: unknown): string {
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return typeof code === "string" ? code : String(cause);
+}
 
 const DRAIN_MS = 250;
 const LAST_WAIT_FOR_EXIT_MS = 1000;
@@ -146,4 +492,25 @@ function createProcessOutput(request: ProcessRequest) {
       };
     },
   };
+}
+
+/** Processes of the host this program runs on. Holds nothing: any number of runners see the same jobs. */
+export function createProcessRunner(): ProcessRunner {
+  return { runProcess, listJobProcesses, killJobProcesses };
+}
+
+async function listJobProcesses(jobMarker: string): Promise<readonly RunningProcess[]> {
+  return selectProcesses(await readProcessTable(), { jobMarker })
+    .filter((entry) => !entry.zombie)
+    .map((entry) => ({ pid: entry.pid, command: entry.command() }));
+}
+
+async function killJobProcesses(
+  jobMarker: string,
+  options: { readonly graceMs?: number } = {},
+): Promise<readonly KilledProcess[]> {
+  const killed = await killProcesses({ jobMarker }, options.graceMs ?? DEFAULT_GRACE_MS);
+  stopDraining(jobMarker);
+  untaggedJobEnded(jobMarker);
+  return killed;
 }

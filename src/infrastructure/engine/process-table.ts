@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
 
 export async function readProcessTable(): Promise<readonly ProcessEntry[]> {
   if (process.platform === "linux") return readLinuxProcesses();
@@ -138,5 +139,105 @@ function readProc(pid: number, file: string): string | undefined {
     return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
     return undefined;
+  }
+}
+
+/** Signal 0 asks whether a process is there; not being allowed to ask means that it is. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM";
+  }
+}
+
+/** `elsewhere`: its number means nothing here, so nobody can tell by it. */
+export type Life = "lives" | "gone" | "elsewhere";
+
+/**
+ * Where and when a process was born. A number alone is given out again, and in a container that was started anew the
+ * same program has the same number, often in a namespace of the same name: only the moment tells them apart.
+ */
+export function processBirth(pid: number): string {
+  return `${processNamespace()} ${readLinuxStartTime(pid) ?? "?"}`;
+}
+
+/** Whether the process of that number is still the one that was born so. Without a birth the number has to do. */
+export function processLife(pid: number, birth: string | undefined): Life {
+  if (birth === undefined) return isAlive(pid) ? "lives" : "gone";
+  const [place, started] = birth.split(" ");
+  if (place !== processNamespace()) return "elsewhere";
+  if (!isAlive(pid)) return "gone";
+  return started === "?" || String(readLinuxStartTime(pid)) === started ? "lives" : "gone";
+}
+
+/** Of a process that used a folder of this machine: an earlier boot ended it, one in another container may live. */
+export function mayLive(pid: number, birth: string | undefined): boolean {
+  const life = processLife(pid, birth);
+  const bootOf = (place = "") => place.split("/")[0];
+  return life === "elsewhere" ? bootOf(birth) === bootOf(processNamespace()) : life === "lives";
+}
+
+/** Where process numbers mean the same: one boot and one pid namespace, or one host where there is no /proc. */
+function processNamespace(): string {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return `${boot}/${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    return hostname();
+  }
+}
+
+/** Names that tell, from any process of the same machine, whether the one that made them still runs. */
+export interface OwnerNames {
+  /** Where process numbers mean the same: one boot and one pid namespace. */
+  readonly place: string;
+  next(): string;
+  /** True only when it is sure: of another machine or container nobody here can tell. */
+  isGone(owner: string): boolean;
+}
+
+/** `PLACE PID STARTED RUN.COUNT`; earlier versions left out when the process was started. */
+export function createOwnerNames(pid: number): OwnerNames {
+  const [place = "", started] = processBirth(pid).split(" ");
+  const count = { made: 0 };
+  const run = Math.random().toString(36).slice(2, 8);
+  return {
+    place,
+    next() {
+      count.made += 1;
+      return `${place} ${pid} ${started} ${run}.${count.made}`;
+    },
+    isGone(owner) {
+      const [ownerPlace, ownerPid, ...rest] = owner.split(" ");
+      const birth = `${ownerPlace} ${rest.length > 1 ? rest[0] : "?"}`;
+      return processLife(Number(ownerPid), birth) === "gone";
+    },
+  };
+}
+
+/**
+ * Ends sandboxes of a job that were left behind. bubblewrap that is killed in the instant between its fork and its
+ * first word leaves a child that waits for it for ever; that child still carries bubblewrap's command line, which names
+ * the job's folder.
+ */
+export function killStrays(...jobs: string[]): void {
+  if (process.platform !== "linux") return;
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid) || !isSandboxOf(pid, jobs)) continue;
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+function isSandboxOf(pid: string, jobs: readonly string[]): boolean {
+  try {
+    const argv = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+    return argv.includes("--as-pid-1") && argv.some((one) => jobs.includes(one));
+  } catch {
+    return false;
   }
 }

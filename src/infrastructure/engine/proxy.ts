@@ -1,26 +1,248 @@
-import type { Socket } from "node:net";
-import type { Destination } from "../../domain/policy/network.ts";
-import { answerText } from "./proxy-answers.ts";
+import { createServer, type Socket } from "node:net";
+import type { RefusedHost } from "../../application/ports/jobs-transaction.ts";
 import {
-  endOfHead,
-  endToEndHeaders,
-  type Framing,
-  type Header,
-  parseResponseHead,
-  type RequestHead,
-  readFraming,
-  writeHead,
-} from "./request-head.ts";
+  createNetworkPolicy,
+  type Destination,
+  type NetworkRules,
+  type RefusedDestination,
+} from "../../domain/policy/network.ts";
+import { type DialDeps, dial } from "./dial.ts";
+
+/** The head of an HTTP/1 message as it goes through a proxy: read strictly, written anew. */
+interface RequestHead {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly Header[];
+}
+
+interface ResponseHead {
+  readonly status: number;
+  readonly line: string;
+  readonly headers: readonly Header[];
+}
+
+type Header = readonly [name: string, value: string];
+
+/** How a body is delimited; anything that two readers could understand differently is refused. */
+type Framing =
+  | { readonly kind: "none" }
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" };
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HOP_BY_HOP = new Set([
+  "connection",
+  "proxy-connection",
+  "keep-alive",
+  "proxy-authorization",
+  "proxy-authenticate",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+/** Never dropped because `Connection` names them: what they say is checked and kept. */
+const FRAMING = new Set(["host", "content-length", "transfer-encoding"]);
+
+/** Where the head ends in these bytes (behind its empty line); -1 while it does not. */
+function endOfHead(bytes: Buffer): number {
+  const at = bytes.indexOf("\r\n\r\n");
+  return at === -1 ? -1 : at + 4;
+}
+
+function parseRequestHead(bytes: Uint8Array): RequestHead | undefined {
+  const lines = splitHeadLines(bytes);
+  const [, method, target] = /^([^ ]+) ([^ ]+) HTTP\/1\.[01]$/.exec(lines?.[0] ?? "") ?? [];
+  const headers = lines && parseHeaders(lines.slice(1));
+  if (method === undefined || target === undefined || !TOKEN.test(method) || headers === undefined)
+    return undefined;
+  return { method, target, headers };
+}
+
+function parseResponseHead(bytes: Uint8Array): ResponseHead | undefined {
+  const lines = splitHeadLines(bytes);
+  const line = lines?.[0] ?? "";
+  const [, status] = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/.exec(line) ?? [];
+  const headers = lines && parseHeaders(lines.slice(1));
+  return status === undefined || headers === undefined
+    ? undefined
+    : { status: Number(status), line, headers };
+}
+
+/** Undefined for a bare CR or LF, a NUL, or a line that continues another. */
+function splitHeadLines(bytes: Uint8Array): string[] | undefined {
+  const text = Buffer.from(bytes).toString("latin1").slice(0, -4);
+  const lines = text.split("\r\n");
+  return lines.every((line) => !/[\r\n\0]/.test(line)) ? lines : undefined;
+}
+
+function parseHeaders(lines: readonly string[]): Header[] | undefined {
+  const headers: Header[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, colon);
+    if (colon < 1 || !TOKEN.test(name)) return undefined;
+    headers.push([name, line.slice(colon + 1).trim()]);
+  }
+  return headers;
+}
+
+function headerValues(headers: readonly Header[], name: string): string[] {
+  return headers.filter(([one]) => one.toLowerCase() === name).map(([, value]) => value);
+}
+
+function readFraming(headers: readonly Header[]): Framing | undefined {
+  const encodings = headerValues(headers, "transfer-encoding");
+  const lengths = headerValues(headers, "content-length");
+  if (encodings.length > 0) {
+    const isPlain = encodings.length === 1 && encodings[0]?.toLowerCase() === "chunked";
+    return isPlain && lengths.length === 0 ? { kind: "chunked" } : undefined;
+  }
+  const [length] = lengths;
+  if (length === undefined) return { kind: "none" };
+  if (lengths.some((one) => one !== length) || !/^\d{1,15}$/.test(length)) return undefined;
+  return { kind: "length", bytes: Number(length) };
+}
+
+/** Without what concerns one connection only; the framing is added again by whoever has checked it. */
+function endToEndHeaders(headers: readonly Header[]): Header[] {
+  const named = headerValues(headers, "connection").flatMap((value) =>
+    value.split(",").map((one) => one.trim().toLowerCase()),
+  );
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return !HOP_BY_HOP.has(lower) && (FRAMING.has(lower) || !named.includes(lower));
+  });
+}
+
+function writeHead(line: string, headers: readonly Header[]): Buffer {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${line}\r\n${lines.join("")}\r\n`, "latin1");
+}
+
+const STATUS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** Read by programs and models, so in English alone. */
+const REASONS: Readonly<Record<RefusedDestination, string>> = {
+  "bad-host": "is not a host",
+  "not-allowed": "is not among the allowed domains",
+  port: "is allowed, but not on this port",
+  denied: "is denied",
+  address: "has no address that may be reached: private, loopback and link-local ones are not",
+};
+
+/** Programs show the status line of a refused tunnel, and none of them its body. */
+function refusalStatus({ host, port }: Destination, reason: RefusedDestination): string {
+  return `Refused by picoclaw: ${host.replace(/[^\x21-\x7e]/g, "?").slice(0, 300)}:${port} ${REASONS[reason]}`;
+}
+
+function refusalText({ host, port }: Destination, reason: RefusedDestination): string {
+  return `${host}:${port} ${REASONS[reason]}`;
+}
+
+function answerText(status: number, text: string, phrase: string = STATUS[status] ?? "Error"): string {
+  const body = `picoclaw: ${text}\n`;
+  return [
+    `HTTP/1.1 ${status} ${phrase}`,
+    "Content-Type: text/plain; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    body,
+  ].join("\r\n");
+}
+
+/** A request that the proxy did not carry out. */
+export interface Refusal extends Destination {
+  readonly reason: RefusedDestination;
+}
+
+/** Counts refusals by host, for the result of a job. Names are a stranger's: their number and length are bounded. */
+export function createRefusalCount(): {
+  readonly add: (refusal: Refusal) => void;
+  /** Most frequent first; forgets what it returns. */
+  readonly take: () => readonly RefusedHost[];
+} {
+  const counts = new Map<string, RefusedHost>();
+  return {
+    add({ host, reason }) {
+      const name = printable(host);
+      const known = counts.has(`${reason} ${name}`) || counts.size < MOST_HOSTS ? name : OTHERS;
+      const key = `${reason} ${known}`;
+      counts.set(key, { host: known, reason, count: (counts.get(key)?.count ?? 0) + 1 });
+    },
+    take() {
+      const taken = [...counts.values()];
+      counts.clear();
+      return taken.sort((x, y) => y.count - x.count || (x.host < y.host ? -1 : 1));
+    },
+  };
+}
+
+const MOST_HOSTS = 50;
+const MOST_CHARACTERS = 100;
+const OTHERS = "…";
+
+function printable(host: string): string {
+  const plain = host.replace(/[^\x21-\x7e]/g, "?");
+  return plain.length > MOST_CHARACTERS ? `${plain.slice(0, MOST_CHARACTERS)}…` : plain;
+}
+
+/** Connections by how long nothing has gone through them. */
+interface SilentFirst {
+  add(client: Socket): void;
+  remove(client: Socket): void;
+  /** Ends the one that has been silent longest. */
+  endSilent(): void;
+  close(): void;
+}
+
+const LOOK_MS = 2000;
+
+/**
+ * Where many share one proxy, whoever opens connections without using them must not keep the others out: the one that
+ * has been silent longest makes room for the next. Bytes are counted by the sockets themselves, so nothing is listened to.
+ */
+function createSilentFirst(): SilentFirst {
+  const seen = new Map<Socket, { bytes: number; at: number }>();
+  const look = () => {
+    const now = performance.now();
+    for (const [client, known] of seen) {
+      const bytes = client.bytesRead + client.bytesWritten;
+      if (bytes !== known.bytes) seen.set(client, { bytes, at: now });
+    }
+  };
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  return {
+    add: (client) => void seen.set(client, { bytes: 0, at: performance.now() }),
+    remove: (client) => void seen.delete(client),
+    endSilent() {
+      look();
+      let longest: { readonly client: Socket; readonly at: number } | null = null;
+      for (const [client, { at }] of seen) if (longest === null || at < longest.at) longest = { client, at };
+      longest?.client.destroy();
+    },
+    close: () => clearInterval(timer),
+  };
+}
 
 /** Where a request wants to go. */
-export interface ForwardTarget extends Destination {
+interface ForwardTarget extends Destination {
   /** What stands in the request line that is sent on. */
   readonly path: string;
   readonly authority: string;
 }
 
 /** Only the two forms a proxy is asked in; a path alone, or `https://` without a tunnel, is neither. */
-export function readForwardTarget({ method, target }: RequestHead): ForwardTarget | undefined {
+function readForwardTarget({ method, target }: RequestHead): ForwardTarget | undefined {
   if (method === "CONNECT") {
     const [, host = "", port] = /^(\[[^\]]+\]|[^:/@]+):(\d{1,5})$/.exec(target) ?? [];
     return port === undefined ? undefined : { host, port: Number(port), path: "", authority: target };
@@ -31,7 +253,7 @@ export function readForwardTarget({ method, target }: RequestHead): ForwardTarge
   return { host, port: Number(port ?? 80), path: path.startsWith("/") ? path : `/${path}`, authority };
 }
 
-export function writeForwardedRequest(
+function writeForwardedRequest(
   { method, headers }: RequestHead,
   { path, authority }: ForwardTarget,
   framing: Framing,
@@ -47,7 +269,7 @@ export function writeForwardedRequest(
 }
 
 /** Sends on one body and not a byte more. */
-export function sendBody(client: Socket, upstream: Socket, framing: Framing, first: Buffer): void {
+function sendBody(client: Socket, upstream: Socket, framing: Framing, first: Buffer): void {
   const cutter = createBodyCutter(framing);
   let over = false;
   const onData = (bytes: Buffer) => {
@@ -72,7 +294,7 @@ export function sendBody(client: Socket, upstream: Socket, framing: Framing, fir
 }
 
 /** The answer as it comes, with a head that says that the connection ends with it. */
-export function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void {
+function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void {
   let held: Buffer = Buffer.alloc(0);
   let begun = false;
   const fail = () => {
@@ -112,7 +334,7 @@ export function relayAnswer(client: Socket, upstream: Socket, headBytes: number)
 }
 
 /** Says one thing and hangs up. */
-export function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
+function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
   client.end(answerText(status, text, phrase));
   // What it still sends is read and dropped for a while: hanging up at once could take the answer with it.
@@ -187,4 +409,179 @@ function createChunkedCutter(): BodyCutter {
       return { body: bytes.subarray(0, at), ended: state === "ended", broken: false };
     },
   };
+}
+
+/**
+ * An HTTP forward and CONNECT proxy that reaches only what its rules allow. It looks names up and dials itself; a
+ * client needs neither a resolver nor a route. One request per connection; each is judged on its own.
+ *
+ * Answers: 403 with the reason for what the rules refuse; 400 for what is not one plain request; 502, 504 when the
+ * host cannot be reached; 431, 408 at its limits. At the limit of connections the one that has been silent longest ends. `onRefused` hears of every 403.
+ */
+export interface ProxyDeps extends Pick<DialDeps, "resolve" | "connect" | "ownAddresses"> {
+  readonly rules: NetworkRules;
+  readonly onRefused: (refusal: Refusal) => void;
+  readonly limits?: Partial<ProxyLimits>;
+}
+
+interface ProxyLimits {
+  readonly headBytes: number;
+  readonly connections: number;
+  /** For the head of a request. */
+  readonly headMs: number;
+  /** For a look-up, and for each attempt to connect. */
+  readonly dialMs: number;
+  /** Without a byte in either direction. */
+  readonly idleMs: number;
+}
+
+const LIMITS: ProxyLimits = {
+  headBytes: 32 * 1024,
+  connections: 512,
+  headMs: 10_000,
+  dialMs: 10_000,
+  idleMs: 300_000,
+};
+
+export type ListenAt =
+  | { readonly path: string }
+  /** Port 0 is any free one. */
+  | { readonly host: string; readonly port: number };
+
+export interface Proxy {
+  /** Where it listens; 0 for a socket with a path. */
+  readonly port: number;
+  /** Since when nobody has used it, in milliseconds; 0 while somebody does. */
+  readonly idleMs: () => number;
+  /** Ends it and every connection through it. Idempotent. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Rejects with the system's error when it cannot listen there. */
+export async function startProxy(parts: ProxyDeps, at: ListenAt): Promise<Proxy> {
+  const limits = { ...LIMITS, ...parts.limits };
+  const { resolve, connect, ownAddresses } = parts;
+  const dialling: DialDeps = {
+    policy: createNetworkPolicy(parts.rules),
+    timeoutMs: limits.dialMs,
+    ...(resolve && { resolve }),
+    ...(connect && { connect }),
+    ...(ownAddresses && { ownAddresses }),
+  };
+  const clients = new Set<Socket>();
+  const used = { at: performance.now() };
+  const silent = createSilentFirst();
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    // Before it is counted itself: the newest has said nothing yet either.
+    if (clients.size >= limits.connections) silent.endSilent();
+    clients.add(client);
+    silent.add(client);
+    client.once("close", () => {
+      clients.delete(client);
+      silent.remove(client);
+      used.at = performance.now();
+    });
+    serveClient({ client, dialling, limits, onRefused: parts.onRefused });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(at, () => resolve());
+  });
+  const address = server.address();
+  let stopped: Promise<void> | null = null;
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    idleMs: () => (clients.size > 0 ? 0 : performance.now() - used.at),
+    stop() {
+      stopped ??= new Promise<void>((resolve) => {
+        silent.close();
+        server.close(() => resolve());
+        for (const client of clients) client.destroy();
+      });
+      return stopped;
+    },
+  };
+}
+
+interface ServeClient {
+  readonly client: Socket;
+  readonly dialling: DialDeps;
+  readonly limits: ProxyLimits;
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+/** One connection: head → judge and dial → a tunnel, or one request and its answer → end. */
+function serveClient(parts: ServeClient): void {
+  const { client, limits } = parts;
+  client.on("error", () => client.destroy());
+  let held: Buffer = Buffer.alloc(0);
+  const onData = (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes]);
+    const end = endOfHead(held);
+    if (end === -1 && held.length <= limits.headBytes) return;
+    clearTimeout(slow);
+    client.off("data", onData);
+    client.pause();
+    if (end === -1 || end > limits.headBytes)
+      return answerAndClose(client, 431, "the head of the request is too long");
+    void carryOut(parts, held.subarray(0, end), held.subarray(end));
+  };
+  const slow = setTimeout(() => {
+    client.off("data", onData);
+    answerAndClose(client, 408, "no request came");
+  }, limits.headMs);
+  client.once("close", () => clearTimeout(slow));
+  client.on("data", onData);
+  client.once("end", () => {
+    if (endOfHead(held) === -1) client.destroy();
+  });
+}
+
+async function carryOut(parts: ServeClient, headBytes: Buffer, rest: Buffer): Promise<void> {
+  const { client } = parts;
+  const head = parseRequestHead(headBytes);
+  const asked = head && readForwardTarget(head);
+  const framing = head && readFraming(head.headers);
+  if (head === undefined || asked === undefined || framing === undefined)
+    return answerAndClose(client, 400, "not a request that a proxy can carry out");
+  const dialled = await dial(parts.dialling, asked);
+  if (!dialled.ok) {
+    if ("failed" in dialled)
+      return answerAndClose(client, dialled.failed === "timeout" ? 504 : 502, dialled.failed);
+    parts.onRefused({ host: asked.host, port: asked.port, reason: dialled.refused });
+    return answerAndClose(
+      client,
+      403,
+      refusalText(asked, dialled.refused),
+      refusalStatus(asked, dialled.refused),
+    );
+  }
+  const upstream = dialled.socket;
+  joinSockets(client, upstream, parts.limits.idleMs);
+  if (client.destroyed) return void upstream.destroy();
+  if (head.method === "CONNECT") {
+    client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+    if (rest.length > 0) upstream.write(rest);
+    client.pipe(upstream);
+    upstream.pipe(client);
+    return;
+  }
+  upstream.write(writeForwardedRequest(head, asked, framing));
+  sendBody(client, upstream, framing, rest);
+  relayAnswer(client, upstream, parts.limits.headBytes);
+}
+
+/** The end of one is the end of the other; so is a long silence. */
+function joinSockets(client: Socket, upstream: Socket, idleMs: number): void {
+  for (const [one, other] of [
+    [client, upstream],
+    [upstream, client],
+  ] as const) {
+    one.on("error", () => other.destroy());
+    one.once("close", () => other.destroySoon());
+    one.setTimeout(idleMs, () => {
+      client.destroy();
+      upstream.destroy();
+    });
+  }
 }

@@ -1,6 +1,19 @@
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { join } from "node:path";
-import { tryFlock } from "../platform/file-lock.ts";
+import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
+import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
+import { hashHex } from "../platform/hash.ts";
+import { tryFlock } from "../platform/libc.ts";
+import { isAlive, processBirth, processLife } from "./process-table.ts";
 
 /**
  * Which jobs are being worked on, as files in `running/` that their processes hold locked. The lock goes with the
@@ -59,7 +72,7 @@ function names(folder: string): string[] {
 }
 
 /** Whether the process of a job is still at work on it, wherever that is. */
-export function isHeld(storage: string, jobId: string): boolean {
+function isHeld(storage: string, jobId: string): boolean {
   const path = join(storage, "running", jobId);
   return existsSync(path) && !isDead(path);
 }
@@ -68,4 +81,52 @@ export function isHeld(storage: string, jobId: string): boolean {
 export function hasLiveJobs(storage: string): boolean {
   const folder = join(storage, "running");
   return names(folder).some((jobId) => !isDead(join(folder, jobId)));
+}
+
+/**
+ * Whether a process is the one that works on a job: it holds the job's file in `running/` open. Process numbers are
+ * given again, and mean nothing across containers. Where there is no /proc the number has to do.
+ */
+function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
+  if (process.platform !== "linux") return isAlive(pid);
+  const file = join(storage, "running", jobId);
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === file);
+  } catch {
+    return false;
+  }
+}
+
+/** What jobs take of this process, wherever they happen. */
+export function jobsOfThisProcess(): Pick<
+  WorkspaceDeps,
+  "planOptions" | "pid" | "birth" | "now" | "clock" | "random"
+> {
+  return {
+    planOptions: {
+      inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
+      sha1: (bytes) => hashHex("sha1", bytes),
+    },
+    pid: process.pid,
+    birth: processBirth(process.pid),
+    now: () => new Date(),
+    clock: () => performance.now(),
+    random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),
+  };
+}
+
+/** The processes of this machine that work on the jobs of a storage. */
+export function createJobHolders(
+  storage: string,
+): Pick<WorkspaceBacking, "isAlive" | "worksOn" | "signal" | "pause"> {
+  return {
+    isAlive({ jobId, pid, birth }) {
+      if (pid === undefined) return false;
+      const life = processLife(pid, birth);
+      return life === "elsewhere" ? isHeld(storage, jobId) : life === "lives";
+    },
+    worksOn: (pid, jobId) => isWorkingOnJob(storage, pid, jobId),
+    signal: (pid, signal) => void process.kill(pid, signal),
+    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
 }

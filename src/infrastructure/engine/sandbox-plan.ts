@@ -1,9 +1,8 @@
 import { relative } from "node:path";
-import { proxyEnvironment } from "./proxy-environment.ts";
+import type { RefusedHost, Transaction } from "../../application/ports/jobs-transaction.ts";
 import { isInside } from "./git-roots.ts";
-import type { JobLimits } from "./job-limits.ts";
 import type { PrivateHome } from "./home.ts";
-import { PROXY_PORT } from "./proxy-port.ts";
+import { type JobLimits, PROXY_PORT, proxyEnvironment } from "./job-limits.ts";
 
 /** What a sandbox shows and where its writes go. All paths are absolute and real. */
 export interface SandboxPlan {
@@ -43,7 +42,7 @@ export interface SandboxPlan {
 export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 
 /** `lowers`: folders of the host between the root and its upper, uppermost first. */
-export type OverlaySource =
+type OverlaySource =
   | { readonly kind: "overlay"; readonly lowers?: readonly string[] }
   | { readonly kind: "bind"; readonly folder: string };
 
@@ -261,4 +260,16 @@ function confinedBase({ files, uid }: SandboxPlan): string[] {
   for (const name of uid === 0 ? SWITCHES : []) args.push("--ro-bind-try", `/proc/${name}`, `/proc/${name}`);
   for (const file of files) args.push("--ro-bind", file, file);
   return args;
+}
+
+export type LimitedNetwork = Pick<Transaction, "network" | "takeRefused">;
+
+/** What a transaction tells of its network. */
+export function limitedNetwork(
+  network: SandboxNetwork,
+  takeRefused: (() => readonly RefusedHost[]) | undefined,
+): LimitedNetwork {
+  if (network === "host") return {};
+  if (network === "none") return { network: "off" };
+  return { network: "allow-list", ...(takeRefused && { takeRefused }) };
 }

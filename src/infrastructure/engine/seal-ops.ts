@@ -1,15 +1,143 @@
-import { chmodSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, readdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import type { DifferenceVerdict, ValidateDifference } from "../../application/ports/jobs-transaction.ts";
+import type {
+  Difference,
+  DifferenceVerdict,
+  EntryState,
+  ValidateDifference,
+} from "../../application/ports/jobs-transaction.ts";
+import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import { syncfs } from "../platform/libc.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
-import { inFolder } from "./anchor.ts";
-import { type Identity, identify, identifyAt } from "./entry-identity.ts";
-import { removeTree } from "./remove-tree.ts";
-import { hashAt } from "./content.ts";
-import { areaOf, isIndexFile } from "./git-area.ts";
-import { isInside } from "./git-roots.ts";
-import { type Op, opSlotPath } from "./job-folder.ts";
-import { type SealedOps, sealedDifference } from "./sealed-difference.ts";
+import { areaOf, hashAt, isIndexFile, readNoFollow } from "./compare-entries.ts";
+import {
+  type Identity,
+  identify,
+  identifyAt,
+  inFolder,
+  inParent,
+  isAbsence,
+  pathBelow,
+} from "./entry-identity.ts";
+import { isInside, repositoryOf } from "./git-roots.ts";
+import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
+import { removeTree } from "./walk-folder.ts";
+
+export interface SealedOps {
+  readonly folder: JobFolder;
+  readonly workspace: string;
+  /** Absolute; an op names its root by number. */
+  readonly roots: readonly string[];
+  readonly ops: readonly Op[];
+}
+
+/** Larger files are not read to be judged: whoever needs their bytes is told that there are none. */
+const LARGEST_READ = 64 * 1024 ** 2;
+
+/** The difference that ops and their slots make, for a judge. Before is the workspace, after is what lies in the slots. */
+function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
+  const byPath = new Map(ops.map((op) => [`${roots[op.root]}/${op.path}`, op]));
+  const shown = (op: Op) => pathBelow(workspace, `${roots[op.root]}/${op.path}`);
+
+  /** Root and path below it; the innermost root has it. */
+  function place(path: string): { root: string; below: string } | null {
+    const absolute = resolve(workspace, path);
+    const root = [...roots].reverse().find((one) => isInside(one, absolute));
+    return root === undefined ? null : { root, below: relative(root, absolute) };
+  }
+
+  /** The op that decides what stands at a path afterwards: its own, or that of a folder which is new or gone. */
+  function deciding(path: string): Op | null {
+    const absolute = resolve(workspace, path);
+    const own = byPath.get(absolute);
+    if (own !== undefined) return own;
+    for (let slash = absolute.lastIndexOf("/"); slash > 0; slash = absolute.lastIndexOf("/", slash - 1)) {
+      const above = byPath.get(absolute.slice(0, slash));
+      if (above !== undefined && (above.a?.kind !== "directory" || above.b?.kind !== "directory"))
+        return above;
+    }
+    return null;
+  }
+
+  function identityBefore(path: string): Identity | null {
+    const own = byPath.get(resolve(workspace, path));
+    if (own !== undefined) return own.a;
+    const at = place(path);
+    return at === null || at.below === "" ? null : identify(at.root, at.below);
+  }
+
+  function identityAfter(path: string): Identity | null {
+    const op = deciding(path);
+    if (op === null) return identityBefore(path);
+    return byPath.get(resolve(workspace, path)) === op ? op.b : null;
+  }
+
+  function original(path: string): Uint8Array | null {
+    const at = place(path);
+    if (at === null || !isReadable(identityBefore(path))) return null;
+    return readOrNull(() => inParent(at.root, at.below, (parent, name) => readNoFollow(`${parent}/${name}`)));
+  }
+
+  return {
+    changes: ops.map((op) => ({
+      path: shown(op),
+      kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified",
+    })),
+    look: (path, when) =>
+      standingFromIdentity(when === "before" ? identityBefore(path) : identityAfter(path)),
+    original,
+    current(path) {
+      const op = deciding(path);
+      if (op === null || op.inPlace === true) return original(path);
+      if (!isReadable(identityAfter(path))) return null;
+      return readOrNull(() => readNoFollow(opSlotPath(folder, op.n, "b")));
+    },
+    get repository() {
+      return repositoryOf(workspace);
+    },
+    *below(path) {
+      const at = place(path);
+      if (at === null) return;
+      for (const name of namesBelow(at.root, at.below)) yield `${path}/${name}`;
+    },
+  };
+}
+
+/** Every name below a folder as it stands in the workspace. */
+function* namesBelow(root: string, folder: string): Generator<string> {
+  const pending = [""];
+  while (pending.length > 0) {
+    const at = pending.pop() as string;
+    const entries = readOrNull(() =>
+      inFolder(root, at === "" ? folder : `${folder}/${at}`, (self) =>
+        readdirSync(self, { withFileTypes: true }),
+      ),
+    );
+    for (const entry of entries ?? []) {
+      const name = at === "" ? entry.name : `${at}/${entry.name}`;
+      yield name;
+      if (entry.isDirectory()) pending.push(name);
+    }
+  }
+}
+
+function isReadable(identity: Identity | null): boolean {
+  return identity?.kind === "file" && identity.size <= LARGEST_READ;
+}
+
+function standingFromIdentity(identity: Identity | null): EntryState | null {
+  return identity === null ? null : { kind: identity.kind, mode: identity.mode };
+}
+
+/** What its own user may not open, or what went meanwhile, has no bytes. */
+function readOrNull<T>(use: () => T): T | null {
+  try {
+    return use();
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return null;
+  }
+}
 
 export interface ValidatedOps {
   readonly ops: readonly Op[];
@@ -162,4 +290,65 @@ function rewriteOp(
   }
   const { bHash: _, ...rest } = op;
   return { ...rest, b, ...(bHash && { bHash }) };
+}
+
+/** Changed files that have another name: a commit puts a new file in the place of one name, and the others keep the old. */
+export function partedLinks(ops: readonly Op[], roots: readonly string[]): SealNote[] {
+  const parted = ops.filter(({ a, b, inPlace, root, path, area }) => {
+    if (a?.kind !== "file" || b?.kind !== "file" || inPlace === true || area !== "file") return false;
+    return namesOf(join(roots[root] as string, path)) > 1;
+  });
+  return parted.length === 0 ? [] : [sealNote("other-names", ...parted.map(({ path }) => path))];
+}
+
+function namesOf(path: string): number {
+  try {
+    return lstatSync(path).nlink;
+  } catch (error) {
+    if (isAbsence(error)) return 0;
+    throw error;
+  }
+}
+
+/**
+ * Changed files that could not keep their owner or group: who is not in a group cannot give a file to it, and nobody but
+ * root gives files to others. Root changes owners on purpose.
+ */
+export function lostOwners(ops: readonly Op[]): SealNote[] {
+  if (process.getuid?.() === 0) return [];
+  const notes: SealNote[] = [];
+  for (const { a, b, path } of ops) {
+    if (a?.kind !== "file" || b?.kind !== "file") continue;
+    if (a.uid !== b.uid) notes.push(sealNote("owner", path));
+    if (a.gid !== b.gid) notes.push(sealNote("group", path));
+  }
+  return notes;
+}
+
+/** Beyond this many files one flush of the whole file system is cheaper than one each. */
+const FILES_ONE_BY_ONE = 64;
+
+/** What was staged reaches the disk before any intent names it. */
+export function makeDurable(folder: JobFolder, ops: readonly Op[]): void {
+  const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
+  if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(opSlotPath(folder, n, "b")))) return;
+  const descriptor = openSync(folder.path, "r");
+  syncfs(descriptor);
+  closeSync(descriptor);
+}
+
+/** False for a file that its own user may not open. */
+function flush(path: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, "r");
+  } catch {
+    return false;
+  }
+  try {
+    fsyncSync(descriptor);
+    return true;
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -1,4 +1,5 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -11,13 +12,85 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/view.ts";
-import { inFolder, inParent } from "./anchor.ts";
-import { adoptOwner, readRegular, staysInPlace } from "./folder-view.ts";
-import { type Identity, identify, identifySettled, isAbsence } from "./entry-identity.ts";
-import { readEntryAt } from "./look-at.ts";
-import { moveTree, refuseUnmovable } from "./move-tree.ts";
-import { createStagedPermissions } from "./staged-permissions.ts";
+import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
+import {
+  type Identity,
+  identify,
+  identifySettled,
+  inFolder,
+  inParent,
+  isAbsence,
+  readEntryAt,
+} from "./entry-identity.ts";
+import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
+
+interface StagedPermissions {
+  /** What the user could not do, a job cannot: overwriting needs a writable file, the rest a writable folder. */
+  refuseShut(path: string, overwrites: boolean): void;
+  /** A folder that changes its parent is written to. */
+  refuseShutFolder(from: string, to: string): void;
+}
+
+/** Asks the workspace whether what is staged could be done there; what the job itself staged may be changed again. */
+function createStagedPermissions(
+  root: string,
+  stagedAs: (path: string) => string | undefined,
+  look: (path: string) => Entry,
+): StagedPermissions {
+  return {
+    refuseShut(path, overwrites) {
+      if (stagedAs(path) !== undefined) return;
+      if (overwrites) {
+        inParent(root, path, (folder, name) => accessSync(`${folder}/${name}`, constants.W_OK));
+        return;
+      }
+      for (let at = path; at !== ""; ) {
+        at = parentOf(at);
+        if (stagedAs(at) === "directory") return;
+        if (at !== "" && look(at).kind !== "directory") continue;
+        inFolder(root, at, (folder) => accessSync(folder, constants.W_OK | constants.X_OK));
+        return;
+      }
+    },
+    refuseShutFolder(from, to) {
+      if (stagedAs(from) !== undefined || look(from).kind !== "directory" || parentOf(from) === parentOf(to))
+        return;
+      inFolder(root, from, (folder) => accessSync(folder, constants.W_OK));
+    },
+  };
+}
+
+type MovableView = Pick<View, "look" | "list" | "copy" | "remove" | "makeDirectory">;
+
+/** A folder moves whole or not at all. */
+function refuseUnmovable(view: MovableView, from: string): void {
+  const found = view.look(from);
+  if (found.kind === "directory")
+    for (const name of view.list(from)) refuseUnmovable(view, `${from}/${name}`);
+  else if (found.kind === "missing" && !from.includes("\ufffd"))
+    throw new ViewFault("missing", from, `no such file or directory: ${from}`);
+  else if (found.kind === "missing" || found.kind === "other")
+    throw new ViewFault("not-a-file", from, `cannot be moved: ${from}`);
+}
+
+/** Moves by copying and removing, entry by entry; `keepMode` gives a new folder the mode of the old one. */
+function moveTree(
+  view: MovableView,
+  from: string,
+  to: string,
+  keepMode: (folder: string, mode: number) => void,
+): void {
+  const found = view.look(from);
+  if (found.kind !== "directory") {
+    view.copy(from, to);
+    view.remove(from);
+    return;
+  }
+  view.makeDirectory(to);
+  for (const name of view.list(from)) moveTree(view, `${from}/${name}`, `${to}/${name}`, keepMode);
+  keepMode(to, found.mode);
+  view.remove(from);
+}
 
 /** What a staged path will be. Files, links and folders lie in `slotPath` until the commit moves them in. */
 type Staged =

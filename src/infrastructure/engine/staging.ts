@@ -1,9 +1,9 @@
 import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import type { TransactionReason } from "../../domain/jobs/transaction-kind.ts";
+import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
-import { mountPoints } from "./mounts.ts";
+import { mountPoints } from "./job-storage.ts";
 
 /** How jobs with processes are staged on this machine, and why so. */
 export interface Staging {
@@ -120,4 +120,14 @@ export function findProgram(name: string, path: string): string | null {
     }
   }
   return null;
+}
+
+/** Root of the machine itself, not of a user namespace: only that one may set the attributes of a trusted overlay. */
+export function isRealRoot(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  try {
+    return /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
+  } catch {
+    return false;
+  }
 }

@@ -1,29 +1,117 @@
-import { closeSync, mkdtempSync, rmdirSync } from "node:fs";
+import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessRunner } from "../../application/ports/process.ts";
-import { LimitReached } from "../../application/jobs/limit-reached.ts";
-import { rawPipe } from "../platform/confined-process.ts";
-import type { Installation } from "../platform/runtime-installation.ts";
-import { openPipe } from "../platform/pipe.ts";
-import { type SpawnedChild, spawnChild } from "../platform/process-calls.ts";
-import { removeTree } from "./remove-tree.ts";
-import { watchDisk } from "./disk-watch.ts";
+import { LimitReached } from "../../application/jobs/execution.ts";
+import type { ProcessRunner, RefusedHost, View } from "../../application/ports/jobs-transaction.ts";
+import type { Installation } from "../platform/installation.ts";
+import { openPipe, rawPipe, type SpawnedChild, spawnChild } from "../platform/process-calls.ts";
 import type { ExecutorSettings } from "./executor.ts";
 import {
   type Call,
   ChannelClosed,
+  createCall,
   createFrameReader,
+  createRemoteProcesses,
+  createRemoteView,
   encodeFrame,
   type Frame,
   writeFrame,
-} from "./frames.ts";
-import { killStrays } from "./kill-strays.ts";
-import { createRemoteProcesses } from "./executor-channel.ts";
-import { createCall } from "./remote-view.ts";
-import { CONFINED_STAGE, proxySocket, type SandboxPlan, SYSTEM_PATH, sandboxArguments } from "./sandbox-plan.ts";
+} from "./executor-channel.ts";
+import type { PrivateHome } from "./home.ts";
+import { killStrays } from "./process-table.ts";
+import {
+  CONFINED_STAGE,
+  type LimitedNetwork,
+  limitedNetwork,
+  proxySocket,
+  type SandboxPlan,
+  SYSTEM_PATH,
+  sandboxArguments,
+  sandboxEnvironment,
+} from "./sandbox-plan.ts";
 import { SILENT_SANDBOX } from "./staging.ts";
+import { removeTree, walkFolder } from "./walk-folder.ts";
 
-export interface Executor {
+const LOOK_MS = 250;
+/**
+ * However little the free space shrinks: somebody else may be freeing as much as the job takes. Counting a home full of
+ * caches holds up the program, so not often.
+ */
+const AT_LEAST_EVERY_LOOKS = 1200;
+
+/**
+ * Looks, while a job runs, at how much disk it takes, and calls `onReached` once when that is more than
+ * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. What a command writes
+ * between two looks comes on top. Returns how to stop it.
+ */
+function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
+  if (plan.limits.disk === 0) return () => {};
+  const look = createDiskLook(plan);
+  const timer = setInterval(() => {
+    const reached = look();
+    if (reached === null) return;
+    clearInterval(timer);
+    onReached(reached);
+  }, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** One look after another. A folder that somebody takes away meanwhile is not the job's doing. */
+export function createDiskLook(plan: WatchedDisk): () => LimitReached | null {
+  let free = freeAt(plan.job);
+  let looks = 0;
+  return () => {
+    const now = freeAt(plan.job);
+    if (now >= free - plan.limits.disk / 16 && ++looks < AT_LEAST_EVERY_LOOKS) {
+      free = Math.max(free, now);
+      return null;
+    }
+    free = now;
+    looks = 0;
+    try {
+      return findLimitReached(plan);
+    } catch {
+      return null;
+    }
+  };
+}
+
+type WatchedDisk = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
+  readonly home: Pick<PrivateHome, "folder"> | null;
+};
+
+function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReached | null {
+  const copied = roots.reduce(
+    (sum, { path, source }) => sum + (source.kind === "bind" ? bytesIn(path) : 0),
+    0,
+  );
+  const inHome = home === null ? 0 : bytesIn(home.folder);
+  const changes = bytesIn(job) - copied - (home?.folder.startsWith(job) ? inHome : 0);
+  if (changes > limits.disk) return new LimitReached("changes", changes, limits.disk);
+  return inHome > limits.disk ? new LimitReached("home", inHome, limits.disk) : null;
+}
+
+function freeAt(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return 0;
+  }
+}
+
+/** What the files below a folder take on the disk; a sparse one takes little. */
+function bytesIn(folder: string): number {
+  let bytes = 0;
+  for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
+  return bytes;
+}
+
+function blocksAt(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
+}
+
+interface Executor {
   readonly call: Call;
   readonly processes: ProcessRunner;
   /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
@@ -207,4 +295,135 @@ async function waitForComplaint(complaining: Promise<void>): Promise<void> {
   const timer = setTimeout(late.resolve, GRACE_MS);
   await Promise.race([complaining, late.promise]);
   clearTimeout(timer);
+}
+
+/** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
+export interface OpenedSandbox {
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+  /** What a proxy outside refused; absent where there is none. */
+  readonly takeRefused?: () => readonly RefusedHost[];
+  /** To be called once, when the sandbox is gone. */
+  readonly release: () => void;
+}
+
+/** An executor that comes and goes while its job stays. */
+export interface Wakeable {
+  readonly processes: ProcessRunner;
+  readonly call: Executor["call"];
+  /** Why one of them ended before it was told to. */
+  readonly whyEnded: () => Error | null;
+  readonly takeRefused: () => readonly RefusedHost[];
+  isAwake(): boolean;
+  /** Null when it stands, else the complaint. Idempotent. */
+  wake(): Promise<string | null>;
+  /** Idempotent. */
+  rest(): Promise<void>;
+}
+
+export function createWakeable(parts: {
+  readonly open: () => Promise<OpenedSandbox>;
+  readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
+}): Wakeable {
+  let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
+  let why: Error | null = null;
+  const refused: RefusedHost[] = [];
+  const executor = (): Executor => {
+    if (awake === null) throw new Error("the sandbox of this job rests");
+    return awake.executor;
+  };
+  const collect = () => void refused.push(...(awake?.opened.takeRefused?.() ?? []));
+  return {
+    processes: {
+      runProcess: (request) => executor().processes.runProcess(request),
+      listJobProcesses: async (job) => (await awake?.executor.processes.listJobProcesses(job)) ?? [],
+      killJobProcesses: async (job) => (await awake?.executor.processes.killJobProcesses(job)) ?? [],
+    },
+    call: (head, body) => executor().call(head, body),
+    whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
+    isAwake: () => awake !== null,
+    takeRefused() {
+      collect();
+      return refused.splice(0);
+    },
+    async wake() {
+      if (awake !== null) return null;
+      const opened = await parts.open();
+      const started = await parts.start(opened.sandbox);
+      if (!started.ok) {
+        opened.release();
+        return started.complaint;
+      }
+      awake = { executor: started.executor, opened };
+      return null;
+    },
+    async rest() {
+      if (awake === null) return;
+      const { executor, opened } = awake;
+      why ??= executor.whyEnded();
+      collect();
+      awake = null;
+      await executor.stop();
+      opened.release();
+    },
+  };
+}
+
+export interface ConfinedCopyDeps {
+  readonly workspace: string;
+  readonly job: string;
+  readonly copies: readonly { readonly original: string; readonly copy: string }[];
+  readonly installation: Installation;
+  readonly env: Readonly<Record<string, string>>;
+  readonly takeRefused?: () => readonly RefusedHost[];
+  readonly hiddenHome: (words: string) => readonly string[];
+  readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
+}
+
+/** A copy that stands, for the commands of its job, at the workspace's own path. */
+export interface ConfinedCopy {
+  readonly view: View;
+  readonly processes: ProcessRunner;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limited: LimitedNetwork;
+  /** Whether it is kept from the rest of the machine. */
+  readonly confined: boolean;
+  /** Paths of the home that these words name and that are hidden here. */
+  readonly hiddenHome: (words: string) => readonly string[];
+  /** Why its executor ended before the job did. */
+  readonly whyEnded: () => Error | null;
+  readonly stop: () => Promise<void>;
+}
+
+export type ConfineCopy = (
+  job: string,
+  copies: ConfinedCopyDeps["copies"],
+  options: { readonly network: boolean; readonly throwAway?: boolean },
+) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
+
+/** Shows each copy in the place of its original inside a sandbox; the rest of the machine is as for an overlay. */
+export async function confineCopy({
+  workspace,
+  job,
+  copies,
+  installation,
+  env,
+  sandbox,
+  takeRefused,
+  hiddenHome,
+}: ConfinedCopyDeps): Promise<ConfinedCopy | { readonly complaint: string }> {
+  const roots = copies.map(({ original, copy }) => ({
+    path: original,
+    source: { kind: "bind" as const, folder: copy },
+  }));
+  const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
+  if (!started.ok) return { complaint: started.complaint };
+  const { call, ...rest } = started.executor;
+  return {
+    ...rest,
+    view: createRemoteView(call),
+    environment: sandboxEnvironment(sandbox),
+    confined: sandbox.confined,
+    hiddenHome,
+    limited: limitedNetwork(sandbox.network, takeRefused),
+  };
 }

@@ -1,16 +1,170 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  type Dirent,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Installation } from "../platform/runtime-installation.ts";
+import type { Installation } from "../platform/installation.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
+import { findShownHome, type ShownHome } from "./home.ts";
+import { findHomeSecrets } from "./home-lists.ts";
 import type { Storage } from "./job-storage.ts";
-import { findHomeSecrets } from "./home-secrets.ts";
-import { findHostSockets } from "./host-sockets.ts";
-import { findMachineHomes } from "./machine-homes.ts";
 import type { SandboxPlan } from "./sandbox-plan.ts";
-import { findShownHome, type ShownHome } from "./shown-home.ts";
-import { systemSecrets } from "./system-secrets.ts";
-import { realOrNull, userHomes } from "./user-homes.ts";
+
+/** Sockets of this machine that a process could reach by path, but for those below the given folders. */
+function findHostSockets(folders: readonly string[]): string[] {
+  const paths = new Set<string>();
+  for (const line of readTable().split("\n")) {
+    const path = /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1];
+    if (path !== undefined && !folders.some((folder) => isInside(folder, path)) && isSocket(path))
+      paths.add(path);
+  }
+  return [...paths];
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return lstatSync(path).isSocket();
+  } catch {
+    return false;
+  }
+}
+
+function readTable(): string {
+  try {
+    return readFileSync("/proc/net/unix", "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** A user's home as the environment names it and as the system does; each once, as real paths, `/` left out. */
+export function userHomes(named: string | undefined, uid: number, accounts = readAccounts()): string[] {
+  const known = accounts
+    .split("\n")
+    .map((line) => line.split(":"))
+    .find((fields) => fields[2] === String(uid))?.[5];
+  const real = [named, known].map((path) => (path ? realOrNull(path) : null));
+  return [...new Set(real)].filter(
+    (path): path is string => path !== null && path !== "/" && statSync(path).isDirectory(),
+  );
+}
+
+/** Homes of people on this machine, root's among them. */
+function peoplesHomes(accounts = readAccounts()): string[] {
+  const isPerson = (uid: number) => uid === 0 || (uid >= 1000 && uid < 65534);
+  return accounts
+    .split("\n")
+    .map((line) => line.split(":"))
+    .filter((fields) => fields.length > 5 && isPerson(Number(fields[2])))
+    .flatMap((fields) => realOrNull(fields[5] ?? "") ?? [])
+    .filter((path) => path !== "/");
+}
+
+function readAccounts(): string {
+  try {
+    return readFileSync("/etc/passwd", "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function realOrNull(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Where a package manager of everybody lives among the homes. */
+const SHARED_TOOLS = "/home/linuxbrew/.linuxbrew";
+
+/**
+ * The homes of this machine beside the one that a job gets in private. They look empty, but for the tools in those that
+ * are the user's own by another name, or that PATH leads into.
+ */
+function findMachineHomes({
+  mine,
+  userHome,
+  homeAllow,
+  path,
+}: {
+  readonly mine: readonly string[];
+  readonly userHome: string | null;
+  readonly homeAllow: readonly string[];
+  readonly path: string;
+}): SandboxPlan["homes"] {
+  const people = [...mine, ...peoplesHomes()];
+  const folders = [...new Set(["/home", ...people])].filter(
+    (folder) => folder !== userHome && isOpen(folder),
+  );
+  const isCovered = (folder: string) =>
+    (userHome !== null && isInside(userHome, folder)) ||
+    folders.some((other) => other !== folder && isInside(other, folder));
+  const inPath = (home: string) => path.split(":").some((folder) => isInside(home, folder));
+  const tools = [...new Set(people)]
+    .filter((home) => home !== userHome && (mine.includes(home) || inPath(home)))
+    .flatMap((home) => findShownHome(home, mine.includes(home) ? homeAllow : []).folders)
+    .filter((folder) => userHome === null || !isInside(folder, userHome));
+  const shown = [...tools, ...(realOrNull(SHARED_TOOLS) === SHARED_TOOLS ? [SHARED_TOOLS] : [])];
+  return folders
+    .filter((folder) => !isCovered(folder))
+    .map((folder) => ({ path: folder, shown: shown.filter((tool) => isInside(folder, tool)) }));
+}
+
+/** What the user cannot enter needs no hiding. */
+function isOpen(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a system keeps what only root may read, and how deep to look for it. */
+const SYSTEM_SECRET_FOLDERS = [
+  { folder: "/etc", depth: 4 },
+  { folder: "/var/lib", depth: 1 },
+  { folder: "/var/spool", depth: 1 },
+  { folder: "/var/backups", depth: 1 },
+  { folder: "/var/log", depth: 1 },
+] as const;
+
+/**
+ * Root is let in by owning a file, whatever capabilities it gave up. What no ordinary user may read (`/etc/shadow`, keys
+ * of servers) is therefore hidden from a job of root by name.
+ */
+function systemSecrets(): SandboxPlan["closed"] {
+  return SYSTEM_SECRET_FOLDERS.flatMap(({ folder, depth }) => closedBelow(folder, depth));
+}
+
+function closedBelow(folder: string, depth: number): { path: string; isFolder: boolean }[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    const isFolder = entry.isDirectory();
+    if (!isFolder && !entry.isFile()) return [];
+    const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o777;
+    if ((mode & (isFolder ? 0o001 : 0o004)) === 0) return [{ path, isFolder }];
+    return isFolder && depth > 1 ? closedBelow(path, depth - 1) : [];
+  });
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
 
 export interface Surroundings
   extends Pick<SandboxPlan, "hidden" | "closed" | "homes" | "veiled" | "readable" | "files" | "sockets"> {

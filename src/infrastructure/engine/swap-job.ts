@@ -1,43 +1,316 @@
+import { renameSync } from "node:fs";
 import { relative } from "node:path";
 import type {
   Conflict,
   JobState,
+  RepairedJob,
   SwapOutcome,
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
-import { type Anchors, createAnchors } from "./anchor.ts";
-import { type Identity, identify, sameUntouched } from "./entry-identity.ts";
-import { checkSwap, isOutOfReach } from "./check.ts";
-import { findUnwritableFolders } from "./doors.ts";
-import { takeStamp } from "./fs-stamp.ts";
-import { lateWriters, readKeptEntries } from "./transaction-held-files.ts";
-import { clearIntent, type Intent, writeIntent } from "./intent.ts";
+import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
+  type Anchors,
+  createAnchors,
+  type Identity,
+  identify,
+  identifyAt,
+  inFolder,
+  inParent,
+  isAbsence,
+  sameUntouched,
+} from "./entry-identity.ts";
+import { findHeldFiles, isTouchedSince, lateWriters, readKeptEntries } from "./held-files.ts";
+import {
+  addRepairMark,
+  clearIntent,
+  type Intent,
   type JobFolder,
+  jobFolder,
   type Op,
+  type OwnPlan,
   type Plan,
+  readIntent,
+  readOwnPlan,
+  readPlan,
+  readState,
   readSwapRecord,
   removeSwapRecord,
+  type SwapRecord,
   type SwapRecordEntry,
+  takeStamp,
+  toChanges,
+  writeIntent,
+  writePlan,
   writeState,
   writeSwapRecord,
 } from "./job-folder.ts";
-import type { OwnPlan } from "./own-plan.ts";
-import { toChanges } from "./plan-changes.ts";
 import { jobBytes } from "./job-quota.ts";
-import { reverseSwap } from "./repair.ts";
-import { type Checkpoint, runSwap } from "./swap.ts";
-import { SwapFailure } from "./swap-failure.ts";
 import {
+  type Checkpoint,
   type Direction,
+  exchangedFolders,
+  findUnwritableFolders,
+  inSlot,
   isSameEntry,
   keepsFolder,
+  oppositeDirection,
+  outSlot,
   recordedStep,
+  reverseStep,
   rootOf,
+  runSwap,
   type Swap,
+  SwapFailure,
   type SwapStep,
-} from "./turns.ts";
-import { exchangedFolders } from "./way-folders.ts";
+  shownPath,
+  staysInPlace,
+} from "./swap.ts";
+
+interface CheckRequest {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly workspace: string;
+  readonly direction: Direction;
+  /** What the last swap left; null before the first. */
+  readonly stands: SwapRecord | null;
+}
+
+interface SwapCheck {
+  readonly conflicts: readonly Conflict[];
+  /** What there is to do, with what was found at each path and in each slot. */
+  readonly turns: readonly SwapStep[];
+  readonly left: readonly UntouchedPath[];
+}
+
+/** Looks at every path of a plan before anything is moved. */
+function checkSwap(request: CheckRequest): SwapCheck {
+  const { folder, plan, workspace, direction, stands } = request;
+  const shown = (op: Op) => shownPath(plan, op, workspace);
+  const conflicts: Conflict[] = [];
+  const turns: SwapStep[] = [];
+  const left: UntouchedPath[] = [];
+  const anchors = createAnchors();
+  // Once a job is in effect, only what it put there tells whether the user has gone on from it.
+  const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
+  conflicts.push(...(exchanged?.conflicts ?? []));
+  for (const op of plan.ops) {
+    if (exchanged?.covers(op)) continue;
+    const recorded = recordedStep(op, direction, stands);
+    const seen = lookAtOp(request, recorded, anchors);
+    const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
+    if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
+    if (seen.reason === null) turns.push(turn);
+    else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
+    else if (op.area !== "object") {
+      conflicts.push({ path: shown(op), reason: seen.reason });
+      if (canBeForced(turn, seen.reason)) turns.push(turn);
+    }
+  }
+  anchors.close();
+  return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left };
+}
+
+/** Nothing is known of what stands there, so that no force helps. */
+function isOutOfReach(reason: Conflict["reason"] | null): boolean {
+  return reason === "parent-missing" || reason === "no-access";
+}
+
+function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolean {
+  if (isOutOfReach(reason)) return false;
+  return !staysInPlace(op) || goes?.kind === op.a?.kind;
+}
+
+function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
+  return staysInPlace(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
+}
+
+/** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
+function hasWork({ op, goes, comes }: SwapStep, folder: JobFolder, direction: Direction): boolean {
+  if (staysInPlace(op)) return true;
+  const incoming = direction === "forward" ? op.b : op.a;
+  if (incoming !== null) return comes !== null;
+  if (op.area === "object" && direction === "back") return false;
+  return goes !== null && identifyAt(outSlot(folder, op, direction)) === null;
+}
+
+interface SeenEntry {
+  readonly current: Identity | null;
+  readonly reason: Conflict["reason"] | null;
+}
+
+function lookAtOp(
+  request: CheckRequest,
+  { op, goes: expected, comes }: SwapStep,
+  anchors: Anchors,
+): SeenEntry {
+  const root = rootOf(request.plan, op);
+  let current: Identity | null = null;
+  try {
+    current = identify(root, op.path, anchors);
+    if (current === null && comes !== null && !parentsAreFolders(request, op))
+      return { current, reason: "parent-missing" };
+  } catch (error) {
+    return {
+      current,
+      reason: (error as { code?: string }).code === "EACCES" ? "no-access" : "parent-missing",
+    };
+  }
+  try {
+    return { current, reason: differenceReason(request, op, current, expected) };
+  } catch (error) {
+    // It went, or its folder was exchanged, while it was being looked at.
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return { current, reason: "changed" };
+  }
+}
+
+/** What tells the thing at a path from the one that is expected there; null when it is that one, or says the same. */
+function differenceReason(
+  { plan, direction, stands }: CheckRequest,
+  op: Op,
+  current: Identity | null,
+  expected: Identity | null,
+): Conflict["reason"] | null {
+  const root = rootOf(plan, op);
+  if (current === null || expected === null) {
+    if (current === expected) return null;
+    return current === null ? "missing" : "exists";
+  }
+  if (expected.kind === "directory" && current.kind === "directory")
+    return folderReason(root, op, current, expected, BigInt(stands?.stamp ?? plan.stamp));
+  if (sameUntouched(current, expected)) return null;
+  if (current.kind !== expected.kind || op.area === "object") return "changed";
+  const hash = direction === "forward" ? op.aHash : op.bHash;
+  const isIndex = isIndexFile(op.path, op.area);
+  if (hash === undefined || (!isIndex && (current.mode !== expected.mode || current.size !== expected.size)))
+    return "changed";
+  const said = inParent(root, op.path, (parent, name) => hashAt(`${parent}/${name}`, current, isIndex));
+  return said === hash ? null : "changed";
+}
+
+/** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
+function folderReason(
+  root: string,
+  op: Op,
+  current: Identity,
+  expected: Identity,
+  since: bigint,
+): Conflict["reason"] | null {
+  if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
+  if (op.a === null) return null;
+  if (BigInt(current.ctime) >= since) return "changed";
+  return inFolder(root, op.path, (self) => isTouchedSince(self, since)) ? "changed" : null;
+}
+
+/** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
+function parentsAreFolders({ plan, direction }: CheckRequest, { root, path }: Op): boolean {
+  const parts = path.split("/");
+  for (let i = 1; i < parts.length; i++) {
+    const prefix = parts.slice(0, i).join("/");
+    try {
+      const found = inParent(plan.roots[root] as string, prefix, (parent, name) =>
+        identifyAt(`${parent}/${name}`),
+      );
+      if (found === null) return true;
+      if (found.kind !== "directory") return becomesFolder(plan, root, prefix, direction);
+    } catch (error) {
+      return !isAbsence(error);
+    }
+  }
+  return true;
+}
+
+function becomesFolder(plan: Plan, root: number, path: string, direction: Direction): boolean {
+  const op = plan.ops.find((each) => each.root === root && each.path === path);
+  return (direction === "forward" ? op?.b : op?.a)?.kind === "directory";
+}
+
+/** A swap that was cut off, as its intent and the record of the job tell it. */
+function interruptedSwap(folder: JobFolder, plan: Plan, intent: Intent): Swap {
+  const direction: Direction = intent.direction === "undo" ? "back" : "forward";
+  const stands = readSwapRecord(folder, intent.turn - 1);
+  const skip = new Set(intent.skip);
+  const found = new Map(intent.found.map(([n, goes, comes]) => [n, { goes, comes }]));
+  const turns = plan.ops
+    .filter((op) => !skip.has(op.n))
+    .map((op) => ({ ...recordedStep(op, direction, stands), ...found.get(op.n) }));
+  const swap: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  return intent.taking_back === true ? reverseSwap(swap) : swap;
+}
+
+/** The swap that puts everything back. */
+function reverseSwap(swap: Swap): Swap {
+  return { ...swap, direction: oppositeDirection(swap.direction), turns: swap.turns.map(reverseStep) };
+}
+
+interface EditedPaths {
+  readonly conflicts: readonly Conflict[];
+  /** The ops that somebody edited since, and those that cannot be finished around them. */
+  readonly ops: ReadonlySet<number>;
+  /** Those among them that the swap had not reached: they are left out of it. */
+  readonly left: ReadonlySet<number>;
+}
+
+/**
+ * Paths that are neither before nor after the swap: somebody edited them since it was cut off. When it is being taken
+ * back, paths that it has not reached, or that are back already, are the user's to edit.
+ */
+function findEditedPaths(swap: Swap, workspace: string, intent: Intent): EditedPaths {
+  const takingBack = intent.taking_back === true;
+  const edited = swap.turns.filter((turn) => isOther(swap, turn) && !(takingBack && isDone(swap, turn)));
+  const paths = edited.map(({ op }) => `${op.root}:${op.path}`);
+  const touches = ({ op, goes }: SwapStep) => {
+    const own = `${op.root}:${op.path}`;
+    return paths.some(
+      (path) =>
+        path === own ||
+        own.startsWith(`${path}/`) ||
+        (goes?.kind === "directory" && path.startsWith(`${own}/`)),
+    );
+  };
+  const touched = edited.length === 0 ? [] : swap.turns.filter(touches);
+  return {
+    conflicts: edited.map(({ op }) => ({ path: shownPath(swap.plan, op, workspace), reason: "changed" })),
+    ops: new Set(touched.map(({ op }) => op.n)),
+    left: new Set(touched.filter((turn) => !isReached(swap, turn)).map(({ op }) => op.n)),
+  };
+}
+
+/** Whether the swap had put its side there before somebody went on from it. */
+function isReached({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
+  if (staysInPlace(op)) return identify(rootOf(plan, op), op.path)?.mode === comes?.mode;
+  const waiting = identifyAt(inSlot(folder, op, direction));
+  if (goes === null) return !isSameEntry(waiting, comes);
+  return isSameEntry(identifyAt(outSlot(folder, op, direction)), goes) || isSameEntry(waiting, goes);
+}
+
+/** An exchange that was cut off before its second step, at a path that is left alone: what stood there goes to its slot. */
+function finishExchange({ folder, direction }: Swap, { op, goes }: SwapStep): void {
+  const [from, out] = [inSlot(folder, op, direction), outSlot(folder, op, direction)];
+  if (goes === null || staysInPlace(op) || identifyAt(out) !== null) return;
+  if (isSameEntry(identifyAt(from), goes)) renameSync(from, out);
+}
+
+function isDone({ folder, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
+  const isWaiting = isSameEntry(identifyAt(inSlot(folder, op, direction)), comes);
+  if (goes === null) return !isWaiting;
+  const isOut = isSameEntry(identifyAt(outSlot(folder, op, direction)), goes);
+  return isOut && (comes === null || !isWaiting);
+}
+
+function isOther({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): boolean {
+  const here = identify(rootOf(plan, op), op.path);
+  if (keepsFolder(op)) return here?.kind !== "directory";
+  if (staysInPlace(op))
+    return !isSameEntry(here, goes) || (here?.mode !== goes?.mode && here?.mode !== comes?.mode);
+  const out = identifyAt(outSlot(folder, op, direction));
+  const waiting = identifyAt(inSlot(folder, op, direction));
+  if (goes === null) return !isSameEntry(here, isSameEntry(waiting, comes) ? null : comes);
+  if (comes === null) return !isSameEntry(here, isSameEntry(out, goes) ? null : goes);
+  if (isSameEntry(out, comes)) return !isSameEntry(here, goes);
+  if (isSameEntry(out, goes) && isSameEntry(waiting, comes)) return here !== null;
+  return !isSameEntry(here, isSameEntry(out, goes) || isSameEntry(waiting, goes) ? comes : goes);
+}
 
 export interface SwapDeps {
   readonly storage: string;
@@ -128,7 +401,7 @@ function toFoundEntry({ op, goes, comes }: SwapStep): Intent["found"][number] {
 }
 
 /** A path that was saved in the last instant, or that the system does not let us rename; bugs are thrown on. */
-export function toConflict(error: unknown, workspace: string): Conflict {
+function toConflict(error: unknown, workspace: string): Conflict {
   if (!(error instanceof SwapFailure)) throw error;
   if (error.cause !== undefined && typeof (error.cause as { code?: unknown }).code !== "string") throw error;
   return {
@@ -145,12 +418,7 @@ interface SwapLeftovers {
 }
 
 /** After the last rename: what stands now, the new state, and the intent goes. */
-export function settleSwap(
-  parts: SwapDeps,
-  work: Swap,
-  intent: Intent,
-  { left, lying }: SwapLeftovers,
-): void {
+function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, { left, lying }: SwapLeftovers): void {
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const entries = new Map<number, SwapRecordEntry>();
@@ -202,4 +470,73 @@ export function foreignRootConflict(
   workspace: string,
 ): Conflict {
   return { path: relative(workspace, root), reason: "no-access" };
+}
+
+/**
+ * Finishes the swap that an intent says was begun. What somebody edited since stays as it is, and the rest is finished
+ * around it. Called under the lock; null when there is none.
+ */
+export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
+  const { storage, workspace } = parts;
+  const intent = readIntent(storage);
+  if (intent === null) return null;
+  const { job_id: jobId, direction } = intent;
+  const folder = jobFolder(storage, jobId);
+  const own = readOwnPlan(folder, workspace);
+  const stuck = (conflict: Conflict): RepairedJob => ({
+    jobId,
+    direction,
+    outcome: "stuck",
+    conflicts: [conflict],
+    left: [],
+  });
+  if (own.status === "foreign") return stuck(foreignRootConflict(own, workspace));
+  if (own.status === "none" || readState(folder)?.turn === intent.turn) {
+    if (own.status === "own") markRepair(folder, intent, []);
+    clearIntent(storage);
+    return { jobId, direction, outcome: "finished", conflicts: [], left: [] };
+  }
+  const work = interruptedSwap(folder, own.plan, intent);
+  const edited = findEditedPaths(work, workspace, intent);
+  try {
+    finishAround(parts, work, edited);
+  } catch (error) {
+    return stuck(toConflict(error, workspace));
+  }
+  const left = work.turns
+    .filter(({ op }) => edited.left.has(op.n) && op.area !== "object")
+    .map(({ op }) => shownPath(work.plan, op, workspace))
+    .sort();
+  markRepair(folder, intent, left);
+  if (intent.taking_back === true) clearIntent(storage);
+  else
+    settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
+      left: edited.left,
+      lying: readKeptEntries(work),
+    });
+  return { jobId, direction, outcome: outcomeOf(intent), conflicts: [], left };
+}
+
+function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): void {
+  for (const turn of work.turns) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
+  runSwap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
+}
+
+/** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */
+function dropLeftOps(work: Swap, { direction }: Intent, { left }: EditedPaths): Swap {
+  if (direction !== "commit" || left.size === 0) return work;
+  const without = (plan: Plan): Plan => ({ ...plan, ops: plan.ops.filter(({ n }) => !left.has(n)) });
+  // As it was written: the roots of `work` are those of today.
+  const written = readPlan(work.folder);
+  if (written !== null) writePlan(work.folder, without(written));
+  return { ...work, plan: without(work.plan) };
+}
+
+function markRepair(folder: JobFolder, intent: Intent, left: readonly string[]): void {
+  const { direction, turn } = intent;
+  addRepairMark(folder, { turn, direction, outcome: outcomeOf(intent), left });
+}
+
+function outcomeOf({ taking_back: takingBack }: Intent): "finished" | "taken-back" {
+  return takingBack === true ? "taken-back" : "finished";
 }

@@ -1,14 +1,393 @@
-import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
-import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
-import { createAnchors, inParent } from "./anchor.ts";
-import { identifyAt, isAbsence } from "./entry-identity.ts";
-import { restoreModes, unlockFolders, unlockSwapStep } from "./doors.ts";
-import { giveMode } from "./give-mode.ts";
-import type { Plan } from "./job-folder.ts";
-import { exchange, moveIfFree } from "./move.ts";
-import { SwapFailure } from "./swap-failure.ts";
-import { inDepthOrder } from "./swap-order.ts";
-import { inSlot, isSameEntry, outSlot, rootOf, type Swap, type SwapStep, staysInPlace } from "./turns.ts";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  unlinkSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import type { Conflict, UntouchedPath } from "../../application/ports/jobs-transaction.ts";
+import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
+import { isIndexFile } from "./compare-entries.ts";
+import {
+  type Anchors,
+  createAnchors,
+  type Identity,
+  identify,
+  identifyAt,
+  identityOf,
+  inFolder,
+  inParent,
+  isAbsence,
+  pathBelow,
+} from "./entry-identity.ts";
+import {
+  type JobFolder,
+  type Op,
+  opSlotPath,
+  type Plan,
+  type SwapRecord,
+  type UnwritableFolder,
+  type WayFolder,
+} from "./job-folder.ts";
+
+/** A path that could not be swapped. Without a cause: somebody changed it between the check and the rename. */
+export class SwapFailure extends Error {
+  /** `path` is absolute. */
+  constructor(
+    readonly path: string,
+    cause?: unknown,
+  ) {
+    super(cause === undefined ? `changed while it was being replaced: ${path}` : `${path}: ${cause}`, {
+      cause,
+    });
+  }
+}
+
+export type Direction = "forward" | "back";
+
+/** One op in one swap: what stands at its path and goes into a slot, what lies in a slot and comes to the path. */
+export interface SwapStep {
+  readonly op: Op;
+  readonly goes: Identity | null;
+  readonly comes: Identity | null;
+}
+
+/** Both sides of a plan, on their way to change places. */
+export interface Swap {
+  readonly folder: JobFolder;
+  readonly plan: Plan;
+  readonly direction: Direction;
+  readonly turns: readonly SwapStep[];
+  readonly doors: readonly UnwritableFolder[];
+}
+
+export function rootOf(plan: Plan, op: Op): string {
+  return plan.roots[op.root] as string;
+}
+
+/** The path as the user knows it: relative to the workspace, also where the repository reaches beyond it. */
+export function shownPath(plan: Plan, op: Op, workspace: string): string {
+  return pathBelow(workspace, `${rootOf(plan, op)}/${op.path}`);
+}
+
+/** A folder that stays and only changes its mode or owner: no slot takes part. */
+export function keepsFolder(op: Op): boolean {
+  return op.a?.kind === "directory" && op.b?.kind === "directory";
+}
+
+/** An op for which nothing is moved. */
+export function staysInPlace(op: Op): boolean {
+  return keepsFolder(op) || op.inPlace === true;
+}
+
+/** A folder that stood before the job and goes with all it holds. */
+export function removesWholeFolder({ op, goes, comes }: SwapStep): boolean {
+  return goes?.kind === "directory" && comes?.kind !== "directory" && op.a !== null;
+}
+
+export function inSlot(folder: JobFolder, op: Op, direction: Direction): string {
+  return opSlotPath(folder, op.n, direction === "forward" ? "b" : "a");
+}
+
+export function outSlot(folder: JobFolder, op: Op, direction: Direction): string {
+  return opSlotPath(folder, op.n, direction === "forward" ? "a" : "b");
+}
+
+/** What the record says of an op: the plan before the first swap, then what the last swap left. */
+export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | null): SwapStep {
+  const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
+  if (stands === null) return { op, ...planned };
+  const left = stands.entries.get(op.n);
+  return {
+    op,
+    goes: left?.standing ?? null,
+    comes: staysInPlace(op) ? planned.comes : (left?.kept ?? null),
+  };
+}
+
+/** What was moved out comes back as it is by now: whoever had it open may have gone on writing. */
+export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
+  return { op, goes: comes, comes: goes?.kind === "file" ? { ...goes, mtime: ANY_TIME } : goes };
+}
+
+/** Stands for any contents of the same inode. */
+const ANY_TIME = "any";
+
+export function oppositeDirection(direction: Direction): Direction {
+  return direction === "forward" ? "back" : "forward";
+}
+
+/** The same thing as far as a swap is concerned: the inode and, but for folders, its contents. */
+export function isSameEntry(found: Identity | null, expected: Identity | null): boolean {
+  if (found === null || expected === null) return found === expected;
+  if (found.ino !== expected.ino || found.kind !== expected.kind) return false;
+  if (expected.mtime === ANY_TIME) return true;
+  return found.kind === "directory" || (found.size === expected.size && found.mtime === expected.mtime);
+}
+
+/** Which folder a view was based on. */
+export type FolderBase = Pick<WayFolder, "ino">;
+
+/** A base that no folder matches. */
+export const NO_FOLDER: FolderBase = { ino: "0" };
+
+export type BaseOf = (root: number, path: string) => FolderBase | null;
+
+/** The folders on the way to what a job changed, but for those that it made or took away itself. */
+export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[] {
+  const own = new Map(ops.map((op) => [`${op.root}:${op.path}`, op]));
+  const folders = new Map<string, WayFolder | null>();
+  const add = (root: number, path: string) => {
+    const key = `${root}:${path}`;
+    if (folders.has(key)) return;
+    const op = own.get(key);
+    const base = op === undefined || keepsFolder(op) ? baseOf(root, path) : null;
+    folders.set(key, base === null ? null : { root, path, ino: base.ino });
+  };
+  for (const op of ops) {
+    const { root, path } = op;
+    if (keepsFolder(op)) add(root, path);
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+      add(root, path.slice(0, slash));
+  }
+  return [...folders.values()].filter((folder) => folder !== null);
+}
+
+/** Where another folder, something else or nothing stands now; of several, one below the other, the uppermost alone. */
+export function exchangedFolders({ roots, folders = [] }: Plan, workspace: string): ExchangedFolders {
+  const found = new Map<string, Conflict>();
+  const shallowFirst = [...folders].sort((x, y) => x.path.length - y.path.length);
+  const isBelow = (root: number, path: string) => {
+    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+      if (found.has(`${root}:${path.slice(0, slash)}`)) return true;
+    return false;
+  };
+  for (const folder of shallowFirst) {
+    if (isBelow(folder.root, folder.path)) continue;
+    const root = roots[folder.root] as string;
+    const reason = exchangeReason(root, folder);
+    if (reason === null) continue;
+    const path = relative(workspace, join(root, folder.path));
+    found.set(`${folder.root}:${folder.path}`, { path, reason });
+  }
+  return {
+    conflicts: [...found.values()],
+    covers: ({ root, path }) => found.has(`${root}:${path}`) || isBelow(root, path),
+  };
+}
+
+export interface ExchangedFolders {
+  readonly conflicts: readonly Conflict[];
+  /** Whether a path is such a folder or lies below one. */
+  covers(op: Pick<Op, "root" | "path">): boolean;
+}
+
+function exchangeReason(root: string, { path, ino }: WayFolder): Conflict["reason"] | null {
+  try {
+    return inParent(root, path, (parent, name) => {
+      const now = identifyAt(`${parent}/${name}`);
+      if (now === null) return "missing";
+      return now.kind === "directory" && now.ino === ino ? null : "changed";
+    });
+  } catch (error) {
+    if (isAbsence(error)) return "missing";
+    return (error as { code?: string }).code === "EACCES" ? "no-access" : "changed";
+  }
+}
+
+interface SwapOrder {
+  /** Only leave, deepest first. */
+  readonly early: readonly SwapStep[];
+  /** Come in or replace. */
+  readonly incoming: readonly SwapStep[];
+  /** Only leave, after everything has come in. */
+  readonly late: readonly SwapStep[];
+}
+
+/** A child leaves before its folder and comes after it; git state never points at what is not there. */
+function inDepthOrder(turns: readonly SwapStep[]): SwapOrder {
+  const depth = new Map(turns.map((turn) => [turn, turn.op.path.split("/").length]));
+  const deepestFirst = (x: SwapStep, y: SwapStep) => (depth.get(y) ?? 0) - (depth.get(x) ?? 0);
+  const leaving = turns.filter(({ comes }) => comes === null).sort(deepestFirst);
+  const goingFolders = new Set(
+    turns.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
+  );
+  const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
+  const incoming = turns.filter(({ comes }) => comes !== null);
+  const ranks = new Map(incoming.map((turn) => [turn, rank(turn)]));
+  incoming.sort((x, y) => (ranks.get(x) ?? 0) - (ranks.get(y) ?? 0) || deepestFirst(y, x));
+  return {
+    early: leaving.filter((turn) => !isLate(turn)),
+    incoming,
+    late: leaving.filter(isLate).sort((x, y) => lateRank(x) - lateRank(y)),
+  };
+}
+
+const RANK = { object: 1, file: 2, git: 3 } as const;
+const INDEX_RANK = 4;
+
+function rank({ op, comes }: SwapStep): number {
+  if (comes?.kind === "directory") return 0;
+  return isIndexFile(op.path, op.area) ? INDEX_RANK : RANK[op.area];
+}
+
+function lateRank({ op }: SwapStep): number {
+  return op.area === "object" ? 1 : 0;
+}
+
+function hasAncestor(root: number, path: string, folders: ReadonlySet<string>): boolean {
+  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+    if (folders.has(`${root}:${path.slice(0, slash)}`)) return true;
+  return false;
+}
+
+/** Both names change places; false where the file system cannot do that in one step. */
+function exchange(a: string, b: string): boolean {
+  const done = renameExchange(AT_FDCWD, a, AT_FDCWD, b);
+  if (done.ok) return true;
+  if (done.reason === "unsupported" || CANNOT.has(done.code)) return false;
+  throw Object.assign(new Error(`${done.code}: exchange '${a}' with '${b}'`), { code: done.code });
+}
+
+/** Moves to a free name only: what somebody made there meanwhile is never overwritten. False when it is taken. */
+function moveIfFree(from: string, to: string): boolean {
+  const done = renameNoReplace(AT_FDCWD, from, AT_FDCWD, to);
+  if (done.ok) return true;
+  if (done.reason === "failed" && done.code === "EEXIST") return false;
+  if (done.reason === "failed" && !CANNOT.has(done.code))
+    throw Object.assign(new Error(`${done.code}: rename '${from}' to '${to}'`), { code: done.code });
+  return moveByLink(from, to);
+}
+
+/** What a file system or kernel without the flag answers. */
+const CANNOT = new Set(["EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+
+function moveByLink(from: string, to: string): boolean {
+  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if ((error as { code?: string }).code === "EEXIST") return false;
+    renameSync(from, to);
+    return true;
+  }
+  unlinkSync(from);
+  return true;
+}
+
+/** Names a file without opening it, so that its own mode does not matter; elsewhere it must be readable. */
+const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
+const FILE = constants.O_NOFOLLOW | constants.O_NONBLOCK | O_PATH;
+
+/** Changes the mode of the very file that was checked; done twice it is the same. */
+function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): void {
+  const root = rootOf(plan, op);
+  if (comes === null) return;
+  anchors.inParent(root, op.path, (parent, name) => {
+    const descriptor = openSync(`${parent}/${name}`, FILE);
+    try {
+      const here = identityOf(fstatSync(descriptor, { bigint: true }));
+      if (!isSameEntry(here, goes)) throw new SwapFailure(`${root}/${op.path}`);
+      if (here.mode !== comes.mode) chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** A folder whose mode keeps its owner from changing what is in it. Root passes every door. */
+function isUnwritable(folder: Identity): boolean {
+  return (folder.mode & 0o300) !== 0o300 && process.getuid?.() !== 0;
+}
+
+/** The read-only folders around a swap's paths; those that take part themselves get their modes in the swap. */
+export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): UnwritableFolder[] {
+  if (process.getuid?.() === 0) return [];
+  const doors: UnwritableFolder[] = [];
+  const known = new Set(
+    turns
+      .filter(({ goes, comes }) => goes?.kind === "directory" || comes?.kind === "directory")
+      .map(({ op }) => pathKey(op)),
+  );
+  for (const { op } of turns) {
+    const slash = op.path.lastIndexOf("/");
+    const parent = { root: op.root, path: slash < 0 ? "" : op.path.slice(0, slash) };
+    if (known.has(pathKey(parent))) continue;
+    known.add(pathKey(parent));
+    const found = parent.path === "" ? identifyAt(rootOf(plan, op)) : identify(rootOf(plan, op), parent.path);
+    if (found?.kind === "directory" && isUnwritable(found)) doors.push({ ...parent, mode: found.mode });
+  }
+  return doors;
+}
+
+function deepestFirst(x: SwapStep, y: SwapStep): number {
+  return y.op.path.split("/").length - x.op.path.split("/").length;
+}
+
+function pathKey({ root, path }: { root: number; path: string }): string {
+  return `${root}:${path}`;
+}
+
+function unlockFolders({ plan, doors }: Swap): void {
+  for (const { root, path, mode } of doors) changeMode(plan.roots[root] as string, path, mode | 0o700);
+}
+
+/** A folder that moves, or whose entries move, must be writable while they do. */
+function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: SwapStep): void {
+  if (goes?.kind === "directory" && isUnwritable(goes)) {
+    const standing = identify(rootOf(plan, op), op.path);
+    if (standing?.ino === goes.ino) changeMode(rootOf(plan, op), op.path, goes.mode | 0o700);
+  }
+  if (comes?.kind !== "directory" || !isUnwritable(comes) || keepsFolder(op)) return;
+  for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
+    if (isSameEntry(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
+}
+
+/** What was opened is shut again, wherever it lies now, and folders that stay get their new mode and owner. */
+function restoreModes({ folder, plan, direction, turns, doors }: Swap): void {
+  for (const { op, goes, comes } of [...turns].sort(deepestFirst)) {
+    if (keepsFolder(op)) {
+      if (goes !== null && comes !== null) giveFolder(rootOf(plan, op), op.path, goes, comes);
+      continue;
+    }
+    for (const thing of [goes, comes]) {
+      if (thing?.kind !== "directory" || !isUnwritable(thing)) continue;
+      const standing = identify(rootOf(plan, op), op.path);
+      if (isSameEntry(standing, thing)) changeMode(rootOf(plan, op), op.path, thing.mode);
+      for (const slot of [inSlot(folder, op, direction), outSlot(folder, op, direction)])
+        if (isSameEntry(identifyAt(slot), thing)) chmodSync(slot, thing.mode);
+    }
+  }
+  for (const { root, path, mode } of doors) {
+    try {
+      changeMode(plan.roots[root] as string, path, mode);
+    } catch (error) {
+      if (!isAbsence(error)) throw error;
+    }
+  }
+}
+
+function giveFolder(root: string, path: string, goes: Identity, comes: Identity): void {
+  inFolder(root, path, (self) => {
+    if (process.getuid?.() === 0 && (goes.uid !== comes.uid || goes.gid !== comes.gid))
+      chownSync(self, comes.uid, comes.gid);
+    chmodSync(self, comes.mode);
+  });
+}
+
+/** Changes a folder's mode, and only a folder's: a symlink in its place is an error. */
+function changeMode(root: string, path: string, mode: number): void {
+  inFolder(root, path, (self) => chmodSync(self, mode));
+}
 
 /** Called between the steps of a swap; a crash test stops the program there. */
 export type Checkpoint = (point: string) => void;

@@ -1,5 +1,82 @@
-import { type BigIntStats, chmodSync, lstatSync, statSync } from "node:fs";
-import { namesIn, walkBytes } from "./byte-names.ts";
+import {
+  type BigIntStats,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { inParent } from "./entry-identity.ts";
+
+/** What a decoder puts in the place of bytes that are no UTF-8; a name may also hold it as a character. */
+const REPLACEMENT = "\ufffd";
+
+/** The names in a folder, and apart from them those that are no UTF-8 and so cannot be said as text. */
+export function namesIn(folder: string): { readonly texts: string[]; readonly bytes: readonly Buffer[] } {
+  const texts = readdirSync(folder);
+  if (!texts.some((name) => name.includes(REPLACEMENT))) return { texts, bytes: [] };
+  const raw = readdirSync(folder, { encoding: "buffer" }) as Buffer[];
+  const isText = (name: Buffer) => Buffer.from(name.toString("utf8")).equals(name);
+  return {
+    texts: raw.filter(isText).map((name) => name.toString("utf8")),
+    bytes: raw.filter((name) => !isText(name)),
+  };
+}
+
+export interface ByteEntry {
+  /** Its path as a person can read it: bytes that are no UTF-8 as `\x83`. */
+  readonly shown: string;
+  readonly stats: BigIntStats;
+}
+
+/** Entries of a folder by their bytes, each with all below it. */
+export function* walkBytes(folder: string, shown: string, names: readonly Buffer[]): Generator<ByteEntry> {
+  const pending = names.map((name) => ({ within: Buffer.from(folder), shown, name }));
+  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
+    const path = Buffer.concat([entry.within, SLASH, entry.name]);
+    const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
+    const stats = readOrNull(() => lstatSync(path, { bigint: true }));
+    if (stats === null) continue;
+    yield { shown: told, stats };
+    if (!stats.isDirectory()) continue;
+    const below = readOrNull(() => readdirSync(path, { encoding: "buffer" }) as Buffer[]) ?? [];
+    for (const name of below) pending.push({ within: path, shown: told, name });
+  }
+}
+
+const SLASH = Buffer.from("/");
+
+/** A name with what is no UTF-8 in it as escapes. */
+function printBytes(name: Buffer): string {
+  let said = "";
+  for (let at = 0; at < name.length; ) {
+    const length = [1, 2, 3, 4].find((n) => isCharacter(name.subarray(at, at + n), n));
+    said +=
+      length === undefined
+        ? `\\x${(name[at] as number).toString(16).padStart(2, "0")}`
+        : name.toString("utf8", at, at + length);
+    at += length ?? 1;
+  }
+  return said;
+}
+
+function isCharacter(bytes: Buffer, length: number): boolean {
+  const text = bytes.toString("utf8");
+  return bytes.length === length && [...text].length === 1 && Buffer.from(text).equals(bytes);
+}
+
+/** What went meanwhile, or is shut, has nothing to say. */
+function readOrNull<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch (error) {
+    if (typeof (error as { code?: unknown }).code !== "string") throw error;
+    return null;
+  }
+}
 
 export interface WalkedEntry {
   readonly path: string;
@@ -73,5 +150,53 @@ function statEntry(path: string): BigIntStats | null {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch {
     return null;
+  }
+}
+
+/** Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. */
+export function removeTree(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) return;
+    if (!stats.isDirectory()) throw error;
+    unlockFolder(path, stats);
+    for (const _ of walkFolder(path, { unlock: true }));
+    chmodSync(path, 0o700);
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Makes sure that every parent of `path` below `root` is a folder. No link is followed: one that stands in a parent's
+ * place goes, as a file would. `modeOf` tells the mode of a parent that has to be made.
+ */
+export function makeParents(
+  root: string,
+  path: string,
+  modeOf: (parent: string) => number | undefined,
+): void {
+  const parts = path.split("/");
+  for (let i = 1; i < parts.length; i++) {
+    const parent = parts.slice(0, i).join("/");
+    inParent(root, parent, (folder, name) => {
+      const at = `${folder}/${name}`;
+      const there = lstatSync(at, { throwIfNoEntry: false });
+      if (there?.isDirectory()) return;
+      if (there !== undefined) removeTree(at);
+      mkdirSync(at);
+      const mode = modeOf(parent);
+      if (mode !== undefined) chmodSync(at, mode | 0o700);
+    });
+  }
+}
+
+/** A folder in which something is tried out, or why there is none: whoever diagnoses says so and goes on. */
+export function trialFolder(storage: string): string | { readonly complaint: string } {
+  try {
+    return mkdtempSync(join(storage, "trial-"));
+  } catch (error) {
+    return { complaint: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -1,13 +1,10 @@
 import { type Kysely, type Selectable, sql } from "kysely";
-import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet-jobs.ts";
-import type { StoredJob } from "../../application/ports/jobs.ts";
-import type { JournalLine } from "../../application/ports/journal.ts";
-import { DEAD_AFTER_MS } from "../../application/ports/work-queue.ts";
+import type { FleetJob, FleetJobs, JobMachine } from "../../application/ports/fleet.ts";
+import type { JournalLine, StoredJob } from "../../application/ports/jobs.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
-import { databaseClock } from "../store/database-clock.ts";
-import type { FleetJobRow } from "../store/fleet-tables.ts";
-import type { Database } from "../store/schema.ts";
-import { storable } from "../store/storable.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { databaseClock } from "../store/liveness.ts";
+import { type Database, type FleetJobRow, storable } from "../store/schema.ts";
 import { parseWorkspaceName } from "./workspace-name.ts";
 
 export interface FleetJobsDeps {

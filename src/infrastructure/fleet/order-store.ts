@@ -1,19 +1,18 @@
 import type { Kysely } from "kysely";
-import type { Role } from "../../application/ports/access.ts";
-import type {
-  ControlOrder,
-  ControlOrders,
-  OrderState,
-  OrderVerb,
-} from "../../application/ports/control-orders.ts";
-import { LOOKING_VERBS, ORDER_ENDS } from "../../application/ports/control-orders.ts";
-import { DEAD_AFTER_MS, type WorkQueue } from "../../application/ports/work-queue.ts";
-import type { StoreTransaction } from "../serve/work-engine.ts";
-import { databaseClock } from "../store/database-clock.ts";
-import type { OrderRow } from "../store/fleet-tables.ts";
-import { workspaceQueues } from "../serve/message-work.ts";
-import type { Database } from "../store/schema.ts";
-import { storable } from "../store/storable.ts";
+import {
+  type ControlOrder,
+  type ControlOrders,
+  LOOKING_VERBS,
+  ORDER_ENDS,
+  type OrderState,
+  type OrderVerb,
+} from "../../application/ports/fleet.ts";
+import type { Role, WorkQueue } from "../../application/ports/serve.ts";
+import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { workspaceQueues } from "../serve/message-store.ts";
+import { databaseClock } from "../store/liveness.ts";
+import type { StoreTransaction } from "../store/schema.ts";
+import { type Database, type OrderRow, storable } from "../store/schema.ts";
 
 export interface ControlOrdersDeps {
   readonly db: Kysely<Database>;

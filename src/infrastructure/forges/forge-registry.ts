@@ -1,5 +1,5 @@
 import type { Forge } from "../../application/ports/forges.ts";
-import type { ForgeKind } from "../../domain/forges/forge-kinds.ts";
+import type { ForgeKind } from "../../domain/forges/forge-items.ts";
 import type { createForgeFetch } from "./forge-fetch.ts";
 
 export interface ForgeSettings {

@@ -1,4 +1,6 @@
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import type { Published, PublishRequest } from "../../application/ports/forges.ts";
+import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 
 export interface HostGit {
@@ -6,7 +8,7 @@ export interface HostGit {
   run(args: readonly string[], options?: GitOptions): Promise<GitRun>;
 }
 
-export interface GitOptions {
+interface GitOptions {
   readonly index?: string;
   /** The file that git reads as its standard input. */
   readonly input?: string;
@@ -112,4 +114,106 @@ export function createHostGit(parts: HostGitDeps): HostGit {
       }
     },
   };
+}
+
+const SHOWN_CHARS = 500;
+
+/** What git said when it could not read from the forge. Git tells only in prose; the locale is fixed. */
+export function fetchFailure({ stderr, code }: GitRun): Published {
+  const message = stderr.trim().slice(-SHOWN_CHARS);
+  const fail = (reason: Extract<Published, { status: "failed" }>["reason"]): Published => ({
+    status: "failed",
+    reason,
+    message,
+  });
+  if (code === null) return fail("unreachable");
+  if (/Authentication failed|could not read (?:Username|Password)|error: 40[13]/i.test(stderr))
+    return fail("unauthorized");
+  if (/not found|error: 404|not our ref/i.test(stderr)) return fail("not-found");
+  if (/Could not resolve|Failed to connect|Connection|timed out|error: 5\d\d|SSL|certificate/i.test(stderr))
+    return fail("unreachable");
+  return fail("other");
+}
+
+/** What the forge said to a push. */
+export function pushFailure(run: GitRun): Published {
+  const said = `${run.stderr}\n${run.stdout}`;
+  const message = said
+    .split("\n")
+    .filter((line) => /^remote:|\[(?:remote )?rejected\]|^fatal:|^error:/.test(line))
+    .join("\n")
+    .slice(0, SHOWN_CHARS);
+  if (/protected branch|GH006|GH013/i.test(said))
+    return { status: "rejected", reason: "protected-branch", message };
+  if (/stale info|fetch first|non-fast-forward|already exists/i.test(said)) return { status: "branch-taken" };
+  if (
+    /error: 403|not allowed to push|write access|Permission .* denied|without `?workflow`? scope/i.test(said)
+  )
+    return { status: "rejected", reason: "no-permission", message };
+  if (/\[remote rejected\]|hook declined/i.test(said))
+    return { status: "rejected", reason: "declined", message };
+  return fetchFailure(run);
+}
+
+/** An index that holds a change, beside the commit that it stands on. */
+export interface ChangeIndex {
+  readonly git: HostGit;
+  readonly index: string;
+  readonly onto: string;
+}
+
+export interface IndexEntry {
+  readonly mode: string;
+  readonly blob: string;
+  readonly path: string;
+}
+
+type FailedPublish = { readonly failed: GitRun };
+
+/** Puts back in the index what is not to be published. */
+export async function leaveOutOfIndex(
+  { git, index, onto }: ChangeIndex,
+  ask: PublishRequest["leftOut"],
+): Promise<readonly LeftOutPath[] | FailedPublish> {
+  const changed = await changedEntries({ git, index, onto });
+  if ("failed" in changed) return changed;
+  const listed = await git.run(["ls-tree", "-r", "-z", "--full-tree", onto]);
+  if (listed.code !== 0) return { failed: listed };
+  const base = listed.stdout.split("\0").flatMap((line) => {
+    const [facts = "", path] = line.split("\t");
+    const [mode = "", , blob = ""] = facts.split(" ");
+    return path === undefined ? [] : [{ mode, blob, path }];
+  });
+  const left = ask({ changed: changed.map(({ path }) => path), base: base.map(({ path }) => path) });
+  if (left.length === 0) return left;
+  const paths = new Set(left.map(({ path }) => path));
+  const before = base.filter(({ path }) => paths.has(path));
+  const gone = [...paths].map((path) => ({ mode: "0", blob: "0".repeat(onto.length), path }));
+  // Removals first: a file may stand where a folder was.
+  const put = await putEntries(git, index, [...gone, ...before]);
+  return put.code === 0 ? left : { failed: put };
+}
+
+/** What the index has instead of the base, path by path; a removed one has the mode `000000`. */
+export async function changedEntries({
+  git,
+  index,
+  onto,
+}: ChangeIndex): Promise<readonly IndexEntry[] | FailedPublish> {
+  const options = ["--cached", "--no-renames", "--full-index", "-z"];
+  const raw = await git.run(["diff-index", ...options, onto], { index });
+  if (raw.code !== 0) return { failed: raw };
+  const parts = raw.stdout.split("\0");
+  const entries: IndexEntry[] = [];
+  for (let i = 0; i + 1 < parts.length; i += 2) {
+    const [, mode = "", , blob = ""] = (parts[i] ?? "").slice(1).split(" ");
+    entries.push({ mode, blob, path: parts[i + 1] ?? "" });
+  }
+  return entries;
+}
+
+export function putEntries(git: HostGit, index: string, entries: readonly IndexEntry[]): Promise<GitRun> {
+  const input = `${index}.entries`;
+  writeFileSync(input, entries.map(({ mode, blob, path }) => `${mode} ${blob}\t${path}\0`).join(""));
+  return git.run(["update-index", "-z", "--index-info"], { index, input });
 }

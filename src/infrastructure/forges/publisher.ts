@@ -1,13 +1,219 @@
-import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import type { Published, Publisher, PublishRequest } from "../../application/ports/publisher.ts";
+import { inflateSync } from "node:zlib";
+import type { Published, Publisher, PublishRequest } from "../../application/ports/forges.ts";
 import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
-import { findBroughtSecrets } from "./brought-secrets.ts";
-import { changedEntries, leaveOutOfIndex } from "./change-index.ts";
-import { fetchFailure, pushFailure } from "./git-failure.ts";
-import { createHostGit, type GitRun, type HostGit } from "./host-git.ts";
-import { findPatchTrouble } from "./patch-size.ts";
-import { makePublishFolder } from "./publish-folders.ts";
+import type { OwnerNames } from "../engine/process-table.ts";
+import {
+  type ChangeIndex,
+  changedEntries,
+  createHostGit,
+  fetchFailure,
+  type GitRun,
+  type HostGit,
+  leaveOutOfIndex,
+  pushFailure,
+  putEntries,
+} from "./host-git.ts";
+
+/** Shorter values stand in honest text. */
+const SHORTEST_CHARS = 8;
+
+/** Paths whose new content holds a known secret that it did not hold before. Git itself looks, so that binary files count. */
+async function findBroughtSecrets(
+  { git, index, onto }: ChangeIndex,
+  secrets: readonly string[],
+): Promise<readonly string[] | { readonly failed: GitRun }> {
+  const patterns = [...new Set(secrets.map(longestLine))].filter((text) => text.length >= SHORTEST_CHARS);
+  if (patterns.length === 0) return [];
+  const changed = await changedEntries({ git, index, onto });
+  if ("failed" in changed) return changed;
+  const files = changed.filter(({ mode }) => mode.startsWith("1") && mode !== "160000");
+  if (files.length === 0) return [];
+  const own = `${index}.brought`;
+  const put = await putEntries(git, own, files);
+  if (put.code !== 0) return { failed: put };
+  const tree = await git.run(["write-tree"], { index: own });
+  if (tree.code !== 0) return { failed: tree };
+  const list = `${index}.patterns`;
+  writeFileSync(list, `${patterns.join("\n")}\n`, { mode: 0o600 });
+  try {
+    const now = await pathsWith(git, list, tree.stdout.trim());
+    if (!Array.isArray(now) || now.length === 0) return now;
+    const before = await pathsWith(git, list, onto);
+    if (!Array.isArray(before)) return before;
+    return now.filter((path) => !before.includes(path));
+  } finally {
+    rmSync(list, { force: true });
+  }
+}
+
+async function pathsWith(
+  git: HostGit,
+  patterns: string,
+  tree: string,
+): Promise<string[] | { readonly failed: GitRun }> {
+  const found = await git.run(["grep", "--text", "-l", "-z", "-F", "-f", patterns, tree]);
+  // 1: nothing was found.
+  if (found.code !== 0 && found.code !== 1) return { failed: found };
+  return found.stdout.split("\0").flatMap((line) => (line === "" ? [] : [line.slice(tree.length + 1)]));
+}
+
+/** Git looks line by line. */
+function longestLine(secret: string): string {
+  return secret
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .reduce((longest, line) => (line.length > longest.length ? line : longest), "");
+}
+
+/** What a patch would make git hold and write, by what it declares, before git reads it. */
+export interface PatchSize {
+  readonly files: number;
+  /** Segments of all paths: each may become a tree of its own. */
+  readonly segments: number;
+  /** Bytes of its binary files, unpacked. */
+  readonly unpackedBytes: number;
+}
+
+const PATCH_LIMITS: PatchSize = {
+  files: 20_000,
+  segments: 200_000,
+  unpackedBytes: 256 * 1024 ** 2,
+};
+
+const PATH_SEGMENTS = 100;
+
+/**
+ * Why a patch is not given to git; null when it may be. A patch comes out of a container where anybody's code ran: a few
+ * bytes may unpack to gigabytes, a delta may copy its base over and over, and a path may nest without end. Our own
+ * patches have no copies.
+ */
+export function findPatchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LIMITS): string | null {
+  const text = Buffer.from(patch.buffer, patch.byteOffset, patch.byteLength).toString("latin1");
+  let files = 0;
+  let segments = 0;
+  let unpacked = 0;
+  // Lines of a hunk begin with a blank, a sign or a backslash, and packed lines hold no blank.
+  for (const { 0: line, index } of text.matchAll(PATCH_HEADER)) {
+    if (line.startsWith("copy ")) return `not a patch of ours: ${line.slice(0, 80)}`;
+    if (line.startsWith("diff --git ")) {
+      files += 1;
+      const deep = Math.ceil(line.split("/").length / 2);
+      if (deep > PATH_SEGMENTS) return `a path of more than ${PATH_SEGMENTS} folders`;
+      segments += deep;
+    } else {
+      const [, kind, size] = /^(literal|delta) (\d+)$/.exec(line) ?? [];
+      if (kind === undefined) return `not a patch of ours: ${line.slice(0, 80)}`;
+      unpacked += Number(size);
+      if (unpacked > limits.unpackedBytes) break;
+      if (kind === "delta") unpacked += deltaResult(text, index + line.length + 1, Number(size));
+    }
+  }
+  if (files > limits.files) return `more than ${limits.files} files`;
+  if (segments > limits.segments) return `more than ${limits.segments} folders in its paths`;
+  if (!(unpacked <= limits.unpackedBytes))
+    return `its binary files unpack to more than ${limits.unpackedBytes / 1024 ** 2} MB`;
+  return null;
+}
+
+/** Only a line feed ends a line of a patch. */
+const PATCH_HEADER = /(?<![^\n])(?:diff --git|copy (?:from|to)|literal|delta) [^\n]*/g;
+
+/** The size that a packed delta makes of its base; `NaN` where it is none. */
+function deltaResult(text: string, from: number, declared: number): number {
+  const end = text.indexOf("\n\n", from);
+  const packed = unbase85(text.slice(from, end === -1 ? undefined : end).split("\n"));
+  try {
+    const delta = inflateSync(packed, { maxOutputLength: Math.max(declared, 1) });
+    const base = readSize(delta, 0);
+    return readSize(delta, base.next).value;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function readSize(bytes: Uint8Array, at: number): { readonly value: number; readonly next: number } {
+  let value = 0;
+  let scale = 1;
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0;
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80) return { value, next: i + 1 };
+    scale *= 128;
+  }
+  return { value: Number.NaN, next: bytes.length };
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+
+/** Git's lines: a letter for the length (A–Z: 1–26, a–z: 27–52), then five digits for four bytes. */
+function unbase85(lines: readonly string[]): Buffer {
+  const parts = lines.map((line) => {
+    const first = line.charCodeAt(0);
+    const length = first >= 97 ? first - 97 + 27 : first - 65 + 1;
+    const bytes = Buffer.alloc(Math.floor((line.length - 1) / 5) * 4);
+    for (let at = 1, to = 0; to < bytes.length; at += 5, to += 4) {
+      let value = 0;
+      for (let i = at; i < at + 5; i++) value = value * 85 + Math.max(0, DIGITS.indexOf(line[i] ?? "0"));
+      bytes.writeUInt32BE(value % 2 ** 32, to);
+    }
+    return bytes.subarray(0, length);
+  });
+  return Buffer.concat(parts);
+}
+
+const PREFIX = "publish-";
+const OWNER = "picoclaw-owner";
+/** A folder that has no owner yet is somebody's who just made it. */
+const YOUNG_MS = 10 * 60_000;
+
+/** A private folder for one publishing, which says whose it is before anything secret is in it. */
+export function makePublishFolder(below: string, owner: string): string {
+  mkdirSync(below, { recursive: true, mode: 0o700 });
+  const folder = mkdtempSync(join(below, PREFIX));
+  writeFileSync(join(folder, OWNER), owner, { mode: 0o600 });
+  return folder;
+}
+
+/** Removes what processes left that were killed while they published: their token lies there. */
+export function sweepPublishFolders(
+  below: string,
+  { isGone, now }: Pick<OwnerNames, "isGone"> & { readonly now: () => Date },
+): void {
+  for (const name of listFolderNames(below)) {
+    const folder = join(below, name);
+    const owner = readFolderOwner(folder);
+    const old = () =>
+      now().getTime() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) > YOUNG_MS;
+    if (owner === null ? old() : isGone(owner)) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function listFolderNames(below: string): string[] {
+  try {
+    return readdirSync(below).filter((name) => name.startsWith(PREFIX));
+  } catch {
+    return [];
+  }
+}
+
+function readFolderOwner(folder: string): string | null {
+  try {
+    return readFileSync(join(folder, OWNER), "utf8");
+  } catch {
+    return null;
+  }
+}
 
 export interface PublisherDeps {
   /** A folder of PicoClaw's own, where a private folder is made for each call and removed again. */

@@ -1,6 +1,5 @@
 import type { Kysely } from "kysely";
-import type { IndexedJob, JobIndex } from "../../application/ports/job-index.ts";
-import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { IndexedJob, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { migrate, migrationStatus } from "../store/migrate.ts";
 import type { Database, EventRow, JobRow } from "../store/schema.ts";
 

@@ -1,8 +1,261 @@
-import type { ModelAnswer, ModelEvent, ModelUsage, ToolCall } from "../../application/ports/models.ts";
-import type { Json } from "./json-fields.ts";
-import { createTextCalls } from "./text-calls.ts";
-import { createThinkSplitter } from "./think-tags.ts";
-import { createTrace } from "./thoughts.ts";
+import type {
+  ModelAnswer,
+  ModelEvent,
+  ModelMessage,
+  ModelThoughts,
+  ModelUsage,
+  ToolCall,
+} from "../../application/ports/models.ts";
+import { fieldAt, type Json } from "./json-fields.ts";
+import type { ModelSettings } from "./model-settings.ts";
+
+/** An answer with thoughts, part by part as the model wrote it: the order counts for those who signed it. */
+type TracePart = { readonly thought: Json } | { readonly call: string } | "text";
+
+export function thinkerOf({ type, model }: Pick<ModelSettings, "type" | "model">): string {
+  return `${type} ${model}`;
+}
+
+type AssistantMessage = Extract<ModelMessage, { role: "assistant" }>;
+
+/** Nothing where the thoughts are another model's. */
+function traceOf({ thoughts }: AssistantMessage, settings: ModelSettings): readonly Json[] {
+  return thoughts?.thinker === thinkerOf(settings) && Array.isArray(thoughts.parts) ? thoughts.parts : [];
+}
+
+/** The thoughts alone, as the reader of this wire kept them. */
+export function thoughtsOf(message: AssistantMessage, settings: ModelSettings): readonly Json[] {
+  return traceOf(message, settings)
+    .map((part) => fieldAt(part, "thought"))
+    .filter((thought) => thought !== undefined);
+}
+
+/** Writes thoughts, text and calls in the order in which they came; what has no place of its own comes last. */
+export function writeInOrder<T>(
+  message: AssistantMessage,
+  settings: ModelSettings,
+  write: {
+    readonly thought: (what: Json) => T;
+    readonly text: (text: string) => T;
+    readonly call: (call: ToolCall) => T;
+  },
+): T[] {
+  const open = new Map((message.toolCalls ?? []).map((call) => [call.id, call]));
+  let text = message.text;
+  const written: T[] = [];
+  for (const part of [...traceOf(message, settings), "text", ...[...open.keys()].map((call) => ({ call }))]) {
+    const thought = fieldAt(part, "thought");
+    const call = open.get(String(fieldAt(part, "call") ?? ""));
+    if (thought !== undefined) written.push(write.thought(thought));
+    else if (call !== undefined) {
+      open.delete(call.id);
+      written.push(write.call(call));
+    } else if (part === "text" && text.trim() !== "") {
+      written.push(write.text(text));
+      text = "";
+    }
+  }
+  return written;
+}
+
+/** Collects while an answer is read. */
+function createTrace() {
+  const parts: TracePart[] = [];
+  return {
+    text: () => {
+      if (parts.at(-1) !== "text") parts.push("text");
+    },
+    call: (id: string) => {
+      parts.push({ call: id });
+    },
+    thought: (what: Json) => {
+      parts.push({ thought: what });
+    },
+    /** Undefined when there were no thoughts to keep. */
+    thoughts: (thinker: string): ModelThoughts | undefined =>
+      parts.some((part) => typeof part === "object" && "thought" in part) ? { thinker, parts } : undefined,
+  };
+}
+
+/**
+ * Local models write their thoughts into the text, between `<think>` and `</think>`, at its start. Here they are told
+ * apart while they stream; a tag may be split over pieces. Only a tag that opens the answer counts, so that an answer
+ * about such tags stays whole.
+ */
+export interface ThinkSplitter {
+  take(piece: string): void;
+  /** The answer is over: what was held back is given. */
+  end(): void;
+}
+
+const THINK_OPENINGS = ["<think>", "<thinking>"];
+
+export function createThinkSplitter(give: {
+  readonly text: (text: string) => void;
+  readonly reasoning: (text: string) => void;
+}): ThinkSplitter {
+  let state: "start" | "inside" | "after" | "text" = "start";
+  let closing = "";
+  let held = "";
+  const text = (piece: string) => piece !== "" && give.text(piece);
+
+  const atStart = () => {
+    const trimmed = held.trimStart();
+    const opening = THINK_OPENINGS.find((tag) => trimmed.startsWith(tag));
+    if (opening !== undefined) {
+      state = "inside";
+      closing = opening.replace("<", "</");
+      held = trimmed.slice(opening.length);
+      inside();
+    } else if (!THINK_OPENINGS.some((tag) => tag.startsWith(trimmed))) release();
+  };
+  const inside = () => {
+    const end = held.indexOf(closing);
+    const kept = end === -1 ? partialTagLength(held, closing) : 0;
+    const thought = end === -1 ? held.slice(0, held.length - kept) : held.slice(0, end);
+    if (thought !== "") give.reasoning(thought);
+    held = end === -1 ? held.slice(held.length - kept) : held.slice(end + closing.length);
+    if (end !== -1) {
+      state = "after";
+      after();
+    }
+  };
+  /** White space between the thoughts and the answer belongs to neither. */
+  const after = () => {
+    held = held.trimStart();
+    if (held !== "") release();
+  };
+  const release = () => {
+    state = "text";
+    text(held);
+    held = "";
+  };
+
+  return {
+    take: (piece) => {
+      if (state === "text") return void text(piece);
+      held += piece;
+      if (state === "start") atStart();
+      else if (state === "inside") inside();
+      else after();
+    },
+    end: () => {
+      if (held === "") return;
+      if (state === "inside") give.reasoning(held);
+      else text(held);
+      held = "";
+    },
+  };
+}
+
+/** How many characters at the end of `text` may be the beginning of `tag`. */
+function partialTagLength(text: string, tag: string): number {
+  for (let size = Math.min(tag.length - 1, text.length); size > 0; size -= 1)
+    if (text.endsWith(tag.slice(0, size))) return size;
+  return 0;
+}
+
+/**
+ * Small local models often write a tool call into their text: as one JSON document, or between `<tool_call>` and
+ * `</tool_call>`. Shown to a user it is noise, and the tool never runs. Here such text is held back, and becomes a call
+ * when it names a tool that was offered; what turns out to be no call is given as the text that it is.
+ */
+export interface TextCalls {
+  take(piece: string): void;
+  /** The answer is over: what was held back is decided. */
+  end(): void;
+}
+
+export interface TextCallsDeps {
+  readonly offered: ReadonlySet<string>;
+  readonly text: (text: string) => void;
+  readonly call: (call: { readonly name: string; readonly arguments: unknown }) => void;
+}
+
+const TAG = "<tool_call>";
+/** How an answer begins that may be nothing but a call. */
+const CALL_OPENINGS = [TAG, "{", "[{", "```json"];
+
+export function createTextCalls({ offered, text, call }: TextCallsDeps): TextCalls {
+  let state: "start" | "text" | "held" = offered.size === 0 ? "text" : "start";
+  let held = "";
+  const give = (piece: string) => {
+    if (piece !== "") text(piece);
+  };
+  const atStart = () => {
+    const begun = held.trimStart();
+    if (CALL_OPENINGS.some((opening) => begun.startsWith(opening))) state = "held";
+    else if (!CALL_OPENINGS.some((opening) => opening.startsWith(begun))) {
+      state = "text";
+      inText();
+    }
+  };
+  /** Text passes, but for what may be the beginning of a tag. */
+  const inText = () => {
+    const tag = offered.size === 0 ? -1 : held.indexOf(TAG);
+    const keep = tag !== -1 ? held.length - tag : offered.size === 0 ? 0 : openTagLength(held);
+    give(held.slice(0, held.length - keep));
+    held = held.slice(held.length - keep);
+    if (tag !== -1) state = "held";
+  };
+  return {
+    take: (piece) => {
+      held += piece;
+      if (state === "start") atStart();
+      else if (state === "text") inText();
+    },
+    end: () => {
+      const read = state === "held" ? readCalls(held, offered) : undefined;
+      give(read === undefined ? held : read.rest);
+      for (const one of read?.calls ?? []) call(one);
+      held = "";
+    },
+  };
+}
+
+interface ReadCalls {
+  readonly calls: readonly { readonly name: string; readonly arguments: unknown }[];
+  readonly rest: string;
+}
+
+/** Undefined when any of it is no call: half a call is not run. */
+function readCalls(held: string, offered: ReadonlySet<string>): ReadCalls | undefined {
+  const inTags = [...held.matchAll(/<tool_call>([\s\S]*?)(?:<\/tool_call>|$)/g)];
+  const documents = inTags.length > 0 ? inTags.map((match) => match[1] ?? "") : [unfenced(held)];
+  const calls = documents.map((document) => callsIn(document, offered));
+  if (calls.some((found) => found === undefined)) return undefined;
+  const rest = inTags.length > 0 ? held.replaceAll(/<tool_call>[\s\S]*?(?:<\/tool_call>|$)/g, "").trim() : "";
+  return { calls: calls.flatMap((found) => found ?? []), rest };
+}
+
+function unfenced(text: string): string {
+  return /^\s*```json\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+}
+
+function callsIn(document: string, offered: ReadonlySet<string>): ReadCalls["calls"] | undefined {
+  try {
+    const value: unknown = JSON.parse(document);
+    const calls = (Array.isArray(value) ? value : [value]).map((one) => asCall(one, offered));
+    return calls.length > 0 && calls.every((one) => one !== undefined) ? calls : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function asCall(value: unknown, offered: ReadonlySet<string>) {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { name, arguments: args, parameters } = value as Record<string, unknown>;
+  const given = args ?? parameters;
+  if (typeof name !== "string" || !offered.has(name)) return undefined;
+  return typeof given === "object" && given !== null ? { name, arguments: given } : undefined;
+}
+
+/** How many characters at the end may be the beginning of the tag. */
+function openTagLength(text: string): number {
+  for (let size = Math.min(TAG.length - 1, text.length); size > 0; size -= 1)
+    if (text.endsWith(TAG.slice(0, size))) return size;
+  return 0;
+}
 
 /** What a wire's reader tells while it reads. */
 export interface AnswerSink {
@@ -32,7 +285,7 @@ export interface ServerProblem {
   readonly message: string;
 }
 
-export type Ending =
+type Ending =
   | { readonly kind: "answer"; readonly answer: ModelAnswer }
   | { readonly kind: "problem"; readonly problem: ServerProblem }
   | { readonly kind: "cut-off" }

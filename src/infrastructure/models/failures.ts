@@ -1,6 +1,6 @@
 import type { ModelFailure } from "../../application/ports/models.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
-import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
+import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import type { ServerProblem } from "./answer.ts";
 import { fieldAt, type Json, textAt } from "./json-fields.ts";

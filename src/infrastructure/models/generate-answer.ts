@@ -1,13 +1,257 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/models.ts";
-import { type AnswerInProgress, createAnswer } from "./answer.ts";
-import type { Failures } from "./failures.ts";
-import { eventFrames, FrameTooLong, lineFrames, wholeFrame } from "./frames.ts";
-import { findRefusedPart } from "./refused-part.ts";
-import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
-import { thinkerOf } from "./thoughts.ts";
-import { type TokenLimit, tokenLimitIn } from "./token-limit.ts";
-import { type ExpiredTimer, type StreamWatch, startStreamWatch } from "./watch.ts";
+import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
+import { type Failures, LONGEST_WAIT_MS } from "./failures.ts";
+import { type ModelDeps, type ModelLimits, type ModelSettings, requestOptions } from "./model-settings.ts";
 import type { Wire } from "./wire.ts";
+
+/** A server that never ends a line must not fill the memory. */
+const LONGEST_LINE = 32 * 1024 * 1024;
+
+class FrameTooLong extends Error {}
+
+/** What one chunk of bytes completed. `torn`: the stream ended inside this one. */
+interface Batch {
+  readonly frames: readonly string[];
+  readonly torn?: string;
+}
+
+/** Lines of a stream, without their ends. A character may be split over chunks, a line over many of them. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
+  const decoder = new TextDecoder();
+  let parts: string[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    const text = decoder.decode(chunk, { stream: true });
+    const last = text.lastIndexOf("\n");
+    if (last === -1) {
+      size += text.length;
+      if (size > LONGEST_LINE) throw new FrameTooLong();
+      parts.push(text);
+      // No line is complete, but the reader must see that something came.
+      yield { frames: [] };
+      continue;
+    }
+    const lines = (parts.join("") + text.slice(0, last)).split("\n");
+    parts = [text.slice(last + 1)];
+    size = text.length - last - 1;
+    yield { frames: lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line)) };
+  }
+  const rest = parts.join("") + decoder.decode();
+  if (rest.trim() !== "") yield { frames: [], torn: rest };
+}
+
+/** NDJSON. */
+async function* lineFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
+  for await (const { frames, torn } of linesOf(chunks)) {
+    const filled = frames.filter((line) => line.trim() !== "");
+    yield torn === undefined ? { frames: filled } : { frames: filled, torn };
+  }
+}
+
+/** Server-sent events: the data of each; names and comments do not matter, data says what it is. */
+async function* eventFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
+  let data: string[] = [];
+  const take = (line: string) => {
+    if (line.startsWith("data:")) data.push(line.slice(line.charAt(5) === " " ? 6 : 5));
+  };
+  for await (const { frames: lines, torn } of linesOf(chunks)) {
+    const frames: string[] = [];
+    for (const line of lines) {
+      take(line);
+      if (line !== "" || data.length === 0) continue;
+      frames.push(data.join("\n"));
+      data = [];
+    }
+    if (torn !== undefined) take(torn);
+    yield { frames };
+  }
+  if (data.length > 0) yield { frames: [], torn: data.join("\n") };
+}
+
+/** A server that does not stream: its whole answer is one frame. */
+async function* wholeFrame(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Batch> {
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  for await (const chunk of chunks) {
+    parts.push(decoder.decode(chunk, { stream: true }));
+    yield { frames: [] };
+  }
+  yield { frames: [], torn: parts.join("") + decoder.decode() };
+}
+
+type ExpiredTimer = "connectTimeout" | "firstTokenTimeout" | "idleTimeout" | "over";
+
+/** How long to wait for a server to close a stream that has said all: its connection can then be used again. */
+const LINGER_MS = 200;
+
+interface StreamWatch {
+  /** The server answered at all. */
+  connected(): void;
+  /** The first part of the answer came. */
+  begun(): void;
+  /** Something came. */
+  heard(): void;
+  over(): void;
+  /** Nobody is waiting for the server while this is so. */
+  away(isAway: boolean): void;
+  stop(): void;
+}
+
+/** Watches one try: calls `expire` once, with the limit that was passed. */
+function startStreamWatch(parts: {
+  readonly limits: ModelLimits;
+  readonly connects: (signal: AbortSignal) => Promise<boolean>;
+  readonly expire: (which: ExpiredTimer) => void;
+}): StreamWatch {
+  const { limits, expire } = parts;
+  const probing = new AbortController();
+  let phase: "waiting" | "answering" | "over" = "waiting";
+  let since = performance.now();
+  let away = false;
+  let timer: ReturnType<typeof setTimeout>;
+
+  const limit = () =>
+    phase === "waiting" ? limits.firstTokenMs : phase === "over" ? LINGER_MS : limits.idleMs;
+  const arm = (ms: number) => {
+    timer = setTimeout(look, Math.max(1, ms));
+  };
+  /** Set again only when it fires, not at every piece. */
+  const look = () => {
+    const left = limit() - (performance.now() - since);
+    if (away || left > 0) return arm(away ? limit() : left);
+    expire(phase === "waiting" ? "firstTokenTimeout" : phase === "over" ? "over" : "idleTimeout");
+  };
+  arm(Math.min(limit(), limits.idleMs));
+
+  // fetch does not tell when it is connected, and a server may say nothing until its first token: a connection of our
+  // own, made only when the answer is late, tells a slow model from a dead host.
+  let connected = false;
+  const late = setTimeout(() => {
+    void parts.connects(probing.signal).then((yes) => {
+      if (yes) connected = true;
+    });
+  }, limits.connectMs / 4);
+  const connecting = setTimeout(() => {
+    if (!connected) expire("connectTimeout");
+  }, limits.connectMs);
+
+  const endProbe = () => {
+    clearTimeout(late);
+    clearTimeout(connecting);
+    probing.abort();
+  };
+  return {
+    connected: endProbe,
+    begun: () => {
+      if (phase !== "waiting") return;
+      phase = "answering";
+      since = performance.now();
+    },
+    heard: () => {
+      if (phase === "answering") since = performance.now();
+    },
+    over: () => {
+      phase = "over";
+      since = performance.now();
+      clearTimeout(timer);
+      arm(LINGER_MS);
+    },
+    away: (isAway) => {
+      away = isAway;
+      if (!isAway && phase === "answering") since = performance.now();
+    },
+    stop: () => {
+      clearTimeout(timer);
+      endProbe();
+    },
+  };
+}
+
+/** The longest answer that a server would take, where it refuses a longer one. */
+export interface TokenLimit {
+  readonly tokens: number;
+  /** Whether it is the model's own, or only what this request leaves. */
+  readonly lasting: boolean;
+}
+
+/** An answer below this is no use: the request is too long. */
+const LEAST_TOKENS = 256;
+
+const ABOUT_ANSWER =
+  /max_?(completion_|output_|new_)?tokens|maxOutputTokens|max(imum)? tokens|maximum (number of )?output|completion tokens|in the (completion|output)/i;
+
+/** What the request itself leaves of the window: the window, and what of it is taken. */
+const WINDOW_LEFT: readonly RegExp[] = [
+  // Anthropic: 190000 + 20000 > 200000
+  /(?<taken>\d+) *\+ *\d+ *> *(?<window>\d+)/,
+  // vLLM: (32000 > 32768 - 1000)
+  /\d+ *> *(?<window>\d+) *- *(?<taken>\d+)/,
+  // vLLM and OpenAI of old: a maximum context length of 8192 … 1000 input tokens, or (1000 in the messages, …
+  /maximum context length is (?<window>\d+).*?(?<taken>\d+) (input tokens|in the messages|of text input|of the input)/s,
+  // TGI: must be <= 4096. Given: 3000 `inputs` tokens
+  /must be <= (?<window>\d+)\. Given: (?<taken>\d+) `inputs`/,
+];
+
+/** Reads from a refusal how many tokens may be asked for; undefined when it is about something else. */
+export function tokenLimitIn(body: string, asked: number | null): TokenLimit | undefined {
+  if (asked === null || !ABOUT_ANSWER.test(body)) return undefined;
+  const text = body.replaceAll(/(?<=\d)[,_](?=\d{3}\b)/g, "");
+  for (const pattern of WINDOW_LEFT) {
+    const { window, taken } = pattern.exec(text)?.groups ?? {};
+    if (window !== undefined) return fittingLimit(Number(window) - Number(taken), asked, false);
+  }
+  // The largest number below what was asked for; not one of a model's name.
+  const named = [...text.matchAll(/(?<![\w.-])(\d+)(?![\w-]|\.\d)( \(exclusive\))?/g)]
+    .map(([, number, exclusive]) => Number(number) - (exclusive === undefined ? 0 : 1))
+    .filter((number) => number < asked);
+  return fittingLimit(Math.max(0, ...named), asked, true);
+}
+
+function fittingLimit(tokens: number, asked: number, lasting: boolean): TokenLimit | undefined {
+  return tokens >= LEAST_TOKENS && tokens < asked ? { tokens, lasting } : undefined;
+}
+
+/** Parts that some models do not take, and without which the question is the same. The narrower ones come first. */
+const DISPENSABLE: readonly {
+  readonly name: string;
+  /** How the part stands in what was sent, and how a server names it. Default: by its name. */
+  readonly sent?: RegExp;
+  readonly named?: RegExp;
+}[] = [
+  { name: "temperature" },
+  { name: "max_tokens" },
+  { name: "stream_options" },
+  { name: "response_format" },
+  { name: "cache_control" },
+  { name: "truncate" },
+  { name: "shift" },
+  { name: "prompt_cache_key" },
+  { name: "reasoning_effort" },
+  { name: "include", named: /\binclude\b|encrypted content/i },
+  { name: "reasoning" },
+  { name: "adaptive" },
+  { name: "effort", sent: /"output_config"/, named: /output_config|\beffort\b/i },
+  { name: "thinking", named: /thinking/i },
+  { name: "thinkingConfig", named: /thinking/i },
+  { name: "think", named: /think/i },
+  {
+    name: "images",
+    sent: /"(image|image_url|input_image|inlineData|images)"/,
+    named: /image|vision|multi-?modal/i,
+  },
+];
+
+const REFUSES =
+  /unsupported|not support|only supported|support image|deprecated|not permitted|not allowed|unrecognized|unknown (field|parameter|name|argument|variant)|extra inputs|additional properties|cannot be used/i;
+
+/** Which part of the request a refusal is about, when the request can do without it. */
+function findRefusedPart(body: string, sent: string, without: ReadonlySet<string>): string | undefined {
+  if (!REFUSES.test(body)) return undefined;
+  return DISPENSABLE.find(
+    ({ name, sent: stands = new RegExp(`"${name}"`), named = new RegExp(`\\b${name}\\b`) }) =>
+      !without.has(name) && stands.test(sent) && named.test(body),
+  )?.name;
+}
 
 export interface TryDeps extends ModelDeps {
   readonly wire: Wire;
@@ -215,4 +459,61 @@ async function readErrorStart(response: Response): Promise<string> {
 
 function newCallId(random: () => number): string {
   return `call_${Math.floor(random() * 2 ** 48).toString(36)}`;
+}
+
+const FIRST_WAIT_MS = 500;
+/** A cloud that is asked too often or by too many takes longer to recover than one that stumbled. */
+const FIRST_WAIT_OF_CROWD_MS = 2000;
+const LONGEST_OWN_WAIT_MS = 30_000;
+/** A server of one's own does not get better by waiting. */
+const MOST_AT_HOME = 3;
+/** Somebody is waiting to be told that it is not there. */
+const FIRST_WAIT_AT_HOME_MS = 100;
+
+interface RetriedServer {
+  readonly local?: boolean;
+  readonly without?: Set<string>;
+  /** Whether it has ever answered. */
+  readonly answered?: () => boolean;
+}
+
+/**
+ * Tries until there is an answer, a failure that stays, or no try left. A part of the request that the server refuses is
+ * left out from then on, which costs no try. Between tries it waits as long as the server asks, else twice as long each
+ * time; spread, so that many callers do not come back at once.
+ */
+export async function* generateWithRetries(
+  attempt: (request: ModelRequest) => AsyncGenerator<ModelEvent, TryOutcome>,
+  { limits, random, pause }: Pick<ModelDeps, "limits" | "random" | "pause">,
+  request: ModelRequest,
+  { local = false, without = new Set(), answered = () => false }: RetriedServer = {},
+): AsyncGenerator<ModelEvent, void> {
+  for (let tries = 1; ; ) {
+    const tried = yield* attempt(request);
+    if (tried.kind === "answer") return yield { type: "finished", answer: tried.answer };
+    if (tried.without !== undefined && !without.has(tried.without)) {
+      without.add(tried.without);
+      continue;
+    }
+    const { failure } = tried;
+    const ownMs = Math.min(LONGEST_OWN_WAIT_MS, firstWait(failure, local) * 2 ** (tries - 1));
+    const most = local ? Math.min(mostAtHome(failure, answered()), limits.retries) : limits.retries;
+    const waitMs = failure.retryAfterMs ?? Math.round(ownMs * (0.5 + random() / 2));
+    if (!tried.again || tries > most || waitMs > LONGEST_WAIT_MS) return yield { type: "failed", failure };
+    yield { type: "retrying", attempt: tries, waitMs, failure };
+    await pause(waitMs, request.signal);
+    tries += 1;
+  }
+}
+
+function firstWait({ code, status }: ModelFailure, local: boolean): number {
+  if (local) return code === "unreachable" ? FIRST_WAIT_AT_HOME_MS : FIRST_WAIT_MS;
+  return code === "rate-limited" || status === 503 || status === 529 ? FIRST_WAIT_OF_CROWD_MS : FIRST_WAIT_MS;
+}
+
+/** A server of one's own that refuses the connection is being started again where it has answered before, else not there at all. */
+function mostAtHome({ cause }: ModelFailure, answered: boolean): number {
+  const isRefused = cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+  if (!isRefused) return MOST_AT_HOME;
+  return answered ? 1 : 0;
 }

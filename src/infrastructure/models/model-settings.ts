@@ -1,5 +1,5 @@
 import type { Effort, ModelRequest } from "../../application/ports/models.ts";
-import type { ModelMessages } from "../../domain/texts/texts.ts";
+import type { ModelMessages } from "../../domain/texts/models.ts";
 
 /** One model as the configuration describes it, its key resolved. */
 export interface ModelSettings {
@@ -63,7 +63,7 @@ export interface ModelDeps {
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
 
 /** Beside the web's own: Bun ends any fetch after five minutes and obeys HTTP_PROXY, unless told not to. */
-export interface FetchInit {
+interface FetchInit {
   readonly method: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

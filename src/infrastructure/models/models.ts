@@ -1,10 +1,10 @@
 import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/models.ts";
-import { familyOf } from "../../domain/models/family.ts";
 import { localityOf } from "../../domain/models/locality.ts";
+import { familyOf } from "../../domain/models/model-facts.ts";
 import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
 import { failureText } from "./failures.ts";
-import type { ScriptedModelDeps } from "./scripted.ts";
 import type { ModelDeps, ModelSettings, OllamaSettings } from "./model-settings.ts";
+import type { ScriptedModelDeps } from "./scripted.ts";
 import type { Wire } from "./wire.ts";
 
 /** One entry under `providers`, its key resolved. */
@@ -200,7 +200,7 @@ async function wireFor(settings: ModelSettings, ollama: OllamaSettings): Promise
     case "openai":
       return (await import("./wires/openai-responses.ts")).createOpenAiResponsesWire(settings);
     case "openai-compatible":
-      return (await import("./wires/models-openai-chat.ts")).createOpenAiChatWire(settings);
+      return (await import("./wires/openai-chat.ts")).createOpenAiChatWire(settings);
     case "google":
       return (await import("./wires/gemini.ts")).createGeminiWire(settings);
     case "ollama":

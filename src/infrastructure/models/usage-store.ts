@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
-import type { UsageFilter, UsageStore } from "../../application/ports/usage.ts";
-import type { Database } from "../store/schema.ts";
+import type { UsageFilter, UsageStore } from "../../application/ports/models.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
+import type { Database } from "../store/schema.ts";
 
 /** Of all workspaces; `turns` are those in which this process writes. */
 export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDeps, "db">): UsageStore {

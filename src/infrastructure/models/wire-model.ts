@@ -5,14 +5,13 @@ import type {
   ModelFailure,
   ModelRequest,
 } from "../../application/ports/models.ts";
-import { familyOf } from "../../domain/models/family.ts";
-import { type ModelMessages, modelMessagesFor } from "../../domain/texts/texts.ts";
+import { familyOf } from "../../domain/models/model-facts.ts";
+import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { addressOf, createFailures, failureText } from "./failures.ts";
+import { generateWithRetries, type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
 import { listModels } from "./list-models.ts";
-import { generateWithRetries } from "./retries.ts";
 import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
-import { type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
 import type { Wire } from "./wire.ts";
 
 /** A model behind HTTP: tries, waits and tries again as the port says. */

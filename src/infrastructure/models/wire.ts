@@ -12,13 +12,13 @@ export interface Wire {
   readonly probe: WireProbe;
 }
 
-export interface WireRequest {
+interface WireRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
 }
 
-export interface WireProbe {
+interface WireProbe {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** What a good answer says of the model; `unknown` when it does not tell. */

@@ -1,5 +1,52 @@
-import { statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+
+/** The program's own folder and runtime, which the executor needs inside a sandbox. */
+export interface Installation {
+  readonly folder: string;
+  readonly runtime: string;
+  /** The executor's entry, relative to the folder. */
+  readonly executor: string;
+}
+
+/** A file of the program that is not where it should be: half copied, or swept away while it ran. */
+export class InstallationIncomplete extends Error {
+  readonly code = "INSTALLATION_INCOMPLETE";
+  constructor(readonly path: string) {
+    super(`a file of PicoClaw is missing: ${path}`);
+  }
+}
+
+/**
+ * Where this program lies, and which of its two forms is running: its sources or the bundle made of them. Both know
+ * how deep they lie, so nothing is searched for and a folder above is never taken for the program's own.
+ * Throws `InstallationIncomplete`.
+ */
+export function findInstallation(): Installation {
+  const here = import.meta.dir;
+  const bundled = basename(here) !== "platform";
+  const folder = join(here, bundled ? ".." : "../../..");
+  const executor = bundled ? "dist/wiring/executor.js" : "src/wiring/executor.ts";
+  for (const file of [executor, "bunfig.toml", "tsconfig.json"])
+    if (!existsSync(join(folder, file))) throw new InstallationIncomplete(join(folder, file));
+  return { folder: realpathSync(folder), runtime: realpathSync(process.execPath), executor };
+}
+
+/**
+ * Remembers which files the program consists of now; later it names one that is gone, or null. From sources that is
+ * the folder they lie in.
+ */
+export function watchOwnPieces(here = import.meta.dir): () => string | null {
+  const list = join(here, "pieces.json");
+  if (basename(here) === "platform" || !existsSync(list)) return () => (existsSync(here) ? null : here);
+  const pieces = JSON.parse(readFileSync(list, "utf8")) as readonly string[];
+  return () => {
+    if (!existsSync(here)) return here;
+    const present = new Set(readdirSync(here));
+    const gone = pieces.find((name) => !present.has(name));
+    return gone === undefined ? null : join(here, gone);
+  };
+}
 
 export interface ProgramFiles {
   readonly runtimeSize: number;

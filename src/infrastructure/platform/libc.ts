@@ -124,3 +124,139 @@ export function cString(text: string | Uint8Array): Uint8Array {
   terminated.set(bytes);
   return terminated;
 }
+
+export type LockMode = "shared" | "exclusive";
+export type TryLockResult = LibcResult | { readonly ok: false; readonly reason: "busy" };
+
+export type LockResult = LibcResult | { readonly ok: false; readonly reason: "timed-out" | "aborted" };
+
+export interface LockWait {
+  /** Default: wait for ever. 0 tries once. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Called after each try that failed. */
+  readonly onBusy?: () => void;
+}
+
+const OPERATION = { shared: 1, exclusive: 2 } as const;
+const NON_BLOCKING = 4;
+const FIRST_WAIT_MS = 2;
+const LONGEST_WAIT_MS = 50;
+
+/** One attempt. The lock belongs to the open file, not to the process: two opens of one file exclude each other. */
+export function tryFlock(fd: number, mode: LockMode): TryLockResult {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  if (lib.c.flock(fd, OPERATION[mode] | NON_BLOCKING) === 0) return DONE;
+  const failed = failure(lib);
+  if (failed.reason === "failed" && (failed.code === "EAGAIN" || failed.code === "EWOULDBLOCK")) {
+    return { ok: false, reason: "busy" };
+  }
+  return failed;
+}
+
+/**
+ * Waits for the lock without blocking the event loop: short tries with growing pauses. Not fair: a
+ * later asker may win. Released by closing the file, or by the death of the process.
+ */
+export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Promise<LockResult> {
+  const deadline = performance.now() + (wait.timeoutMs ?? Number.POSITIVE_INFINITY);
+  for (let pause = FIRST_WAIT_MS; ; pause = Math.min(pause * 2, LONGEST_WAIT_MS)) {
+    if (wait.signal?.aborted) return { ok: false, reason: "aborted" };
+    const tried = tryFlock(fd, mode);
+    if (tried.ok) return tried;
+    if (tried.reason === "failed" && tried.code === "EINTR") continue;
+    if (tried.reason !== "busy") return tried;
+    const left = deadline - performance.now();
+    if (left <= 0) return { ok: false, reason: "timed-out" };
+    wait.onBusy?.();
+    await pauseOrAbort(Math.min(pause, left), wait.signal);
+  }
+}
+
+function pauseOrAbort(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal?.addEventListener("abort", end, { once: true });
+  });
+}
+
+const F_SETSIG = 10;
+const F_SETLEASE = 1024;
+const READ_LEASE = 0;
+const NO_LEASE = 2;
+/** Ignored by whoever does not ask for it. The signal of a lease that somebody breaks would end this process otherwise. */
+const SIGURG = 23;
+
+/**
+ * Linux: whether anybody has the file open for writing, in whatever namespace, mapped or as a descriptor. `fd` must be
+ * open for reading alone. The kernel gives a read lease only on a file without writers; the lease is given back at
+ * once, and somebody who opens the file in between waits that long. Fails for files of other owners, and on file
+ * systems without leases.
+ */
+export function hasWriters(fd: number): LibcResult<boolean> {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  if (lib.c.fcntl(fd, F_SETSIG, SIGURG) !== 0) return failure(lib);
+  if (lib.c.fcntl(fd, F_SETLEASE, READ_LEASE) === 0) {
+    lib.c.fcntl(fd, F_SETLEASE, NO_LEASE);
+    return { ok: true, value: false };
+  }
+  const failed = failure(lib);
+  return failed.reason === "failed" && failed.code === "EAGAIN" ? { ok: true, value: true } : failed;
+}
+
+type Name = string | Uint8Array;
+
+/** In place of a directory descriptor: names are relative to the current folder, or absolute. */
+export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
+
+const RENAMEAT2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
+const LINUX_NO_REPLACE = 1;
+const LINUX_EXCHANGE = 2;
+const DARWIN_SWAP = 2;
+const DARWIN_EXCL = 4;
+
+/**
+ * Both names change places in one step; both must exist. `EINVAL`, `ENOSYS` and `unsupported` mean that
+ * this file system or kernel cannot: the caller falls back.
+ */
+export function renameExchange(dirfdA: number, nameA: Name, dirfdB: number, nameB: Name): LibcResult {
+  return renameWithFlags(dirfdA, nameA, dirfdB, nameB, { linux: LINUX_EXCHANGE, darwin: DARWIN_SWAP });
+}
+
+/** Renames A to B unless B exists (`EEXIST`), in one step. */
+export function renameNoReplace(dirfdA: number, nameA: Name, dirfdB: number, nameB: Name): LibcResult {
+  return renameWithFlags(dirfdA, nameA, dirfdB, nameB, { linux: LINUX_NO_REPLACE, darwin: DARWIN_EXCL });
+}
+
+function renameWithFlags(
+  dirfdA: number,
+  nameA: Name,
+  dirfdB: number,
+  nameB: Name,
+  flags: { readonly linux: number; readonly darwin: number },
+): LibcResult {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const [a, b] = [cString(nameA), cString(nameB)];
+  if (lib.platform === "darwin") {
+    return lib.c.renameatx_np(dirfdA, a, dirfdB, b, flags.darwin) === 0 ? DONE : failure(lib);
+  }
+  // By number: older C libraries have no renameat2.
+  const number = RENAMEAT2[process.arch];
+  if (number === undefined) return UNSUPPORTED;
+  return Number(lib.c.syscall(number, dirfdA, a, dirfdB, b, flags.linux)) === 0 ? DONE : failure(lib);
+}
+
+/** Linux: everything on the file system that holds `fd` reaches the disk before this returns. Blocks. */
+export function syncfs(fd: number): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.syncfs(fd) === 0 ? DONE : failure(lib);
+}

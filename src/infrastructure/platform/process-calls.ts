@@ -1,3 +1,6 @@
+import { closeSync } from "node:fs";
+import { DONE, failure, type LibcResult, libc, linuxLibc, UNSUPPORTED } from "./libc.ts";
+
 /** A child process; `node:child_process` would cost ten milliseconds at its first use. */
 export interface SpawnedChild {
   readonly pid: number;
@@ -8,7 +11,7 @@ export interface SpawnedChild {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-export interface ChildExit {
+interface ChildExit {
   readonly exitCode: number | null;
   readonly signal: string | null;
 }
@@ -50,4 +53,151 @@ function signalName(code: number | string | null): string | null {
   if (code === null || typeof code === "string") return code;
   const { signals } = process.getBuiltinModule("node:os").constants;
   return Object.entries(signals).find(([, number]) => number === code)?.[0] ?? `SIG${code}`;
+}
+
+const O_CLOEXEC = 0o2000000;
+
+/** A pipe whose write end goes to a child. Close `writeFd` here once the child has it, or the end never comes. */
+export interface ReadablePipe {
+  readonly writeFd: number;
+  /** Called once. Resolves at the end of the stream, or soon after `stop`. What `onBytes` throws ends the reading. */
+  readonly read: (onBytes: (bytes: Uint8Array) => void) => Promise<void>;
+  /** Called once, before or while reading. */
+  readonly stop: () => void;
+}
+
+/**
+ * A real pipe: the runtime's own child streams are sockets, and a script that writes to
+ * `/dev/stdout` or `/dev/stderr` cannot open a socket again ("No such device or address").
+ */
+export function openPipe(): LibcResult<ReadablePipe> {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const ends = new Int32Array(2);
+  const status = lib.platform === "linux" ? lib.c.pipe2(ends, O_CLOEXEC) : lib.c.pipe(ends);
+  if (status !== 0) return failure(lib);
+  const [readFd = -1, writeFd = -1] = ends;
+  const reading: { cancel?: () => void } = {};
+  const read = async (onBytes: (bytes: Uint8Array) => void) => {
+    const reader = Bun.file(readFd).stream().getReader();
+    reading.cancel = () => void reader.cancel().catch(() => undefined);
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        onBytes(value);
+      }
+    } catch {
+      // A broken read end is the end of the stream.
+    } finally {
+      closeSync(readFd);
+    }
+  };
+  const stop = () => (reading.cancel ? reading.cancel() : closeSync(readFd));
+  return { ok: true, value: { writeFd, read, stop } };
+}
+
+/** Reads a descriptor to its end without a Node stream, whose set-up costs twenty milliseconds. */
+export async function readDescriptor(
+  descriptor: number,
+  onBytes: (bytes: Uint8Array) => void,
+): Promise<void> {
+  const reader = Bun.file(descriptor).stream().getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    onBytes(value);
+  }
+}
+
+const PR_SET_CHILD_SUBREAPER = 36;
+const RLIMIT_RTTIME = 15;
+const WNOHANG = 1;
+
+/** Linux: orphans among our descendants become our children instead of init's. Idempotent. */
+export function setChildSubreaper(): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.prctl(PR_SET_CHILD_SUBREAPER, 1n, 0n, 0n, 0n) === 0 ? DONE : failure(lib);
+}
+
+/** Buries one dead child; `value` is false while it still lives. Never for a child that the runtime itself waits for. */
+export function reapChild(pid: number): LibcResult<boolean> {
+  const lib = libc();
+  if (!lib) return UNSUPPORTED;
+  const waited = lib.c.waitpid(pid, null, WNOHANG);
+  return waited < 0 ? failure(lib) : { ok: true, value: waited === pid };
+}
+
+/**
+ * Linux: whatever `start` spawns synchronously carries `tag` as its soft limit of real-time CPU
+ * microseconds. The limit never bites (a huge number, and only for real-time scheduling), but it is
+ * inherited through fork, exec, setsid and an emptied environment, and anyone may read it in
+ * `/proc/PID/limits`: a mark that a process cannot lose by accident.
+ */
+export function withInheritedTag<T>(
+  tag: bigint,
+  start: () => T,
+): { readonly started: T; readonly tagged: boolean } {
+  const lib = linuxLibc();
+  const restore = lib && setSoftLimit(lib, tag);
+  if (!restore) return { started: start(), tagged: false };
+  try {
+    return { started: start(), tagged: true };
+  } finally {
+    restore();
+  }
+}
+
+/** Undefined when the machine's hard limit leaves no room; else the way back. */
+function setSoftLimit(
+  lib: NonNullable<ReturnType<typeof linuxLibc>>,
+  soft: bigint,
+): (() => void) | undefined {
+  const before = new BigUint64Array(2);
+  if (lib.c.getrlimit(RLIMIT_RTTIME, before) !== 0) return undefined;
+  const during = new BigUint64Array([soft, before[1] ?? 0n]);
+  if (lib.c.setrlimit(RLIMIT_RTTIME, during) !== 0) return undefined;
+  return () => void lib.c.setrlimit(RLIMIT_RTTIME, before);
+}
+
+const PR_SET_DUMPABLE = 4;
+const F_SETFD = 2;
+const FD_CLOEXEC = 1;
+const RLIMITS = { fileSize: 1, processes: 6, openFiles: 7 } as const;
+
+/** Linux: nobody of the same user may read this process's memory or reach its descriptors through /proc. */
+export function hideFromPeers(): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0 ? DONE : failure(lib);
+}
+
+/** A descriptor that was inherited is not passed on to what this process starts. */
+export function closeOnExec(descriptor: number): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  return lib.c.fcntl(descriptor, F_SETFD, FD_CLOEXEC) === 0 ? DONE : failure(lib);
+}
+
+/**
+ * Linux: this process and what it starts get no more than this, whatever they ask for: bytes of one file, open
+ * files of one process, processes of the user namespace. Root's processes are not counted by the kernel.
+ */
+export function limitResource(resource: keyof typeof RLIMITS, most: number): LibcResult {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  const limits = new BigUint64Array(2);
+  if (lib.c.getrlimit(RLIMITS[resource], limits) !== 0) return failure(lib);
+  for (const i of [0, 1]) if ((limits[i] ?? 0n) > BigInt(most)) limits[i] = BigInt(most);
+  return lib.c.setrlimit(RLIMITS[resource], limits) === 0 ? DONE : failure(lib);
+}
+
+/** Both ends of a plain blocking pipe, closed on exec. */
+export function rawPipe(): LibcResult<{ readonly readEnd: number; readonly writeEnd: number }> {
+  const lib = linuxLibc();
+  if (!lib) return UNSUPPORTED;
+  const ends = new Int32Array(2);
+  if (lib.c.pipe2(ends, 0o2000000) !== 0) return failure(lib);
+  return { ok: true, value: { readEnd: ends[0] as number, writeEnd: ends[1] as number } };
 }

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { createInterface } from "node:readline";
 import { writeAll } from "./standard-streams.ts";
 
 export interface RawTerminal {
@@ -28,4 +30,38 @@ export function openTerminal(onBytes: (bytes: Uint8Array) => void, onEnd: () => 
       stdin.unref?.();
     },
   };
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Shows a long text page by page: `PAGER`, else `less`, which ends at once where the text fits the
+ * screen. Without one, or with `cat` or an empty name, the text is written as it is.
+ */
+export function showInPager(text: string, env: Env): void {
+  const pager = env.PAGER ?? "less";
+  if (pager.trim() === "" || pager.trim() === "cat") {
+    writeAll(1, text);
+    return;
+  }
+  const ran = spawnSync("sh", ["-c", pager], {
+    input: text,
+    stdio: ["pipe", "inherit", "inherit"],
+    env: { LESS: "FRX", LV: "-c", ...env },
+  });
+  // 127: there is no such program.
+  if (ran.error !== undefined || ran.status === 127) writeAll(1, text);
+}
+
+/** Asks at the terminal and waits for a line; null when the terminal ends, or at Ctrl-C. */
+export function askLine(question: string): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  terminal.on("close", () => resolve(null));
+  terminal.on("SIGINT", () => terminal.close());
+  terminal.question(question, (line) => {
+    resolve(line);
+    terminal.close();
+  });
+  return promise;
 }

@@ -29,3 +29,12 @@ export function replaceFile(file: string, text: string | null): void {
     throw error;
   }
 }
+
+/** A text of YAML by the runtime's own reader, which is loaded already; undefined where it is none. */
+export function readYaml(text: string): unknown {
+  try {
+    return Bun.YAML.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,3 +1,15 @@
+import type { Timers } from "../../application/ports/platform.ts";
+
+/** The machine's clock. A timer alone keeps no process alive. */
+export const timers: Timers = {
+  now: () => new Date(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Waits; an abort ends it early, without a word. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve: done } = Promise.withResolvers<void>();

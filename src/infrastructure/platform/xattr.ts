@@ -1,12 +1,4 @@
-import {
-  cString,
-  DONE,
-  failure,
-  type LibcFailure,
-  type LibcResult,
-  libc,
-  UNSUPPORTED,
-} from "./libc.ts";
+import { cString, DONE, failure, type LibcFailure, type LibcResult, libc, UNSUPPORTED } from "./libc.ts";
 
 /** A path is taken without following a symlink at its end. */
 export type XattrSource = string | Uint8Array | number;

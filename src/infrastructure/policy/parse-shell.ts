@@ -1,16 +1,22 @@
-import type {
-  ArithmeticExpression,
-  Assignment,
-  Command,
-  CompoundList,
-  ParsedScript,
-  ParseError,
-  Pipeline,
-  Redirection,
-  Statement,
-  TestExpression,
-  Word,
-  WordPart,
+import {
+  type ArithmeticCommandExpansion,
+  type ArithmeticExpression,
+  type ArithmeticWord,
+  type Assignment,
+  type Command,
+  type CommandArgument,
+  type CompoundList,
+  type HereDoc,
+  type ParameterExpansionPart,
+  type ParsedScript,
+  type ParseError,
+  type Pipeline,
+  parse,
+  type Redirection,
+  type Statement,
+  type TestExpression,
+  type Word,
+  type WordPart,
 } from "unbash";
 import type {
   ShellAssignment,
@@ -19,11 +25,112 @@ import type {
   ShellFunction,
   ShellInput,
   ShellOddity,
+  ShellParse,
   ShellRedirect,
   ShellScript,
-} from "../../domain/policy/commands-shell-script.ts";
-import { arithmeticLeaves, readOtherwiseBySh, testWords } from "./expressions.ts";
-import { argumentWord, bodyText, listWordParts, shellWord } from "./shell-word.ts";
+  ShellWord,
+} from "../../domain/policy/shell-script.ts";
+
+function shellWord(word: Word): ShellWord {
+  return { text: word.text, value: (word.parts ?? []).every(isKnown) ? word.value : null };
+}
+
+/** `export A=b`: an assignment that is an argument is the word `A=b`. */
+function argumentWord(argument: CommandArgument): ShellWord {
+  if (argument.type === "Word") return shellWord(argument);
+  const { name, value, append, index } = argument;
+  const known = value.type === "Word" && !append && !index ? shellWord(value).value : null;
+  return { text: argument.text, value: known === null ? null : `${name}=${known}` };
+}
+
+/** Quoted delimiters keep the body as it is; in others a backslash before `$`, `` ` ``, `\` or a new line goes. */
+function bodyText(node: HereDoc): string | null {
+  if (node.delimiter?.quoted) return node.body.text;
+  if (!(node.body.parts ?? []).every(isKnown)) return null;
+  return node.body.text.replace(/\\([$`\\]|\n)/g, (_, one: string) => (one === "\n" ? "" : one));
+}
+
+/** The words that a `${…}` holds. */
+function listWordParts(part: ParameterExpansionPart): Word[] {
+  const words: (Word | undefined)[] = [part.index];
+  const { operation } = part;
+  if (operation && "operand" in operation) words.push(operation.operand);
+  if (operation?.type === "Replace") words.push(operation.pattern, operation.replacement);
+  if (operation?.type === "Slice") words.push(operation.offset, operation.length);
+  return words.filter((word) => word !== undefined);
+}
+
+function isKnown(part: WordPart): boolean {
+  switch (part.type) {
+    case "Literal":
+    case "SingleQuoted":
+    case "AnsiCQuoted":
+      return true;
+    case "DoubleQuoted":
+    case "LocaleString":
+      return part.parts.every(isKnown);
+    default:
+      return false;
+  }
+}
+
+function* arithmeticLeaves(
+  node: ArithmeticExpression | undefined,
+): Generator<ArithmeticWord | ArithmeticCommandExpansion> {
+  switch (node?.type) {
+    case undefined:
+      return;
+    case "ArithmeticBinary":
+      yield* arithmeticLeaves(node.left);
+      yield* arithmeticLeaves(node.right);
+      return;
+    case "ArithmeticUnary":
+      yield* arithmeticLeaves(node.operand);
+      return;
+    case "ArithmeticTernary":
+      for (const each of [node.test, node.consequent, node.alternate]) yield* arithmeticLeaves(each);
+      return;
+    case "ArithmeticGroup":
+      yield* arithmeticLeaves(node.expression);
+      return;
+    case "ArithmeticCommandExpansion":
+    case "ArithmeticWord":
+      yield node;
+  }
+}
+
+function testWords(node: TestExpression): Word[] {
+  switch (node.type) {
+    case "TestUnary":
+      return [node.operand];
+    case "TestBinary":
+      return [node.left, node.right];
+    case "TestLogical":
+      return node.operands.flatMap(testWords);
+    case "TestNot":
+      return testWords(node.operand);
+    case "TestGroup":
+      return testWords(node.expression);
+  }
+}
+
+/**
+ * `sh` has no `[[`: it is a program's name there, `<` and `>` are redirections, `&&` and `||` begin another command,
+ * brackets a subshell.
+ */
+function readOtherwiseBySh(node: TestExpression): boolean {
+  switch (node.type) {
+    case "TestUnary":
+      return false;
+    case "TestBinary":
+      return node.operator === "<" || node.operator === ">";
+    case "TestLogical":
+    case "TestGroup":
+      return true;
+    case "TestNot":
+      return readOtherwiseBySh(node.operand);
+  }
+}
 
 interface ScriptSource {
   readonly text: string;
@@ -44,7 +151,7 @@ interface NodeContext {
 type ShellNode = Statement["command"] | Pipeline["commands"][number] | CompoundList;
 
 /** Flattens the tree: every simple command with its words, and whatever substitutions hold as commands of their own. */
-export function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript {
+function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript {
   const commands: ShellCommand[] = [];
   const functions: ShellFunction[] = [];
   const oddities: ShellOddity[] = [];
@@ -278,4 +385,41 @@ function loopVariable(name: Word): ShellAssignment {
 function shellRedirect(node: Redirection): ShellRedirect[] {
   if (node.type !== "Redirect" || !node.target) return [];
   return [{ operator: node.operator, target: shellWord(node.target) }];
+}
+
+/** What one argument of a process can hold on Linux: a longer script never reaches `sh -c`. */
+const MAX_BYTES = 128 * 1024 - 1;
+
+/**
+ * The parser's time grows with the square of these; at the limits it stays under half a second. Real commands, files
+ * written by here-document included, are far below.
+ */
+const LIMITS: readonly { readonly what: string; readonly pattern: RegExp; readonly limit: number }[] = [
+  { what: "braces", pattern: /\{/g, limit: 4000 },
+  { what: "substitutions", pattern: /[$<>]\(/g, limit: 1000 },
+  { what: "expansions", pattern: /\$[{[]|`/g, limit: 6000 },
+  { what: "here-documents", pattern: /<</g, limit: 1000 },
+  { what: "operators in arithmetic", pattern: /[-+*/%&|^?:,=<>~!]\s*[\w$(]/g, limit: 20_000 },
+];
+
+/** Reads a script with `unbash`. A script that is not whole is refused: half a tree is no ground for a decision. */
+export function parseShell(text: string, dialect: ShellDialect): ShellParse {
+  if (new TextEncoder().encode(text).length > MAX_BYTES)
+    return { ok: false, code: "too-large", message: `${MAX_BYTES} bytes`, at: MAX_BYTES };
+  const nul = text.indexOf("\0");
+  if (nul >= 0) return { ok: false, code: "syntax", message: "NUL character", at: nul };
+  for (const { what, pattern, limit } of LIMITS)
+    if ((text.match(pattern)?.length ?? 0) > limit)
+      return { ok: false, code: "too-complex", message: `${limit} ${what}`, at: 0 };
+  try {
+    const errors: ParseError[] = [];
+    const script = collectCommands(parse(text), { text, dialect, errors });
+    const [first] = errors;
+    if (first) return { ok: false, code: "syntax", message: first.message, at: first.pos };
+    return { ok: true, script };
+  } catch (error) {
+    // The parser recurses; what is nested past its stack is not parsed.
+    if (error instanceof RangeError) return { ok: false, code: "too-complex", message: "nesting", at: 0 };
+    throw error;
+  }
 }

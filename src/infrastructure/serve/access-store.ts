@@ -6,10 +6,9 @@ import type {
   Role,
   Scope,
   WebSession,
-} from "../../application/ports/access.ts";
+} from "../../application/ports/serve.ts";
 import { migrate } from "../store/migrate.ts";
-import type { Database } from "../store/schema.ts";
-import type { ServeTables } from "../store/serve-tables.ts";
+import type { Database, ServeTables } from "../store/schema.ts";
 
 /** Who may come in, in the store. What is to be used once is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {

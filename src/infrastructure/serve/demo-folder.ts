@@ -2,8 +2,8 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locale } from "../../domain/texts/locale.ts";
-import { findInstallation } from "../platform/runtime-installation.ts";
-import { removeTree } from "../engine/remove-tree.ts";
+import { removeTree } from "../engine/walk-folder.ts";
+import { findInstallation } from "../platform/installation.ts";
 
 const ROLES = ["chat", "worker", "coder1", "coder2", "coder3"];
 

@@ -1,8 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isAlive } from "../engine/is-alive.ts";
-import { createOwnerNames } from "../engine/owner-name.ts";
-import { readLinuxStartTime } from "../engine/process-table.ts";
+import { createOwnerNames, isAlive, readLinuxStartTime } from "../engine/process-table.ts";
 
 interface KeptAddress {
   readonly address: string;

@@ -1,15 +1,239 @@
 import type { Kysely } from "kysely";
-import type { MessageStore, NewMessage } from "../../application/ports/serve.ts";
-import type { WorkQueue } from "../../application/ports/work-queue.ts";
-import type { StoreTransaction } from "./work-engine.ts";
-import { adoptOldRows } from "./adopt-old-rows.ts";
-import { fromMessageRow, toMessageRow } from "./message-rows.ts";
-import { createMessageViews } from "./message-views.ts";
-import { workOfMessage, workspaceQueues } from "./message-work.ts";
+import type {
+  ChatKey,
+  MessageStore,
+  NewMessage,
+  NewReply,
+  NewWork,
+  WorkQueue,
+} from "../../application/ports/serve.ts";
+import { hashHex } from "../platform/hash.ts";
 import { migrate } from "../store/migrate.ts";
-import { createReplyStore } from "./reply-store.ts";
-import type { Database } from "../store/schema.ts";
-import { storable } from "../store/storable.ts";
+import type { StoreTransaction } from "../store/schema.ts";
+import { type Database, storable } from "../store/schema.ts";
+import {
+  createMessageViews,
+  fromMessageRow,
+  toClaimedReply,
+  toMessageRow,
+  toReplyRow,
+} from "./message-views.ts";
+
+/** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
+export interface WorkspaceQueues {
+  readonly messages: string;
+  readonly replies: string;
+  readonly control: string;
+}
+
+export function workspaceQueues(workspace: string): WorkspaceQueues {
+  const place = hashHex("sha256", workspace).slice(0, 16);
+  return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
+}
+
+/** Longer keys would not fit into an index. */
+const LONGEST_KEY = 500;
+
+/** One chat of one workspace. */
+function chatKeyOf(workspace: string, { channel, chatId }: ChatKey): string {
+  const key = storable(JSON.stringify([workspace, channel, chatId]));
+  return key.length <= LONGEST_KEY ? key : hashHex("sha256", key);
+}
+
+interface MessageOfWork extends ChatKey {
+  readonly id: string;
+  readonly userId: string;
+  readonly beside: boolean;
+  readonly light: boolean;
+}
+
+function workOfMessage(
+  message: MessageOfWork,
+  at: { readonly id: string; readonly queue: string; readonly workspace: string },
+): NewWork {
+  const key = chatKeyOf(at.workspace, message);
+  return {
+    id: at.id,
+    queue: at.queue,
+    // What does not wait for its turn has a line of its own.
+    key: message.beside ? hashHex("sha256", `${key} ${message.id}`) : key,
+    group: workGroupOf(message.channel, message.userId),
+    ref: message.id,
+    light: message.light,
+  };
+}
+
+function workOfReply(
+  reply: ChatKey & { readonly key: string; readonly userId: string },
+  at: { readonly id: string; readonly queue: string; readonly workspace: string },
+): NewWork {
+  const { channel, userId } = reply;
+  return {
+    id: at.id,
+    queue: at.queue,
+    key: chatKeyOf(at.workspace, reply),
+    group: workGroupOf(channel, userId),
+    ref: reply.key,
+    light: false,
+  };
+}
+
+function workGroupOf(channel: string, userId: string): string {
+  const group = storable(`${channel}:${userId}`);
+  return group.length <= LONGEST_KEY ? group : hashHex("sha256", group);
+}
+
+interface AdoptRowsDeps {
+  readonly db: Kysely<Database>;
+  readonly queue: WorkQueue<StoreTransaction>;
+  readonly workspace: string;
+  readonly places: WorkspaceQueues;
+  readonly newWorkId: () => string;
+}
+
+/**
+ * What waited before there was a queue, of this workspace or of none, gets its work now, in its order. Of two processes
+ * that start at once one gives it.
+ */
+async function adoptOldRows({ db, queue, workspace, places, newWorkId }: AdoptRowsDeps): Promise<void> {
+  const ours = ["", workspace];
+  const messages = await db
+    .selectFrom("messages")
+    .select(["id", "channel", "chat_id as chatId", "user_id as userId"])
+    .where("state", "in", ["received", "working"])
+    .where("work_id", "is", null)
+    .where("workspace", "in", ours)
+    .orderBy("position")
+    .execute();
+  for (const message of messages)
+    await db.transaction().execute(async (within) => {
+      const id = newWorkId();
+      const { numUpdatedRows } = await within
+        .updateTable("messages")
+        .set({ work_id: id })
+        .where("id", "=", message.id)
+        .where("work_id", "is", null)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return;
+      const of = { ...message, beside: false, light: false };
+      await queue.add([workOfMessage(of, { id, queue: places.messages, workspace })], within);
+    });
+  const replies = await db
+    .selectFrom("replies")
+    .select(["key", "channel", "chat_id as chatId", "user_id as userId"])
+    .where("state", "in", ["waiting", "sending"])
+    .where("work_id", "is", null)
+    .where("workspace", "in", ours)
+    .orderBy("position")
+    .execute();
+  for (const reply of replies)
+    await db.transaction().execute(async (within) => {
+      const id = newWorkId();
+      const { numUpdatedRows } = await within
+        .updateTable("replies")
+        .set({ work_id: id })
+        .where("key", "=", reply.key)
+        .where("work_id", "is", null)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return;
+      await queue.add([workOfReply(reply, { id, queue: places.replies, workspace })], within);
+    });
+}
+
+type ReplyStore = Pick<
+  MessageStore,
+  "post" | "claimReply" | "endReply" | "restReply" | "resendReply" | "handBackReply"
+>;
+
+interface ReplyStoreDeps {
+  readonly db: Kysely<Database>;
+  readonly queue: WorkQueue<StoreTransaction>;
+  readonly workspace: string;
+  readonly queueName: string;
+  readonly newWorkId: () => string;
+  /** The place of the next row. */
+  readonly next: () => number;
+  readonly now: () => Date;
+}
+
+/** The outbox. A reply is marked while it is being sent, so that whoever takes it over knows that it may have arrived. */
+function createReplyStore(parts: ReplyStoreDeps) {
+  const { db, queue, workspace, queueName } = parts;
+
+  function make(reply: NewReply) {
+    const id = parts.newWorkId();
+    const row = toReplyRow(reply, { workspace, position: parts.next(), work_id: id });
+    return { row, work: workOfReply(reply, { id, queue: queueName, workspace }) };
+  }
+
+  async function read(within: StoreTransaction, key: string) {
+    const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
+    if (row === undefined) return null;
+    // One that rests is not marked: whoever rests with it may die as well, and it has certainly not arrived.
+    if (row.state === "waiting" && row.next_at > parts.now().toISOString())
+      return toClaimedReply(row, row.next_at);
+    await within
+      .updateTable("replies")
+      .set({ state: "sending", attempts: Number(row.attempts) + 1 })
+      .where("key", "=", key)
+      .execute();
+    return toClaimedReply(row, null);
+  }
+
+  const store: ReplyStore = {
+    post: (reply, onlyIf) =>
+      db.transaction().execute(async (within) => {
+        if (onlyIf !== undefined && !(await onlyIf(within))) return;
+        const { row, work } = make(reply);
+        await within.insertInto("replies").values(row).execute();
+        await queue.add([work], within);
+      }),
+    async claimReply(away) {
+      const request =
+        away === undefined
+          ? { queue: queueName }
+          : {
+              queue: workspaceQueues(away.workspace).replies,
+              notGroups: away.except.map(({ channel, userId }) => workGroupOf(channel, userId)),
+            };
+      const claimed = await queue.claim(request, (work, within) => read(within, work.ref));
+      if (claimed === null) return null;
+      const { work, read: reply } = claimed;
+      if (reply !== null) return { work, reply };
+      // Somebody deleted it; there is nothing to send.
+      await queue.finish(work, {});
+      return store.claimReply(away);
+    },
+    endReply: (work, { state, at, reason }) =>
+      queue.finish(work, {
+        write: async (within) =>
+          void (await within
+            .updateTable("replies")
+            .set({ state, finished_at: at, reason })
+            .where("key", "=", work.ref)
+            .execute()),
+      }),
+    handBackReply: (work) => queue.handBack(work, { begun: true }),
+    async restReply(key, until, reason) {
+      const rest = { state: "waiting", next_at: until, reason };
+      await db
+        .updateTable("replies")
+        .set(rest)
+        .where("key", "=", key)
+        .where("state", "=", "sending")
+        .execute();
+    },
+    async resendReply(key) {
+      await db
+        .updateTable("replies")
+        .set((is) => ({ state: "sending", attempts: is("attempts", "+", 1) }))
+        .where("key", "=", key)
+        .where("state", "=", "waiting")
+        .execute();
+    },
+  };
+  return { store, make };
+}
 
 export interface MessageStoreDeps {
   readonly db: Kysely<Database>;

@@ -1,9 +1,77 @@
 import { CompiledQuery, sql } from "kysely";
+import { Client } from "pg";
 import { type CommandResponse, type Db, type JobWithMetadata, PgBoss } from "pg-boss";
-import type { NewWork } from "../../application/ports/work-queue.ts";
-import { withQuickHeads } from "./quick-heads.ts";
-import type { FetchedWork, StoreTransaction, WorkEngine } from "./work-engine.ts";
-import { listenForWork } from "./work-notices.ts";
+import type { NewWork } from "../../application/ports/serve.ts";
+import type { StoreTransaction } from "../store/schema.ts";
+import type { FetchedWork, WorkEngine } from "./work-engine.ts";
+
+const HEADS =
+  /strict_fifo_heads AS MATERIALIZED \(\s*SELECT DISTINCT ON \(h\.singleton_key\) h\.id\s+(FROM [\s\S]+?)\s+ORDER BY h\.singleton_key, ([^)]+?)\s*\),/;
+const IS_HEAD = "j.id IN (SELECT id FROM strict_fifo_heads)";
+
+/**
+ * pg-boss sorts everything that waits to find the head of each key, at each claim. The same condition, asked of one candidate
+ * after the other, is one look into the index: a claim costs the same with ten waiting and with ten thousand. A text
+ * that does not look as expected stays as it is.
+ */
+export function withQuickHeads(text: string): string {
+  const [, from, order] = HEADS.exec(text) ?? [];
+  if (from === undefined || order === undefined) return text;
+  return text.replace(
+    IS_HEAD,
+    () => `j.id = (SELECT h.id ${from} AND h.singleton_key = j.singleton_key ORDER BY ${order} LIMIT 1)`,
+  );
+}
+
+const AGAIN_MS = 1_000;
+
+/**
+ * Listens on a connection of its own, and connects again when that breaks. What is missed in between the queue's poll
+ * finds. Returns how to end it.
+ */
+export function listenForWork(
+  connectionString: string,
+  channel: string,
+  callback: (queue?: string) => void,
+): () => void {
+  const state: { client: Client | null; timer: ReturnType<typeof setTimeout> | null; closed: boolean } = {
+    client: null,
+    timer: null,
+    closed: false,
+  };
+
+  async function connect(): Promise<void> {
+    const client = new Client({ connectionString, keepAlive: true, application_name: "picoclaw listener" });
+    state.client = client;
+    const broken = () => {
+      if (state.client !== client) return;
+      state.client = null;
+      client.end().catch(() => {});
+      if (!state.closed) {
+        state.timer = setTimeout(() => void connect(), AGAIN_MS);
+        state.timer.unref();
+      }
+    };
+    client.on("error", broken);
+    client.on("end", broken);
+    // An older version names no queue.
+    client.on("notification", ({ payload = "" }) => (payload === "" ? callback() : callback(payload)));
+    try {
+      await client.connect();
+      await client.query(`listen ${channel}`);
+      callback();
+    } catch {
+      broken();
+    }
+  }
+
+  void connect();
+  return () => {
+    state.closed = true;
+    if (state.timer !== null) clearTimeout(state.timer);
+    state.client?.end().catch(() => {});
+  };
+}
 
 /** The schema of the engine's own tables, beside ours. */
 const SCHEMA = "picoclaw_queue";

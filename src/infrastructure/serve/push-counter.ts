@@ -1,5 +1,5 @@
 import { type Kysely, sql } from "kysely";
-import type { PushCounter } from "../../application/ports/push-counter.ts";
+import type { PushCounter } from "../../application/ports/serve.ts";
 import { migrate } from "../store/migrate.ts";
 import type { Database } from "../store/schema.ts";
 

@@ -1,9 +1,47 @@
 import { type Kysely, sql } from "kysely";
-import type { MessageStore } from "../../application/ports/serve.ts";
-import type { DueSchedule, ScheduleStore } from "../../application/ports/schedule-store.ts";
-import type { StoreTransaction } from "./work-engine.ts";
-import { databaseClock } from "../store/database-clock.ts";
-import type { Database } from "../store/schema.ts";
+import type { DueSchedule, MessageStore, ScheduleStore } from "../../application/ports/serve.ts";
+import {
+  type NextScheduleTime,
+  runSchedules,
+  type Schedule,
+  type ScheduleDeps,
+} from "../../application/serve/timed-rounds.ts";
+import { databaseClock } from "../store/liveness.ts";
+import type { Database, StoreTransaction } from "../store/schema.ts";
+
+/** Posts messages at their times; the library is loaded only when there is something. Returns how to end it. */
+export async function startSchedules(
+  schedules: readonly Schedule[],
+  parts: Omit<ScheduleDeps, "timesOf"> & {
+    readonly onTrouble: (error: unknown, place?: string) => void;
+  },
+): Promise<() => void> {
+  if (schedules.length === 0) return () => {};
+  const { Cron } = await import("croner");
+  const times = new Map<Schedule, NextScheduleTime>();
+  for (const schedule of schedules)
+    try {
+      const { cron, timezone } = schedule;
+      const job = new Cron(cron, { timezone, paused: true });
+      times.set(schedule, (after) => job.nextRun(after));
+    } catch (error) {
+      parts.onTrouble(error, `schedules: ${schedule.name}`);
+    }
+  return runSchedules([...times.keys()], {
+    ...parts,
+    timesOf: (schedule) => times.get(schedule) as NextScheduleTime,
+  });
+}
+
+/** The first time of a rule after another; null when it is no rule, or has none. */
+export async function nextTimeOf(cron: string, timezone: string, after: Date): Promise<Date | null> {
+  const { Cron } = await import("croner");
+  try {
+    return new Cron(cron, { timezone, paused: true }).nextRun(after);
+  } catch {
+    return null;
+  }
+}
 
 export interface ScheduleStoreDeps {
   readonly db: Kysely<Database>;

@@ -1,8 +1,6 @@
-import type { Kysely, Transaction } from "kysely";
-import type { ClaimRequest, NewWork } from "../../application/ports/work-queue.ts";
-import type { Database } from "../store/schema.ts";
-
-export type StoreTransaction = Transaction<Database>;
+import type { Kysely } from "kysely";
+import type { ClaimRequest, NewWork } from "../../application/ports/serve.ts";
+import type { Database, StoreTransaction } from "../store/schema.ts";
 
 /** A piece of work and which claim of it is meant. */
 export interface HeldClaim {

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import type { Timers } from "../../application/ports/timers.ts";
+import type { Timers } from "../../application/ports/platform.ts";
 import type {
   ClaimedWork,
   ClaimRequest,
@@ -7,12 +7,263 @@ import type {
   Work,
   WorkQueue,
   WorkSource,
-} from "../../application/ports/work-queue.ts";
-import { databaseClock } from "../store/database-clock.ts";
-import type { Database } from "../store/schema.ts";
-import { claimName, createBeat } from "./beat.ts";
-import { createDeadWork, noteDead } from "./dead-work.ts";
-import type { FetchedWork, HeldClaim, StoreTransaction, WorkEngine } from "./work-engine.ts";
+} from "../../application/ports/serve.ts";
+import { createReach } from "../../domain/store/liveness.ts";
+import {
+  BREAK_MS,
+  databaseClock,
+  isDead,
+  type ProcessLife,
+  rowExists,
+  writeBeat,
+} from "../store/liveness.ts";
+import type { Database, StoreTransaction, WorkRow } from "../store/schema.ts";
+import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
+
+/**
+ * The queue in the embedded store. The oldest row of each key is marked as its head, and only heads are looked at: a
+ * claim costs the same with ten waiting and with ten thousand. Writers of SQLite take turns, so that a transaction
+ * sees no other.
+ */
+export function createSqliteEngine(): WorkEngine {
+  return {
+    mayHave: async (db, request) => (await selectNextWork(db, request).select("seq").execute()).length > 0,
+    waits: async () => true,
+    async insert(within, work) {
+      for (const { id, queue, key, group, ref, light } of work)
+        await sql`insert into work (id, queue, work_key, owner_group, ref, light, claimed, fence, head)
+          select ${id}, ${queue}, ${key}, ${group}, ${ref}, ${light ? 1 : 0}, 0, 0,
+            not exists (select 1 from work where queue = ${queue} and work_key = ${key})`.execute(within);
+    },
+    async fetch(within, request) {
+      const row = await within
+        .updateTable("work")
+        .set((is) => ({ claimed: 1, fence: is("fence", "+", 1) }))
+        .where("seq", "=", selectNextWork(within, request).select("seq"))
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : toFetched(row);
+    },
+    async complete(within, { id, fence }) {
+      const [row] = await within
+        .deleteFrom("work")
+        .where("id", "=", id)
+        .where("fence", "=", fence)
+        .where("claimed", "=", 1)
+        .returning(["queue", "work_key"])
+        .execute();
+      if (row === undefined) return false;
+      await sql`update work set head = 1 where seq =
+        (select min(seq) from work where queue = ${row.queue} and work_key = ${row.work_key})`.execute(
+        within,
+      );
+      return true;
+    },
+    async release(within, { id, fence }) {
+      const { numUpdatedRows } = await within
+        .updateTable("work")
+        .set({ claimed: 0 })
+        .where("id", "=", id)
+        .where("fence", "=", fence)
+        .where("claimed", "=", 1)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+    listen: () => () => {},
+    notify: async () => {},
+    close: async () => {},
+  };
+}
+
+/** The one that is next, if any. */
+function selectNextWork(
+  db: Kysely<Database> | StoreTransaction,
+  { queue, lightOnly = false, notGroups = [], id }: ClaimRequest,
+) {
+  let query = db.selectFrom("work").where("queue", "=", queue).where("head", "=", 1).where("claimed", "=", 0);
+  if (id !== undefined) query = query.where("id", "=", id);
+  if (lightOnly) query = query.where("light", "=", 1);
+  if (notGroups.length > 0) query = query.where("owner_group", "not in", notGroups);
+  return query.orderBy("light", "desc").orderBy("seq").limit(1);
+}
+
+function toFetched(row: WorkRow): FetchedWork {
+  return {
+    id: row.id,
+    queue: row.queue,
+    key: row.work_key,
+    group: row.owner_group,
+    ref: row.ref,
+    light: Number(row.light) === 1,
+    fence: Number(row.fence),
+  };
+}
+
+/**
+ * UUIDv7: the time, then a number that grows within a millisecond, then chance. Ids of one process sort in the order
+ * they were made, which the queue relies on where one transaction adds several pieces of work.
+ */
+export function createWorkIds(now: () => Date, random: (bytes: number) => Uint8Array): () => string {
+  const last = { ms: 0, count: 0 };
+  return () => {
+    const ms = now().getTime();
+    if (ms > last.ms) Object.assign(last, { ms, count: 0 });
+    else if (last.count < 0xfff) last.count += 1;
+    else Object.assign(last, { ms: last.ms + 1, count: 0 });
+    const chance = random(8);
+    chance[0] = ((chance[0] as number) & 0x3f) | 0x80;
+    const time = last.ms.toString(16).padStart(12, "0");
+    const tail = [...chance].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const count = last.count.toString(16).padStart(3, "0");
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  };
+}
+
+interface BeatDeps {
+  readonly db: Kysely<Database>;
+  readonly clock: () => RawBuilder<number>;
+  readonly owner: string;
+  readonly isGone: (owner: string) => boolean;
+  /** By the names of their claims. */
+  readonly inHand: Map<string, Work>;
+  readonly release: (held: HeldClaim) => Promise<void>;
+}
+
+/** One claim of many that a piece of work may see. */
+const claimName = ({ id, fence }: Pick<HeldClaim, "id" | "fence">): string => `${id}:${fence}`;
+
+/** A claim whose answer never came: this process holds it and does not know. */
+const UNKNOWN_AFTER_MS = 10_000;
+
+/** One row says that this process lives, however much it has in hand. */
+function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
+  const { db, clock, owner, inHand, release } = parts;
+  const reach = createReach(BREAK_MS);
+
+  async function releaseDead(now: number): Promise<void> {
+    const judged = { now, reachedSince: reach.reached(now) };
+    for (const one of await readProcessLives(db)) {
+      const { process: other, beatAt } = one;
+      if (other === owner || !isDead(one, judged, parts.isGone)) continue;
+      // What it wrote about a chat ends before another begins its work.
+      for (const table of ["chat_leases", "chat_tickets"] as const)
+        await db.deleteFrom(table).where("process", "=", other).execute();
+      for (const held of await claimsOf(db, other)) await release(held);
+      // One that has spoken since is alive, though it lost what it had.
+      if (beatAt !== null)
+        await db
+          .deleteFrom("work_owners")
+          .where("owner", "=", other)
+          .where("beat_at", "<=", beatAt)
+          .execute();
+    }
+  }
+
+  return async () => {
+    const before = [...inHand];
+    const now = await writeBeat(db, owner, clock);
+    await releaseDead(now);
+    const held = await claimsOf(db, owner);
+    for (const claim of held)
+      if (!inHand.has(claimName(claim)) && claim.claimedAt < now - UNKNOWN_AFTER_MS) await release(claim);
+    const ours = new Set(held.map(claimName));
+    // What was ended since it was asked is not lost.
+    const lost = before.filter(([name]) => inHand.has(name) && !ours.has(name));
+    for (const [name] of lost) inHand.delete(name);
+    return lost.map(([, work]) => work);
+  };
+}
+
+/** Processes with a beat, a claim, a turn of a chat or a place in its line. */
+async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessLife[]> {
+  const { rows } = await sql<{ process: string; at: number }>`
+    select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner
+    union all select process, max(since) from chat_leases group by process
+    union all select process, max(since) from chat_tickets group by process`.execute(db);
+  const beats = await db.selectFrom("work_owners").selectAll().execute();
+  const beatsOf = new Map(beats.map(({ owner, beat_at: at }) => [owner, Number(at)]));
+  const tookOf = new Map<string, number>();
+  for (const { process, at } of rows) tookOf.set(process, Math.max(tookOf.get(process) ?? 0, Number(at)));
+  return [...new Set([...tookOf.keys(), ...beatsOf.keys()])].map((process) => ({
+    process,
+    beatAt: beatsOf.get(process) ?? null,
+    tookAt: tookOf.get(process) ?? null,
+  }));
+}
+
+async function claimsOf(db: Kysely<Database>, owner: string): Promise<(HeldClaim & { claimedAt: number })[]> {
+  const rows = await db
+    .selectFrom("work_claims")
+    .select(["id", "queue", "fence", "claimed_at"])
+    .where("owner", "=", owner)
+    .execute();
+  return rows.map(({ id, queue, fence, claimed_at: at }) => ({
+    id,
+    queue,
+    fence: Number(fence),
+    claimedAt: Number(at),
+  }));
+}
+
+async function noteDead(
+  within: StoreTransaction,
+  work: Work,
+  reason: string,
+  at: RawBuilder<number>,
+): Promise<void> {
+  const { id, queue, key, group, ref, light, attempt } = work;
+  await within
+    .insertInto("dead_work")
+    .values({
+      id,
+      queue,
+      work_key: key,
+      owner_group: group,
+      ref,
+      light: light ? 1 : 0,
+      attempts: attempt,
+      reason,
+      at,
+    })
+    .execute();
+}
+
+/** Work that was given up: looked at, tried again under a new id, or forgotten. */
+function createDeadWork({
+  db,
+  newId,
+  insert,
+}: {
+  readonly db: Kysely<Database>;
+  readonly newId: () => string;
+  readonly insert: (within: StoreTransaction, work: readonly NewWork[]) => Promise<void>;
+}): Pick<WorkQueue<StoreTransaction>, "dead" | "retryDead" | "discardDead"> {
+  return {
+    async dead(limit) {
+      const rows = await db.selectFrom("dead_work").selectAll().orderBy("at", "desc").limit(limit).execute();
+      return rows.map(({ work_key: key, owner_group: group, light, attempts, at, ...row }) => ({
+        ...row,
+        key,
+        group,
+        light: Number(light) === 1,
+        attempt: Number(attempts),
+        at: new Date(Number(at)),
+      }));
+    },
+    retryDead: (id) =>
+      db.transaction().execute(async (within) => {
+        const [row] = await within.deleteFrom("dead_work").where("id", "=", id).returningAll().execute();
+        if (row === undefined) return false;
+        const { queue, work_key: key, owner_group: group, ref, light } = row;
+        await insert(within, [{ id: newId(), queue, key, group, ref, light: Number(light) === 1 }]);
+        return true;
+      }),
+    async discardDead(id) {
+      const { numDeletedRows } = await db.deleteFrom("dead_work").where("id", "=", id).executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
 
 export interface WorkQueueDeps {
   readonly db: Kysely<Database>;
@@ -203,4 +454,55 @@ function mayBeWorkOfSource({ queue, kind }: WorkSource, named: string | undefine
   if (named === undefined) return true;
   if (kind !== undefined) return named.startsWith(`${kind}.`);
   return queue === undefined || queue === named;
+}
+
+export interface OpenQueueDeps {
+  readonly db: Kysely<Database>;
+  /** As `database_url`, its reference resolved; the embedded store where there is none. */
+  readonly databaseUrl: string | undefined;
+  /** This process, and how to tell that another of this machine is gone. */
+  readonly owner: string;
+  readonly isGone: (owner: string) => boolean;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface OpenedQueue {
+  readonly queue: WorkQueue<StoreTransaction>;
+  readonly newWorkId: () => string;
+}
+
+/** Makes what the queue needs of its own in Postgres, for whoever may; a server then needs no right to create it. */
+export async function installQueue(databaseUrl: string): Promise<void> {
+  const { createPgBossEngine } = await import("./pg-boss-engine.ts");
+  const engine = await createPgBossEngine(databaseUrl, () => {});
+  await engine.close();
+}
+
+/** The queue of this installation, over its opened and migrated store. What Postgres needs is loaded only there. */
+export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> {
+  const { databaseUrl, timers, onTrouble } = parts;
+  const engine =
+    databaseUrl === undefined
+      ? createSqliteEngine()
+      : await (await import("./pg-boss-engine.ts")).createPgBossEngine(databaseUrl, onTrouble);
+  const newWorkId = createWorkIds(timers.now, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+  return { queue: createWorkQueue({ ...parts, engine, newId: newWorkId }), newWorkId };
+}
+
+/**
+ * The fence of what is written while work is in hand: whether the claim still stands. Within the transaction that asks
+ * it stays so.
+ */
+export async function claimExists(
+  within: StoreTransaction,
+  { id, fence }: Pick<Work, "id" | "fence">,
+): Promise<boolean> {
+  const query = within
+    .selectFrom("work_claims")
+    .select("id")
+    .where("id", "=", id)
+    .where("fence", "=", fence)
+    .where("owner", "is not", null);
+  return rowExists(within, query);
 }

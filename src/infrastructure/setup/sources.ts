@@ -1,6 +1,6 @@
+import { isOpenAi, OPENROUTER } from "../../domain/config/provider-addresses.ts";
 import { localityOf } from "../../domain/models/locality.ts";
-import type { ModelSource } from "../../domain/setup/found.ts";
-import { isOpenAi, OPENROUTER } from "../../domain/config/usual-addresses.ts";
+import type { ModelSource } from "../../domain/setup/first-config.ts";
 import { listOffered } from "../models/list-models.ts";
 import { joinUrl } from "../models/wire.ts";
 

@@ -1,24 +1,210 @@
+import { createHash } from "node:crypto";
 import {
   createReadStream,
   createWriteStream,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { copyFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
-import type { Kysely } from "kysely";
+import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { FillResult } from "../../application/ports/store.ts";
-import { fillStore } from "./fill-store.ts";
-import { asWaiting, KEPT_TABLES, type KeptTable, type StoredRow } from "./kept-tables.ts";
 import { migrationStatus } from "./migrate.ts";
-import { readRows } from "./read-rows.ts";
-import { createRowDigest, type TableDigest } from "./row-digest.ts";
+import { openSqlite } from "./open-store.ts";
 import type { Database } from "./schema.ts";
-import { withSnapshot } from "./snapshot.ts";
+
+/**
+ * Which tables are somebody's data, and which only say who works on what at the moment. What waits is given to the queue
+ * anew by whoever serves its workspace next, so that a copy takes no claims along.
+ */
+const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
+  migrations: "passing",
+  jobs: "kept",
+  events: "kept",
+  sessions: "kept",
+  turns: "kept",
+  daily_notes: "kept",
+  chat_settings: "kept",
+  decisions: "kept",
+  learned_rules: "kept",
+  usage_entries: "kept",
+  chat_leases: "passing",
+  chat_tickets: "passing",
+  messages: "kept",
+  replies: "kept",
+  job_owners: "kept",
+  people: "kept",
+  pairings: "kept",
+  pushes: "kept",
+  login_links: "passing",
+  web_sessions: "kept",
+  api_tokens: "kept",
+  solve_tasks: "kept",
+  forge_deliveries: "kept",
+  task_steps: "kept",
+  dead_work: "kept",
+  schedules: "kept",
+  work: "passing",
+  work_claims: "passing",
+  work_owners: "passing",
+  machines: "passing",
+  machine_processes: "passing",
+  told_away: "passing",
+  control_orders: "passing",
+  order_answers: "passing",
+  fleet_jobs: "passing",
+};
+
+export type KeptTable = keyof Database;
+
+const KEPT_TABLES = (Object.keys(TABLES) as KeptTable[]).filter((name) => TABLES[name] === "kept");
+
+/** Rows that any process writes by itself, so that they do not make a store one in use. */
+const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"];
+
+export type StoredRow = Readonly<Record<string, unknown>>;
+
+/** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
+export function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
+  const named = typeof row.workspace === "string" && row.workspace !== "" ? nameOf(row.workspace) : undefined;
+  return {
+    ...row,
+    ...(named !== undefined && { workspace: named }),
+    ...("work_id" in row && { work_id: null }),
+  };
+}
+
+const ROWS_PER_PAGE = 500;
+const ROW_POSITION_COLUMN = "place_of_row";
+
+/** All rows of a table that stands still, page by page, by where the store keeps them. */
+export async function* readRows(frozen: Kysely<Database>, table: KeptTable): AsyncGenerator<StoredRow> {
+  const isPostgres = frozen.getExecutor().adapter instanceof PostgresAdapter;
+  const place = isPostgres ? sql.raw("ctid") : sql.raw("rowid");
+  const shown = isPostgres ? sql.raw("ctid::text") : sql.raw("rowid");
+  let after = sql``;
+  for (;;) {
+    const { rows } = await sql<Record<string, unknown>>`
+      select ${sql.table(table)}.*, ${shown} as ${sql.ref(ROW_POSITION_COLUMN)}
+      from ${sql.table(table)} ${after} order by ${place} limit ${ROWS_PER_PAGE}`.execute(frozen);
+    for (const { [ROW_POSITION_COLUMN]: _, ...row } of rows) yield row;
+    const last = rows.at(-1)?.[ROW_POSITION_COLUMN];
+    if (rows.length < ROWS_PER_PAGE) return;
+    after = isPostgres ? sql`where ctid > ${last}::text::tid` : sql`where rowid > ${last}`;
+  }
+}
+
+/** One figure for any number of rows, whatever their order and whichever store gave them. */
+function createRowDigest() {
+  const sum = Buffer.alloc(32);
+  let rows = 0;
+  return {
+    add(row: StoredRow): void {
+      const cells = Object.keys(row)
+        .sort()
+        // Postgres gives large numbers as texts.
+        .map((name) => [name, row[name] === null ? null : String(row[name])]);
+      const hash = createHash("sha256").update(JSON.stringify(cells)).digest();
+      for (let n = 0, carry = 0; n < sum.length; n += 1) {
+        const total = (sum[n] as number) + (hash[n] as number) + carry;
+        sum[n] = total & 0xff;
+        carry = total >> 8;
+      }
+      rows += 1;
+    },
+    result: () => ({ rows, digest: sum.toString("hex") }),
+  };
+}
+
+type TableDigest = ReturnType<ReturnType<typeof createRowDigest>["result"]>;
+
+/** Parameters of one statement are limited. */
+const BATCH = 50;
+
+export interface StoreFill {
+  readonly rows: (table: KeptTable) => AsyncIterable<StoredRow>;
+  /** What must be there afterwards; absent: what `rows` gave. */
+  readonly expected?: Readonly<Record<string, TableDigest>>;
+}
+
+class UnequalRows extends Error {
+  constructor(readonly table: string) {
+    super(`the rows of ${table} are not those that were written`);
+  }
+}
+
+/**
+ * Fills an empty store in one transaction, reads everything back and compares: a store holds all of it or nothing. The
+ * index of jobs is replaced.
+ */
+export async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): Promise<FillResult> {
+  try {
+    return await db.transaction().execute(async (within) => {
+      for (const table of KEPT_TABLES)
+        if (!INDEX_TABLES.includes(table) && (await readRows(within, table).next()).done !== true)
+          return { status: "in-use", table } as const;
+      let count = 0;
+      for (const table of KEPT_TABLES) {
+        await sql`delete from ${sql.table(table)}`.execute(within);
+        const given = createRowDigest();
+        let batch: StoredRow[] = [];
+        const write = async () => {
+          if (batch.length > 0)
+            await within
+              .insertInto(table)
+              .values(batch as never)
+              .execute();
+          batch = [];
+        };
+        for await (const row of rows(table)) {
+          given.add(row);
+          batch.push(row);
+          if (batch.length === BATCH) await write();
+        }
+        await write();
+        const found = createRowDigest();
+        for await (const row of readRows(within, table)) found.add(row);
+        const wanted = expected?.[table] ?? given.result();
+        if (found.result().digest !== wanted.digest || found.result().rows !== wanted.rows)
+          throw new UnequalRows(table);
+        count += wanted.rows;
+      }
+      return { status: "filled", rows: count } as const;
+    });
+  } catch (error) {
+    if (error instanceof UnequalRows) return { status: "unequal", table: error.table };
+    throw error;
+  }
+}
+
+/** Hands over the store as it is at one moment; whoever works with it goes on meanwhile. */
+export async function withSnapshot<T>(
+  db: Kysely<Database>,
+  use: (frozen: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  if (db.getExecutor().adapter instanceof PostgresAdapter)
+    return db.transaction().setIsolationLevel("repeatable read").execute(use);
+  const folder = mkdtempSync(join(tmpdir(), "picoclaw-snapshot-"));
+  const file = join(folder, "store.db");
+  try {
+    await sql`vacuum into ${file}`.execute(db);
+    const frozen = openSqlite(file);
+    try {
+      return await use(frozen);
+    } finally {
+      await frozen.destroy();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 interface Manifest {
   readonly version: string;

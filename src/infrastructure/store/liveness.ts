@@ -1,10 +1,69 @@
-import type { Kysely } from "kysely";
-import type { StoreTransaction } from "../serve/work-engine.ts";
-import { rowExists } from "./row-stands.ts";
-import type { Database } from "./schema.ts";
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from "kysely";
+import { BEAT_MS, DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import type { Database, StoreTransaction } from "./schema.ts";
+
+/**
+ * Milliseconds since 1970, as an expression. Processes on several machines agree on the database's time only; the
+ * embedded store has the time of its one machine.
+ */
+export function databaseClock(db: Kysely<Database>, now: () => Date): () => RawBuilder<number> {
+  return db.getExecutor().adapter instanceof PostgresAdapter
+    ? () => sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+    : () => sql<number>`${now().getTime()}`;
+}
+
+/** What is known of a process that has work or a turn in hand; times are the database's. */
+export interface ProcessLife {
+  readonly process: string;
+  /** Its last beat; null when it has none. */
+  readonly beatAt: number | null;
+  /** When it took what is asked about. */
+  readonly tookAt: number | null;
+}
+
+/**
+ * The one way to judge a process dead: it is gone from this machine, or nothing was heard of it for too long, while
+ * whoever judges reached the store.
+ */
+export function isDead(
+  { process, beatAt, tookAt }: ProcessLife,
+  { now, reachedSince }: { readonly now: number; readonly reachedSince: number },
+  isGone: (process: string) => boolean,
+): boolean {
+  return Math.max(beatAt ?? 0, tookAt ?? 0, reachedSince) <= now - DEAD_AFTER_MS || isGone(process);
+}
+
+/** A break that two beats fit into; a shorter one keeps nobody silent for `DEAD_AFTER_MS`. */
+export const BREAK_MS = 2 * BEAT_MS + 1_000;
+
+/** Says that a process lives; the database's time of it. */
+export async function writeBeat(
+  db: Kysely<Database>,
+  owner: string,
+  clock: () => RawBuilder<number>,
+): Promise<number> {
+  const { beat_at: beatAt } = await db
+    .insertInto("work_owners")
+    .values({ owner, beat_at: clock() })
+    .onConflict((conflict) => conflict.column("owner").doUpdateSet({ beat_at: clock() }))
+    .returning("beat_at")
+    .executeTakeFirstOrThrow();
+  return Number(beatAt);
+}
+
+interface OneRow {
+  forShare(): OneRow;
+  executeTakeFirst(): Promise<unknown>;
+}
+
+/** Whether there is such a row. Within the transaction that asks it stays so. */
+export async function rowExists(within: StoreTransaction, query: OneRow): Promise<boolean> {
+  const locked = within.getExecutor().adapter instanceof PostgresAdapter ? query.forShare() : query;
+  return (await locked.executeTakeFirst()) !== undefined;
+}
 
 /** The turns that this process took, by chat; one that was lost stays here until whoever had it is done. */
-export type HeldTurns = ReadonlyMap<string, string>;
+type HeldTurns = ReadonlyMap<string, string>;
 
 export interface TurnFenceDeps {
   readonly db: Kysely<Database>;

@@ -1,5 +1,5 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
-import type { NewerSchema } from "../../application/fleet/machine-presence.ts";
+import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import * as jobs from "./migrations/001-jobs.ts";
 import * as chats from "./migrations/002-chats.ts";
 import * as serve from "./migrations/004-serve.ts";

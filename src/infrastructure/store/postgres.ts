@@ -1,7 +1,99 @@
-import { Kysely, PostgresDialect } from "kysely";
-import { Pool } from "pg";
-import { withPreparedStatements } from "./postgres-statements.ts";
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient } from "kysely";
+import { Pool, type PoolClient } from "pg";
 import type { Database } from "./schema.ts";
+
+/** Texts beyond that are planned each time. */
+const MOST_NAMES = 200;
+/** What was planned for a few rows is wrong for ten thousand, and a queue grows faster than the server notices. */
+const PLAN_HOLDS_MS = 1_000;
+/** A kept plan that answers with every column fails when a later version adds one. */
+const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
+
+/**
+ * Connections whose statements are prepared once and go by name after, unless somebody stands between them and the
+ * server; and whose transactions begin together with their first statement, without a round trip of their own.
+ */
+export function withPreparedStatements(
+  pool: Pool,
+  clock: () => number = performance.now.bind(performance),
+): PostgresPool {
+  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  const names = createNames();
+  return {
+    async connect() {
+      const client = await pool.connect();
+      const known = clients.get(client);
+      if (known !== undefined) return known;
+      try {
+        const made = toPreparingClient(client, (await isDirect(client)) ? names : () => undefined, clock);
+        clients.set(client, made);
+        return made;
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    },
+    end: () => pool.end(),
+    options: pool.options,
+  };
+}
+
+/** Behind a pooler each transaction may meet another process of the server, which knows no names. */
+async function isDirect(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return "processID" in client && client.processID === rows[0]?.pid;
+}
+
+type StatementNames = (text: string) => string | undefined;
+
+/** One name a text in all connections of this process. */
+function createNames(): StatementNames {
+  const names = new Map<string, string>();
+  return (text) => {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= MOST_NAMES) return known;
+    if (EVERY_COLUMN.test(text)) return undefined;
+    const name = `picoclaw_${names.size}`;
+    names.set(text, name);
+    return name;
+  };
+}
+
+function toPreparingClient(
+  client: PoolClient,
+  names: StatementNames,
+  clock: () => number,
+): PostgresPoolClient {
+  const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
+  /** What fails here the next statement tells. */
+  const ahead = (text: string) => {
+    const answer = client.query(text);
+    answer.catch(() => {});
+    return answer;
+  };
+  const begin = () => {
+    state.begun = ahead("begin");
+    return { command: "BEGIN" as const, rowCount: 0, rows: [] };
+  };
+  const query = async (text: string, values: readonly unknown[]) => {
+    if (text === "begin") return begin();
+    const { begun } = state;
+    state.begun = null;
+    const name = names(text);
+    if (name !== undefined && clock() - state.plannedAt >= PLAN_HOLDS_MS) {
+      state.plannedAt = clock();
+      ahead("discard plans");
+    }
+    const answer = client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+    await Promise.all([begun, answer]);
+    return answer;
+  };
+  // Nothing is read through a cursor here.
+  return {
+    query: query as unknown as PostgresPoolClient["query"],
+    release: (broken) => client.release(broken),
+  };
+}
 
 /** Between two statements of one transaction; shorter than it takes to be held for dead. */
 const LONGEST_PAUSE_MS = 10_000;

@@ -1,6 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import type { TaskMessages } from "../../domain/texts/tasks.ts";
+import { readNoFollow } from "../engine/compare-entries.ts";
+import { isInside } from "../engine/git-roots.ts";
 import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
 
 /** What a CLI proves itself with: files for the container's HOME, variables, and keys that only their stand-ins are of. */
@@ -15,7 +30,7 @@ export interface Credentials {
   readonly found: boolean;
 }
 
-export interface CopiedFile {
+interface CopiedFile {
   /** From the home. */
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -128,4 +143,237 @@ function withoutFileKeys(kind: WorkerKind, file: CopiedFile, hide: (key: string)
   // A JSON login with tokens beside the key stays a login.
   const isLogin = file.isLogin && /"(?:access|refresh|id)_?token"\s*:\s*"/i.test(text);
   return { path: file.path, bytes: new TextEncoder().encode(hidden), isLogin };
+}
+
+/** In the container's own layer, which goes with it; whatever its user's number, it may write there. */
+export const CONTAINER_HOME = "/var/tmp/home";
+/** Memory, never a disk. */
+const SECRETS_FOLDER = "/dev/shm/picoclaw";
+const QUICK_MS = 30_000;
+
+type Exec = (
+  request: Omit<ExecRequest, "timeoutMs" | "outputLimitBytes"> &
+    Partial<Pick<ExecRequest, "outputLimitBytes">>,
+) => Promise<ExecResult>;
+
+function quickExec(sandbox: SandboxManager, container: string): Exec {
+  return (request) =>
+    sandbox.exec(container, { cwd: "/workspace", timeoutMs: QUICK_MS, outputLimitBytes: 4096, ...request });
+}
+
+/**
+ * Puts a login's files where the CLI looks for them: their folders in memory, a link in HOME, so that what the CLI
+ * writes beside them is in memory too. Null when all went well.
+ */
+export async function placeCredentials(
+  sandbox: SandboxManager,
+  container: string,
+  { files }: Credentials,
+): Promise<string | null> {
+  const exec = quickExec(sandbox, container);
+  const made = await exec({ command: ["mkdir", "-p", CONTAINER_HOME] });
+  if (made.exitCode !== 0) return execFailureText(made);
+  const link =
+    'umask 077; mkdir -p -- "$(dirname -- "$2")" "$(dirname -- "$1")"; [ -z "$3" ] || mkdir -p -- "$1"; ln -sfn -- "$1" "$2"';
+  for (const top of new Set(files.map(({ path }) => topOf(path)))) {
+    const isFolder = files.some(({ path }) => path.startsWith(`${top}/`));
+    const at = [`${SECRETS_FOLDER}/${top}`, `${CONTAINER_HOME}/${top}`, isFolder ? "folder" : ""] as const;
+    const linked = await exec({ command: ["sh", "-c", link, "sh", ...at] });
+    if (linked.exitCode !== 0) return execFailureText(linked);
+  }
+  const put = 'umask 077; mkdir -p -- "$(dirname -- "$1")" && cat > "$1"';
+  for (const { path, bytes } of files) {
+    const result = await exec({
+      command: ["sh", "-c", put, "sh", `${SECRETS_FOLDER}/${path}`],
+      stdin: bytes,
+    });
+    if (result.exitCode !== 0) return execFailureText(result);
+  }
+  return null;
+}
+
+/** `.codex` of `.codex/auth.json`, `.config/claude` of what lies below. */
+function topOf(path: string): string {
+  const [first = "", second = ""] = path.split("/");
+  return first === ".config" ? `${first}/${second}` : first;
+}
+
+/** A small file of HOME as it is now; null when it cannot be read. */
+async function readInside(sandbox: SandboxManager, container: string, path: string): Promise<string | null> {
+  const exec = quickExec(sandbox, container);
+  const result = await exec({
+    command: ["cat", "--", `${CONTAINER_HOME}/${path}`],
+    outputLimitBytes: 2 * 1024 ** 2,
+  });
+  return result.exitCode === 0 && result.truncatedBytes === 0 ? result.stdout : null;
+}
+
+/** The first of these programs that the container does not have. Builtins of its shell count; an empty name is passed over. */
+export async function firstMissing(
+  sandbox: SandboxManager,
+  container: string,
+  programs: readonly string[],
+): Promise<string | null> {
+  const exec = quickExec(sandbox, container);
+  for (const program of programs) {
+    if (program === "") continue;
+    const found = await exec({ command: ["sh", "-c", 'command -v -- "$1" >/dev/null', "sh", program] });
+    if (found.outcome === "exited" && found.exitCode !== 0) return program;
+  }
+  return null;
+}
+
+/** Brings paths inside back to what the host has. Best effort: what is left out of a job never reaches the host. */
+export async function restoreInside(
+  sandbox: SandboxManager,
+  container: string,
+  roots: readonly { readonly path: string; readonly target: string }[],
+  paths: readonly string[],
+): Promise<void> {
+  const exec = quickExec(sandbox, container);
+  for (const absolute of paths) {
+    const root = roots.find(({ path }) => isInside(path, absolute));
+    if (root === undefined) continue;
+    const inside = `${root.target}/${relative(root.path, absolute)}`;
+    const stats = lstatSync(absolute, { throwIfNoEntry: false });
+    const gone = 'rm -rf -- "$1"';
+    const parent = 'mkdir -p -- "$(dirname -- "$1")"';
+    if (stats?.isFile()) {
+      const put = `${gone}; ${parent}; cat > "$1" && chmod "$2" "$1"`;
+      const mode = (stats.mode & 0o7777).toString(8);
+      await exec({ command: ["sh", "-c", put, "sh", inside, mode], stdin: readNoFollow(absolute) });
+    } else if (stats?.isSymbolicLink()) {
+      const link = `${gone}; ${parent}; ln -s -- "$2" "$1"`;
+      await exec({ command: ["sh", "-c", link, "sh", inside, readlinkSync(absolute)] });
+    } else if (stats === undefined) await exec({ command: ["sh", "-c", gone, "sh", inside] });
+  }
+}
+
+export function execFailureText(result: ExecResult): string {
+  return result.failure?.detail ?? (result.stderr.trim() || `exit ${result.exitCode ?? result.outcome}`);
+}
+
+/** What becomes of a login that a CLI had inside a container, on the machine it was copied from. */
+export type LoginVerdict =
+  /** It was not refreshed. */
+  | "same"
+  /** It was, and the one it was copied from is none any more: it must go back. */
+  | "refreshed"
+  /** Both were. */
+  | "host-changed"
+  /** It is something else than a refreshed login: project code may write there too. */
+  | "unlike";
+
+export interface LoginCopies {
+  readonly placed: string;
+  readonly inside: string;
+  /** Null when it is gone. */
+  readonly host: string | null;
+}
+
+/** Only these may differ from what was placed. */
+const REFRESHABLE = /token|expir|refresh/i;
+/** A token may grow a little. */
+const LONGER_BY = 16_384;
+
+export function validateLogin({ placed, inside, host }: LoginCopies): LoginVerdict {
+  if (inside === placed || inside === host) return "same";
+  if (inside.length > placed.length + LONGER_BY) return "unlike";
+  const [before, after] = [parseLogin(placed), parseLogin(inside)];
+  if (!isObject(before) || !isObject(after) || !isRefreshed(before, after)) return "unlike";
+  return host === placed ? "refreshed" : "host-changed";
+}
+
+/** The same keys, and the same values but for tokens; a token that names a person names the same one. */
+function isRefreshed(before: LoginJson, after: LoginJson): boolean {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].every((name) => {
+    const [old, now] = [before[name], after[name]];
+    if (isObject(old) && isObject(now)) return isRefreshed(old, now);
+    if (JSON.stringify(old) === JSON.stringify(now)) return true;
+    if (!REFRESHABLE.test(name) || isObject(old) || isObject(now)) return false;
+    if (old !== undefined && old !== null && typeof old !== typeof now) return false;
+    return personIn(old) === personIn(now) || personIn(old) === null;
+  });
+}
+
+/** Whose token it is, as far as it says so. */
+function personIn(token: unknown): string | null {
+  const middle = typeof token === "string" ? /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] : undefined;
+  if (middle === undefined) return null;
+  const claims = parseLogin(atobOrEmpty(middle));
+  return isObject(claims) && typeof claims.sub === "string" ? claims.sub : null;
+}
+
+function atobOrEmpty(text: string): string {
+  try {
+    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return "";
+  }
+}
+
+type LoginJson = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is LoginJson {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function parseLogin(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export interface BringBackDeps {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly credentials: Credentials;
+  readonly messages: TaskMessages;
+}
+
+/**
+ * A login that the CLI refreshed inside makes the one it was copied from worthless: it goes back, unless the user's was
+ * refreshed meanwhile or what lies inside is no such login. What did not go back is told.
+ */
+export async function bringBackLogins(parts: BringBackDeps): Promise<readonly string[]> {
+  const { sandbox, container, credentials, messages } = parts;
+  const decoder = new TextDecoder();
+  const told: string[] = [];
+  for (const { path, bytes, isLogin } of credentials.files) {
+    if (!isLogin) continue;
+    const inside = await readInside(sandbox, container, path);
+    if (inside === null) continue;
+    const at = join(credentials.home, path);
+    const verdict = validateLogin({ placed: decoder.decode(bytes), inside, host: readLoginText(at) });
+    if (verdict === "refreshed") {
+      if (!replaceLogin(at, inside)) told.push(messages.loginKept(path, "unwritable"));
+    } else if (verdict !== "same") told.push(messages.loginKept(path, verdict));
+  }
+  return told;
+}
+
+function readLoginText(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** At once, with the mode it had, behind a link if it is one. */
+function replaceLogin(path: string, text: string): boolean {
+  try {
+    const real = realpathSync(path);
+    const beside = `${real}.picoclaw`;
+    rmSync(beside, { force: true });
+    writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
+    chmodSync(beside, statSync(real).mode & 0o777);
+    renameSync(beside, real);
+    return true;
+  } catch {
+    return false;
+  }
 }

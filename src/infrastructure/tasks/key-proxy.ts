@@ -1,10 +1,73 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
-import type { KeyQuota } from "./key-quota.ts";
-import { sweepKeys } from "./sweep-keys.ts";
+import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
+import type { Credentials } from "./credentials.ts";
+import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+
+/** How much one task may ask of a model with the keys of whoever runs it. */
+export interface KeyLimits {
+  readonly requests: number;
+  /** Of requests and answers together. */
+  readonly bytes: number;
+}
+
+/** What is left of them, over all runs of a task. */
+export interface KeyQuota {
+  readonly limits: KeyLimits;
+  /** Which limit was reached first; null while something is left. */
+  usedUp(): keyof KeyLimits | null;
+  /** False when there is none left; nothing is to be passed on then. */
+  take(what: keyof KeyLimits, amount: number): boolean;
+}
+
+export function createKeyQuota(limits: KeyLimits): KeyQuota {
+  const left = { ...limits };
+  let reached: keyof KeyLimits | null = null;
+  return {
+    limits,
+    usedUp: () => reached,
+    take(what, amount) {
+      left[what] -= amount;
+      if (left[what] < 0) reached ??= what;
+      return reached === null;
+    },
+  };
+}
+
+/** A folder without a socket may be one that another process is just making. */
+const MAKING_MS = 60_000;
+
+/** Removes the folders of key proxies whose process was killed: nobody answers at their sockets any more. */
+export async function sweepKeys(below: string, prefix: string, now = Date.now()): Promise<void> {
+  const names = readdirSync(below).filter((name) => name.startsWith(prefix));
+  await Promise.all(
+    names.map(async (name) => {
+      const folder = join(below, name);
+      const facts = lstatSync(folder, { throwIfNoEntry: false });
+      if (facts === undefined || !facts.isDirectory() || facts.uid !== process.getuid?.()) return;
+      const answer = await probeSocket(join(folder, "s"));
+      if (answer === "refused" || (answer === "missing" && now - facts.mtimeMs > MAKING_MS))
+        rmSync(folder, { recursive: true, force: true });
+    }),
+  );
+}
+
+function probeSocket(socket: string): Promise<"open" | "refused" | "missing"> {
+  return new Promise((done) => {
+    const connection = connect(socket);
+    connection.once("connect", () => {
+      connection.destroy();
+      done("open");
+    });
+    connection.once("error", ({ code }: NodeJS.ErrnoException) =>
+      done(code === "ECONNREFUSED" ? "refused" : code === "ENOENT" ? "missing" : "open"),
+    );
+  });
+}
 
 export interface KeyProxyDeps {
   /** Where everything goes, whatever the caller says. */
@@ -151,4 +214,54 @@ function quotaTransform(take: (bytes: number) => boolean): Transform {
       else done(new Error("the quota of this task is used up"));
     },
   });
+}
+
+/** How a CLI is called so that its keys stay outside of the container. */
+export interface KeyAccess {
+  readonly ok: true;
+  readonly argv: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+  close(): Promise<void>;
+}
+
+export interface KeyAccessDeps {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly kind: WorkerKind;
+  readonly credentials: Credentials;
+  readonly quota: KeyQuota;
+  readonly onUsedUp: () => void;
+  readonly signal: AbortSignal;
+}
+
+/** A proxy on this machine that has the keys, and a way to it from inside, for one run. Without keys, nothing is needed. */
+export async function openKeyAccess(parts: KeyAccessDeps): Promise<KeyAccess | SandboxFailure> {
+  const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = parts;
+  const { env, files, keys } = credentials;
+  if (keys.size === 0) return { ok: true, argv: kind.argv, env, close: async () => {} };
+  const decoder = new TextDecoder();
+  const route = kind.route({
+    env,
+    textOf: (path) => {
+      const file = files.find((one) => one.path === path);
+      return file === undefined ? null : decoder.decode(file.bytes);
+    },
+  });
+  const proxy = await startKeyProxy({ upstream: route.upstream, keys, quota, onUsedUp });
+  const way = await sandbox.forward(container, { socket: proxy.socket, signal });
+  if (!way.ok) {
+    await proxy.close();
+    return way;
+  }
+  const { pathname } = new URL(route.upstream);
+  const led = route.lead(`http://127.0.0.1:${way.port}${pathname.replace(/\/$/, "")}`);
+  return {
+    ok: true,
+    argv: led.argv,
+    env: { ...env, ...led.env },
+    async close() {
+      way.close();
+      await proxy.close();
+    },
+  };
 }

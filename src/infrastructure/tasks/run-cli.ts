@@ -1,12 +1,22 @@
+import { homedir } from "node:os";
 import type { ExecResult, SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
-import type { RunOptions, WorkerProgress } from "../../application/ports/worker-executor.ts";
-import { NO_USAGE } from "../../domain/tasks/events.ts";
-import type { TaskMessages } from "../../domain/texts/texts.ts";
-import { bringBackLogins } from "./bring-back-login.ts";
-import type { Credentials } from "./credentials.ts";
-import { CONTAINER_HOME } from "./in-container.ts";
-import type { KeyQuota } from "./key-quota.ts";
-import { openKeyAccess } from "./key-way.ts";
+import type { RunOptions, TaskEnvironment, WorkerProgress } from "../../application/ports/tasks.ts";
+import { WORKER_KIND_NAMES, type WorkerKindName } from "../../domain/config/worker-kind-names.ts";
+import type { ContainerInfo } from "../../domain/containers/container-info.ts";
+import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { createMasker } from "../../domain/policy/mask.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type TaskMessages, taskMessagesFor } from "../../domain/texts/tasks.ts";
+import {
+  bringBackLogins,
+  CONTAINER_HOME,
+  type Credentials,
+  findCredentials,
+  placeCredentials,
+  readableLogins,
+} from "./credentials.ts";
+import { createKeyQuota, type KeyLimits, type KeyQuota, openKeyAccess } from "./key-proxy.ts";
+import { findWorkerKind } from "./worker-kinds/find-kind.ts";
 import { readTrouble, type StreamFindings, type WorkerKind } from "./worker-kinds/worker-kind.ts";
 
 /** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
@@ -141,4 +151,74 @@ function maskProgress(progress: WorkerProgress, mask: (text: string) => string):
   if (progress.kind === "text" || progress.kind === "trouble")
     return { ...progress, text: mask(progress.text) };
   return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
+}
+
+const RUN_MS = 1_800_000;
+
+export function isWorkerKind(name: string): name is WorkerKindName {
+  return (WORKER_KIND_NAMES as readonly string[]).includes(name);
+}
+
+export interface SolveWorkerDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandboxes: SandboxManager;
+  readonly locale: Locale;
+  readonly secrets: readonly string[];
+  readonly keyLimits: KeyLimits;
+}
+
+/** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
+export async function openSolveWorker(
+  { env, sandboxes, locale, secrets, keyLimits }: SolveWorkerDeps,
+  name: string,
+  info: ContainerInfo,
+): Promise<NonNullable<TaskEnvironment["runWorker"]> | string> {
+  if (!isWorkerKind(name)) return name;
+  const kind = findWorkerKind(name);
+  const messages = taskMessagesFor(locale);
+  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv: {} });
+  if (!credentials.found) return messages.noCredentials(kind.name, kind.keyVariables);
+  const placed = await placeCredentials(sandboxes, info.container_id, credentials);
+  if (placed !== null) return placed;
+  const { mask } = createMasker({ secrets: [...secrets, ...credentials.keys.values()] });
+  const logins = readableLogins(credentials);
+  const quota = createKeyQuota(keyLimits);
+  return async (prompt, { signal, onProgress }) => {
+    let words = "";
+    const flush = () => {
+      if (words.trim() !== "") onProgress(`» ${words.trim()}`);
+      words = "";
+    };
+    const { exec, findings, error, notes } = await runCli({
+      sandbox: sandboxes,
+      container: info.container_id,
+      kind,
+      prompt,
+      cwd: info.workspace_path,
+      credentials,
+      quota,
+      messages,
+      mask,
+      options: {
+        timeoutMs: RUN_MS,
+        signal,
+        onProgress: (progress) => {
+          // Some tell a text in growing pieces: it is whole when something else comes.
+          if (progress.kind === "text") words = progress.text;
+          else flush();
+          if (progress.kind === "command") onProgress(`$ ${progress.command}`);
+          else if (progress.kind === "edit") onProgress(`✎ ${progress.path}`);
+        },
+      },
+    });
+    flush();
+    return {
+      summary: findings.summary,
+      usage: findings.usage,
+      error,
+      exitCode: exec.exitCode ?? -1,
+      durationMs: exec.durationMs,
+      notes: [...(logins.length > 0 ? [messages.loginReadable(kind.name, logins)] : []), ...notes],
+    };
+  };
 }

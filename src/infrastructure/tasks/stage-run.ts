@@ -8,15 +8,205 @@ import {
   rmdirSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join, relative } from "node:path";
-import type { ContainerMount } from "../../application/ports/containers.ts";
-import { removeTree } from "../engine/remove-tree.ts";
+import { basename, join, relative, resolve } from "node:path";
+import type { Execution } from "../../application/jobs/execution.ts";
+import type { ContainerLimits, ContainerMount, SandboxManager } from "../../application/ports/containers.ts";
+import type {
+  ProcessResult,
+  ProcessRunner,
+  SealedChanges,
+  Transaction,
+} from "../../application/ports/jobs-transaction.ts";
+import { gatherSealNotes, type Note, type SealNote } from "../../domain/jobs/note.ts";
+import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { readNoFollow } from "../engine/compare-entries.ts";
+import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
+import { currentEntryBelow } from "../engine/entry-identity.ts";
+import { createFolderView } from "../engine/folder-view.ts";
+import type { Sandbox } from "../engine/folder-workspace.ts";
+import { isInside, repositoryOf, rootsFor } from "../engine/git-roots.ts";
+import {
+  type JobFolder,
+  type Op,
+  removeSlots,
+  takeStamp,
+  toChanges,
+  writePlan,
+} from "../engine/job-folder.ts";
+import { createChangeWatch, createFirstSight } from "../engine/overlay-changes.ts";
+import { bytesOrNull, currentBytes, type LaidRoot, lookThrough } from "../engine/overlay-layers.ts";
+import { lookAtUpper, sealDelta } from "../engine/overlay-seal.ts";
+import type { OverlayBeginResult } from "../engine/overlay-transaction.ts";
+import { makeDurable, validateOps } from "../engine/seal-ops.ts";
 import { mountBelow } from "../engine/staging.ts";
-import type { LaidRoot } from "../engine/overlay-layers.ts";
-import { copyFolder } from "../engine/copy-folder.ts";
-import { rootsFor } from "../engine/git-roots.ts";
-import { takeManifest } from "../engine/manifest.ts";
-import { CONTAINER_HOME } from "./in-container.ts";
+import { foldersOnTheWay } from "../engine/swap.ts";
+import { removeTree } from "../engine/walk-folder.ts";
+import { CONTAINER_HOME, restoreInside } from "./credentials.ts";
+import type { CliResult } from "./run-cli.ts";
+
+interface ContainerStage {
+  readonly workspace: string;
+  readonly roots: readonly LaidRoot[];
+  /** `copy`: the uppers are whole copies. */
+  readonly kind: "overlay" | "copy";
+  readonly processes: ProcessRunner;
+  /** The container stood still since its processes were ended; it goes on. */
+  readonly goOn: () => Promise<void>;
+  /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
+  readonly restoreInside: (paths: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Stages a job in the view that a container has of the workspace. The container goes on afterwards, and so does its
+ * upper: a job is what changed in the upper between its beginning and its end.
+ */
+function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
+  const { workspace, roots } = stage;
+  const stamp = takeStamp(join(folder.path, "stamp"));
+  const sight = createFirstSight(stamp);
+  const before = roots.map(lookAtUpper);
+  const takeChanges = createChangeWatch(roots, workspace, sight);
+  takeChanges();
+  const leftOut: string[] = [];
+  const paths = roots.map(({ path }) => path);
+  const transaction: Transaction = {
+    kind: "overlay",
+    view: createFolderView(workspace),
+    directory: workspace,
+    environment: {},
+    processes: stage.processes,
+    takeChanges,
+    revert(changed) {
+      for (const path of changed) leftOut.push(resolve(workspace, path));
+    },
+    rewrite: () => {},
+    look(path, when) {
+      const absolute = resolve(workspace, path);
+      if (stage.kind === "overlay" || when === "before") return lookThrough(roots, absolute, when);
+      const root = roots.find((one) => isInside(one.path, absolute));
+      return root === undefined ? null : currentEntryBelow(root.upper, relative(root.path, absolute));
+    },
+    original: (path) => bytesOrNull(resolve(workspace, path)),
+    current: (path) =>
+      stage.kind === "copy"
+        ? bytesInCopy(roots, resolve(workspace, path))
+        : currentBytes(roots, resolve(workspace, path)),
+    repository: repositoryOf(workspace),
+    async seal(judge): Promise<SealedChanges> {
+      const left: Op[] = [];
+      const noText: string[] = [];
+      const notes: SealNote[] = [];
+      roots.forEach((root, index) => {
+        const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
+        const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
+        left.push(...sealed.ops);
+        notes.push(...sealed.notes);
+        noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+      });
+      if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
+      const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+      leftOut.push(...turnedDown);
+      // What is copied cannot be changed from inside any more.
+      await stage.goOn();
+      if (leftOut.length > 0) await stage.restoreInside(leftOut);
+      makeDurable(folder, ops);
+      const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
+      writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
+      return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
+    },
+    async discard() {
+      await stage.goOn();
+      removeSlots(folder);
+    },
+  };
+  return { ok: true, transaction };
+}
+
+function bytesInCopy(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
+  const root = roots.find(({ path }) => isInside(path, absolute));
+  if (root === undefined) return null;
+  const at = join(root.upper, relative(root.path, absolute));
+  return lstatSync(at, { throwIfNoEntry: false })?.isFile() ? readNoFollow(at) : null;
+}
+
+interface JobWords {
+  readonly wordNote: (note: Note) => string;
+  readonly diffOf: (jobId: string) => Promise<string>;
+  readonly mask: (text: string) => string;
+}
+
+/** A run that has not happened. */
+export function emptyRun(id: string, startedAt: string): WorkerRun {
+  return {
+    id,
+    startedAt,
+    finishedAt: startedAt,
+    exitCode: null,
+    rawOutput: "",
+    summary: "",
+    error: null,
+    usage: NO_USAGE,
+    saidChanged: [],
+    job: null,
+  };
+}
+
+/** For the job's journal. Its output is the worker's last words: the event stream is kept with the task. */
+function processResult({ exec, error, findings }: CliResult): ProcessResult {
+  const output = findings.summary;
+  const said = { exitCode: exec.exitCode, signal: exec.signal, output, stdout: output, stderr: "" };
+  const rest = { truncatedBytes: 0, durationMs: exec.durationMs };
+  switch (exec.outcome) {
+    case "exited":
+      return { ...said, ...rest, outcome: "exited", exitCode: error === null ? 0 : exec.exitCode || 1 };
+    case "signaled":
+    case "timed-out":
+    case "aborted":
+      return { ...said, ...rest, outcome: exec.outcome };
+    case "disconnected":
+    case "not-started": {
+      const message = exec.failure?.detail ?? exec.outcome;
+      return {
+        ...said,
+        ...rest,
+        outcome: "not-started",
+        error: { reason: "unknown", message, cause: exec.failure },
+      };
+    }
+  }
+}
+
+/** More of a diff than a planner is ever shown. */
+const KEPT_DIFF = 32_000;
+
+export async function toRunJob(
+  execution: Execution,
+  { wordNote, diffOf, mask }: JobWords,
+): Promise<RunJob | null> {
+  if (execution.status !== "ran") return null;
+  const { result, outcome, conflicts } = execution;
+  const diff = result.changes.length === 0 ? "" : await diffOf(result.jobId);
+  return {
+    id: result.jobId,
+    outcome,
+    changes: result.changes,
+    diff: cutMiddle(mask(diff), KEPT_DIFF),
+    notes: result.notes.map(wordNote),
+    conflicts: outcome === "conflict" ? conflicts.map(({ path }) => path) : [],
+  };
+}
+
+export function executionRefusal(execution: Execution): string {
+  if (execution.status === "refused") return execution.refusal.message;
+  return execution.status === "parse-error" ? execution.failure.message : "";
+}
+
+/** The run itself went well, but the job put something back. */
+export function putBackText(error: string | undefined): string | null {
+  return error === undefined || error === "" ? null : error;
+}
 
 const PROJECT_FOLDER = "/workspace/project";
 
@@ -109,7 +299,7 @@ function copyRoots(
  * is empty, whoever owns the folder above may remove it; where whiteouts were made, one of them may be left inside, and
  * false says so.
  */
-export function removeLayers(folder: string): boolean {
+function removeLayers(folder: string): boolean {
   for (let index = 0; existsSync(join(folder, `w${index}`)); index++) {
     const work = join(folder, `w${index}`);
     for (const name of readdirSync(work)) trySystemCall(() => rmdirSync(join(work, name)));
@@ -143,4 +333,110 @@ function accountMounts(folder: string, { uid, gid }: LayerDeps["user"]): Contain
     writeFileSync(source, `${lines.join("\n")}\n`, { mode: 0o644 });
     return { kind: "bind", source, target: `/etc/${basename(source)}`, readOnly: true };
   });
+}
+
+export interface StageRunDeps {
+  readonly sandbox: SandboxManager;
+  readonly container: string;
+  readonly layers: TaskLayers;
+  readonly workspace: string;
+  readonly runCli: () => Promise<CliResult>;
+}
+
+/** One run of a CLI, as the processes of a job see it. */
+export interface StagedRun {
+  readonly stage: Sandbox;
+  /** Null until the CLI has ended. */
+  result(): CliResult | null;
+  /** Lets the container run again; nothing where it stands still no longer. */
+  goOn(): Promise<void>;
+  /** It could not be made to stand still, and was ended. */
+  isContainerGone(): boolean;
+}
+
+export function stageRun({ sandbox, container, layers, workspace, runCli }: StageRunDeps): StagedRun {
+  let result: CliResult | null = null;
+  let frozen = false;
+  let ended = false;
+  const goOn = async () => {
+    if (frozen) await sandbox.thaw(container);
+    frozen = false;
+  };
+  const processes: ProcessRunner = {
+    runProcess: async () => {
+      result = await runCli();
+      return processResult(result);
+    },
+    listJobProcesses: async () => backgroundProcesses(await sandbox.listProcesses(container)),
+    killJobProcesses: async () => {
+      if (frozen || ended) return [];
+      const left = backgroundProcesses(await sandbox.listProcesses(container));
+      for (const { pid } of left) await sandbox.endProcess(container, pid);
+      // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
+      // copied, nothing in there moves.
+      frozen = await sandbox.freeze(container);
+      // What cannot be made to stand still is ended with its container; the next run gets another.
+      if (!frozen) await sandbox.stopContainer(container, { force: true });
+      ended = !frozen;
+      return left.map((each) => ({ ...each, survived: false }));
+    },
+  };
+  const { roots, kind } = layers;
+  const inside = {
+    workspace,
+    roots,
+    kind,
+    processes,
+    goOn,
+    restoreInside: (paths: Parameters<typeof restoreInside>[3]) =>
+      restoreInside(sandbox, container, roots, paths),
+  };
+  return {
+    stage: {
+      overlay: async (folder) => beginContainerTransaction(inside, folder),
+      fallsBack: () => null,
+      confine: () => null,
+      limit: () => null,
+    },
+    result: () => result,
+    goOn,
+    isContainerGone: () => ended,
+  };
+}
+
+function backgroundProcesses(listed: Awaited<ReturnType<SandboxManager["listProcesses"]>>) {
+  return Array.isArray(listed) ? listed : [];
+}
+
+export interface SweepLayersDeps {
+  readonly taskId: string;
+  readonly limits: ContainerLimits;
+  readonly sandbox: SandboxManager;
+}
+
+const SWEPT_FOLDER = "/var/tmp/layers";
+
+/** What the engine left as root goes as root, in a container that sees nothing else. */
+export async function sweepLayers(
+  { taskId, limits, sandbox }: SweepLayersDeps,
+  folder: string,
+  image: string,
+): Promise<void> {
+  if (removeLayers(folder)) return;
+  const sweeper = await sandbox.startContainer({
+    name: `agent-runner-${taskId}-sweeper`,
+    taskId,
+    image,
+    user: { uid: 0, gid: 0 },
+    workingDirectory: "/",
+    roots: ["/"],
+    limits,
+    network: { mode: "none" },
+    mounts: [{ kind: "bind", source: folder, target: SWEPT_FOLDER, readOnly: false }],
+  });
+  if (!sweeper.ok) return;
+  const command = `for work in ${SWEPT_FOLDER}/w*; do chmod 700 "$work"/* && rm -rf "$work"/*; done`;
+  await sandbox.exec(sweeper.id, { command, cwd: "/", timeoutMs: 30_000, outputLimitBytes: 4096 });
+  await sandbox.stopContainer(sweeper.id, { force: true });
+  removeLayers(folder);
 }

@@ -8,13 +8,15 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { TaskFiles } from "../../application/ports/task-files.ts";
-import type { TaskEvent } from "../../domain/tasks/events.ts";
-import { tryFlock } from "../platform/file-lock.ts";
+import type { TaskFiles, TaskReader, TaskSummary } from "../../application/ports/tasks.ts";
+import { isEnded, recordOf, type TaskEvent, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import { figuresOf } from "../../domain/tasks/task-steps.ts";
+import { tryFlock } from "../platform/libc.ts";
 
 export interface TaskFilesDeps {
   /** Where the workspace's jobs are kept. */
@@ -105,4 +107,73 @@ function readEvent(line: string): TaskEvent[] {
 function replaceTaskFile(path: string, text: string): void {
   writeFileSync(`${path}.tmp`, text);
   renameSync(`${path}.tmp`, path);
+}
+
+/** The tasks of `picoclaw run` on one workspace, from their journals. */
+export function createTaskFileReader(storage: string): TaskReader {
+  const folder = join(storage, "tasks");
+  return {
+    async list(limit) {
+      if (!existsSync(folder)) return [];
+      return readdirSync(folder)
+        .map((id) => ({ id, journal: join(folder, id, "journal.ndjson") }))
+        .flatMap(({ id, journal }) => {
+          const stats = statSync(journal, { throwIfNoEntry: false });
+          return stats === undefined ? [] : [{ id, at: stats.mtimeMs }];
+        })
+        .sort((x, y) => y.at - x.at)
+        .slice(0, limit)
+        .flatMap(({ id }) => {
+          const record = readRecord(storage, id);
+          return record === null ? [] : [summaryOf(record, () => isHeld(join(folder, id, "lock")))];
+        });
+    },
+  };
+}
+
+function summaryOf(record: TaskRecord, isWorkedOn: () => boolean): TaskSummary {
+  const { facts, state, updatedAt, loops, steps } = record;
+  const ended = isEnded(state);
+  const running = !ended && isWorkedOn();
+  return {
+    id: facts.id,
+    title: facts.title,
+    state: ended || running ? state : `${state} ⏸`,
+    tone: state === "COMPLETE" ? "good" : state === "FAILED" ? "bad" : running ? "running" : "waiting",
+    source: `run · ${facts.kind}`,
+    updatedAt,
+    step: `${loops.length}/${facts.maxLoops}`,
+    figures: figuresOf(steps),
+  };
+}
+
+/** A task that is worked on holds its lock. */
+function isHeld(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const descriptor = openSync(path, "r");
+  const held = !tryFlock(descriptor, "exclusive").ok;
+  closeSync(descriptor);
+  return held;
+}
+
+/** Null for what no version of ours can read. */
+function readRecord(storage: string, id: string): TaskRecord | null {
+  try {
+    return recordOf(createTaskFiles({ storage, workspace: storage, id, mask: (text) => text }).events());
+  } catch {
+    return null;
+  }
+}
+
+/** Tasks of every kind in one list. */
+export function allTasks(readers: readonly TaskReader[]): TaskReader {
+  return {
+    async list(limit) {
+      const lists = await Promise.all(readers.map((reader) => reader.list(limit)));
+      return lists
+        .flat()
+        .sort((x, y) => (x.updatedAt < y.updatedAt ? 1 : -1))
+        .slice(0, limit);
+    },
+  };
 }

@@ -1,30 +1,62 @@
+import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
   SandboxFailure,
   SandboxManager,
 } from "../../application/ports/containers.ts";
-import type {
-  ExecutorStarted,
-  RunOptions,
-  WorkerExecutor,
-} from "../../application/ports/worker-executor.ts";
-import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
-import { NO_USAGE, type TestRun, type WorkerRun } from "../../domain/tasks/events.ts";
-import { firstWord } from "../../domain/tasks/missing-program.ts";
-import type { TaskMessages } from "../../domain/texts/texts.ts";
+import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../application/ports/tasks.ts";
 import type { Note } from "../../domain/jobs/note.ts";
+import { NO_USAGE } from "../../domain/models/model-facts.ts";
+import { firstWord, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
+import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
-import { type Credentials, readableLogins } from "./credentials.ts";
-import { CONTAINER_HOME, execFailureText, firstMissing, placeCredentials } from "./in-container.ts";
-import { createKeyQuota, type KeyLimits } from "./key-quota.ts";
+import {
+  CONTAINER_HOME,
+  type Credentials,
+  execFailureText,
+  firstMissing,
+  placeCredentials,
+  readableLogins,
+} from "./credentials.ts";
+import { createKeyQuota, type KeyLimits } from "./key-proxy.ts";
 import { runCli } from "./run-cli.ts";
-import { emptyRun, executionRefusal, putBackText, toRunJob } from "./run-outcome.ts";
-import { stageRun } from "./workers-stage-run.ts";
-import { startFailure } from "./start-failure.ts";
-import { sweepLayers } from "./sweep-layers.ts";
-import { makeLayers, overlayTrouble, type TaskLayers } from "./stage-run.ts";
+import {
+  emptyRun,
+  executionRefusal,
+  makeLayers,
+  overlayTrouble,
+  putBackText,
+  stageRun,
+  sweepLayers,
+  type TaskLayers,
+  toRunJob,
+} from "./stage-run.ts";
 import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+
+/** Why there is no container, for whoever asked for the task. */
+function startFailure(
+  {
+    messages,
+    engineHost,
+    mask,
+  }: {
+    readonly messages: TaskMessages;
+    readonly engineHost: string;
+    readonly mask: (text: string) => string;
+  },
+  cause: SandboxFailure,
+): ExecutorStarted {
+  const { code, detail } = cause;
+  if (code === "aborted") return { ok: false, code: "aborted", message: messages.workerAborted };
+  if (code === "engine-unreachable" || code === "bad-host")
+    return { ok: false, code: "engine", message: messages.engineDown(engineHost), cause };
+  if (code === "engine-forbidden")
+    return { ok: false, code: "engine", message: messages.engineForbidden(engineHost), cause };
+  const remote = /bind source path does not exist/.test(detail);
+  const message = remote ? messages.remoteEngine(engineHost) : messages.containerFailed(mask(detail));
+  return { ok: false, code: "container", message, cause };
+}
 
 export interface WorkerExecutorDeps {
   readonly taskId: string;

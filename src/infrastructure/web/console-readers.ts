@@ -1,9 +1,10 @@
 import type { Kysely } from "kysely";
-import type { SessionReader, TaskReader } from "../../application/ports/web.ts";
+import type { TaskReader } from "../../application/ports/tasks.ts";
+import type { SessionReader } from "../../application/ports/web.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
-import type { Database } from "../store/schema.ts";
 import { createSessionStore } from "../chat/session-store.ts";
+import type { Database } from "../store/schema.ts";
 
 /** Sessions and notes, as the conversation keeps them. */
 export function createSessionReader(db: Kysely<Database>, workspace: string): SessionReader {
@@ -51,7 +52,7 @@ const TASK_TONES = {
 export function createTaskReader(db: Kysely<Database>, maxSteps: number): TaskReader {
   return {
     async list(limit) {
-      const { createSolveReader } = await import("../tasks/solve-rows.ts");
+      const { createSolveReader } = await import("../tasks/solve-store.ts");
       const store = createSolveReader(db);
       const tasks = await store.list(limit);
       const known = await Promise.all(tasks.map(({ id }) => store.steps(id)));

@@ -1,7 +1,54 @@
-import type { WorkspaceFiles } from "../../application/ports/workspace-files.ts";
+import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import { type ResolvedPath, requireFile } from "../resolved-path.ts";
-import { ToolError } from "../tool-error.ts";
-import { decodeText, detectEncoding, type Encoding, type KnownEncoding } from "./decode.ts";
+import { ToolError } from "../tool-result.ts";
+
+/** Names a caller may ask for; `auto` looks at the bytes. */
+export const ENCODINGS = [
+  "auto",
+  "utf-8",
+  "utf-16le",
+  "utf-16be",
+  "shift_jis",
+  "euc-jp",
+  "iso-2022-jp",
+  "windows-1252",
+  "gb18030",
+  "big5",
+  "euc-kr",
+] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+export type KnownEncoding = Exclude<Encoding, "auto">;
+
+/** A NUL byte here, without a mark that says UTF-16, makes a file binary. As git and ripgrep judge it. */
+const LOOK_BYTES = 8192;
+
+/** The encoding of a file by its first bytes; "binary" when it is no text. */
+export function detectEncoding(start: Uint8Array, whole: boolean): KnownEncoding | "binary" {
+  if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
+  if (start[0] === 0xfe && start[1] === 0xff) return "utf-16be";
+  if (start.subarray(0, LOOK_BYTES).includes(0)) return "binary";
+  for (const encoding of ["utf-8", "shift_jis", "euc-jp"] as const)
+    if (fitsEncoding(encoding, start, whole)) return encoding;
+  return "windows-1252";
+}
+
+function fitsEncoding(encoding: KnownEncoding, bytes: Uint8Array, whole: boolean): boolean {
+  try {
+    new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: !whole });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The text without its byte order mark. Fails where the caller named an encoding that does not fit. */
+function decodeText(bytes: Uint8Array, encoding: KnownEncoding, asked: Encoding): string {
+  try {
+    return new TextDecoder(encoding, { fatal: asked !== "auto" }).decode(bytes);
+  } catch (cause) {
+    throw new ToolError("UNSUPPORTED_ENCODING", `the file is not valid ${encoding}`, { cause });
+  }
+}
 
 export interface LineRange {
   /** 1-based, inclusive. */
@@ -112,4 +159,33 @@ function capped(text: string, { from, to, cut }: Collected, limitChars: number) 
   const shown = lastFeed < 0 ? head : head.slice(0, lastFeed + 1);
   const lines = shown.split("\n").length - 1;
   return { text: shown, from, to: from + Math.max(lines, 1) - 1, cut: true };
+}
+
+export interface ShownText {
+  readonly text: string;
+  readonly notes: readonly string[];
+}
+
+/**
+ * A file's text as a caller may see it: secrets are masked, and in a protected file every value is. A text that was
+ * changed so says it, since it must not be written back.
+ */
+export function maskShownText(
+  { workspace, path, given }: Pick<ResolvedPath, "workspace" | "path" | "given">,
+  text: string,
+): ShownText {
+  const isProtected = workspace.protection.protects(path) !== null;
+  const masked = workspace.mask(isProtected ? maskValues(text) : text);
+  if (masked === text) return { text, notes: [] };
+  const what = isProtected ? "the values of this protected file" : "secrets";
+  return { text: masked, notes: [`${given}: **** stands for ${what}; do not write it back`] };
+}
+
+/** `NAME=value`, `name: value` and `"name": "value"`: whatever the name says, the value goes. */
+function maskValues(text: string): string {
+  return text.replace(
+    /^([ \t]*(?:export[ \t]+|set[ \t]+)?["']?[\w.$-]+["']?[ \t]*[=:][ \t]*)(\S.*?)(,?[ \t]*\r?)$/gm,
+    (line, name: string, value: string, end: string) =>
+      value === "{" || value === "[" || value === "****" ? line : `${name}****${end}`,
+  );
 }

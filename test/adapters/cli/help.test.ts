@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Subcommand } from "../../../src/adapters/cli/command.ts";
+import { helpMessagesFor } from "../../../src/domain/texts/cli.ts";
 import { LOCALES } from "../../../src/domain/texts/locale.ts";
-import { helpMessagesFor } from "../../../src/domain/texts/texts.ts";
 
 const FOLDER = join(import.meta.dir, "../../../src/adapters/cli");
 /** Only `npm start` uses it. */

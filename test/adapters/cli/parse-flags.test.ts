@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseFlags } from "../../../src/adapters/cli/parse-flags.ts";
+import { parseFlags } from "../../../src/adapters/cli/command.ts";
 
 const TYPES = { json: "boolean", help: "boolean", job: "string" } as const;
 const ok = (values: Readonly<Record<string, string | boolean>>, words: readonly string[] = []) => ({

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createSolveProgress } from "../../../src/adapters/cli/solve-progress.ts";
-import type { StepFacts } from "../../../src/domain/tasks/step.ts";
-import { solveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { createSolveProgress } from "../../../src/adapters/cli/live-progress.ts";
+import type { StepFacts } from "../../../src/domain/tasks/task-steps.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/tasks.ts";
 
 const at = "2026-11-15T00:00:00.000Z";
 const STEPS: readonly StepFacts[] = [

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import type { CliProgram } from "../../../src/adapters/cli/program.ts";
 import { createTaskProgress } from "../../../src/adapters/cli/live-progress.ts";
-import { NO_USAGE, type TaskEvent } from "../../../src/domain/tasks/events.ts";
-import { recordOf } from "../../../src/domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
+import type { CliProgram } from "../../../src/adapters/cli/program.ts";
+import { NO_USAGE } from "../../../src/domain/models/model-facts.ts";
+import { recordOf, type TaskEvent } from "../../../src/domain/tasks/task-record.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks.ts";
 import { taskFacts } from "../../domain/tasks/task-facts.ts";
 
 const at = "2026-11-15T00:00:00Z";

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createKeyReader, type Key } from "../../../src/adapters/cli/keys.ts";
 import {
   applyKey,
+  createKeyReader,
   type EditorState,
   EMPTY_EDITOR,
   editorText,
+  type Key,
 } from "../../../src/adapters/cli/terminal-editor.ts";
 import { createMarkdownPrinter, renderMarkdown } from "../../../src/adapters/cli/terminal-markdown.ts";
-import { textWidth } from "../../../src/adapters/cli/text-width.ts";
-import { wrapWords } from "../../../src/adapters/cli/terminal-text.ts";
+import { textWidth, wrapWords } from "../../../src/adapters/cli/terminal-text.ts";
 import { cases } from "../../require.ts";
 
 const WORLD = { history: ["first", "second"], commands: ["undo", "usage", "code", "code1", "diff"] };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { createConnections } from "../../../src/adapters/mcp/connections.ts";
+import { createConnections } from "../../../src/adapters/mcp/serve-http.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { createMcp, INITIALIZE, type Mcp, request, TOKEN } from "./mcp-kit.ts";
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { openMessages } from "../../infrastructure/store/open-messages.ts";
 import { createPages } from "./pages-kit.ts";
 

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { html } from "../../../src/adapters/web/markup.ts";
-import { fileDiffs } from "../../../src/adapters/web/diff-view.ts";
-import { fileDiffView } from "../../../src/adapters/web/parts-diff-view.ts";
-import { markdown } from "../../../src/adapters/web/parts-markdown.ts";
-import { visible } from "../../../src/adapters/web/visible.ts";
-import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { fileDiffs, fileDiffView } from "../../../src/adapters/web/diff-view.ts";
+import { markdown } from "../../../src/adapters/web/markdown.ts";
+import { html, visible } from "../../../src/adapters/web/markup.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 const t = consoleMessagesFor("en");
 const bytes = (text: string) => new TextEncoder().encode(text);

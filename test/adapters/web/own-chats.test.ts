@@ -1,12 +1,13 @@
 /** A paired person finds their one-to-one chats of every channel in the console, and goes on there. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import type { InboundMessage } from "../../../src/application/ports/channel.ts";
+import type { InboundMessage } from "../../../src/application/ports/serve.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { createServeBench } from "../../application/inbox/serve-kit.ts";
 import { createFakeChannel, inbound } from "../../fakes/channel.ts";
 import { settle } from "../../fakes/timers.ts";

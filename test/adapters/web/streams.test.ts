@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { createStreams } from "../../../src/adapters/web/live-streams.ts";
-import { createBus } from "../../../src/application/serve/bus.ts";
-import { createLiveWorks } from "../../../src/application/serve/serve-events.ts";
-import type { WebSession } from "../../../src/application/ports/access.ts";
-import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
+import type { WebSession } from "../../../src/application/ports/serve.ts";
+import { createBus, createLiveWorks } from "../../../src/application/serve/serve-events.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 /** Streams over a clock that is moved by hand and jobs that count how often they are looked at. */
 function open() {

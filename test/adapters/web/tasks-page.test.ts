@@ -2,12 +2,15 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { allTasks } from "../../../src/infrastructure/tasks/all-tasks.ts";
-import { NO_USAGE, type TaskEvent } from "../../../src/domain/tasks/events.ts";
+import { NO_USAGE } from "../../../src/domain/models/model-facts.ts";
+import type { TaskEvent } from "../../../src/domain/tasks/task-record.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import {
+  allTasks,
+  createTaskFileReader,
+  createTaskFiles,
+} from "../../../src/infrastructure/tasks/task-files.ts";
 import { createTaskReader } from "../../../src/infrastructure/web/console-readers.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
-import { createTaskFileReader } from "../../../src/infrastructure/tasks/task-file-reader.ts";
-import { createTaskFiles } from "../../../src/infrastructure/tasks/task-files.ts";
 import { taskFacts } from "../../domain/tasks/task-facts.ts";
 import { openMessages } from "../../infrastructure/store/open-messages.ts";
 import { createPages } from "./pages-kit.ts";

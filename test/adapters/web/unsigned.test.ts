@@ -1,12 +1,13 @@
 /** What strangers post to a webhook costs a bounded memory, on a real socket. */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { sourceOf } from "../../../src/adapters/web/source.ts";
+import { createWebhooks, forgeWebhook } from "../../../src/adapters/forges/webhooks.ts";
 import { createUnsigned } from "../../../src/adapters/web/request-bodies.ts";
-import { createWebhooks, forgeWebhook } from "../../../src/adapters/forges/webhooks-webhooks.ts";
-import { LARGEST_BODY_BYTES } from "../../../src/application/ports/webhook.ts";
+import { sourceOf } from "../../../src/adapters/web/visitor.ts";
+import { LARGEST_BODY_BYTES } from "../../../src/application/ports/platform.ts";
 import { listenHttp } from "../../../src/infrastructure/platform/http-server.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server } from "./web-kit.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { chatMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { create, until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
-import type { Reply } from "../../../src/application/ports/conversation.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 

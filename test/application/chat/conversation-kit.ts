@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ChatEvent, IncomingMessage, Reply } from "../../../src/application/ports/conversation.ts";
-import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
+import type { ChatEvent, IncomingMessage, Reply } from "../../../src/application/ports/chat.ts";
+import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import { openChat } from "../../../src/wiring/chat.ts";
 import { treeOf } from "../../e2e/cli-kit.ts";
 import {

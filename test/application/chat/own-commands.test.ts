@@ -1,10 +1,11 @@
 /** Commands and skills that a user wrote: filled, routed, and only with trust where the folder brought them. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { trustWorkspace } from "../../../src/config/trust.ts";
 import { fillOwnCommand, readOwnCommand } from "../../../src/domain/chat/message-commands.ts";
-import { readYaml } from "../../../src/infrastructure/platform/read-yaml.ts";
+import { readYaml } from "../../../src/infrastructure/platform/text-files.ts";
 import { proposal } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 

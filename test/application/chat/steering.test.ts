@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import type { Reply } from "../../../src/application/ports/conversation.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
 import { proposal, replace } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 

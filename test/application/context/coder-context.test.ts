@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ContextBudget } from "../../../src/application/coder/budget.ts";
-import { coderContext } from "../../../src/application/coder/context-coder-context.ts";
-import { symbolsOf } from "../../../src/application/coder/repository-map.ts";
-import { namedFiles } from "../../../src/domain/coder/named-files.ts";
+import { type ContextBudget, coderContext, symbolsOf } from "../../../src/application/coder/coder-context.ts";
+import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { memoryProject as project } from "../../fakes/memory-project.ts";
 
 const PATHS = [

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { createJobHistory } from "../../../src/application/coder/job-history.ts";
-import type { StoredJob } from "../../../src/application/ports/jobs.ts";
-import type { JobEvent } from "../../../src/application/ports/journal.ts";
-import type { PatchCommand } from "../../../src/domain/patch/command.ts";
+import type { JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
+import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 
 const job = (more: Partial<StoredJob>): StoredJob => ({
   jobId: "job_1",

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { searchProject } from "../../../src/application/coder/search-project.ts";
-import { showAsked } from "../../../src/application/coder/show-asked.ts";
+import { searchProject, showAsked } from "../../../src/application/coder/explorer.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { memoryProject } from "../../fakes/memory-project.ts";
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { type BuildImageDeps, buildImage } from "../../../src/application/containers/ensure-image.ts";
-import { ensureImage } from "../../../src/application/containers/environments-ensure-image.ts";
-import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/images.ts";
+import {
+  type BuildImageDeps,
+  buildImage,
+  ensureImage,
+} from "../../../src/application/containers/ensure-image.ts";
+import type { ContextFile, ImageFacts, ImageOutcome } from "../../../src/application/ports/containers.ts";
 import { recipeNamed, withTag } from "../../../src/domain/containers/image-recipes.ts";
 
 const file = (path: string, text: string): ContextFile => ({

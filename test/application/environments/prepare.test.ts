@@ -1,17 +1,22 @@
 import { describe, expect, test } from "bun:test";
-import { cloneFailure } from "../../../src/application/containers/clone-repository.ts";
-import { canReachRemote, networkToClone } from "../../../src/application/containers/clone-apart.ts";
+import {
+  canReachRemote,
+  cloneFailure,
+  networkToClone,
+} from "../../../src/application/containers/clone-repository.ts";
+import { executionResult } from "../../../src/application/containers/execution-environment-manager.ts";
+import {
+  type PrepareDeps,
+  prepareEnvironment,
+} from "../../../src/application/containers/prepare-environment.ts";
+import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/containers.ts";
 import {
   checkoutCommand,
   fetchCommand,
   gitEnvironment,
   isRefName,
   quoteWords,
-} from "../../../src/domain/containers/environments-clone-plan.ts";
-import { executionResult } from "../../../src/application/containers/execution-result.ts";
-import { prepareEnvironment } from "../../../src/application/containers/prepare-environment.ts";
-import type { PrepareDeps } from "../../../src/application/containers/prepare-request.ts";
-import type { ExecRequest, ExecResult, SandboxManager } from "../../../src/application/ports/containers.ts";
+} from "../../../src/domain/containers/clone-plan.ts";
 import type { PrepareEvent } from "../../../src/domain/containers/prepare-event.ts";
 
 const ENDED: ExecResult = {

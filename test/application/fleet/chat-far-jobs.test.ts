@@ -1,12 +1,11 @@
 /** What becomes of previews of another machine that are applied or thrown away from a chat. */
 import { expect, test } from "bun:test";
-import { type ChatFarJobsDeps, createChatFarJobs } from "../../../src/application/fleet/chat-far-jobs.ts";
-import type { Viewer, WhoSpeaks } from "../../../src/application/serve/viewer.ts";
+import { type ChatFarJobsDeps, createChatFarJobs } from "../../../src/application/fleet/far-jobs.ts";
 import type { ViewedJob } from "../../../src/application/fleet/viewer-jobs.ts";
+import { orderFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
-import { orderFacts } from "../../../src/application/jobs/action-report.ts";
-import { wordAction } from "../../../src/application/jobs/word-action.ts";
-import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import type { Viewer, WhoSpeaks } from "../../../src/application/serve/access.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 
 const JOB = "job_1700000000_aaaaaaaa";
 const viewed: ViewedJob = {

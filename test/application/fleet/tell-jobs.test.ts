@@ -1,10 +1,9 @@
 /** What the other machines are told of jobs here: seldom enough and small enough, whatever a job does. */
 import { expect, test } from "bun:test";
 import { createJobReporter } from "../../../src/application/fleet/report-jobs.ts";
-import { createBus } from "../../../src/application/serve/bus.ts";
-import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet-jobs.ts";
-import type { StoredJob } from "../../../src/application/ports/jobs.ts";
-import type { JournalLine } from "../../../src/application/ports/journal.ts";
+import type { FleetJobs, JobSummary } from "../../../src/application/ports/fleet.ts";
+import type { JournalLine, StoredJob } from "../../../src/application/ports/jobs.ts";
+import { createBus } from "../../../src/application/serve/serve-events.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 import { storedJob } from "../../infrastructure/store/jobs-kit.ts";
 

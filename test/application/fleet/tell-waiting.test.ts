@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { createWaitingNotifier } from "../../../src/application/fleet/tell-waiting.ts";
+import { createWaitingNotifier } from "../../../src/application/fleet/machine-presence.ts";
 import type { NewReply } from "../../../src/application/ports/serve.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 
 /** The store tells of a chat that waits; time and reach obey the test. */
 function bench() {

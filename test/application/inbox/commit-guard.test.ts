@@ -1,11 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type CommitGuard, createCommitGuard } from "../../../src/application/serve/commit-guard.ts";
-import { createWorkKeeper } from "../../../src/application/serve/keep-work.ts";
-import type { Work } from "../../../src/application/ports/work-queue.ts";
-import { createHolderRecords } from "../../../src/infrastructure/engine/holder-records.ts";
-import { withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
+import type { Work } from "../../../src/application/ports/serve.ts";
+import {
+  type CommitGuard,
+  createCommitGuard,
+  createWorkKeeper,
+} from "../../../src/application/serve/take-work.ts";
+import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 import { createBench, edit, shell } from "../work/worker-kit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { chatOfJob, findJobs, type JobQuery } from "../../../src/application/fleet/find-jobs.ts";
+import { chatOfJob, findJobs, type JobQuery } from "../../../src/application/fleet/viewer-jobs.ts";
 import { storedJob } from "../../infrastructure/store/jobs-kit.ts";
 
 const ANY: JobQuery = { text: "", status: "", chat: "", day: "", path: "", page: 1 };

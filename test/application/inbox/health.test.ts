@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { checkHealth } from "../../../src/application/serve/inbox-health.ts";
-import { healthChecks } from "../../../src/application/serve/health-checks.ts";
 import type { ModelFailure, ModelRole, Models } from "../../../src/application/ports/models.ts";
+import { checkHealth, healthChecks } from "../../../src/application/serve/health.ts";
 
 const without = (code: ModelFailure["code"]): Models => ({
   forRole: (role: ModelRole) => ({ code, message: role, retryable: false }) as ModelFailure,

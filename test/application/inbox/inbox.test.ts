@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createCommitGuard } from "../../../src/application/serve/commit-guard.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
 import { backoffMs } from "../../../src/application/serve/send-replies.ts";
-import type { Reply } from "../../../src/application/ports/conversation.ts";
+import { createCommitGuard } from "../../../src/application/serve/take-work.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";
 import { settle } from "../../fakes/timers.ts";

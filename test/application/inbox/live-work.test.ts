@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
-import { liveLine } from "../../../src/adapters/web/live-line.ts";
-import { createBus, type ServeEvent } from "../../../src/application/serve/bus.ts";
-import { createLiveWorks } from "../../../src/application/serve/serve-events.ts";
-import type { ChatEvent } from "../../../src/application/ports/conversation.ts";
-import { consoleMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { liveLine } from "../../../src/adapters/web/live-streams.ts";
+import type { ChatEvent } from "../../../src/application/ports/chat.ts";
+import { createBus, createLiveWorks, type ServeEvent } from "../../../src/application/serve/serve-events.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 const message = { id: "msg_1" } as Extract<ServeEvent, { type: "chat" }>["message"];
 

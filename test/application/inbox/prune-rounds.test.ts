@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { startPruning } from "../../../src/application/serve/prune-rounds.ts";
+import { startPruning } from "../../../src/application/serve/timed-rounds.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 
 const HOUR = 3_600_000;

@@ -2,18 +2,16 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { NewMessage, ScheduleStore } from "../../../src/application/ports/serve.ts";
 import {
   configuredSchedules,
   runSchedules,
   type Schedule,
 } from "../../../src/application/serve/timed-rounds.ts";
-import type { NewMessage } from "../../../src/application/ports/serve.ts";
-import type { ScheduleStore } from "../../../src/application/ports/schedule-store.ts";
-import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { startSchedules } from "../../../src/infrastructure/serve/inbox-schedules.ts";
-import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
-import { createScheduleStore } from "../../../src/infrastructure/serve/schedules.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { DEFAULTS } from "../../../src/config/config.ts";
+import { timers } from "../../../src/infrastructure/platform/timers.ts";
+import { createScheduleStore, startSchedules } from "../../../src/infrastructure/serve/schedules.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { createServer, type Server, signIn } from "../../adapters/web/web-kit.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";

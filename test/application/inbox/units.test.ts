@@ -1,23 +1,20 @@
 /** The use cases of serve by themselves, in this process. */
+
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAdmission } from "../../../src/application/serve/admission.ts";
-import { createBus } from "../../../src/application/serve/bus.ts";
-import { checkHealth } from "../../../src/application/serve/inbox-health.ts";
-import { isUserName } from "../../../src/application/serve/manage-access.ts";
-import { createMetrics } from "../../../src/application/serve/health.ts";
-import { createSignIn } from "../../../src/application/serve/access.ts";
-import { createTroubleReporter } from "../../../src/application/serve/tell-troubles.ts";
-import type { Viewer } from "../../../src/application/serve/viewer.ts";
 import { createViewerJobs, type ViewerJobsDeps } from "../../../src/application/fleet/viewer-jobs.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { StoreCounts } from "../../../src/application/ports/serve.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { createSignIn, isUserName, type Viewer } from "../../../src/application/serve/access.ts";
+import { checkHealth, createMetrics, createTroubleReporter } from "../../../src/application/serve/health.ts";
+import { createAdmission } from "../../../src/application/serve/receive-messages.ts";
+import { createBus } from "../../../src/application/serve/serve-events.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";

@@ -1,9 +1,9 @@
 /** Whoever waits for an answer has it when it is stored, whichever process wrote it. */
 import { expect, test } from "bun:test";
-import { createBus } from "../../../src/application/serve/bus.ts";
-import { createWaitForAnswer } from "../../../src/application/serve/wait-for-answer.ts";
-import type { StoredMessage } from "../../../src/application/ports/channel.ts";
-import type { Reply } from "../../../src/application/ports/conversation.ts";
+import type { Reply } from "../../../src/application/ports/chat.ts";
+import type { StoredMessage } from "../../../src/application/ports/serve.ts";
+import { createWaitForAnswer } from "../../../src/application/serve/console-chats.ts";
+import { createBus } from "../../../src/application/serve/serve-events.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 
 function open() {

@@ -1,10 +1,13 @@
 /** What a page learns of messages that another process answers. */
 import { expect, test } from "bun:test";
-import { createBus } from "../../../src/application/serve/bus.ts";
-import { createLiveWorks, type LiveWork, NOTHING_LIVE } from "../../../src/application/serve/serve-events.ts";
+import type { StandingMessage, StoredMessage } from "../../../src/application/ports/serve.ts";
 import { createChatWatch } from "../../../src/application/serve/console-chats.ts";
-import type { StoredMessage } from "../../../src/application/ports/channel.ts";
-import type { StandingMessage } from "../../../src/application/ports/serve.ts";
+import {
+  createBus,
+  createLiveWorks,
+  type LiveWork,
+  NOTHING_LIVE,
+} from "../../../src/application/serve/serve-events.ts";
 import { createManualTimers, settle } from "../../fakes/timers.ts";
 
 function open() {

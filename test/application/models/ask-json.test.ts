@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { askJson, type JsonReading } from "../../../src/application/models/ask-json.ts";
+import { askJson, type JsonReading } from "../../../src/application/models/complete.ts";
 import { ask } from "../../contracts/model-kit.ts";
 import { openStubModel, WIRES } from "../../contracts/stub-model.ts";
 import type { ScriptedReply } from "../../fakes/model-server/reply.ts";

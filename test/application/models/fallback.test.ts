@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/fallback.ts";
+import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/meter.ts";
 import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/models.ts";
 import { answering } from "../chat/memory/memory-kit.ts";
 

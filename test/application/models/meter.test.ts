@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { createMeter, type MeterDeps } from "../../../src/application/models/meter.ts";
-import type { Model, ModelEvent, Models } from "../../../src/application/ports/models.ts";
-import type { UsageEntry, UsageStore } from "../../../src/application/ports/usage.ts";
+import type {
+  Model,
+  ModelEvent,
+  Models,
+  UsageEntry,
+  UsageStore,
+} from "../../../src/application/ports/models.ts";
 import { answering, listeningLogger, NO_MODEL } from "../chat/memory/memory-kit.ts";
 
 const context = { chatKey: "cli:default", sessionId: "s", groupId: "g" };

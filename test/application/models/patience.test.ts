@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { complete } from "../../../src/application/models/complete.ts";
-import { createPatience } from "../../../src/application/models/patience.ts";
+import { complete, createPatience } from "../../../src/application/models/complete.ts";
 import { ask } from "../../contracts/model-kit.ts";
 import { openStubModel, WIRES } from "../../contracts/stub-model.ts";
 import type { ScriptedReply } from "../../fakes/model-server/reply.ts";

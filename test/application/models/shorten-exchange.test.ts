@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { shortenExchange } from "../../../src/application/models/shorten-exchange.ts";
+import { shortenExchange } from "../../../src/application/models/tool-loop.ts";
 import type { ModelMessage } from "../../../src/application/ports/models.ts";
 
 test("what was said shrinks to head and tail, the newest least, and only whose it is asked for", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { envelopeText } from "../../../src/application/tasks/envelope-text.ts";
+import { envelopeText } from "../../../src/application/tasks/container-environments.ts";
 
 test("a text is read as it stands, below the facts", () => {
   const envelope = {

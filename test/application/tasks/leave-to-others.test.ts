@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Machine } from "../../../src/application/ports/fleet.ts";
-import { createTaskGate } from "../../../src/application/tasks/leave-to-others.ts";
+import { createTaskGate } from "../../../src/application/tasks/run-due-tasks.ts";
 
 const machine = (id: string, labels: readonly string[], more: Partial<Machine> = {}): Machine => ({
   id,

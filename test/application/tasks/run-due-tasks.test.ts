@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { takeInTask } from "../../../src/application/tasks/intake.ts";
 import { createTaskRunner } from "../../../src/application/tasks/run-due-tasks.ts";
-import { takeInTask } from "../../../src/application/tasks/take-in.ts";
-import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
+import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openTasks } from "./solve-store-kit.ts";
 
 test("a machine carries out what needs no more than its labels and its forges, and leaves the rest to the others", async () => {

@@ -1,18 +1,17 @@
 import { describe, expect, test } from "bun:test";
-import { createPatience } from "../../../src/application/models/patience.ts";
+import { createPatience } from "../../../src/application/models/complete.ts";
 import type { ModelFailure } from "../../../src/application/ports/models.ts";
-import type { TaskFiles } from "../../../src/application/ports/task-files.ts";
-import type { WorkerExecutor } from "../../../src/application/ports/worker-executor.ts";
+import type { TaskFiles, WorkerExecutor } from "../../../src/application/ports/tasks.ts";
 import { type RunTaskDeps, runTask } from "../../../src/application/tasks/run-task.ts";
-import {
-  NO_USAGE,
-  type RunJob,
-  type TaskEvent,
-  type TaskFacts,
-  type TestRun,
-  type WorkerRun,
-} from "../../../src/domain/tasks/events.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { NO_USAGE } from "../../../src/domain/models/model-facts.ts";
+import type {
+  RunJob,
+  TaskEvent,
+  TaskFacts,
+  TestRun,
+  WorkerRun,
+} from "../../../src/domain/tasks/task-record.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks.ts";
 import { fakeModel } from "../../fakes/model.ts";
 
 const facts: TaskFacts = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { rankCandidates } from "../../../src/domain/tasks/rank-candidates.ts";
+import { rankCandidates } from "../../../src/domain/tasks/solve-decisions.ts";
 import { git } from "../../fakes/forges/seed-repository.ts";
 import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
 

@@ -1,12 +1,12 @@
 import type { Kysely } from "kysely";
+import type { WorkQueue } from "../../../src/application/ports/serve.ts";
 import type { SolveStore } from "../../../src/application/ports/tasks.ts";
-import type { WorkQueue } from "../../../src/application/ports/work-queue.ts";
-import { openWorkQueue } from "../../../src/infrastructure/serve/open-work-queue.ts";
-import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
+import { timers } from "../../../src/infrastructure/platform/timers.ts";
+import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createSolveStore } from "../../../src/infrastructure/tasks/solve-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 
 export interface TaskProcess {
   readonly db: Kysely<Database>;

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SolveTask } from "../../../src/application/ports/tasks.ts";
-import { createNotifyTaskEnd } from "../../../src/application/tasks/tell-end.ts";
-import { chatMessagesFor, solveMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createNotifyTaskEnd } from "../../../src/application/tasks/run-due-tasks.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
+import { solveMessagesFor } from "../../../src/domain/texts/tasks.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";
 
 let folder = "";

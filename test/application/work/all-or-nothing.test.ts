@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { type Entry, type View, ViewFault } from "../../../src/application/ports/view.ts";
-import { allOrNothing } from "../../../src/application/jobs/all-or-nothing.ts";
+import { allOrNothing } from "../../../src/application/jobs/matched-edit.ts";
+import { type Entry, type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
 
 /** Files, links and folders in a map; as much of a view as several writes need. */
 function memoryView(start: Readonly<Record<string, string | null>>) {

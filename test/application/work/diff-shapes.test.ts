@@ -1,10 +1,11 @@
 /** Diffs that git makes of trees whose paths change what they are: file, folder, link. Each runs as a job and comes back. */
+
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import { runs } from "../../require.ts";
 import { type Planted, plantTree, treeOnDisk } from "./disk-tree.ts";
 import { type Bench, createBench } from "./worker-kit.ts";

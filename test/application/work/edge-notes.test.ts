@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { failedOutcome, succeededOutcome } from "../../../src/application/jobs/file-edit.ts";
+import { limitNotes, networkNotes } from "../../../src/application/jobs/run-process-command.ts";
 import type { Transaction } from "../../../src/application/ports/jobs-transaction.ts";
-import { limitNotes } from "../../../src/application/jobs/limit-notes.ts";
-import { networkNotes } from "../../../src/application/jobs/network-notes.ts";
-import { failedOutcome, succeededOutcome } from "../../../src/application/jobs/outcome.ts";
 
 const refused = [{ host: "evil.example", reason: "not-allowed", count: 3 }] as const;
 const unreachable = failedOutcome("command failed", "curl: (6) Could not resolve host: a.example");

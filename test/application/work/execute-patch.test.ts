@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { ranFacts } from "../../../src/application/jobs/job-facts.ts";
-import { toResultJson } from "../../../src/application/jobs/result-json.ts";
-import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import { toResultJson } from "../../../src/application/jobs/job-report.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { presentActions } from "../../../src/application/jobs/follow-up-actions.ts";
 import type { StoredJob } from "../../../src/application/ports/jobs.ts";
-import { presentActions } from "../../../src/application/jobs/present-actions.ts";
 
 const LABELS = { undo: "Undo", redo: "Redo", apply: "Apply", diff: "Diff" };
 const [FIRST, SECOND] = ["job_1_aaaaaaaa", "job_2_bbbbbbbb"];

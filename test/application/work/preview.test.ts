@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { processBirth } from "../../../src/infrastructure/engine/process-birth.ts";
-import { createHolderRecords } from "../../../src/infrastructure/engine/holder-records.ts";
-import { withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
+import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
+import { processBirth } from "../../../src/infrastructure/engine/process-table.ts";
 import { createRunningJobs } from "../../../src/infrastructure/engine/running-jobs.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";

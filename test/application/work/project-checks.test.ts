@@ -1,15 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
-import type { CheckSettings } from "../../../src/application/checks/check-settings.ts";
-import { openChecks } from "../../../src/application/checks/open-checks.ts";
+import { type CheckSettings, openChecks } from "../../../src/application/checks/baseline.ts";
 import {
   createProjectChecks,
   type JudgedAttempt,
   type ProjectChecks,
-} from "../../../src/application/checks/checks-project-checks.ts";
+} from "../../../src/application/checks/project-checks.ts";
 import type { Draft } from "../../../src/application/jobs/draft.ts";
-import { checksMessagesFor } from "../../../src/domain/texts/texts.ts";
+import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 import { createCheckMemory } from "../../../src/infrastructure/checks/check-memory.ts";
 import { requirePart } from "../../require.ts";
 import { type Bench, createBench, edit, type Settings } from "./worker-kit.ts";

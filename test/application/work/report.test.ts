@@ -1,16 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { previewFacts, takeBackFacts } from "../../../src/application/jobs/action-report.ts";
-import {
-  executionFacts,
-  type JobFacts,
-  storedFacts,
-} from "../../../src/application/jobs/job-facts.ts";
-import { say, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
-import { wordAction } from "../../../src/application/jobs/word-action.ts";
-import { wordCard } from "../../../src/application/chat/word-card.ts";
-import { wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
-import { toResultJson } from "../../../src/application/jobs/result-json.ts";
-import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import { say, wordCard, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
+import { previewFacts, takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
+import { executionFacts, type JobFacts, storedFacts } from "../../../src/application/jobs/job-facts.ts";
+import { toResultJson, wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
 
 const [en, ja] = [messagesFor("en"), messagesFor("ja")];

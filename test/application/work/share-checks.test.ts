@@ -1,7 +1,7 @@
 /** Checks of several drafts: never more at once than allowed, and one baseline for all. */
 import { expect, test } from "bun:test";
 import type { BaselineDeps } from "../../../src/application/checks/baseline.ts";
-import { shareChecks } from "../../../src/application/coder/share-checks.ts";
+import { shareChecks } from "../../../src/application/coder/candidates.ts";
 import type { CheckRequest, Draft } from "../../../src/application/jobs/draft.ts";
 
 const REQUEST: CheckRequest = { commands: ["true"], over: "draft", timeoutSeconds: 1 };

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExecuteRequest, Execution } from "../../../src/application/jobs/execution.ts";
-import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
+import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 
 export type Ran = Extract<Execution, { status: "ran" }>;

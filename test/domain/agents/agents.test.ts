@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { coderPrompt } from "../../../src/domain/chat/agents.ts";
-import { agentOf, isCoderRole, roleOf } from "../../../src/domain/chat/roster.ts";
-import { systemPrompt } from "../../../src/domain/chat/system-prompt.ts";
+import { agentOf, coderPrompt, isCoderRole, roleOf, systemPrompt } from "../../../src/domain/chat/agents.ts";
+import { ROUTES } from "../../../src/domain/config/route.ts";
 import { readWorkerOutput, readWrittenCall } from "../../../src/domain/models/worker-output.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
-import { ROUTES } from "../../../src/domain/config/route.ts";
-import { chatMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 
 test("every route has its agent, and CODE is the default coder", () => {
   const agents = ROUTES.map((route) => `${route} ${agentOf(roleOf(route, "coder2"))}`);

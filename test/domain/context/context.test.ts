@@ -1,13 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { readAskedFile } from "../../../src/domain/coder/asked-file.ts";
-import { chooseExcerpts } from "../../../src/domain/coder/file-excerpts.ts";
-import { type FileKind, fileKind } from "../../../src/domain/coder/file-kind.ts";
-import { definitionsOf, endOf } from "../../../src/domain/coder/outline.ts";
-import { projectFacts } from "../../../src/application/coder/project-facts.ts";
-import { requestTerms } from "../../../src/domain/coder/context-request-terms.ts";
-import { showFile, showLines } from "../../../src/domain/coder/show-file.ts";
-import { splitBudget } from "../../../src/domain/coder/split-budget.ts";
+import { projectFacts } from "../../../src/application/coder/coder-context.ts";
+import {
+  chooseExcerpts,
+  definitionsOf,
+  endOf,
+  readAskedFile,
+  showFile,
+  showLines,
+  splitBudget,
+} from "../../../src/domain/coder/file-excerpts.ts";
+import { type FileKind, fileKind } from "../../../src/domain/coder/rank-files.ts";
+import { requestTerms } from "../../../src/domain/coder/request-terms.ts";
 
 describe("what of a request is looked for", () => {
   const firsts = (request: string) => requestTerms(request).map(({ spellings }) => spellings[0]);

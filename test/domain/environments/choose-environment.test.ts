@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { chooseEnvironment, detectLanguage } from "../../../src/domain/containers/choose-environment.ts";
-import { LANGUAGES } from "../../../src/domain/containers/environment-choice.ts";
+import {
+  chooseEnvironment,
+  detectLanguage,
+  LANGUAGES,
+} from "../../../src/domain/containers/environment-choice.ts";
 
 const OURS = { available: ["python", "miniforge", "node"], fallback: "python" };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { gitOverHttps } from "../../../src/domain/containers/git-over-https.ts";
+import { gitOverHttps } from "../../../src/domain/containers/dependency-plan.ts";
 
 test.each([
   ["ssh://git@github.com/nobody/alone.git", "https://github.com/nobody/alone.git"],

@@ -4,8 +4,8 @@ import type {
   PrepareNotice,
   PrepareStep,
 } from "../../../src/domain/containers/prepare-event.ts";
-import type { EnvironmentMessages } from "../../../src/domain/texts/texts.ts";
-import { environmentMessages } from "../../../src/domain/texts/texts.ts";
+import type { EnvironmentMessages } from "../../../src/domain/texts/containers.ts";
+import { environmentMessages } from "../../../src/domain/texts/containers.ts";
 
 const STEPS: Readonly<Record<PrepareStep, true>> = {
   choosing: true,

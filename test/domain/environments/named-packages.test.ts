@@ -4,7 +4,7 @@ import {
   requirementName,
   scriptPrograms,
   unfetchedPackages,
-} from "../../../src/domain/containers/named-packages.ts";
+} from "../../../src/domain/containers/dependency-plan.ts";
 
 describe("what a project's files ask for by name", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { pinnedPackages } from "../../../src/domain/containers/pinned-packages.ts";
+import { pinnedPackages } from "../../../src/domain/containers/dependency-plan.ts";
 
 const options = { npmRegistry: "https://registry.example/" };
 const npm = (text: string) => pinnedPackages("npm", text, options);

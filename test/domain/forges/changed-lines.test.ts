@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { changedLines, isChangedNear } from "../../../src/domain/forges/changed-lines.ts";
+import { changedLines, isChangedNear } from "../../../src/domain/forges/publishable-change.ts";
 
 const PATCH = `diff --git a/src/a.ts b/src/a.ts
 index 1..2 100644

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { defuse, defuseTitle } from "../../../src/domain/forges/defuse.ts";
-import { FORGE_KINDS } from "../../../src/domain/forges/forge-kinds.ts";
+import { FORGE_KINDS } from "../../../src/domain/forges/forge-items.ts";
 import {
+  defuse,
+  defuseTitle,
   fenced,
   isShowable,
   postedComment,

@@ -1,7 +1,5 @@
 import { expect, test } from "bun:test";
-import { findLeftOut } from "../../../src/domain/forges/publishable-change.ts";
-import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
-import { refusedEdit } from "../../../src/domain/forges/refused-edit.ts";
+import { findLeftOut, isWorkflowPath, refusedEdit } from "../../../src/domain/forges/publishable-change.ts";
 
 const pathsOf = (changed: readonly string[], base: readonly string[] = [], allowCi = false) =>
   findLeftOut({ changed, base, allowCi }).map(({ path }) => path);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { familyOf } from "../../../src/domain/models/family.ts";
 import { localityOf } from "../../../src/domain/models/locality.ts";
+import { familyOf } from "../../../src/domain/models/model-facts.ts";
 
 const ollama = (baseUrl: string, { declared = false, model = "llama3" } = {}) =>
   localityOf({ type: "ollama", baseUrl, model, declared });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type ModelMessages, modelMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { type ModelMessages, modelMessagesFor } from "../../../src/domain/texts/models.ts";
 
 const FACTS = { provider: "claude", model: "m-1", address: "h:1", detail: "it said so", waitSeconds: 7 };
 const [ja, en] = [modelMessagesFor("ja"), modelMessagesFor("en")];

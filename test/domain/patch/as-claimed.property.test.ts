@@ -1,12 +1,11 @@
 import { expect, test } from "bun:test";
 import { createTwoFilesPatch } from "diff";
 import fc from "fast-check";
-import type { Hunk } from "../../../src/domain/patch/patch-command.ts";
+import { applyAsClaimed, editFile } from "../../../src/domain/patch/apply-hunks.ts";
 import { parseUnifiedDiff } from "../../../src/domain/patch/formats/unified-diff/unified-diff.ts";
-import { applyAsClaimed } from "../../../src/domain/patch/as-claimed.ts";
+import type { Hunk } from "../../../src/domain/patch/patch-command.ts";
 import { toBytesText } from "../../../src/domain/patch/patch-text.ts";
-import { editFile } from "../../../src/domain/patch/edit-file.ts";
-import { createBudget } from "../../../src/domain/patch/work-budget.ts";
+import { createBudget } from "../../../src/domain/patch/target-lines.ts";
 
 /** Few different lines, so that hunks match in several places. */
 const line = fc.constantFrom("a", "b", "{", "}", "", "  x", "値", "-- y");

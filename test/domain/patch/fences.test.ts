@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { dedent } from "../../../src/domain/patch/formats/markdown/fences.ts";
+import { dedent } from "../../../src/domain/patch/formats/markdown/piece-extent.ts";
 import { walkReply } from "../../../src/domain/patch/formats/markdown/walk-reply.ts";
 
 /** Info, body and "open" when it was not closed. */

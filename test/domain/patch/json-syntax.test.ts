@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { scanJson } from "../../../src/domain/patch/formats/syntax.ts";
+import { scanJson } from "../../../src/domain/patch/formats/json.ts";
 
 const BROKEN: readonly (readonly [text: string, at: number, reason: string])[] = [
   ["", 0, "unexpected end of text"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readInfo } from "../../../src/domain/patch/formats/markdown/info.ts";
+import { readInfo } from "../../../src/domain/patch/formats/markdown/markdown.ts";
 
 const FILES: readonly (readonly [info: string, path: string, language: string])[] = [
   ["go:pkg/a.go", "pkg/a.go", "go"],

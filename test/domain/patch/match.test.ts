@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { applyHunks, type MatchRule } from "../../../src/domain/patch/apply-hunks.ts";
+import type { Hunk, HunkLine } from "../../../src/domain/patch/patch-command.ts";
 import { fromBytesText, readableText, toBytesText } from "../../../src/domain/patch/patch-text.ts";
-import { createBudget } from "../../../src/domain/patch/work-budget.ts";
+import { createBudget } from "../../../src/domain/patch/target-lines.ts";
 
 function hunk(body: string, more: Partial<Hunk> = {}): Hunk {
   const lines = body.split("\n").map((line): HunkLine => {

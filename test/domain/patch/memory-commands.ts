@@ -1,4 +1,4 @@
-import type { PatchCommand } from "../../../src/domain/patch/command.ts";
+import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 import { formatEditReport, planEdit } from "../../../src/domain/patch/plan-edit.ts";
 import { type MemoryTree, planOptions } from "./memory-tree.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { PatchCommand } from "../../../src/domain/patch/command.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 
 /** Characters that mean something to one of the formats, so that random text reaches their corners. */
 const FRAGMENTS = [

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { executionSummary } from "../../../src/domain/patch/execution-summary.ts";
+import { executionSummary } from "../../../src/domain/patch/patch-command.ts";
 
 test("commands are counted by kind, an unknown type in the total only", () => {
   const types = ["file_edit", "file_edit", "shell_command", "git_operation", "teleport"];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace-search-replace.ts";
+import { parseSearchReplace } from "../../../src/domain/patch/formats/search-replace.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { runCommands } from "./memory-commands.ts";
 import { MemoryTree } from "./memory-tree.ts";

@@ -1,5 +1,4 @@
-import type { PatchCommand } from "../../../src/domain/patch/command.ts";
-import type { DiffFile, Hunk } from "../../../src/domain/patch/patch-command.ts";
+import type { DiffFile, Hunk, PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 
 /** A command as a scenario file writes it down: whole, each line of a hunk as its tag, its text and its line end. */
 export function writtenCommand({ edit, ...rest }: PatchCommand): unknown {

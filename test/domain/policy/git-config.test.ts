@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readGitConfig } from "../../../src/domain/policy/git-config.ts";
+import { readGitConfig } from "../../../src/domain/policy/git-files.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { runs } from "../../require.ts";
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readGitIndex } from "../../../src/domain/policy/git-index.ts";
+import { readGitIndex } from "../../../src/domain/policy/git-files.ts";
 import { cases, requirePart } from "../../require.ts";
 
 describe.if(requirePart("git"))("an index that git wrote", () => {

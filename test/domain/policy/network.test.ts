@@ -1,11 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { classifyAddress, parseAddress } from "../../../src/domain/policy/address.ts";
 import {
   canonicalHost,
+  classifyAddress,
   createNetworkPolicy,
   isNetworkEntry,
   mayDial,
+  parseAddress,
 } from "../../../src/domain/policy/network.ts";
 
 describe("an address", () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import picomatch from "picomatch";
-import { compilePlainGlob, isPlainGlob } from "../../../src/domain/policy/plain-glob.ts";
+import { compilePlainGlob, isPlainGlob } from "../../../src/domain/policy/protection.ts";
 import { cases } from "../../require.ts";
 
 test("only patterns without anything special are plain", () => {

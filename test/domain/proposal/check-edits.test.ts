@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
+import { checkEdits } from "../../../src/domain/coder/check-edits.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
-import { checkEdits } from "../../../src/domain/coder/proposal-check-edits.ts";
+import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 
 const OPTIONS = { inflate: (data: Uint8Array) => data, sha1: () => "" };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
-import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import { doubtfulEdits } from "../../../src/domain/coder/check-edits.ts";
+import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
+import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 
 const LONG = Array.from({ length: 80 }, (_, at) => `line ${at}`).join("\n");
 

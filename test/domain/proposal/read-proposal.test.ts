@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasFlag } from "../../../src/domain/coder/proposal-proposal.ts";
-import { readProposal } from "../../../src/domain/coder/proposal.ts";
+import { hasFlag, readProposal } from "../../../src/domain/coder/proposal.ts";
 import { cases } from "../../require.ts";
 
 function proposalIn(text: string) {

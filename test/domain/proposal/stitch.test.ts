@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { stitchAnswers } from "../../../src/application/models/stitch.ts";
+import { stitchAnswers } from "../../../src/application/models/complete.ts";
 
 const WHOLE =
   "## Plan\nAdd a function that sums.\n## Patch\n```ts:src/sum.ts\nexport const sum = (a: number, b: number) => a + b;\n```\n## Risk\nlow\n";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { divideCode } from "../../../src/domain/chat/coder-division.ts";
+import { divideCode } from "../../../src/domain/chat/message-commands.ts";
 
 test.each([
   ["add tests for parseDate", "CODE2"],

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { deriveRule } from "../../../src/domain/chat/derive-rule.ts";
-import { compileRules, matchRules } from "../../../src/domain/chat/rule-dictionary.ts";
+import { compileRules, deriveRule, matchRules } from "../../../src/domain/chat/routing-rules.ts";
 import { runs } from "../../require.ts";
 
 test.each([

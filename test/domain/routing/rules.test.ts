@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { renderRules } from "../../../scripts/gen-routing-rules.ts";
-import { DEFAULTS } from "../../../src/config/defaults.ts";
-import type { Rule } from "../../../src/domain/chat/rule.ts";
-import { compileRules, matchRules } from "../../../src/domain/chat/rule-dictionary.ts";
+import { DEFAULTS } from "../../../src/config/config.ts";
+import { compileRules, matchRules } from "../../../src/domain/chat/routing-rules.ts";
+import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
 import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { HELD_OUT } from "./held-out-messages.ts";
 import { MESSAGES } from "./messages.ts";
 
-const folder = join(import.meta.dir, "../../../src/domain/routing");
+const folder = join(import.meta.dir, "../../../src/domain/chat");
 const yaml = readFileSync(join(folder, "rules.yaml"), "utf8");
 const written = (parse(yaml) as { rules: Rule[] }).rules;
 const rules = [

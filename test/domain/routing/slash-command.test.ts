@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { readExplicitRoute, readSlashCommand } from "../../../src/domain/chat/message-commands.ts";
 import { isCoder, ROUTES, readRoute } from "../../../src/domain/config/route.ts";
-import { readExplicitRoute, readSlashCommand } from "../../../src/domain/chat/slash-command.ts";
 import { runs } from "../../require.ts";
 
 describe("an explicit command", () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createDayClock } from "../../../src/domain/chat/session.ts";
-import { chatKeyOf, sessionIdOf } from "../../../src/domain/chat/session-id.ts";
+import { chatKeyOf, createDayClock, sessionIdOf } from "../../../src/domain/chat/session.ts";
 import { runs } from "../../require.ts";
 
 describe("a day", () => {

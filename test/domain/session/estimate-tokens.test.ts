@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { cutToTokens, estimateTokens } from "../../../src/domain/chat/estimate-tokens.ts";
+import { cutToTokens, estimateTokens } from "../../../src/domain/chat/session.ts";
 
 test("Japanese counts by character, Latin by four", () => {
   expect(estimateTokens("")).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readMemoryLine } from "../../../src/domain/chat/session-memory.ts";
+import { readMemoryLine } from "../../../src/domain/chat/session.ts";
 
 test.each<[string, string, string | null]>([
   ["tax = 10 %", "tax", "10 %"],

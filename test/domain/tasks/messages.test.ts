@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import type { TaskMessages } from "../../../src/domain/texts/texts.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
+import type { TaskMessages } from "../../../src/domain/texts/tasks.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks.ts";
 
 const said = (texts: TaskMessages): readonly string[] => [
   texts.totalTime(60),

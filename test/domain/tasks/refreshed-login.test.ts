@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type LoginVerdict, validateLogin } from "../../../src/infrastructure/tasks/refreshed-login.ts";
+import { type LoginVerdict, validateLogin } from "../../../src/infrastructure/tasks/credentials.ts";
 
 const jwt = (sub: string) => `e30.${btoa(JSON.stringify({ sub })).replace(/=+$/, "")}.s`;
 const login = (access: string, more: object = {}) =>

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { toPriorProgress } from "../../../src/domain/tasks/so-far.ts";
-import type { StepFacts, TaskStep } from "../../../src/domain/tasks/step.ts";
+import { type StepFacts, type TaskStep, toPriorProgress } from "../../../src/domain/tasks/task-steps.ts";
 
 const steps = (...facts: (StepFacts & { candidate?: number })[]): TaskStep[] =>
   facts.map((fact) => ({ ...fact, at: "2026-01-01T00:00:00.000Z" }));

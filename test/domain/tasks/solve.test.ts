@@ -1,10 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { jsonInAnswer } from "../../../src/domain/chat/json-in-answer.ts";
-import { branchName } from "../../../src/domain/forges/branch-name.ts";
-import { isWorkflowPath } from "../../../src/domain/forges/protected-paths.ts";
-import { PHASES, phaseAfter, phaseToResume } from "../../../src/domain/tasks/phase.ts";
-import { readDoneAnswer, readSolvePlan } from "../../../src/domain/tasks/solve-decisions.ts";
-import { afterCommand, afterThought, mustReflectBefore } from "../../../src/domain/tasks/reflection.ts";
+import { branchName, isWorkflowPath } from "../../../src/domain/forges/publishable-change.ts";
+import {
+  afterCommand,
+  afterThought,
+  mustReflectBefore,
+  PHASES,
+  phaseAfter,
+  phaseToResume,
+  readDoneAnswer,
+  readSolvePlan,
+} from "../../../src/domain/tasks/solve-decisions.ts";
 
 test("the branch of an issue holds nothing that a forge, a file system or a shell could mind", () => {
   expect(branchName(7, "Fix the login!")).toBe("picoclaw/7-fix-the-login");

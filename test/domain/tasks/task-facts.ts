@@ -1,4 +1,4 @@
-import type { TaskFacts } from "../../../src/domain/tasks/events.ts";
+import type { TaskFacts } from "../../../src/domain/tasks/task-record.ts";
 
 /** A task file's task of which a test says what matters to it. */
 export function taskFacts(said: Partial<TaskFacts> = {}): TaskFacts {

@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
-import type { StepFacts, TaskStep } from "../../../src/domain/tasks/step.ts";
-import { figuresOf, wordsOfStep } from "../../../src/domain/tasks/task-steps.ts";
-import { figuresText } from "../../../src/domain/tasks/figures-text.ts";
+import {
+  figuresOf,
+  figuresText,
+  type StepFacts,
+  type TaskStep,
+  wordsOfStep,
+} from "../../../src/domain/tasks/task-steps.ts";
 
 const at = (second: number, facts: StepFacts): TaskStep => ({
   ...facts,

@@ -1,19 +1,18 @@
 import { describe, expect, test } from "bun:test";
-import {
-  NO_USAGE,
-  type TaskEvent,
-  type TaskFacts,
-  type WorkerRun,
-} from "../../../src/domain/tasks/events.ts";
-import { nextState, type TaskState } from "../../../src/domain/tasks/state.ts";
+import { NO_USAGE } from "../../../src/domain/models/model-facts.ts";
 import { renderNote, taskJson } from "../../../src/domain/tasks/task-note.ts";
 import {
   criteriaWithVerdicts,
+  nextState,
   recordOf,
+  type TaskEvent,
+  type TaskFacts,
+  type TaskState,
   testOfNow,
+  type WorkerRun,
   withEvent,
 } from "../../../src/domain/tasks/task-record.ts";
-import { taskMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { taskMessagesFor } from "../../../src/domain/texts/tasks.ts";
 
 const at = "2026-11-15T00:00:00.000Z";
 const facts: TaskFacts = {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { checksMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { type ChecksFacts, notChecked } from "../../../src/domain/checks/checks-facts.ts";
+import { type ChecksFacts, notChecked } from "../../../src/domain/checks/verdict.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
 const green: ChecksFacts = {
   ...notChecked("no-checks"),

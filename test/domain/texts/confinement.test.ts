@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { confinementMessages } from "../../../src/domain/texts/messages.ts";
+import { confinementMessages } from "../../../src/domain/texts/policy.ts";
 
 const REASONS = ["bad-host", "not-allowed", "port", "denied", "address"] as const;
 const LIMITS = ["memory", "file_size", "open_files", "processes"] as const;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { consoleMessagesFor, serveMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 /** Every text of a catalogue; functions are called with something that each parameter could be. */
 function textsOf(value: unknown, path: string): [string, string][] {

@@ -1,23 +1,19 @@
 import { describe, expect, test } from "bun:test";
-import type { ConfigProblem, ConfigWarning } from "../../../src/domain/config/config-problem.ts";
-import { NOTHING } from "../../../src/domain/config/config-problem.ts";
-import type { CommandResult } from "../../../src/domain/jobs/result.ts";
-import { formatBytes } from "../../../src/domain/texts/bytes.ts";
-import { texts as enAtStart } from "../../../src/domain/texts/en/at-start.ts";
-import { formatExecutionResults, oneLine } from "../../../src/domain/jobs/format-results.ts";
-import { texts as jaAtStart } from "../../../src/domain/texts/ja/at-start.ts";
-import type { Messages } from "../../../src/domain/texts/messages.ts";
-import { messagesFor, reportMessages } from "../../../src/domain/texts/messages.ts";
-import type { FileTrouble } from "../../../src/domain/jobs/file-trouble.ts";
-import type { Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
-import type {
-  NotCovered,
-  TransactionKind,
-  TransactionReason,
-} from "../../../src/domain/jobs/transaction-kind.ts";
+import {
+  type ConfigProblem,
+  type ConfigWarning,
+  NOTHING,
+} from "../../../src/domain/config/config-problem.ts";
+import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
+import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
+import { type CommandResult, formatExecutionResults, oneLine } from "../../../src/domain/jobs/result.ts";
+import { formatBytes } from "../../../src/domain/texts/format-text.ts";
+import * as enJobs from "../../../src/domain/texts/jobs.en.ts";
+import * as jaJobs from "../../../src/domain/texts/jobs.ja.ts";
+import { type Messages, messagesFor, reportMessages } from "../../../src/domain/texts/jobs.ts";
 
-const { work: en } = enAtStart;
-const { work: ja } = jaAtStart;
+const { messages: en } = enJobs;
+const { messages: ja } = jaJobs;
 
 const paths = ["a.ts", "b.ts"];
 const many = Array.from({ length: 25 }, (_, i) => `file-${i}`);

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { htmlToMarkdown } from "../../../src/domain/chat/web-content.ts";
-import { readSearchResults } from "../../../src/domain/chat/search-results.ts";
+import { htmlToMarkdown, readSearchResults } from "../../../src/domain/chat/web-content.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 
 const BASE = "https://example.org/docs/page";

@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from "bun";
 
-export interface SlackMessage {
+interface SlackMessage {
   readonly channel: string;
   readonly ts: string;
   readonly thread: string | null;

@@ -1,5 +1,5 @@
 /** Telegram's Bot API on a free port of this machine: what a bot sends is kept, what people do is posted or polled. */
-export interface TelegramMessage {
+interface TelegramMessage {
   readonly chat: string;
   readonly id: number;
   text: string;

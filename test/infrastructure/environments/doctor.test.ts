@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { DEFAULTS } from "../../../src/config/defaults.ts";
-import { messagesFor } from "../../../src/domain/texts/messages.ts";
+import { DEFAULTS } from "../../../src/config/config.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { diagnoseDocker } from "../../../src/infrastructure/containers/diagnose-docker.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { requirePart } from "../../require.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createEngine } from "../../../src/infrastructure/containers/docker-engine.ts";
-import { parseEngineAddress } from "../../../src/infrastructure/containers/engine-address.ts";
+import { createEngine, parseEngineAddress } from "../../../src/infrastructure/containers/docker-engine.ts";
 
 describe("the engine's address", () => {
   test.each([

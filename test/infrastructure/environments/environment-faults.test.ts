@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { spawn, spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { cloneApart } from "../../../src/application/containers/clone-apart.ts";
+import { cloneApart } from "../../../src/application/containers/clone-repository.ts";
 import { createRunIn } from "../../../src/application/containers/run-in-container.ts";
 import type { PrepareFailure, PrepareStep } from "../../../src/domain/containers/prepare-event.ts";
 import { requirePart } from "../../require.ts";

@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createNpmRegistry } from "../../../src/infrastructure/containers/npm-registry.ts";
-import { createProcessRunner } from "../../../src/infrastructure/engine/process-process-runner.ts";
+import { createNpmRegistry } from "../../../src/infrastructure/containers/download-store.ts";
+import { createProcessRunner } from "../../../src/infrastructure/engine/process-runner.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "picoclaw-npm-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

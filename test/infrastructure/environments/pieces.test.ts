@@ -3,22 +3,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ContainerSpec, StartedContainer } from "../../../src/application/ports/containers.ts";
-import { isStale } from "../../../src/infrastructure/containers/container-removal.ts";
-import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
-import { readEnding } from "../../../src/infrastructure/containers/ended-command.ts";
-import { failureFromStatus } from "../../../src/infrastructure/containers/failures.ts";
 import {
   createFrameReader,
   createStreamReader,
 } from "../../../src/infrastructure/containers/container-frames.ts";
-import { readInstallationId } from "../../../src/infrastructure/containers/installation-id.ts";
-import { createLeases, type Lease } from "../../../src/infrastructure/containers/leases.ts";
-import { createOwners } from "../../../src/infrastructure/containers/container-owners.ts";
+import {
+  createLeases,
+  createOwners,
+  type Lease,
+  readInstallationId,
+} from "../../../src/infrastructure/containers/container-owners.ts";
+import { isStale } from "../../../src/infrastructure/containers/container-removal.ts";
+import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
+import { failureFromStatus } from "../../../src/infrastructure/containers/docker-engine.ts";
+import { createWarmPool } from "../../../src/infrastructure/containers/start-container.ts";
 import {
   createSupervisorReader,
   encodeFrame,
-} from "../../../src/infrastructure/containers/supervisor-wire.ts";
-import { createWarmPool } from "../../../src/infrastructure/containers/warm-pool.ts";
+  readEnding,
+} from "../../../src/infrastructure/containers/supervisor.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };
 const HOUR = 3_600_000;

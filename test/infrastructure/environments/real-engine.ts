@@ -15,7 +15,7 @@ import type {
   SandboxManager,
   StartedContainer,
 } from "../../../src/application/ports/containers.ts";
-import { DEFAULTS } from "../../../src/config/defaults.ts";
+import { DEFAULTS } from "../../../src/config/config.ts";
 import { openDockerSandbox } from "../../../src/wiring/docker-sandbox.ts";
 
 export const DOCKER_HOST = process.env.DOCKER_HOST ?? DEFAULTS.command_executor.docker.host;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { scheduleCleanUp } from "../../../src/application/containers/clean-up-rounds.ts";
-import { cleanUpStaleContainers } from "../../../src/application/containers/environments-now.ts";
-import { DEFAULTS } from "../../../src/config/defaults.ts";
+import {
+  cleanUpStaleContainers,
+  scheduleCleanUp,
+} from "../../../src/application/containers/open-environments.ts";
+import { DEFAULTS } from "../../../src/config/config.ts";
 import { openEnvironments } from "../../../src/wiring/environments.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST, docker, openRealEngine, type RealEngine } from "./real-engine.ts";

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { EngineRequest } from "../../../src/infrastructure/containers/docker-engine.ts";
+import { freezeContainer, thawContainer } from "../../../src/infrastructure/containers/container-state.ts";
 import {
+  type EngineRequest,
   failureFromStatus,
   sandboxFailure,
-} from "../../../src/infrastructure/containers/failures.ts";
-import {
-  freezeContainer,
-  thawContainer,
-} from "../../../src/infrastructure/containers/stand-still.ts";
+} from "../../../src/infrastructure/containers/docker-engine.ts";
 
 /** An engine that holds a container for paused, or not, for some calls after that changed. */
 function lateEngine(start: { stands: boolean; counts: boolean; late: number }) {

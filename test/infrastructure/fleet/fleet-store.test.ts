@@ -1,21 +1,19 @@
 /** Machines that share a store: who is there, whose id is whose, and who is told that a machine is away. */
+
 import { describe, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import { enterFleet } from "../../../src/application/fleet/machine-presence.ts";
-import { createWaitingNotifier } from "../../../src/application/fleet/tell-waiting.ts";
-import type { Timers } from "../../../src/application/ports/timers.ts";
-import { serveMessagesFor } from "../../../src/domain/texts/texts.ts";
-import { adoptRoot } from "../../../src/infrastructure/fleet/adopt-root.ts";
+import { createWaitingNotifier, enterFleet } from "../../../src/application/fleet/machine-presence.ts";
+import type { Timers } from "../../../src/application/ports/platform.ts";
+import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
+import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
-import { readMachineId } from "../../../src/infrastructure/fleet/machine-id.ts";
-import { workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
+import { adoptRoot, readMachineId, workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { createOwnerNames } from "../../../src/infrastructure/engine/owner-name.ts";
-import { openFleet } from "../../../src/wiring/fleet.ts";
+import { openFleet } from "../../../src/wiring/serve-work.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { newMessage, openMessages } from "../store/open-messages.ts";

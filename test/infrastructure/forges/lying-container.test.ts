@@ -12,14 +12,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
+import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
 import { createHostGit } from "../../../src/infrastructure/forges/host-git.ts";
-import { findPatchTrouble } from "../../../src/infrastructure/forges/patch-size.ts";
 import {
+  createPublisher,
+  findPatchTrouble,
   makePublishFolder,
   sweepPublishFolders,
-} from "../../../src/infrastructure/forges/publish-folders.ts";
-import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
-import { createOwnerNames } from "../../../src/infrastructure/engine/owner-name.ts";
+} from "../../../src/infrastructure/forges/publisher.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, seedRepository } from "../../fakes/forges/seed-repository.ts";
 import { addRepository, createWorld } from "../../fakes/forges/world.ts";

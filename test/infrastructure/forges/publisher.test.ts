@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PublishRequest } from "../../../src/application/ports/publisher.ts";
+import type { PublishRequest } from "../../../src/application/ports/forges.ts";
 import { createPublisher } from "../../../src/infrastructure/forges/publisher.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { git, pushCommit, seedRepository } from "../../fakes/forges/seed-repository.ts";

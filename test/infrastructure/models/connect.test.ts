@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { canConnect } from "../../../src/infrastructure/platform/connects.ts";
+import { canConnect } from "../../../src/infrastructure/platform/connections.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 
 test("a connection comes about, is refused, or is given up", async () => {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { loadConfig } from "../../../src/config/load.ts";
-import { SHIPPED_PRICES } from "../../../src/domain/models/cost.ts";
-import { readScript } from "../../../src/infrastructure/models/script.ts";
+import { SHIPPED_PRICES } from "../../../src/domain/models/model-facts.ts";
+import { readScript } from "../../../src/infrastructure/models/scripted.ts";
 import { openModels } from "../../../src/lib.ts";
 
 const page = readFileSync(join(import.meta.dir, "../../../docs/models.md"), "utf8");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { modelMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { modelMessagesFor } from "../../../src/domain/texts/models.ts";
 import { createFailures } from "../../../src/infrastructure/models/failures.ts";
 
 const failures = createFailures(

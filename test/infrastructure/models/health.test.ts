@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { ModelCheck } from "../../../src/application/ports/models.ts";
-import { watchHealth } from "../../../src/infrastructure/models/health.ts";
+import { watchHealth } from "../../../src/infrastructure/models/watch-models.ts";
 
 const well: ModelCheck = { ok: true, detail: "pulled" };
 const ill: ModelCheck = { ok: false, failure: { code: "unreachable", message: "gone", retryable: true } };

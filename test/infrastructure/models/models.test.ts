@@ -6,7 +6,7 @@ import type { Model, ModelRole } from "../../../src/application/ports/models.ts"
 import type { ConfigOverrides } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { watchModels } from "../../../src/infrastructure/models/watch-models.ts";
-import { timers } from "../../../src/infrastructure/platform/runtime-timers.ts";
+import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openModels } from "../../../src/wiring/models.ts";
 import { answerOf, ask, eventsOf, failureOf } from "../../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";

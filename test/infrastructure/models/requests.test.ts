@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ModelMessage, ModelRequest } from "../../../src/application/ports/models.ts";
+import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
+import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
 import { createAnthropicWire } from "../../../src/infrastructure/models/wires/anthropic.ts";
 import { createGeminiWire } from "../../../src/infrastructure/models/wires/gemini.ts";
 import { createOllamaWire } from "../../../src/infrastructure/models/wires/ollama.ts";
-import { createOpenAiChatWire } from "../../../src/infrastructure/models/wires/models-openai-chat.ts";
+import { createOpenAiChatWire } from "../../../src/infrastructure/models/wires/openai-chat.ts";
 import { createOpenAiResponsesWire } from "../../../src/infrastructure/models/wires/openai-responses.ts";
-import type { ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
-import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
 import { answerOf, testParts } from "../../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";
 

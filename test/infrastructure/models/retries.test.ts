@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import type { ModelEvent, ModelFailure } from "../../../src/application/ports/models.ts";
-import { createOllamaWire } from "../../../src/infrastructure/models/wires/ollama.ts";
-import { generateWithRetries } from "../../../src/infrastructure/models/retries.ts";
+import { generateWithRetries, type TryOutcome } from "../../../src/infrastructure/models/generate-answer.ts";
 import type { Fetch, ModelSettings } from "../../../src/infrastructure/models/model-settings.ts";
-import type { TryOutcome } from "../../../src/infrastructure/models/generate-answer.ts";
 import { createWireModel } from "../../../src/infrastructure/models/wire-model.ts";
+import { createOllamaWire } from "../../../src/infrastructure/models/wires/ollama.ts";
 import { answerOf, ask, eventsOf, testParts } from "../../contracts/model-kit.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 

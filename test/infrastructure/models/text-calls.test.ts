@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createTextCalls } from "../../../src/infrastructure/models/text-calls.ts";
+import { createTextCalls } from "../../../src/infrastructure/models/answer.ts";
 
 function read(pieces: readonly string[], offered: readonly string[] = ["read_file", "tree"]) {
   const got = { text: "", calls: [] as { name: string; arguments: unknown }[], during: "" };

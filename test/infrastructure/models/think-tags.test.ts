@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { createThinkSplitter } from "../../../src/infrastructure/models/think-tags.ts";
+import { createThinkSplitter } from "../../../src/infrastructure/models/answer.ts";
 
 function split(pieces: readonly string[]) {
   const got = { text: "", reasoning: "" };

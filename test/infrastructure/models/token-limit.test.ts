@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { tokenLimitIn } from "../../../src/infrastructure/models/token-limit.ts";
+import { tokenLimitIn } from "../../../src/infrastructure/models/generate-answer.ts";
 import { answerOf, ask, testParts } from "../../contracts/model-kit.ts";
 import { openStubModel, WIRES } from "../../contracts/stub-model.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";

@@ -1,7 +1,6 @@
 /** A proxy with a resolver of its own before real servers on this machine. */
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { type ProxyDeps, startProxy } from "../../../src/infrastructure/engine/network-proxy.ts";
-import type { Refusal } from "../../../src/infrastructure/engine/refusals.ts";
+import { type ProxyDeps, type Refusal, startProxy } from "../../../src/infrastructure/engine/proxy.ts";
 
 export interface Host {
   readonly port: number;

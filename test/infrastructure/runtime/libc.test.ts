@@ -11,15 +11,20 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { hasWriters } from "../../../src/infrastructure/platform/file-lease.ts";
-import { flock, tryFlock } from "../../../src/infrastructure/platform/file-lock.ts";
+import {
+  AT_FDCWD,
+  flock,
+  hasWriters,
+  renameExchange,
+  renameNoReplace,
+  syncfs,
+  tryFlock,
+} from "../../../src/infrastructure/platform/libc.ts";
 import {
   reapChild,
   setChildSubreaper,
   withInheritedTag,
-} from "../../../src/infrastructure/platform/process-control.ts";
-import { AT_FDCWD, renameExchange, renameNoReplace } from "../../../src/infrastructure/platform/rename.ts";
-import { syncfs } from "../../../src/infrastructure/platform/sync.ts";
+} from "../../../src/infrastructure/platform/process-calls.ts";
 import {
   copyXattrs,
   getXattr,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { watchOwnPieces } from "../../../src/infrastructure/platform/own-pieces.ts";
+import { watchOwnPieces } from "../../../src/infrastructure/platform/installation.ts";
 
 let home: string;
 let dist: string;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { ChatLeases } from "../../../src/application/ports/chat-leases.ts";
+import type { ChatLeases } from "../../../src/application/ports/chat.ts";
 
 export interface LeaseHarness {
   /** What a process of this name has; it takes those among `gone` for gone. */

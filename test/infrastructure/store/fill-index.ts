@@ -1,7 +1,7 @@
 /** Run as a process of its own by job-index.test.ts: indexes 25 jobs of one writer. */
 import type { JobArchive, StoredJob } from "../../../src/application/ports/jobs.ts";
 import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 
 const [file, writer] = process.argv.slice(2) as [string, string];
 const jobs = Array.from({ length: 25 }, (_, n): StoredJob => {

@@ -2,9 +2,9 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { JobEvent } from "../../../src/application/ports/journal.ts";
+import type { JobEvent } from "../../../src/application/ports/jobs.ts";
 import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { archiveOf, storedJob } from "./jobs-kit.ts";
 
 const folders: string[] = [];

@@ -1,5 +1,4 @@
-import type { JobArchive, StoredJob } from "../../../src/application/ports/jobs.ts";
-import type { JobEvent } from "../../../src/application/ports/journal.ts";
+import type { JobArchive, JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
 
 export function storedJob(n: number, more: Partial<StoredJob> = {}): StoredJob {
   return {

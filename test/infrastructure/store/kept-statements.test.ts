@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { createStatementCache } from "../../../src/infrastructure/store/kept-statements.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { createStatementCache, openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 
 test("the last used stay, whatever was used longest ago is made anew", () => {
   const made: string[] = [];

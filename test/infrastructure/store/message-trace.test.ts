@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { traceparentOf } from "../../../src/infrastructure/serve/message-trace.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { traceparentOf } from "../../../src/infrastructure/serve/message-views.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { newMessage, openMessages } from "./open-messages.ts";
 

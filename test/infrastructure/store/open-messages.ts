@@ -1,9 +1,8 @@
 import type { Kysely } from "kysely";
-import type { InboundMessage } from "../../../src/application/ports/channel.ts";
-import type { NewMessage } from "../../../src/application/ports/serve.ts";
-import type { Timers } from "../../../src/application/ports/timers.ts";
-import { openWorkQueue } from "../../../src/infrastructure/serve/open-work-queue.ts";
+import type { Timers } from "../../../src/application/ports/platform.ts";
+import type { InboundMessage, NewMessage } from "../../../src/application/ports/serve.ts";
 import { createMessageStore } from "../../../src/infrastructure/serve/message-store.ts";
+import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 

@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { memoryMessagesFor } from "../../../src/domain/texts/texts.ts";
+import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { createPgBossEngine } from "../../../src/infrastructure/serve/pg-boss-engine.ts";
 import { openMigratedStore } from "../../../src/infrastructure/store/open-store.ts";
 import { requirePart } from "../../require.ts";

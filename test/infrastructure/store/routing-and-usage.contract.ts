@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { NewDecision, RoutingStore } from "../../../src/application/ports/routing-store.ts";
-import type { UsageEntry, UsageStore } from "../../../src/application/ports/usage.ts";
+import type { NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
+import type { UsageEntry, UsageStore } from "../../../src/application/ports/models.ts";
 
 export interface RoutingHarness {
   readonly routing: RoutingStore;

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
-import { tryWrite } from "../../../src/infrastructure/store/try-write.ts";
+import { openSqlite, tryWrite } from "../../../src/infrastructure/store/open-store.ts";
 
 test("a store that can be read and not written is told from one that can", async () => {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-write-"));

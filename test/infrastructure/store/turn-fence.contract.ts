@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
 import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
-import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
 
 const CHAT = "cli:fenced";
 const SESSION = "20260301-cli-fenced";

@@ -1,23 +1,24 @@
 /** One store, several workspaces: what belongs to one is out of the others' sight, also after an upgrade. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
-import type { ClaimedMessage } from "../../../src/application/ports/serve.ts";
 import type { NewSession } from "../../../src/application/ports/chat.ts";
+import type { ClaimedMessage } from "../../../src/application/ports/serve.ts";
 import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
+import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
+import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import * as jobs from "../../../src/infrastructure/store/migrations/001-jobs.ts";
 import * as chats from "../../../src/infrastructure/store/migrations/002-chats.ts";
 import * as serve from "../../../src/infrastructure/store/migrations/004-serve.ts";
 import * as solve from "../../../src/infrastructure/store/migrations/005-solve.ts";
 import * as pushes from "../../../src/infrastructure/store/migrations/007-pushes.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
-import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { replyOf } from "../../fakes/conversation.ts";
 import { requirePart } from "../../require.ts";

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeF
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts";
-import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/application/ports/task-runs.ts";
+import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/application/ports/tasks.ts";
 import { readTaskFile } from "../../../src/config/task-file.ts";
+import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
-import { removeTree } from "../../../src/infrastructure/engine/remove-tree.ts";
 import { openTasks } from "../../../src/wiring/tasks.ts";
 import { PROGRAM } from "../../e2e/cli-kit.ts";
 import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
@@ -64,7 +64,7 @@ export function buildImages(...names: readonly string[]): void {
   }
 }
 
-export interface TaskOptions {
+interface TaskOptions {
   readonly id?: string;
   /** One worker run each, then the planner says that it is done. None: no planner, the last is the requirements. */
   readonly prompts: readonly string[];

@@ -11,7 +11,7 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { openSqlite } from "../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { requirePart } from "../../require.ts";
 import { docker } from "../environments/real-engine.ts";
 import { buildImages, createTaskBench, shellKind, type TaskBench } from "./task-kit.ts";

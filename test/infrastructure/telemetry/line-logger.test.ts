@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LOG, type Logger } from "../../../src/application/ports/logger.ts";
+import { LOG, type Logger } from "../../../src/application/ports/platform.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
-import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/platform/telemetry-line-logger.ts";
+import { createLineLogger, type LoggerOptions } from "../../../src/infrastructure/platform/line-logger.ts";
 
 function setUp(overrides: Partial<LoggerOptions> = {}): LoggerOptions {
   const { mask } = createMasker({ secrets: ["known-secret-value"] });

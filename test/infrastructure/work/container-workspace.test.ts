@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type View, ViewFault } from "../../../src/application/ports/view.ts";
 import type { Execution } from "../../../src/application/jobs/execution.ts";
-import { createContainerView } from "../../../src/infrastructure/containers/container-view.ts";
+import { type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
 import {
+  createContainerView,
   type FileChannel,
   openFileChannel,
 } from "../../../src/infrastructure/containers/container-files.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messagesFor } from "../../../src/domain/texts/messages.ts";
-import { diagnoseWorkspace } from "../../../src/infrastructure/engine/diagnose-workspace.ts";
-import { tryLimits } from "../../../src/infrastructure/engine/try-limits.ts";
-import { trySandbox } from "../../../src/infrastructure/engine/try-sandbox.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { diagnoseWorkspace } from "../../../src/infrastructure/engine/diagnose-machine.ts";
+import { trySandbox } from "../../../src/infrastructure/engine/diagnose-sandbox.ts";
+import { tryLimits } from "../../../src/infrastructure/engine/limited-copy.ts";
 
 test("doctor says of a workspace that nobody may write to that no job can change it", () => {
   const messages = messagesFor("en");

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createDiskLook } from "../../../src/infrastructure/engine/disk-watch.ts";
+import { createDiskLook } from "../../../src/infrastructure/engine/start-executor.ts";
 
 const MIB = 1024 ** 2;
 let folder: string;

@@ -1,5 +1,5 @@
 /** Runs a command that prints 300 MB, in a process of its own, and says what came of it and what it cost. */
-import { createProcessRunner } from "../../../src/infrastructure/engine/process-process-runner.ts";
+import { createProcessRunner } from "../../../src/infrastructure/engine/process-runner.ts";
 
 const before = process.memoryUsage.rss();
 const result = await createProcessRunner().runProcess({

@@ -1,5 +1,4 @@
-import { createHolderRecords } from "../../../src/infrastructure/engine/holder-records.ts";
-import { withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
+import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
 
 /** `lock-child.ts FOLDER HOME` takes the lock of a folder as a job does, says its number, and keeps it. */
 const [folder = "", home = ""] = process.argv.slice(2);

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { createOwnerNames } from "../../../src/infrastructure/engine/owner-name.ts";
-import { mayLive, processBirth } from "../../../src/infrastructure/engine/process-birth.ts";
+import { createOwnerNames, mayLive, processBirth } from "../../../src/infrastructure/engine/process-table.ts";
 
 const NOBODY = 2 ** 22 + 1;
 

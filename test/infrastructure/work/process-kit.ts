@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ProcessRequest } from "../../../src/application/ports/process.ts";
-import { createProcessRunner } from "../../../src/infrastructure/engine/process-process-runner.ts";
+import type { ProcessRequest } from "../../../src/application/ports/jobs-transaction.ts";
+import { createProcessRunner } from "../../../src/infrastructure/engine/process-runner.ts";
 
 export const folder = mkdtempSync(join(tmpdir(), "picoclaw-process-"));
 const markers = new Set<string>();

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createOutputCapture } from "../../../src/infrastructure/engine/output-capture.ts";
 import {
   createCharacterGate,
+  createOutputCapture,
   cutAtCharacter,
-} from "../../../src/infrastructure/engine/utf8-boundary.ts";
+} from "../../../src/infrastructure/engine/output-capture.ts";
 
 const note = (cut: number) => `<${cut}>`;
 

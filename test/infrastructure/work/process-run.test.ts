@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ProcessRequest, ProcessResult } from "../../../src/application/ports/process.ts";
-import { createProcessRunner } from "../../../src/infrastructure/engine/process-process-runner.ts";
+import type { ProcessRequest, ProcessResult } from "../../../src/application/ports/jobs-transaction.ts";
+import { createProcessRunner } from "../../../src/infrastructure/engine/process-runner.ts";
 import { endAllJobs, folder, request, until } from "./process-kit.ts";
 
 const { runProcess, killJobProcesses, listJobProcesses } = createProcessRunner();

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { spawn } from "node:child_process";
-import { isOfJob, isTag, newRunTag } from "../../../src/infrastructure/engine/job-tag.ts";
+import {
+  isOfJob,
+  isTag,
+  newRunTag,
+  selectProcesses,
+} from "../../../src/infrastructure/engine/process-runner.ts";
 import {
   type ProcessEntry,
   parseDarwinProcesses,
@@ -8,7 +13,6 @@ import {
   parseTag,
   signalProcess,
 } from "../../../src/infrastructure/engine/process-table.ts";
-import { selectProcesses } from "../../../src/infrastructure/engine/select-processes.ts";
 
 function entry(pid: number, parentPid: number, change: Partial<ProcessEntry> = {}): ProcessEntry {
   return {

@@ -14,15 +14,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { processBirth } from "../../../src/infrastructure/engine/process-birth.ts";
 import {
   createHolderRecords,
+  findStoppedHolder,
   type HolderRecord,
   inodeOf,
-} from "../../../src/infrastructure/engine/holder-records.ts";
-import { type LockOptions, withFolderLocks } from "../../../src/infrastructure/engine/lock.ts";
-import { nameLockHolder } from "../../../src/infrastructure/engine/lock-holder.ts";
-import { findStoppedHolder } from "../../../src/infrastructure/engine/folder-lock.ts";
+  type LockOptions,
+  nameLockHolder,
+  withFolderLocks,
+} from "../../../src/infrastructure/engine/folder-lock.ts";
+import { processBirth } from "../../../src/infrastructure/engine/process-table.ts";
 import { requirePart } from "../../require.ts";
 
 interface Said {

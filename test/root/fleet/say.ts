@@ -1,6 +1,6 @@
 /** What is said to a fleet in tests, and the model that answers it. */
 import type { Kysely } from "kysely";
-import { readMachineId } from "../../../src/infrastructure/fleet/machine-id.ts";
+import { readMachineId } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";
 import type { Close, Machine } from "./machines.ts";

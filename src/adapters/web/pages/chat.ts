@@ -1,16 +1,147 @@
+import { type ReplyPiece, replyPieces, wordPieces } from "../../../application/chat/reply-words.ts";
+import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
+import type { Reply } from "../../../application/ports/chat.ts";
+import type { Chat, ChatKey, Exchange, InboundMessage } from "../../../application/ports/serve.ts";
+import type { Viewer } from "../../../application/serve/access.ts";
+import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
-import type { Chat, Exchange } from "../../../application/ports/serve.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { type Composer, composerForm } from "./composer.ts";
-import { actionButton } from "../form.ts";
-import { ICONS } from "../icons.ts";
+import { chatMessagesFor } from "../../../domain/texts/chat.ts";
+import { type JobCard, jobCard } from "../job-view.ts";
 import { empty, page } from "../layout.ts";
-import { type LiveLine, liveLine } from "../live-line.ts";
-import { markdown } from "../parts-markdown.ts";
-import { actionForm, type ReplyView, renderReply } from "./reply.ts";
-import { duration, moment } from "../times.ts";
-import { visible } from "../visible.ts";
+import { type LiveLine, liveLine } from "../live-streams.ts";
+import { markdown } from "../markdown.ts";
+import {
+  actionButton,
+  agentOf,
+  csrfField,
+  duration,
+  html,
+  ICONS,
+  type Markup,
+  moment,
+  type Piece,
+  seal,
+  visible,
+} from "../markup.ts";
+import type { PageContext } from "../page-context.ts";
+import { readAttachments } from "../request-bodies.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+
+interface Composer {
+  readonly chatId: string;
+  /** Where it is sent; default: the console's own chat of that name. */
+  readonly action?: string;
+  readonly eventId: string;
+  /** Commands that the user wrote. */
+  readonly ownCommands: readonly { readonly name: string; readonly description: string }[];
+  readonly draft?: string;
+}
+
+/** Where a message is written. A `/` at its beginning offers the commands there are. */
+function composerForm(
+  context: PageContext,
+  { chatId, action = `/chat/${encodeURIComponent(chatId)}`, eventId, ownCommands, draft }: Composer,
+): Markup {
+  const { t } = context;
+  return html`<form class="composer" method="post" action="${action}" enctype="multipart/form-data" data-composer>
+${csrfField(context)}<input type="hidden" name="event" value="${eventId}">
+<ul id="commands" class="suggest" role="listbox" aria-label="${t.commandsLabel}" hidden>${commandsOf(context, ownCommands).map(([name, what]) => html`<li role="option" id="command-${name.slice(1)}" data-value="${name}"><code>${name}</code> <span>${what}</span></li>`)}</ul>
+<label class="attach" title="${t.attach}"><input type="file" name="file" multiple aria-label="${t.attach}">${ICONS.attach}</label>
+<label class="unseen" for="text">${t.messageLabel}</label>
+<textarea id="text" name="text" rows="1" maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" aria-controls="commands" aria-autocomplete="list" autofocus>${draft}</textarea>
+<button type="submit" class="main" aria-label="${t.send}">${ICONS.send}</button>
+<p id="hint" class="hint"><span data-files></span> ${t.sendHint}</p></form>`;
+}
+
+/** Every command once, with what `/help` says of it. */
+function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: string, what: string][] {
+  const found = new Map<string, string>();
+  for (const [usage, what] of chatMessagesFor(t.locale).help)
+    for (const name of usage.match(/(?<=^| )\/[a-z0-9]+/g) ?? []) if (!found.has(name)) found.set(name, what);
+  for (const { name, description } of own)
+    if (!found.has(`/${name}`)) found.set(`/${name}`, visible(description));
+  return [...found];
+}
+
+interface ReplyView {
+  readonly chatId: string;
+  /** What was asked. */
+  readonly request: string;
+  /** The buttons of a reply, as they make sense now. */
+  readonly actionsOf: (reply: Reply) => Reply["actions"];
+  /** Jobs as they are by now. */
+  readonly jobs: ReadonlyMap<string, ViewedJob>;
+}
+
+/** An answer: words as Markdown, each job as a card, and who gave it. */
+function renderReply(context: PageContext, view: ReplyView, reply: Reply): Markup {
+  const { t } = context;
+  const agent = agentOf(reply.decision?.route);
+  // A card unfolds its differences itself.
+  const actions = view
+    .actionsOf(reply)
+    .filter(({ message }) => !/^\/diff\b/.test(message) || reply.jobs.length === 0);
+  const isOne = reply.jobs.length === 1;
+  const buttons = actions.map((action) => actionForm(context, view.chatId, action));
+  return html`<div class="reply ${reply.ok ? "" : "failed"}">${seal(agent)}<div class="body">
+<p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
+${replyBlocks(context, view, reply, isOne ? buttons : [])}
+${!isOne && buttons.length > 0 && html`<div class="actions">${buttons}</div>`}
+${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
+</div></div>`;
+}
+
+function actionForm(
+  context: PageContext,
+  chatId: string,
+  { label, labels, message }: Reply["actions"][number],
+): Markup {
+  return html`<form method="post" action="/chat/${encodeURIComponent(chatId)}" class="act" data-say>${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[context.t.locale] ?? label}</button></form>`;
+}
+
+/** The pieces of a reply in their order; what is said of a job is its card. */
+function replyBlocks(context: PageContext, view: ReplyView, reply: Reply, buttons: Piece): Piece {
+  const { locale } = context.t;
+  const said = replyPieces(locale, reply);
+  const drawn = new Set<string>();
+  const result: Piece[] = [];
+  let words: ReplyPiece[] = [];
+  const flush = () => {
+    const text = wordPieces(locale, words);
+    if (text !== "") result.push(html`<div class="text">${markdown(text)}</div>`);
+    words = [];
+  };
+  const card = (jobId: string, more: Pick<JobCard, "plan" | "pieces">) => {
+    const job = reply.jobs.find(({ job_id }) => job_id === jobId);
+    if (job === undefined || drawn.has(jobId)) return;
+    drawn.add(jobId);
+    const viewed = view.jobs.get(jobId) ?? null;
+    result.push(jobCard(context, { jobId, viewed, result: job, request: view.request, buttons, ...more }));
+  };
+  for (const [at, piece] of said.entries()) {
+    const before = said[at - 1];
+    if (piece.kind === "job" && reply.jobs.some(({ job_id }) => job_id === piece.facts.jobId)) {
+      flush();
+      const next = said[at + 1];
+      card(piece.facts.jobId, {
+        plan: piece.plan,
+        pieces: {
+          facts: piece.facts,
+          ...(next?.kind === "coder" && { coder: next.facts }),
+          ...(piece.risk !== undefined && { risk: piece.risk }),
+        },
+      });
+    } else if (piece.kind === "coder" && before?.kind === "job" && drawn.has(before.facts.jobId)) continue;
+    // Status, files and the way back of a tool's jobs stand on their cards.
+    else if (piece.kind === "loop-status" && reply.jobs.length > 0) continue;
+    else if (piece.kind === "loop" && reply.jobs.length > 0)
+      words.push({ ...piece, changes: [], undo: null });
+    else words.push(piece);
+  }
+  flush();
+  for (const { job_id } of reply.jobs) card(job_id, { plan: "" });
+  return result;
+}
 
 export interface ChatView extends Omit<ReplyView, "request"> {
   readonly channel: string;
@@ -89,4 +220,132 @@ ${isAtWork && message.channel === "web" && actionButton(context, { action: `/cha
 
 function runningView({ command, lines }: LiveLine): Markup {
   return html`<div class="at-work" data-work ${command === "" && lines === "" && html`hidden`}><code data-command>${command}</code><pre class="output" data-lines>${lines}</pre></div>`;
+}
+
+const SHOWN_EXCHANGES = 40;
+const MOST_CHARACTERS = 20_000;
+const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
+
+/** Conversations in the console. A person's chats are called as they are, or `<person>.<something>`. */
+export function chatRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  app.get("/", (c) => c.redirect("/chat", 302));
+  app.get("/chat", async (c) => {
+    const { viewer } = c.var.person;
+    const [last] = await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 1 });
+    return c.redirect(`/chat/${encodeURIComponent(last?.chatId ?? viewer.userId)}`, 302);
+  });
+  app.get("/chat/:chat", async (c) => {
+    const { viewer } = c.var.person;
+    const chatId = c.req.param("chat");
+    if (!mayWrite(viewer, chatId))
+      return respond(troublePage(c.var.page, c.var.page.t.notFoundTitle, c.var.page.t.notFound), 404);
+    const before = c.req.query("before");
+    const exchanges = await host.messages.transcript({
+      channel: "web",
+      chatId,
+      limit: SHOWN_EXCHANGES + 1,
+      ...(before !== undefined && { before }),
+    });
+    const labels = chatMessagesFor(c.var.page.t.locale).actions;
+    const draft = c.req.query("draft");
+    return respond(
+      chatPage(c.var.page, {
+        channel: "web",
+        chatId,
+        exchanges: exchanges.slice(-SHOWN_EXCHANGES),
+        actionsOf: (reply) => host.viewerJobs.actions(reply, labels),
+        jobs: await readJobsOfExchanges(host, viewer, exchanges),
+        workOf: host.live.of,
+        older: exchanges.length > SHOWN_EXCHANGES,
+        chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
+        eventId: crypto.randomUUID(),
+        ownCommands: host.ownCommands(),
+        mayWrite: true,
+        ...(draft !== undefined && { draft: draft.slice(0, 500) }),
+      }),
+    );
+  });
+  app.post("/chat/new", (c) => {
+    const name = host.now().getTime().toString(36);
+    return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);
+  });
+  app.post("/chat/:chat", (c) => {
+    const chatId = c.req.param("chat");
+    const { viewer } = c.var.person;
+    const place = mayWrite(viewer, chatId) ? { channel: "web", chatId, userId: viewer.userId } : null;
+    return receiveChatForm(host, c.var.page, place, c.var.form, c.var.files);
+  });
+  // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
+  app.post("/sessions/:channel/:chat", async (c) => {
+    const { channel, chat: chatId } = c.req.param();
+    const speaker = await host.ownChats.speaker(c.var.person.viewer, { channel, chatId });
+    const place = speaker && { ...speaker, chatId, replyTo: IN_THE_CONSOLE };
+    return receiveChatForm(host, c.var.page, place, c.var.form, c.var.files);
+  });
+  app.post("/chat/:chat/stop", async (c) => {
+    const message = await host.messages.message(c.var.form.get("message") ?? "");
+    const { viewer } = c.var.person;
+    if (message !== null && (viewer.role === "operator" || mayWrite(viewer, message.chatId)))
+      await host.stopMessage(message);
+    return c.redirect(`/chat/${encodeURIComponent(c.req.param("chat"))}`, 303);
+  });
+}
+
+/** Takes a message in; null: it is not the visitor's chat. */
+async function receiveChatForm(
+  host: Pick<Web["host"], "receive">,
+  page: PageContext,
+  place: Pick<InboundMessage, "channel" | "chatId" | "userId" | "replyTo"> | null,
+  form: URLSearchParams,
+  files: readonly File[],
+): Promise<Response> {
+  const { viewer, t } = page;
+  const text = (form.get("text") ?? "").trim();
+  const event = form.get("event") ?? crypto.randomUUID();
+  // The header is for the page's script, which keeps what was typed.
+  const refuse = (status: number, why: string) =>
+    respond(troublePage(page, t.notSent, why), status, {
+      "x-notice": encodeURIComponent(`${t.notSent}: ${why}`),
+    });
+  if (place === null) return refuse(404, t.notFound);
+  if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
+  const attachments = await readAttachments(files);
+  if (text !== "" || attachments.length > 0) {
+    const received = await host.receive({
+      ...place,
+      // The page's own number: a form that is sent twice is one message.
+      eventId: `${viewer.userId}:${event.slice(0, 100)}`,
+      text,
+      ...(attachments.length > 0 && { attachments }),
+    });
+    if (received.status === "refused")
+      return refuse(received.reason === "too-many" ? 429 : 403, received.text);
+  }
+  return new Response(null, { status: 303, headers: { location: chatAddress(place) } });
+}
+
+function mayWrite({ userId }: Viewer, chatId: string): boolean {
+  return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
+}
+
+/** Where a chat is read. */
+export function chatAddress({ channel, chatId }: ChatKey): string {
+  if (channel === "web") return `/chat/${encodeURIComponent(chatId)}`;
+  return `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
+}
+
+/** The jobs of all replies on a page, as they are by now. */
+export async function readJobsOfExchanges(
+  { viewerJobs }: Pick<Web["host"], "viewerJobs">,
+  viewer: Viewer,
+  exchanges: readonly Exchange[],
+): Promise<ReadonlyMap<string, ViewedJob>> {
+  const ids = exchanges.flatMap(({ replies }) =>
+    replies.flatMap(({ content }) =>
+      content.kind === "reply" ? content.reply.jobs.map(({ job_id }) => job_id) : [],
+    ),
+  );
+  const found = await Promise.all(ids.map(async (id) => [id, await viewerJobs.read(viewer, id)] as const));
+  return new Map(found.flatMap(([id, viewed]) => (viewed === null ? [] : [[id, viewed] as const])));
 }

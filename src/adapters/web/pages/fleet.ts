@@ -1,19 +1,17 @@
+import type { Context } from "hono";
 import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
-import type { DeadWork } from "../../../application/ports/work-queue.ts";
+import type { DeadWork } from "../../../application/ports/serve.ts";
 import { distinctMachineName } from "../../../domain/fleet/machine-label.ts";
-import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/texts.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { actionButton } from "../form.ts";
+import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/fleet.ts";
 import { page } from "../layout.ts";
-import { moment } from "../times.ts";
-import { visible } from "../visible.ts";
-import type { Notice } from "../context.ts";
+import { actionButton, html, type Markup, moment, visible } from "../markup.ts";
+import type { Notice, PageContext } from "../page-context.ts";
+import { respond, troublePage, type Web, type WebApp, type WebEnv } from "../web.ts";
 
 const REFRESH_SECONDS = 5;
 
 /** The machines that share the store, what waits for each, and what was given up. */
-export function fleetPage(
+function fleetPage(
   context: PageContext,
   { self, machines, queues, dead }: FleetView,
   notice?: Notice,
@@ -55,4 +53,33 @@ function deadItem(
   const fields = { id };
   return html`<li><div class="row"><span class="title"><code>${visible(ref)}</code> ${visible(reason)}</span><span class="meta">${t.attempts(attempt)} · ${moment(context, at.toISOString())}</span></div>
 ${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: t.discard, style: "danger", fields })}</li>`;
+}
+
+/** The fleet, for operators. */
+export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
+  const refused = (c: Context<WebEnv>) => {
+    const { page } = c.var;
+    return page.viewer.role === "operator"
+      ? null
+      : respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+  };
+  app.get("/fleet", async (c) => {
+    const no = refused(c);
+    if (no !== null) return no;
+    const notice = flashes.take(c.req.query("flash"));
+    return respond(fleetPage(c.var.page, await host.fleet.view(), notice));
+  });
+  app.post("/fleet/:verb", async (c) => {
+    const no = refused(c);
+    if (no !== null) return no;
+    const verb = c.req.param("verb");
+    const { page, form } = c.var;
+    if (verb !== "retry" && verb !== "discard")
+      return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    const t = fleetMessagesFor(page.t.locale);
+    const id = form.get("id") ?? "";
+    const ok = await host.fleet[verb](id);
+    const text = ok ? (verb === "retry" ? t.retried(id) : t.discarded(id)) : t.unknownWork(id);
+    return c.redirect(`/fleet?${flashes.keep({ ok, text })}`, 303);
+  });
 }

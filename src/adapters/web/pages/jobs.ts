@@ -1,13 +1,136 @@
-import type { FoundJobs, JobQuery } from "../../../application/fleet/find-jobs.ts";
-import type { ViewedJob } from "../../../application/fleet/viewer-jobs.ts";
-import { wordStatus } from "../../../application/jobs/job-report.ts";
+import {
+  chatOfJob,
+  type FoundJobs,
+  type JobQuery,
+  type ViewedJob,
+} from "../../../application/fleet/viewer-jobs.ts";
+import { storedFacts } from "../../../application/jobs/job-facts.ts";
+import {
+  wordJobBriefly,
+  wordJobNotes,
+  wordRefusal,
+  wordStatus,
+} from "../../../application/jobs/job-report.ts";
+import type { JournalLine } from "../../../application/ports/jobs.ts";
+import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { changesText, jobTitle, machineName, statusMark } from "../job-state.ts";
+import {
+  awayDiff,
+  type ConflictDiff,
+  conflictView,
+  type DiffView,
+  diffLines,
+  type FileDiff,
+  fileDiffs,
+  fileDiffView,
+  noDiff,
+  readConflicts,
+} from "../diff-view.ts";
+import {
+  type ActionOutcome,
+  changesText,
+  jobTitle,
+  machineName,
+  statusMark,
+  timeline,
+  toActionOutcome,
+  viewedUndo,
+} from "../job-view.ts";
 import { empty, page } from "../layout.ts";
-import { moment } from "../times.ts";
-import { visible } from "../visible.ts";
+import { actionButton, duration, html, ICONS, type Markup, moment, visible } from "../markup.ts";
+import type { Notice, PageContext } from "../page-context.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+
+interface JobView {
+  readonly viewed: ViewedJob;
+  readonly journal: readonly JournalLine[];
+  /** Null: they lie on a machine that is away. */
+  readonly files: readonly FileDiff[] | null;
+  /** Files that changed in the workspace since the preview was made. */
+  readonly conflicts: readonly ConflictDiff[];
+  /** Other jobs of the same message. */
+  readonly beside: readonly ViewedJob[];
+  /** What it printed so far, while it runs. */
+  readonly output: string;
+  readonly view: DiffView;
+  readonly notice?: Notice;
+}
+
+function jobPage(
+  context: PageContext,
+  { viewed, journal, files, conflicts, beside, output, view, notice }: JobView,
+): Markup {
+  const { t } = context;
+  const { job, alive, machine } = viewed;
+  const address = `/jobs/${job.jobId}`;
+  const took = Date.parse(job.finishedAt) - Date.parse(job.createdAt);
+  const link = (one: DiffView, label: string) =>
+    html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
+  return page(context, {
+    title: jobTitle(viewed) || t.untitled,
+    section: "jobs",
+    wide: true,
+    ...(alive && { refreshSeconds: 3 }),
+    body: html`<div data-live="/live?job=${job.jobId}">
+<p class="crumb"><a href="/jobs">${t.jobsTitle}</a></p>
+<div id="head" data-part class="job-head"><div><h1>${jobTitle(viewed) || t.untitled}</h1><p class="meta">${statusMark(context, viewed)} ${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)}</p></div>
+<div class="actions">${jobButtons(context, viewed)}</div></div>
+${job.request !== undefined && html`<blockquote class="request" tabindex="0" aria-label="${t.request}">${visible(job.request)}</blockquote>`}
+${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status"><p>${notice.text.split("\n").map((line) => [line, html`<br>`])}</p>${notice.offerForce && actionButton(context, { action: `${address}/undo`, label: t.undoForce, style: "danger", fields: { force: "1" } })}</div>`}
+<div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
+<section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
+<div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
+${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => fileDiffView(t, file, view))}
+${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
+<aside><section id="facts" data-part><dl class="facts">
+<dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
+<dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
+${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
+${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
+<dt>${t.facts.source}</dt><dd>${job.source}</dd>
+${chatLink(context, chatOfJob(job))}
+${attemptsView(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsView(journal)}</dd>`}
+<dt>${t.facts.kind}</dt><dd>${job.kind}</dd>
+${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
+<dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
+</dl></section>
+${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="beside-title">${t.besideTitle}</h2><ul class="beside">${beside.map((one) => html`<li>${statusMark(context, one)} <a href="/jobs/${one.job.jobId}">${jobTitle(one) || t.untitled}</a> <span class="meta">${changesText(t, one)}</span></li>`)}</ul></section>`}
+<section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
+</div>`,
+  });
+}
+
+/** Where it was asked for: a chat of one's own, or what was said elsewhere. */
+function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
+  if (chat === "") return null;
+  const at = chat.indexOf(":");
+  const [channel, chatId] = [chat.slice(0, at), chat.slice(at + 1)];
+  const isOwn = channel === "web" && (chatId === viewer.userId || chatId.startsWith(`${viewer.userId}.`));
+  const address = isOwn
+    ? `/chat/${encodeURIComponent(chatId)}`
+    : `/sessions/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}`;
+  return html`<dt>${t.chatTitle}</dt><dd><a href="${address}">${visible(chat)}</a></dd>`;
+}
+
+function attemptsView(journal: readonly JournalLine[]): number {
+  return Math.max(0, ...journal.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
+}
+
+function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {
+  const { t } = context;
+  const { job, alive } = viewed;
+  const action = (verb: string) => `/jobs/${job.jobId}/${verb}`;
+  return [
+    alive && actionButton(context, { action: action("stop"), label: t.stopJob, style: "danger" }),
+    job.state === "staged" &&
+      actionButton(context, { action: action("apply"), label: t.applyPreview, style: "main" }),
+    job.state === "staged" &&
+      actionButton(context, { action: action("discard"), label: t.discard, style: "quiet" }),
+    viewedUndo(viewed) === "available" &&
+      actionButton(context, { action: action("undo"), label: [ICONS.undo, t.undo] }),
+    job.state === "undone" && actionButton(context, { action: action("redo"), label: [ICONS.redo, t.redo] }),
+  ];
+}
 
 const STATUSES: readonly JobStatus[] = [
   "applied",
@@ -21,7 +144,7 @@ const STATUSES: readonly JobStatus[] = [
   "interrupted",
 ];
 
-export function jobsPage(context: PageContext, found: FoundJobs<ViewedJob>, query: JobQuery): Markup {
+function jobsPage(context: PageContext, found: FoundJobs<ViewedJob>, query: JobQuery): Markup {
   const { t } = context;
   const { jobs } = found;
   const isNarrowed = [query.text, query.status, query.chat, query.day, query.path].some((one) => one !== "");
@@ -83,4 +206,136 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
   return html`<li><a class="row" href="/jobs/${job.jobId}">${statusMark(context, viewed)}
 <span class="title">${jobTitle(viewed) || t.untitled}</span>
 <span class="meta">${t.commandCount(job.totalCmds)} · ${changesText(t, viewed)} · ${job.source}${machine !== undefined && html` · ${machineName(t, machine)}`} · ${moment(context, job.createdAt)}</span></a></li>`;
+}
+
+/** Jobs to look at. */
+export function jobRoutes(app: WebApp, web: Web): void {
+  const { host, flashes } = web;
+  const { viewerJobs } = host;
+  app.get("/jobs", async (c) => {
+    const query = readPageQuery((name) => c.req.query(name) ?? "");
+    const dayOf = dayFormatter(c.var.page.timezone);
+    return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
+  });
+  app.get("/jobs/:job", async (c) => {
+    const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
+    if (viewed === null) return jobMissingPage(c.var.page);
+    const { jobId } = viewed.job;
+    const notice = flashes.take(c.req.query("flash"));
+    const [differences, journal, output, beside] = await Promise.all([
+      viewerJobs.differences(c.var.person.viewer, jobId),
+      viewerJobs.journal(c.var.person.viewer, jobId),
+      viewerJobs.output(jobId, c.var.person.viewer),
+      viewerJobs.beside(viewed.job),
+    ]);
+    return respond(
+      jobPage(c.var.page, {
+        viewed,
+        journal,
+        conflicts: await readConflicts(viewed.job, journal, differences ?? []),
+        output: host.mask(output),
+        files: differences === null ? null : await fileDiffs(differences),
+        beside,
+        view: c.req.query("view") === "split" ? "split" : "inline",
+        ...(notice !== undefined && { notice }),
+      }),
+    );
+  });
+  // One file's difference, for a card that is unfolded.
+  app.get("/jobs/:job/diff", async (c) => {
+    const { viewer } = c.var.person;
+    const viewed = await viewerJobs.read(viewer, c.req.param("job"));
+    if (viewed === null) return jobMissingPage(c.var.page);
+    const found = await viewerJobs.differences(viewer, viewed.job.jobId, c.req.query("path") ?? "");
+    if (found === null) return respond(awayDiff(c.var.page.t));
+    const [file] = await fileDiffs(found);
+    return respond(file === undefined ? noDiff(c.var.page.t) : diffLines(c.var.page.t, file, "inline"));
+  });
+}
+
+function jobMissingPage(page: PageContext): Response {
+  return respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+}
+
+function readPageQuery(field: (name: string) => string): JobQuery {
+  const page = Number(field("page"));
+  return {
+    text: field("q").slice(0, 200),
+    status: field("status") as JobQuery["status"],
+    chat: field("chat"),
+    day: field("day"),
+    path: field("path"),
+    page: Number.isSafeInteger(page) ? page : 1,
+  };
+}
+
+/** What can be done with a job. */
+export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
+  const { viewerJobs } = host;
+  app.post("/jobs/:job/rest", async (c) => {
+    const { words, viewer, t } = c.var.page;
+    const jobId = c.req.param("job");
+    const done = await viewerJobs.applyRest(viewer, jobId);
+    if (done.about === "action") {
+      const outcome = toActionOutcome(words, done);
+      if (outcome.status === 404) return jobMissingPage(c.var.page);
+      return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
+    }
+    const { facts, left } = done;
+    const text = facts.about === "refusal" ? wordRefusal(words, facts) : wordJobBriefly(words, facts);
+    const isDone = facts.about === "job" && facts.success;
+    const flash = flashes.keep({
+      ok: isDone,
+      text: left.length === 0 ? text : `${text}\n${t.leftOut(left)}`,
+    });
+    return c.redirect(
+      `/jobs/${facts.about === "job" ? facts.jobId : encodeURIComponent(jobId)}?${flash}`,
+      303,
+    );
+  });
+  app.post("/jobs/:job/discard", async (c) => {
+    const jobId = c.req.param("job");
+    const status = await viewerJobs.discard(c.var.page.viewer, jobId);
+    if (status === "unknown") return jobMissingPage(c.var.page);
+    const { t, words } = c.var.page;
+    const text =
+      status === "done"
+        ? t.discarded
+        : status === "not-a-preview"
+          ? words.notAPreview(jobId)
+          : t.notDiscarded;
+    return c.redirect(
+      `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
+      303,
+    );
+  });
+  app.post("/jobs/:job/:verb", async (c) => {
+    const jobId = c.req.param("job");
+    const outcome = await act(c.var.page, jobId, c.req.param("verb"), c.var.form.get("force") === "1");
+    if (outcome === null || outcome.status === 404) return jobMissingPage(c.var.page);
+    return c.redirect(`/jobs/${encodeURIComponent(jobId)}?${flashes.keep(toNotice(outcome))}`, 303);
+  });
+
+  async function act(
+    { words, viewer }: PageContext,
+    jobId: string,
+    verb: string,
+    force: boolean,
+  ): Promise<ActionOutcome | null> {
+    switch (verb) {
+      case "undo":
+      case "redo":
+        return toActionOutcome(words, await viewerJobs.takeBack(viewer, jobId, verb, force));
+      case "apply":
+        return toActionOutcome(words, await viewerJobs.applyPreview(viewer, jobId));
+      case "stop":
+        return toActionOutcome(words, await viewerJobs.stop(viewer, jobId));
+      default:
+        return null;
+    }
+  }
+}
+
+function toNotice({ ok, text, offerForce }: ActionOutcome): Notice {
+  return { ok, text, offerForce };
 }

@@ -1,18 +1,15 @@
-import type { HealthReport } from "../../../application/serve/inbox-health.ts";
-import type { SettingsRead, TrustState } from "../../../application/ports/settings.ts";
-import { type AgentRole, agentOf } from "../../../domain/chat/roster.ts";
-import type { ManageMessages } from "../../../domain/texts/texts.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../form.ts";
-import { healthTone } from "../health-tone.ts";
-import { seal } from "../icons.ts";
-import { formField, formSelect, managePage } from "../manage-frame.ts";
-import { moment } from "../times.ts";
-import { visible } from "../visible.ts";
-import type { Notice } from "../context.ts";
+import type { Context } from "hono";
+import type { SettingsRead, TrustState } from "../../../application/ports/web.ts";
+import type { HealthReport } from "../../../application/serve/health.ts";
+import { createManageSettings, type SettingRefusal } from "../../../application/web/edit-settings.ts";
+import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agents.ts";
+import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
+import { formField, formSelect, managePage } from "../layout.ts";
+import { actionButton, csrfField, healthTone, html, type Markup, moment, seal, visible } from "../markup.ts";
+import type { Notice, PageContext } from "../page-context.ts";
+import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
 
-export interface SettingsView {
+interface SettingsView {
   readonly read: SettingsRead;
   readonly modelNames: readonly string[];
   readonly health: HealthReport;
@@ -24,7 +21,7 @@ export interface SettingsView {
 
 const ROLES: readonly AgentRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
 
-export function settingsPage(context: PageContext, view: SettingsView): Markup {
+function settingsPage(context: PageContext, view: SettingsView): Markup {
   return managePage(
     context,
     "settings",
@@ -91,3 +88,75 @@ ${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><d
 
 const withName = (names: readonly string[]) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, name]));
+
+const ROLE_NAMES: readonly string[] = ["chat", "worker", "coder1", "coder2", "coder3"] satisfies AgentRole[];
+
+/** Models, budget, schedules, trust. For operators; `manageRoutes` asks for that. */
+export function settingsRoutes(app: WebApp, web: Web): void {
+  const { host, flashes } = web;
+  const { settings } = host;
+  const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
+  const manageOf = (c: Context<WebEnv>) => createManageSettings(settings, wordsOf(c));
+  const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
+  const back = (c: Context<WebEnv>, settled: SettingRefusal) => {
+    const notice = { ok: settled === null, text: settled ?? wordsOf(c).saved };
+    return c.redirect(`/manage/settings?${flashes.keep(notice)}`, 303);
+  };
+
+  app.get("/manage/settings", async (c) => {
+    const [read, modelNames, health] = await Promise.all([
+      settings.read(),
+      settings.modelNames(),
+      host.health(),
+    ]);
+    const nextTimes = await Promise.all(
+      read.config.schedules.map(({ cron, timezone }) =>
+        settings.nextTime(cron, timezone ?? read.config.session.timezone),
+      ),
+    );
+    return respond(
+      settingsPage(c.var.page, {
+        read,
+        modelNames,
+        health,
+        nextTimes,
+        trust: settings.trust(),
+        notice: flashes.take(c.req.query("flash")),
+      }),
+    );
+  });
+  app.post("/manage/roles/:role", async (c) => {
+    const role = c.req.param("role");
+    if (!ROLE_NAMES.includes(role)) return c.notFound();
+    const to = { provider: given(c, "provider"), model: given(c, "model") };
+    return back(c, await manageOf(c).setRole(role as AgentRole, to));
+  });
+  app.post("/manage/default-coder", async (c) => {
+    const role = given(c, "role") as AgentRole;
+    return isCoderRole(role) ? back(c, await manageOf(c).setDefaultCoder(role)) : c.notFound();
+  });
+  app.post("/manage/budget", async (c) =>
+    back(c, await manageOf(c).setBudget({ daily: given(c, "daily"), onExceed: given(c, "on_exceed") })),
+  );
+  app.post("/manage/notify", async (c) => back(c, await manageOf(c).setNotified(given(c, "chat"))));
+  app.post("/manage/schedules", async (c) =>
+    back(
+      c,
+      await manageOf(c).saveSchedule({
+        name: given(c, "name"),
+        cron: given(c, "cron"),
+        timezone: given(c, "timezone"),
+        chat: given(c, "chat"),
+        message: given(c, "message"),
+      }),
+    ),
+  );
+  app.post("/manage/schedules/enable", async (c) =>
+    back(c, await manageOf(c).enableSchedule(given(c, "name"), given(c, "enabled") === "1")),
+  );
+  app.post("/manage/schedules/remove", async (c) =>
+    back(c, await manageOf(c).removeSchedule(given(c, "name"))),
+  );
+  app.post("/manage/trust", async (c) => back(c, await settings.trustSeen(given(c, "seen"))));
+  app.post("/manage/distrust", async (c) => back(c, await settings.distrust(given(c, "folder"))));
+}

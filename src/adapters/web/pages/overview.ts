@@ -1,11 +1,50 @@
-import type { EnvironmentSummary, TaskSummary } from "../../../application/ports/web.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
+import type { EnvironmentSummary } from "../../../application/ports/containers.ts";
+import type { StoreCounts, UsageRow } from "../../../application/ports/serve.ts";
+import type { TaskSummary } from "../../../application/ports/tasks.ts";
+import type { HealthReport } from "../../../application/serve/health.ts";
+import type { ConfigLine } from "../host.ts";
 import { empty, page } from "../layout.ts";
-import { moment } from "../times.ts";
-import { visible } from "../visible.ts";
+import { healthTone, html, type Markup, moment, visible } from "../markup.ts";
+import type { PageContext } from "../page-context.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
-export function tasksPage(
+interface SystemView {
+  readonly version: string;
+  readonly workspace: string;
+  readonly upSeconds: number;
+  readonly health: HealthReport;
+  readonly counts: StoreCounts;
+  readonly configuration: readonly ConfigLine[];
+}
+
+function systemPage(context: PageContext, view: SystemView): Markup {
+  const { t } = context;
+  const { checks } = view.health;
+  const bad = checks.filter(({ ok, off }) => !ok && off !== true).length;
+  const changed = view.configuration.filter(({ source }) => source !== null);
+  return page(context, {
+    title: t.systemTitle,
+    section: "system",
+    body: html`<h1>${t.systemTitle}</h1>
+<p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
+<section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
+<p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
+<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
+<li class="good"><strong>${t.healthNames.queue}</strong><span>${t.queue(view.counts.received, view.counts.working, view.counts.waitingReplies)}</span></li></ul></section>
+<section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>
+<h3>${t.configChanged}</h3>${changed.length === 0 ? html`<p class="note">${t.configDefaults}</p>` : table(context, changed)}
+<details><summary>${t.configAll} (${view.configuration.length})</summary>${table(context, view.configuration)}</details></section>`,
+  });
+}
+
+function table({ t }: PageContext, lines: readonly ConfigLine[]): Markup {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
+    ({ key, value, source }) =>
+      html`<tr><td><code>${key}</code></td><td><code>${visible(value)}</code></td><td class="meta">${source === null ? "" : visible(source)}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+function tasksPage(
   context: PageContext,
   tasks: readonly TaskSummary[],
   environments: readonly EnvironmentSummary[],
@@ -47,4 +86,118 @@ const IDLE_S = 20;
 /** A link may lead to a web page only, never to a script. */
 function isWeb(url: string | undefined): url is string {
   return url !== undefined && /^https?:\/\//.test(url);
+}
+
+interface Bar {
+  readonly label: string;
+  readonly parts: readonly { readonly value: number; readonly style: "local" | "cloud" }[];
+  readonly title: string;
+}
+
+const [WIDTH, HEIGHT, BASE] = [640, 160, 138];
+
+/** A chart of one bar a day, drawn without a library; what it says stands in the table below it. */
+function bars(title: string, days: readonly Bar[], scale: (value: number) => string): Markup {
+  const total = (bar: Bar) => bar.parts.reduce((sum, { value }) => sum + value, 0);
+  const most = Math.max(...days.map(total), 0);
+  const step = WIDTH / Math.max(days.length, 1);
+  const tall = (value: number) => (most === 0 ? 0 : (value / most) * (BASE - 14));
+  return html`<figure class="chart"><figcaption>${title}</figcaption>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}" preserveAspectRatio="none">
+<line x1="0" y1="${BASE}" x2="${WIDTH}" y2="${BASE}" class="axis"/>
+${days.map((bar, n) => {
+  let from = BASE;
+  return html`<g><title>${bar.title}</title>${bar.parts.map(({ value, style }) => {
+    const height = value > 0 ? Math.max(2, tall(value)) : 0;
+    from -= height;
+    return (
+      height > 0 &&
+      html`<rect x="${(n * step + step * 0.15).toFixed(1)}" y="${from.toFixed(1)}" width="${(step * 0.7).toFixed(1)}" height="${height.toFixed(1)}" rx="2" class="${style}"/>`
+    );
+  })}</g>`;
+})}
+</svg><div class="ends"><span>${days[0]?.label}</span><span>${scale(most)}</span><span>${days.at(-1)?.label}</span></div></figure>`;
+}
+
+interface UsageView {
+  /** Every day of the span, oldest first. */
+  readonly days: readonly string[];
+  readonly rows: readonly UsageRow[];
+}
+
+function usagePage(context: PageContext, { days, rows }: UsageView): Markup {
+  const { t } = context;
+  const number = (value: number) => value.toLocaleString(t.locale);
+  const money = (value: number) => `$${value.toFixed(value > 0 && value < 0.1 ? 4 : 2)}`;
+  const sum = (of: (row: UsageRow) => number, list = rows) => list.reduce((all, row) => all + of(row), 0);
+  const chart = (of: (row: UsageRow) => number, show: (value: number) => string): Bar[] =>
+    days.map((day) => {
+      const mine = rows.filter((row) => row.day === day);
+      const [local, cloud] = [mine.filter((row) => row.local), mine.filter((row) => !row.local)];
+      return {
+        label: day.slice(5),
+        title: `${day}: ${show(sum(of, mine))}`,
+        parts: [
+          { value: sum(of, local), style: "local" },
+          { value: sum(of, cloud), style: "cloud" },
+        ],
+      };
+    });
+  const tokens = (row: UsageRow) => row.inputTokens + row.outputTokens;
+  const cost = (row: UsageRow) => row.costUsd;
+  return page(context, {
+    title: t.usageTitle,
+    section: "usage",
+    body: html`<h1>${t.usageTitle}</h1>
+${
+  rows.length === 0
+    ? empty(t.usageEmptyTitle, t.usageEmpty)
+    : html`<div class="figures"><div><strong>${number(sum((row) => row.replies))}</strong><span>${t.usageReplies}</span></div><div><strong>${number(sum(tokens))}</strong><span>${t.usageTokens}</span></div><div><strong>${money(sum(cost))}</strong><span>${t.usageCost}</span></div></div>
+<p class="legend"><span class="local">${t.usageLocal}</span><span class="cloud">${t.usageCloud}</span></p>
+<div class="charts">${bars(t.usageChart(t.usageTokens, days.length), chart(tokens, number), number)}${bars(t.usageChart(t.usageCost, days.length), chart(cost, money), money)}</div>
+<div class="scroll" tabindex="0" role="region" aria-label="${t.usageTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.day}</th><th scope="col">${t.columns.model}</th><th scope="col" class="num">${t.columns.replies}</th><th scope="col" class="num">${t.columns.input}</th><th scope="col" class="num">${t.columns.output}</th><th scope="col" class="num">${t.columns.cost}</th></tr></thead><tbody>
+${[...rows].reverse().map((row) => html`<tr><td>${row.day}</td><td>${row.model} <span class="meta">${row.provider} · ${row.local ? t.usageLocal : t.usageCloud}</span></td><td class="num">${number(row.replies)}</td><td class="num">${number(row.inputTokens)}</td><td class="num">${number(row.outputTokens)}</td><td class="num">${money(row.costUsd)}</td></tr>`)}</tbody></table></div>`
+}`,
+  });
+}
+
+const USAGE_DAYS = 30;
+const DAY_MS = 24 * 3_600_000;
+
+/** Pages to look at. */
+export function overviewRoutes(app: WebApp, web: Web): void {
+  const { host } = web;
+  const forbidden = (page: PageContext) =>
+    respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+
+  app.get("/tasks", async (c) => {
+    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
+    const { tasks, environments } = host.sources();
+    return respond(tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []));
+  });
+  app.get("/usage", async (c) => {
+    const { viewer } = c.var.page;
+    const now = host.now().getTime();
+    const days = Array.from({ length: USAGE_DAYS }, (_, n) =>
+      host.dayOf(new Date(now - (USAGE_DAYS - 1 - n) * DAY_MS)),
+    );
+    const rows = await host.messages.usage({
+      fromDay: days[0] as string,
+      ...(viewer.role !== "operator" && { user: { channel: viewer.channel, userId: viewer.userId } }),
+    });
+    return respond(usagePage(c.var.page, { days: [...new Set(days)], rows }));
+  });
+  app.get("/system", async (c) => {
+    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
+    return respond(
+      systemPage(c.var.page, {
+        version: host.version,
+        workspace: host.workspace(),
+        upSeconds: Math.floor((host.now().getTime() - host.startedAt.getTime()) / 1_000),
+        health: await host.health(),
+        counts: await host.messages.counts(),
+        configuration: await host.configuration(),
+      }),
+    );
+  });
 }

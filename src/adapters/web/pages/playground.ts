@@ -1,21 +1,62 @@
-import type { ParseResult } from "../../../domain/patch/parse-error.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { csrfField } from "../form.ts";
-import { page } from "../layout.ts";
-import { PATCH_EXAMPLES } from "./patch-examples.ts";
+import { wordJobBriefly, wordRefusal } from "../../../application/jobs/job-report.ts";
+import { parsePatch } from "../../../domain/patch/parse-patch.ts";
+import type { ParseResult } from "../../../domain/patch/patch-command.ts";
 import { commandLine } from "../job-view.ts";
-import { visible } from "../visible.ts";
-import type { Notice } from "../context.ts";
+import { page } from "../layout.ts";
+import { csrfField, html, type Markup, visible } from "../markup.ts";
+import type { Notice, PageContext } from "../page-context.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
-export interface PlaygroundView {
+/** One small patch in each of the five formats; they belong together and work in an empty folder, in this order. */
+const PATCH_EXAMPLES: Readonly<Record<"json" | "markdown" | "diff" | "v4a" | "search-replace", string>> = {
+  json: `[
+  {"type": "file_edit", "action": "create", "target": "hello.txt", "content": "hello\\n"},
+  {"type": "shell_command", "action": "run", "target": "wc -c hello.txt"}
+]`,
+  markdown: `## Greet in two languages
+
+\`\`\`text:hello.txt
+hello
+こんにちは
+\`\`\`
+
+\`\`\`bash
+cat hello.txt
+\`\`\`
+`,
+  diff: `--- a/hello.txt
++++ b/hello.txt
+@@ -1,2 +1,3 @@
+ hello
+ こんにちは
++bonjour
+`,
+  v4a: `*** Begin Patch
+*** Update File: hello.txt
+@@
+ hello
+-こんにちは
++こんばんは
+ bonjour
+*** End Patch
+`,
+  "search-replace": `hello.txt
+<<<<<<< SEARCH
+bonjour
+=======
+bonsoir
+>>>>>>> REPLACE
+`,
+};
+
+interface PlaygroundView {
   readonly patch: string;
   readonly parsed: ParseResult | null;
   readonly atomic: boolean;
   readonly notice?: Notice;
 }
 
-export function playgroundPage(context: PageContext, view: PlaygroundView): Markup {
+function playgroundPage(context: PageContext, view: PlaygroundView): Markup {
   const { t } = context;
   return page(context, {
     title: t.playgroundTitle,
@@ -41,4 +82,41 @@ function parsedOf({ t }: PageContext, parsed: ParseResult): Markup {
 ${parsed.warnings.map((warning) => html`<p class="note">${visible(warning)}</p>`)}
 ${parsed.commands.length === 0 && html`<p class="note">${t.emptyPatch}</p>`}
 <ol class="commands">${parsed.commands.map((command) => html`<li>${commandLine(t, command)}${command.content !== "" && html`<pre class="code" tabindex="0">${visible(command.content)}</pre>`}${command.content === "" && command.target.includes("\n") && html`<pre class="code" tabindex="0">${visible(command.target)}</pre>`}</li>`)}</ol></section>`;
+}
+
+/** Patches to try out. */
+export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
+  const { viewerJobs } = host;
+  app.get("/playground", (c) => {
+    const { page } = c.var;
+    if (page.viewer.role !== "operator")
+      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    const name = c.req.query("example") ?? "";
+    const patch = Object.hasOwn(PATCH_EXAMPLES, name)
+      ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
+      : "";
+    return respond(
+      playgroundPage(page, { patch, parsed: patch === "" ? null : parsePatch(patch), atomic: false }),
+    );
+  });
+  app.post("/playground", async (c) => {
+    const { page, form } = c.var;
+    if (page.viewer.role !== "operator")
+      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
+    // Browsers send CRLF; the patch was typed with line feeds.
+    const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
+    const atomic = form.get("atomic") === "1";
+    const verb = form.get("do");
+    const parsed = parsePatch(patch);
+    if (verb !== "preview" && verb !== "apply")
+      return respond(playgroundPage(page, { patch, parsed, atomic }));
+    const again = (text: string) =>
+      respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
+    if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
+    if (parsed.commands.length === 0) return again(page.t.emptyPatch);
+    const facts = await viewerJobs.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
+    if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
+    const flash = flashes.keep({ ok: facts.success, text: wordJobBriefly(page.words, facts) });
+    return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);
+  });
 }

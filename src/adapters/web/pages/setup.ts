@@ -1,14 +1,23 @@
 import type { OpenedSetUp } from "../../../application/ports/setup.ts";
-import { describeFound, describeTest } from "../../../application/setup/describe-found.ts";
-import { type ChoiceTrial, modelNameOf } from "../../../application/setup/setup-steps.ts";
-import { type ChosenModel, type ModelChoice, offeredFor, usualChoice } from "../../../domain/setup/choice.ts";
-import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/texts.ts";
-import type { PageContext } from "../context.ts";
-import { html, type Markup } from "../markup.ts";
-import { actionButton, csrfField } from "../form.ts";
-import { page } from "../layout.ts";
-import { formField, formSelect } from "../manage-frame.ts";
-import { visible } from "../visible.ts";
+import {
+  type ChoiceTrial,
+  describeFound,
+  describeTest,
+  findOfferedModel,
+  modelNameOf,
+} from "../../../application/setup/setup-steps.ts";
+import {
+  type ChosenModel,
+  type ModelChoice,
+  offeredFor,
+  usualChoice,
+} from "../../../domain/setup/first-config.ts";
+import { messagesFor } from "../../../domain/texts/jobs.ts";
+import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/setup.ts";
+import { formField, formSelect, page } from "../layout.ts";
+import { actionButton, csrfField, html, type Markup, visible } from "../markup.ts";
+import type { PageContext } from "../page-context.ts";
+import { respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
@@ -16,7 +25,7 @@ type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 const LOOK_S = 2;
 
 /** What was found, who talks and who codes, one test message, and the file. */
-export function setupPage(context: PageContext, opened: OpenSetUp, trial: ChoiceTrial): Markup {
+function setupPage(context: PageContext, opened: OpenSetUp, trial: ChoiceTrial): Markup {
   const words = setupMessagesFor(context.t.locale);
   const trying = trial.kind === "trying";
   return page(context, {
@@ -101,4 +110,45 @@ function writtenView(
 
 function skip({ viewer }: PageContext, words: SetupMessages): Markup {
   return html`<p><a href="/chat/${encodeURIComponent(viewer.userId)}">${words.page.skip}</a></p>`;
+}
+
+/** While nothing is configured, an operator's first page is how to change that. */
+export function setupRoutes(app: WebApp, { host }: Web): void {
+  const { setUp } = host;
+  app.get("/chat", async (c, next) => {
+    const first = c.var.page.viewer.role === "operator" && (await setUp.isNeeded());
+    return first ? c.redirect("/setup", 302) : next();
+  });
+  app.use("/setup", async (c, next) => {
+    const { page } = c.var;
+    if (page.viewer.role !== "operator")
+      return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+    // What is set up is changed elsewhere.
+    const over = setUp.steps.trial().kind === "none" && !(await setUp.isNeeded());
+    return over ? c.redirect("/manage/settings", 302) : next();
+  });
+  app.get("/setup", async (c) => {
+    const opened = await setUp.steps.found();
+    if (opened.ok) return respond(setupPage(c.var.page, opened, setUp.steps.trial()));
+    const words = messagesFor(c.var.page.t.locale);
+    return respond(
+      troublePage(c.var.page, words.configInvalid, opened.problems.map(words.configProblem).join("\n")),
+    );
+  });
+  app.post("/setup", async (c) => {
+    const opened = await setUp.steps.found();
+    if (opened.ok) {
+      const cloudMayTalk = c.var.form.get("cloud") === "1";
+      const talker = findOfferedModel(opened, "talk", c.var.form.get("chat") ?? "");
+      // Small talk leaves the machine by a person's word only.
+      const chat = talker?.local === false && !cloudMayTalk ? null : talker;
+      const coder = findOfferedModel(opened, "code", c.var.form.get("coder") ?? "");
+      if (chat !== null || coder !== null) setUp.steps.begin({ chat, coder, cloudMayTalk });
+    }
+    return c.redirect("/setup", 303);
+  });
+  app.post("/setup/look", (c) => {
+    if (c.var.page.viewer.role === "operator") setUp.steps.lookAgain();
+    return c.redirect("/setup", 303);
+  });
 }

@@ -1,5 +1,87 @@
-import { confirmTestCounts, createTestList, type TestList, type TestResults } from "../test-results.ts";
-import { createOutline, type Outline } from "./outline.ts";
+import {
+  confirmTestCounts,
+  createTestList,
+  type TestList,
+  type TestOutcome,
+  type TestResults,
+} from "../test-results.ts";
+
+/** The headings above a line, by their indentation: how mocha and jest print their suites. */
+interface Outline {
+  heading(indent: number, title: string): void;
+  /** The name of what stands at this indentation, with the headings above it. */
+  nameOf(indent: number, title: string): string;
+}
+
+function createOutline(): Outline {
+  let headings: { readonly indent: number; readonly title: string }[] = [];
+  const above = (indent: number) => headings.filter((one) => one.indent < indent);
+  return {
+    heading(indent, title) {
+      headings = [...above(indent), { indent, title }];
+    },
+    nameOf: (indent, title) => [...above(indent).map((one) => one.title), title].join(" › "),
+  };
+}
+
+const JEST_FILE = /^(PASS|FAIL) (\S.*?)(?: \([\d.]+ m?s\))?$/;
+const JEST_TEST = /^( +)(?:([✓√])|([✕×])|[○✎]) (?:(?:skipped|todo) )?(.*?)(?: \([\d.]+ m?s\))?$/;
+const JEST_TOTAL = /^Tests: +(.*\b\d+ total)$/;
+const JEST_BROKEN = "Test suite failed to run";
+
+/** jest. With `--verbose`, or for one file, every test is listed; else the failures. A file that could not be run is a failure, too. */
+export function readJest(lines: readonly string[]): TestResults | null {
+  const list = createTestList();
+  const failures = new Set<string>();
+  const broken = new Set<string>();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let file = "";
+  let runs = 0;
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] as string;
+    const header = JEST_FILE.exec(line);
+    const total = JEST_TOTAL.exec(line)?.[1];
+    const bullet = /^ {2}● (.+)$/.exec(line)?.[1];
+    if (header !== null) {
+      file = header[2] as string;
+      if (!broken.has(file)) takeJestTree(lines, at + 1, file, list);
+    } else if (bullet === JEST_BROKEN) broken.add(file);
+    else if (bullet !== undefined && bullet !== "Console") failures.add(`${file} › ${bullet}`);
+    else if (total !== undefined) {
+      counts.passed += jestNumber(total, "passed");
+      counts.failed += jestNumber(total, "failed");
+      counts.skipped += jestNumber(total, "skipped") + jestNumber(total, "todo");
+      runs++;
+    } else if (line.startsWith("Summary of all failing tests"))
+      at = lines.findIndex((one, next) => next > at && JEST_TOTAL.test(one)) - 1;
+    if (at < 0) return null;
+  }
+  if (runs === 0) return null;
+  for (const name of broken) list.note(name, "fail");
+  const failed = counts.failed + broken.size;
+  return confirmTestCounts("jest", { ...counts, failed }, list.tests, [...failures, ...broken]);
+}
+
+/** The tree follows its file at once and ends with an empty line. */
+function takeJestTree(lines: readonly string[], from: number, file: string, list: TestList): void {
+  const outline = createOutline();
+  outline.heading(0, file);
+  for (let at = from; at < lines.length && lines[at] !== ""; at++) {
+    const line = lines[at] as string;
+    const indent = line.length - line.trimStart().length;
+    if (indent < 2 || line.startsWith("  ●")) return;
+    const test = JEST_TEST.exec(line);
+    if (test === null) outline.heading(indent, line.trim());
+    else {
+      const outcome = test[2] !== undefined ? "pass" : test[3] !== undefined ? "fail" : "skip";
+      list.add(outline.nameOf(indent, test[4] as string), outcome);
+    }
+  }
+}
+
+function jestNumber(total: string, word: string): number {
+  return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total)?.[1] ?? 0);
+}
 
 const MOCHA_TEST = /^( +)(?:([✔✓])|(-)|\d+\)) (.*?)(?: \(\d+ms\))?$/;
 /** node:test marks its tests the same way, but always tells their time, in fractions. */
@@ -72,4 +154,105 @@ function takeMochaFailures(
     if (titles.length > 0) failures.add(titles.join(" › "));
   }
   return at;
+}
+
+const VITEST_TEST = /^ ([✓×↓□]) (.+? > .*?)(?: [\d.]+m?s)?$/;
+const VITEST_FAILURE = /^ FAIL {2}(.+)$/;
+const VITEST_TOTAL = /^ +Tests {2}(?:no tests|(.*) \(\d+\))$/;
+
+/** vitest. The reporter `verbose` lists every test, the others the failures. A file that could not be run is a failure, too. */
+export function readVitest(lines: readonly string[]): TestResults | null {
+  const list = createTestList();
+  const failures = new Set<string>();
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let runs = 0;
+  let inFailures = false;
+  for (const line of lines) {
+    if (/^ RUN {2}v/.test(line)) inFailures = false;
+    if (/^⎯+ Failed /.test(line)) inFailures = true;
+    const test = inFailures ? null : VITEST_TEST.exec(line);
+    const failure = VITEST_FAILURE.exec(line)?.[1];
+    const total = VITEST_TOTAL.exec(line);
+    if (test !== null)
+      list.add(test[2] as string, test[1] === "✓" ? "pass" : test[1] === "×" ? "fail" : "skip");
+    else if (failure !== undefined) failures.add(failure);
+    else if (total !== null) {
+      counts.passed += vitestNumber(total[1], "passed");
+      counts.failed += vitestNumber(total[1], "failed");
+      counts.skipped += vitestNumber(total[1], "skipped") + vitestNumber(total[1], "todo");
+      runs++;
+    }
+  }
+  if (runs === 0) return null;
+  // `file [ file ]` is a file that could not be run; the number of failed tests does not have it.
+  const broken = [...failures].filter((name) => / \[ .* \]$/.test(name));
+  for (const name of broken) list.note(name, "fail");
+  return confirmTestCounts(
+    "vitest",
+    { ...counts, failed: counts.failed + broken.length },
+    list.tests,
+    failures,
+  );
+}
+
+function vitestNumber(total: string | undefined, word: string): number {
+  return Number(new RegExp(`(\\d+) ${word}\\b`).exec(total ?? "")?.[1] ?? 0);
+}
+
+const NODE_LINE = /^( *)([✔✖﹣▶⚠]) (.*?)(?: \([\d.]+ms\))?( # .*)?$/u;
+const NODE_TIMED = / \(\d+\.\d+ms\)(?: # .*)?$/;
+const NODE_COUNT = /^ℹ (tests|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
+
+interface NodeSuite {
+  readonly indent: number;
+  readonly title: string;
+}
+
+/** The reporter `spec` of node:test. A suite opens with ▶ and ends with a line of its own name, which is no test. */
+export function readNodeSpec(lines: readonly string[]): TestResults | null {
+  const list = createTestList();
+  let suites: NodeSuite[] = [];
+  let totals: Record<string, number> = {};
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  let runs = 0;
+  let inFailures = false;
+  for (const line of lines) {
+    if (line === "✖ failing tests:") inFailures = true;
+    const count = NODE_COUNT.exec(line);
+    if (count === null) {
+      if (!inFailures) suites = takeNodeLine(suites, NODE_LINE.exec(line), list);
+      continue;
+    }
+    if (count[1] === "tests") {
+      totals = {};
+      suites = [];
+      inFailures = false;
+    }
+    totals[count[1] as string] = Number(count[2]);
+    if (count[1] !== "duration_ms") continue;
+    const { pass = 0, fail = 0, cancelled = 0, skipped = 0, todo = 0 } = totals;
+    counts.passed += pass;
+    counts.failed += fail + cancelled;
+    counts.skipped += skipped + todo;
+    runs++;
+  }
+  return runs === 0 || suites.length > 0 ? null : confirmTestCounts("node-spec", counts, list.tests);
+}
+
+function takeNodeLine(suites: NodeSuite[], match: RegExpExecArray | null, list: TestList): NodeSuite[] {
+  if (match === null) return suites;
+  const [whole, spaces = "", mark, title = "", remark = ""] = match;
+  const indent = spaces.length;
+  const outer = suites.filter((suite) => suite.indent < indent);
+  const ends = suites.some((suite) => suite.indent === indent && suite.title === title);
+  if (ends && (mark !== "▶" || whole.endsWith("ms)"))) return outer;
+  if (mark === "▶") return [...outer, { indent, title }];
+  if (!NODE_TIMED.test(whole)) return suites;
+  list.add([...outer.map((suite) => suite.title), title].join(" › "), nodeOutcome(mark, remark));
+  return outer;
+}
+
+function nodeOutcome(mark: string | undefined, remark: string): TestOutcome {
+  if (/# (?:SKIP|TODO)/i.test(remark) || mark === "﹣" || mark === "⚠") return "skip";
+  return mark === "✔" ? "pass" : "fail";
 }

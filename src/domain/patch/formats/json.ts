@@ -1,6 +1,129 @@
-import type { PatchCommand } from "../command.ts";
-import type { ParseFailure } from "../parse-error.ts";
-import { scanJson } from "./syntax.ts";
+import type { ParseFailure, ParseResult, PatchCommand } from "../patch-command.ts";
+
+/**
+ * Finds where one JSON value ends, or where it stops being JSON. One pass, no recursion.
+ * `JSON.parse` builds the value; this only says where, which the runtime's own error does not.
+ */
+export type JsonExtent =
+  | { readonly ok: true; readonly end: number }
+  | { readonly ok: false; readonly at: number; readonly reason: string };
+
+/** A command array needs three levels. Anything near this is an attack or a mistake. */
+const MAX_DEPTH = 1000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+type ExpectedToken = "value" | "value-or-end" | "key" | "key-or-end" | "colon" | "comma-or-end";
+
+export function scanJson(text: string, from: number): JsonExtent {
+  const stack: number[] = [];
+  let expected: ExpectedToken = "value";
+  let at = from;
+  for (;;) {
+    at = skipJsonSpace(text, at);
+    if (at >= text.length) return { ok: false, at: text.length, reason: "unexpected end of text" };
+    const code = text.charCodeAt(at);
+    const closes = code === CLOSE_ARRAY || code === CLOSE_OBJECT;
+    if (closes && mayClose(expected, code, stack.at(-1))) {
+      stack.pop();
+      at += 1;
+    } else if (expected === "colon") {
+      if (code !== COLON) return unexpectedToken(text, at);
+      expected = "value";
+      at += 1;
+      continue;
+    } else if (expected === "comma-or-end") {
+      if (code !== COMMA) return unexpectedToken(text, at);
+      expected = stack.at(-1) === OPEN_OBJECT ? "key" : "value";
+      at += 1;
+      continue;
+    } else if (expected === "key" || expected === "key-or-end") {
+      if (code !== QUOTE) return unexpectedToken(text, at);
+      const key = scanString(text, at);
+      if (!key.ok) return key;
+      at = key.end;
+      expected = "colon";
+      continue;
+    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (stack.length === MAX_DEPTH)
+        return { ok: false, at, reason: `nested deeper than ${MAX_DEPTH} levels` };
+      stack.push(code);
+      expected = code === OPEN_ARRAY ? "value-or-end" : "key-or-end";
+      at += 1;
+      continue;
+    } else {
+      const scalar = code === QUOTE ? scanString(text, at) : scanWord(text, at);
+      if (!scalar.ok) return scalar;
+      at = scalar.end;
+    }
+    if (stack.length === 0) return { ok: true, end: at };
+    expected = "comma-or-end";
+  }
+}
+
+export function skipJsonSpace(text: string, from: number): number {
+  let at = from;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break;
+  }
+  return at;
+}
+
+function mayClose(expected: ExpectedToken, code: number, open: number | undefined): boolean {
+  if (code === CLOSE_ARRAY)
+    return open === OPEN_ARRAY && (expected === "value-or-end" || expected === "comma-or-end");
+  return open === OPEN_OBJECT && (expected === "key-or-end" || expected === "comma-or-end");
+}
+
+function scanString(text: string, from: number): JsonExtent {
+  for (let at = from + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return { ok: true, end: at + 1 };
+    if (code < 0x20) return { ok: false, at, reason: "control character in a string (a line end is \\n)" };
+    if (code !== BACKSLASH) continue;
+    const escaped = text.charAt(at + 1);
+    if (escaped === "u") {
+      for (let digit = at + 2; digit < at + 6; digit++)
+        if (!isHex(text.charCodeAt(digit))) return { ok: false, at, reason: "bad \\u escape" };
+      at += 5;
+    } else if (escaped !== "" && '"\\/bfnrt'.includes(escaped)) at += 1;
+    else return { ok: false, at, reason: `bad escape \\${escaped}` };
+  }
+  return { ok: false, at: text.length, reason: "unterminated string" };
+}
+
+function isHex(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
+}
+
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+const LONGEST_WORD = 400;
+
+function scanWord(text: string, from: number): JsonExtent {
+  let end = from;
+  while (end < text.length && end - from < LONGEST_WORD && isWordCode(text.charCodeAt(end))) end++;
+  const word = text.slice(from, end);
+  if (word === "true" || word === "false" || word === "null" || NUMBER.test(word)) return { ok: true, end };
+  return unexpectedToken(text, from);
+}
+
+function isWordCode(code: number): boolean {
+  const letter = (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+  return letter || (code >= 0x30 && code <= 0x39) || code === 0x2b || code === 0x2d || code === 0x2e;
+}
+
+function unexpectedToken(text: string, at: number): JsonExtent {
+  const found = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  return { ok: false, at, reason: `unexpected character ${JSON.stringify(found)}` };
+}
 
 /** What a JSON value means as a patch. */
 export type JsonMeaning =
@@ -219,4 +342,46 @@ function preview(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 60));
   if (Array.isArray(value)) return "[…]";
   return typeof value === "object" && value !== null ? "{…}" : String(value);
+}
+
+/** Characters. Far above what a model writes, and still parsed in memory. */
+export const LONGEST_PATCH = 64 * 1024 * 1024;
+
+/** What became of reading a patch as JSON. */
+export interface JsonTry {
+  /** The text without its byte order mark. */
+  readonly text: string;
+  /** Set when the text is JSON commands from end to end, or nothing but white space. */
+  readonly result?: ParseResult;
+  /** Set when the text begins like JSON and is no such patch. */
+  readonly json?: JsonText;
+}
+
+/**
+ * Reads a patch as JSON commands, once. `parsePatch` goes on with every other text. It stands apart so that a job of
+ * JSON commands needs no other format to be loaded.
+ */
+export function tryJsonPatch(source: string): JsonTry {
+  const text = source.startsWith("\uFEFF") ? source.slice(1) : source;
+  if (text.length > LONGEST_PATCH) return { text };
+  const first = firstCharacter(text);
+  if (first === undefined) return { text, result: { ok: true, commands: [], warnings: [], format: "empty" } };
+  if (first !== "[" && first !== "{") return { text };
+  const json = parseJsonText(text);
+  if (!json.ok) return { text, json };
+  // An array is commands whatever it holds, so that its mistakes are named.
+  const meaning = Array.isArray(json.value)
+    ? { kind: "commands" as const, items: json.value }
+    : jsonMeaning(json.value);
+  if (meaning.kind !== "commands") return { text, json };
+  const read = readCommands(meaning.items, 0);
+  return { text, result: read.ok ? { ...read, format: "json" } : read };
+}
+
+function firstCharacter(text: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at);
+    if (char.trim() !== "") return char;
+  }
+  return undefined;
 }

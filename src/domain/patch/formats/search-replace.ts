@@ -1,7 +1,8 @@
-import { lineAfter, lineAt } from "../line-offsets.ts";
+import type { Hunk, HunkLine, ParseFailure, PatchCommand } from "../patch-command.ts";
+import { createLineCounter, lineAfter, lineAt, toBytesText, UnreadHunk } from "../patch-text.ts";
 
 /** Finds the parts of one block. Marks of five to nine characters count; where lengths differ, equal ones belong together. */
-export type SearchBlockRead =
+type SearchBlockRead =
   | {
       readonly ok: true;
       readonly search: TextRange;
@@ -16,7 +17,7 @@ export type SearchBlockRead =
   | { readonly ok: false; readonly message: string };
 
 /** Whole lines of the text, by offset. */
-export interface TextRange {
+interface TextRange {
   readonly from: number;
   readonly end: number;
 }
@@ -31,7 +32,7 @@ const BARE_NAMES =
   /^(Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|Vagrantfile|LICENSE|README|CHANGELOG|CODEOWNERS|\.[\w.-]+)$/;
 
 /** The length of the opening mark, or null. */
-export function startOfBlock(text: string, at: number): number | null {
+function startOfBlock(text: string, at: number): number | null {
   if (!text.startsWith("<<<<<", at) && !text.startsWith("-----", at)) return null;
   return START.exec(lineAt(text, at))?.[1]?.length ?? null;
 }
@@ -41,7 +42,7 @@ export function startOfBlock(text: string, at: number): number | null {
  * number the middle one divides. Of an even number the first divides and the second ends the block, also where the
  * closing mark is missing: models write it in that mark's place.
  */
-export function readSearchBlock(text: string, at: number, length: number): SearchBlockRead {
+function readSearchBlock(text: string, at: number, length: number): SearchBlockRead {
   const from = lineAfter(text, at);
   const close = blockEnd(text, from, length);
   const end = close < 0 ? nextBlock(text, from) : close;
@@ -137,7 +138,7 @@ function readHints(text: string, from: number, end: number): { from: number; sta
  * The file name above a block: a line of its own, in backticks, a heading, bold, or beside the opening fence.
  * Looks through the lines `from … at`, upwards from the last.
  */
-export function pathAbove(text: string, from: number, at: number): string | null {
+function pathAbove(text: string, from: number, at: number): string | null {
   let seen = 0;
   for (let end = at - 1, start = end; end >= from && seen < LINES_ABOVE; end = start - 1) {
     start = Math.max(from, end === 0 ? 0 : text.lastIndexOf("\n", end - 1) + 1);
@@ -183,4 +184,148 @@ function isNamed(name: string, certain: boolean): boolean {
 
 function isPlausiblePath(name: string): string | null {
   return isNamed(name, false) ? name : null;
+}
+
+/**
+ * SEARCH/REPLACE blocks. Each block is one command; one without a path of its own continues the file of the
+ * block before it. What stands between blocks is prose. An empty SEARCH creates the file.
+ */
+export type SearchReplaceParse =
+  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+const MAX_TABLE = 40_000;
+const METADATA = { format: "search-replace" } as const;
+
+/** `above` is prose that stands before the text and may name the file of its first block. */
+export function parseSearchReplace(text: string, above = ""): SearchReplaceParse {
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  const lineOf = createLineCounter(text);
+  let path: string | null = null;
+  let proseFrom = 0;
+  for (let at = 0, next = at; at < text.length; at = next) {
+    next = lineAfter(text, at);
+    const start = startOfBlock(text, at);
+    if (start === null) continue;
+    const fail = (message: string): SearchReplaceParse => {
+      const line = createLineCounter(text)(at);
+      const failure = { message: `${message} (line ${line})`, line, index: commands.length };
+      return { ok: false, failure: { code: "invalid-block", ...failure } };
+    };
+    path = blockPath(text, proseFrom, at, above) ?? path;
+    if (path === null) return fail("the block has no file name above it");
+    const block = readSearchBlock(text, at, start);
+    if (!block.ok) return fail(block.message);
+    const { search, replace, startLine } = block;
+    if (search.from === search.end && replace.from === replace.end)
+      return fail("SEARCH and REPLACE are both empty");
+    if (block.leavesOutAt !== undefined)
+      warnings.push(
+        `line ${lineOf(block.leavesOutAt)}: a second '=======' ends the block; what stands between it and '>>>>>>> REPLACE' is not used`,
+      );
+    const hunk = new SearchReplaceHunk(text, search, replace, startLine);
+    commands.push({
+      type: "file_edit",
+      action: "update",
+      target: path,
+      content: withoutCr(text.slice(at, block.next)),
+      metadata: METADATA,
+      edit: { kind: "search-replace", path, hunk },
+    });
+    proseFrom = block.next;
+    next = block.next;
+  }
+  if (commands.length === 0) {
+    return {
+      ok: false,
+      failure: { code: "not-a-patch", message: "no SEARCH/REPLACE block in the text", line: 1 },
+    };
+  }
+  return { ok: true, commands, warnings };
+}
+
+function blockPath(text: string, from: number, at: number, above: string): string | null {
+  if (from > 0 || above === "") return pathAbove(text, from, at);
+  const prose = `${above}\n${text.slice(0, at)}`;
+  return pathAbove(prose, 0, prose.length);
+}
+
+/** Without carriage returns before line ends, and without the last line end. */
+function withoutCr(block: string): string {
+  const plain = block.includes("\r") ? block.replaceAll("\r\n", "\n").replace(/\r$/, "") : block;
+  return plain.endsWith("\n") ? plain.slice(0, -1) : plain;
+}
+
+/** The two texts of a block, a hunk when it is asked for its lines. */
+class SearchReplaceHunk extends UnreadHunk implements Hunk {
+  constructor(
+    private readonly text: string,
+    private readonly search: TextRange,
+    private readonly replace: TextRange,
+    readonly oldStart: number | undefined,
+  ) {
+    super();
+  }
+
+  protected read(): readonly HunkLine[] {
+    return compareSides(linesIn(this.text, this.search), linesIn(this.text, this.replace));
+  }
+}
+
+function linesIn(text: string, { from, end }: TextRange): string[] {
+  if (from >= end) return [];
+  const lines = toBytesText(text.slice(from, end)).split("\n");
+  lines.pop();
+  return lines.map((each) => (each.endsWith("\r") ? each.slice(0, -1) : each));
+}
+
+/** Lines in both are context, so that the file's own bytes stay there. */
+function compareSides(search: readonly string[], replace: readonly string[]): HunkLine[] {
+  let head = 0;
+  while (head < search.length && head < replace.length && search[head] === replace[head]) head++;
+  let tail = 0;
+  const most = Math.min(search.length, replace.length) - head;
+  while (tail < most && search[search.length - 1 - tail] === replace[replace.length - 1 - tail]) tail++;
+  return [
+    ...search.slice(0, head).map((text) => hunkLine(" ", text)),
+    ...lineDifference(search.slice(head, search.length - tail), replace.slice(head, replace.length - tail)),
+    ...search.slice(search.length - tail).map((text) => hunkLine(" ", text)),
+  ];
+}
+
+function hunkLine(tag: HunkLine["tag"], text: string): HunkLine {
+  return { tag, text, eol: "\n" };
+}
+
+/** By the longest common subsequence; texts too long for that are taken as replaced altogether. */
+function lineDifference(from: readonly string[], to: readonly string[]): HunkLine[] {
+  if (from.length * to.length > MAX_TABLE) {
+    return [...from.map((text) => hunkLine("-", text)), ...to.map((text) => hunkLine("+", text))];
+  }
+  const width = to.length + 1;
+  const common = new Uint16Array((from.length + 1) * width);
+  for (let i = from.length - 1; i >= 0; i--) {
+    for (let k = to.length - 1; k >= 0; k--) {
+      common[i * width + k] =
+        from[i] === to[k]
+          ? common[(i + 1) * width + k + 1]! + 1
+          : Math.max(common[(i + 1) * width + k]!, common[i * width + k + 1]!);
+    }
+  }
+  const lines: HunkLine[] = [];
+  let i = 0;
+  let k = 0;
+  while (i < from.length || k < to.length) {
+    if (i < from.length && k < to.length && from[i] === to[k]) {
+      lines.push(hunkLine(" ", from[i++]!));
+      k++;
+    } else if (
+      k >= to.length ||
+      (i < from.length && common[(i + 1) * width + k]! >= common[i * width + k + 1]!)
+    ) {
+      lines.push(hunkLine("-", from[i++]!));
+    } else lines.push(hunkLine("+", to[k++]!));
+  }
+  return lines;
 }

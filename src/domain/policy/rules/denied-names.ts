@@ -1,5 +1,4 @@
-import { operandsOf } from "./options.ts";
-import type { Call, CommandRule, NameRuleId } from "./command-rule.ts";
+import { type Call, type CommandRule, type NameRuleId, operandsOf } from "./command-rule.ts";
 
 /** The denied programs, with their other names. */
 const DENIED: Readonly<Record<Exclude<NameRuleId, "kill">, string>> = {

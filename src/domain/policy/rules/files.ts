@@ -1,6 +1,5 @@
-import { hasLong, hasShort, operandsOf, optionsOf } from "./options.ts";
-import type { CommandRule } from "./command-rule.ts";
-import type { ShellWord } from "../commands-shell-script.ts";
+import type { ShellWord } from "../shell-script.ts";
+import { type CommandRule, hasLong, hasShort, operandsOf, optionsOf } from "./command-rule.ts";
 
 export const FILE_RULES: readonly CommandRule[] = [
   {

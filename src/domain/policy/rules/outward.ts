@@ -1,6 +1,5 @@
-import { hasExact, hasShort, operandsOf, optionsOf } from "./options.ts";
-import type { Call, CommandRule } from "./command-rule.ts";
-import { gitSubcommand } from "../subcommand.ts";
+import { gitSubcommand } from "../shell-script.ts";
+import { type Call, type CommandRule, hasExact, hasShort, operandsOf, optionsOf } from "./command-rule.ts";
 
 const DOWNLOADERS = new Set(["curl", "wget"]);
 

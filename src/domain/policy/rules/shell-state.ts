@@ -1,7 +1,5 @@
-import { DECLARING } from "../builtins.ts";
-import { hasShort, optionsOf } from "./options.ts";
-import type { Call, CommandRule } from "./command-rule.ts";
-import type { ShellAssignment } from "../commands-shell-script.ts";
+import { DECLARING, type ShellAssignment } from "../shell-script.ts";
+import { type Call, type CommandRule, hasShort, optionsOf } from "./command-rule.ts";
 
 /** What would make a name, a later command or an open file mean something else than it says. */
 export const SHELL_RULES: readonly CommandRule[] = [

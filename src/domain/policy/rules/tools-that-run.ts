@@ -1,6 +1,5 @@
-import { hasExact, hasLong, hasShort, optionsOf } from "./options.ts";
-import type { Call, CommandRule } from "./command-rule.ts";
-import { fromSubcommand } from "../subcommand.ts";
+import { fromSubcommand } from "../shell-script.ts";
+import { type Call, type CommandRule, hasExact, hasLong, hasShort, optionsOf } from "./command-rule.ts";
 
 /** Options by which a program that only reads or packs would run another. */
 export const TOOL_RULES: readonly CommandRule[] = [

@@ -1,9 +1,118 @@
 import { createHash } from "node:crypto";
 import type { ModelMessage, ModelRequest } from "../../../application/ports/models.ts";
-import { readResponses } from "./openai-responses-reader.ts";
+import { type AnswerSink, writeInOrder } from "../answer.ts";
+import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { writeInOrder } from "../thoughts.ts";
 import { joinUrl, mentionsJson, toUserContent, type Wire } from "../wire.ts";
+
+/** Reads the stream of OpenAI's responses API, or one whole response. */
+export function readResponses(answer: AnswerSink): (frame: Json) => void {
+  let refused = false;
+  /** Items of which no piece came so far: some servers send them whole. */
+  const seen = new Set<string>();
+  const refuse = (text: string) => {
+    refused = true;
+    answer.text(text);
+  };
+  const item = (whole: Json) => {
+    const id = textAt(whole, "id");
+    switch (textAt(whole, "type")) {
+      case "function_call":
+        answer.callPart(id, { id: textAt(whole, "call_id"), name: textAt(whole, "name") });
+        return answer.callEnd(id, textAt(whole, "arguments"));
+      case "message":
+        if (seen.has(id)) return;
+        for (const part of listAt(whole, "content"))
+          if (textAt(part, "type") === "refusal") refuse(textAt(part, "refusal"));
+          else answer.text(textAt(part, "text"));
+        return;
+      case "reasoning":
+        answer.thought(encrypted(whole));
+        if (seen.has(id)) return;
+        for (const part of [...listAt(whole, "summary"), ...listAt(whole, "content")])
+          answer.reasoning(textAt(part, "text"));
+        return;
+    }
+  };
+  const end = (response: Json, kind: string) => {
+    takeUsage(answer, response);
+    if (kind === "completed") answer.finish(refused ? "filtered" : "stop");
+    else {
+      const reason = textAt(response, "incomplete_details", "reason");
+      answer.finish(reason === "content_filter" ? "filtered" : "length");
+    }
+    answer.over();
+  };
+  return (frame) => {
+    const id = textAt(frame, "item_id");
+    const delta = textAt(frame, "delta");
+    switch (textAt(frame, "type")) {
+      case "response.output_text.delta":
+        seen.add(id);
+        return answer.text(delta);
+      case "response.refusal.delta":
+        seen.add(id);
+        return refuse(delta);
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        seen.add(id);
+        return answer.reasoning(delta);
+      case "response.output_item.added":
+        if (textAt(frame, "item", "type") === "function_call")
+          answer.callPart(textAt(frame, "item", "id"), {
+            id: textAt(frame, "item", "call_id"),
+            name: textAt(frame, "item", "name"),
+          });
+        return;
+      case "response.function_call_arguments.delta":
+        return answer.callPart(id, { arguments: delta });
+      case "response.output_item.done":
+        item(fieldAt(frame, "item"));
+        return void seen.add(textAt(frame, "item", "id"));
+      case "response.completed":
+      case "response.done":
+        return end(fieldAt(frame, "response"), "completed");
+      case "response.incomplete":
+        return end(fieldAt(frame, "response"), "incomplete");
+      case "response.failed":
+        return problemOf(answer, fieldAt(frame, "response", "error"));
+      case "error":
+        return problemOf(answer, fieldAt(frame, "error") ?? frame);
+    }
+    if (textAt(frame, "object") === "response") whole(frame);
+  };
+
+  /** A server that does not stream. */
+  function whole(response: Json): void {
+    const error = fieldAt(response, "error");
+    if (error !== undefined && error !== null) problemOf(answer, error);
+    for (const one of listAt(response, "output")) item(one);
+    end(response, textAt(response, "status") || "completed");
+  }
+}
+
+/** As it goes back with the calls that followed it. */
+function encrypted(item: Json): Json {
+  const content = textAt(item, "encrypted_content");
+  if (content === "") return undefined;
+  return { type: "reasoning", summary: listAt(item, "summary"), encrypted_content: content };
+}
+
+function problemOf(answer: AnswerSink, error: Json): void {
+  answer.problem({
+    code: textAt(error, "code") || textAt(error, "type"),
+    message: textAt(error, "message"),
+  });
+}
+
+function takeUsage(answer: AnswerSink, response: Json): void {
+  if (countAt(response, "usage", "output_tokens_details", "reasoning_tokens") > 0) answer.thought();
+  answer.usage({
+    inputTokens: countAt(response, "usage", "input_tokens"),
+    outputTokens: countAt(response, "usage", "output_tokens"),
+    cachedTokens: countAt(response, "usage", "input_tokens_details", "cached_tokens"),
+  });
+}
 
 /** OpenAI's responses API, with nothing stored there. Its newer models speak only this. */
 export function createOpenAiResponsesWire(settings: ModelSettings): Wire {

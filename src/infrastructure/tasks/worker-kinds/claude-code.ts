@@ -1,9 +1,9 @@
-import type { WorkerProgress } from "../../../application/ports/worker-executor.ts";
-import { readJsonLines } from "./json-lines.ts";
+import type { WorkerProgress } from "../../../application/ports/tasks.ts";
 import {
   listAt,
   numberAt,
   objectAt,
+  readJsonLines,
   readTrouble,
   type StreamEvent,
   type StreamReader,

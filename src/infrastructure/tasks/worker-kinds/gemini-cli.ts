@@ -1,7 +1,7 @@
-import { readJsonLines } from "./json-lines.ts";
 import {
   numberAt,
   objectAt,
+  readJsonLines,
   readTrouble,
   type StreamReader,
   textAt,

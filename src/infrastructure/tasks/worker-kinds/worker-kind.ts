@@ -1,6 +1,6 @@
-import type { WorkerProgress } from "../../../application/ports/worker-executor.ts";
-import type { TaskUsage } from "../../../domain/tasks/events.ts";
+import type { WorkerProgress } from "../../../application/ports/tasks.ts";
 import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
+import type { TaskUsage } from "../../../domain/models/model-facts.ts";
 
 /** One worker CLI: how it is called without a person at hand, and how its event stream is read. A new one is one file. */
 export interface WorkerKind {
@@ -26,13 +26,13 @@ export interface WorkerKind {
   createReader(): StreamReader;
 }
 
-export interface RouteInput {
+interface RouteInput {
   readonly env: Readonly<Record<string, string>>;
   /** A file of the HOME; null where there is none. */
   readonly textOf: (path: string) => string | null;
 }
 
-export interface KeyRoute {
+interface KeyRoute {
   readonly upstream: string;
   /** What makes the CLI use `base`, an address with the path of `upstream`. */
   lead(base: string): {
@@ -41,7 +41,7 @@ export interface KeyRoute {
   };
 }
 
-export interface CredentialFile {
+interface CredentialFile {
   readonly path: string;
   /** Whether it proves a login; others only come along. */
   readonly isLogin: boolean;
@@ -105,4 +105,54 @@ export function readTrouble(message: string): Extract<WorkerProgress, { kind: "t
         ? "unreachable"
         : "other";
   return { kind: "trouble", code, text: message };
+}
+
+/** A line may be a whole file that was read; one without end is not kept. */
+const LONGEST_LINE = 8 * 1024 ** 2;
+
+export interface EventReader {
+  on(event: StreamEvent): WorkerProgress[];
+  end(): StreamFindings;
+}
+
+/** Cuts a stream into lines and hands on those that are JSON objects. */
+export function readJsonLines({ on, end }: EventReader): StreamReader {
+  let held = "";
+  let tooLong = false;
+  function take(line: string): WorkerProgress[] {
+    const event = parse(line);
+    return event === null ? [] : on(event);
+  }
+  return {
+    feed(text) {
+      const found: WorkerProgress[] = [];
+      const lines = text.split("\n");
+      for (const [index, piece] of lines.entries()) {
+        if (!tooLong) held += piece;
+        if (held.length > LONGEST_LINE) {
+          held = "";
+          tooLong = true;
+        }
+        if (index === lines.length - 1) break;
+        if (!tooLong) found.push(...take(held));
+        held = "";
+        tooLong = false;
+      }
+      return found;
+    },
+    end() {
+      if (held !== "") take(held);
+      held = "";
+      return end();
+    },
+  };
+}
+
+function parse(line: string): StreamEvent | null {
+  if (!line.trimStart().startsWith("{")) return null;
+  try {
+    return JSON.parse(line) as StreamEvent;
+  } catch {
+    return null;
+  }
 }

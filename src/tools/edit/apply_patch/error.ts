@@ -1,4 +1,4 @@
-import { ToolError } from "../../tool-error.ts";
+import { ToolError } from "../../tool-result.ts";
 import type { ApplyPatchErrorCode } from "./types.ts";
 
 export class ApplyPatchError extends ToolError {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { RunProgram } from "../../tool-context.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import type { ResolvedPath } from "../../resolved-path.ts";
+import type { RunProgram } from "../../tool-context.ts";
 import { changeFile } from "../change-file.ts";
 import { toInternalError } from "./error.ts";
 import type { ApplyPatchDependencies, PatchTarget, Spawn } from "./types.ts";

@@ -21,7 +21,7 @@ export interface SpawnOptions {
   readonly input: string;
 }
 
-export interface SpawnResult {
+interface SpawnResult {
   readonly exitCode: number;
   readonly stderr: string;
 }
@@ -29,7 +29,7 @@ export interface SpawnResult {
 export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => Promise<SpawnResult>;
 
 /** Lower-case hex; SHA-256 unless a test says otherwise. */
-export type Hasher = (bytes: Uint8Array) => string;
+type Hasher = (bytes: Uint8Array) => string;
 
 /** What a test may put in place of the real thing. */
 export interface ApplyPatchDependencies {

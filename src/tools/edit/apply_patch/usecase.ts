@@ -1,5 +1,5 @@
-import type { Entry } from "../../../application/ports/view.ts";
-import type { NewContent } from "../replacement.ts";
+import type { Entry } from "../../../application/ports/jobs-transaction.ts";
+import type { NewContent } from "../change-file.ts";
 import { ApplyPatchError } from "./error.ts";
 import type { PatchRunDeps, PatchTarget } from "./types.ts";
 

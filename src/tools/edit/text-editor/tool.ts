@@ -1,18 +1,135 @@
 import { z } from "zod";
 import type { StoredJob } from "../../../application/ports/jobs.ts";
-import { fromBytesText, readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
+import { fromBytesText, isAscii, readableText, toBytesText } from "../../../domain/patch/patch-text.ts";
+import { planEdit } from "../../../domain/patch/plan-edit.ts";
 import { createSecureTool, type ToolCall, type ToolRunResult } from "../../create-secure-tool.ts";
+import { maskShownText, readLines } from "../../read/read-lines.ts";
+import { walkTree } from "../../read/tree/tool.ts";
 import type { ResolvedPath } from "../../resolved-path.ts";
-import { numberLines } from "./numbered.ts";
-import { readLines } from "../../read/read-lines.ts";
-import { maskShownText } from "../../read/shown.ts";
-import { walkTree } from "../../read/tree/walk-tree.ts";
-import { toolJobSource } from "../../run-job.ts";
-import { undoWorkspaceJob } from "../../take-back-job.ts";
-import { ToolError } from "../../tool-error.ts";
+import { toolJobSource, undoWorkspaceJob } from "../../run-job.ts";
+import { ToolError } from "../../tool-result.ts";
 import { changeFile } from "../change-file.ts";
-import { type EditedText, replaceOnce } from "./replace.ts";
-import { editableText, toCrLf, usesCrLf } from "./text-of.ts";
+
+/** Lines with their numbers, as `cat -n` writes them. */
+function numberLines(text: string, firstLine: number): string {
+  if (text === "") return "";
+  const lines = text.replace(/\r?\n$/, "").split("\n");
+  return lines.map((line, at) => `${String(firstLine + at).padStart(6)}\t${line}`).join("\n");
+}
+
+/**
+ * A file as bytes text (one character per byte), so that every byte an edit does not touch survives. New text goes
+ * in as UTF-8; into a file of another encoding only ASCII may go.
+ */
+function editableText(place: ResolvedPath, before: Uint8Array | null, pieces: readonly string[]): string {
+  if (before === null) throw new ToolError("NOT_FOUND", `no such file: ${place.given}`);
+  if (!isUtf8(before)) {
+    if (before.includes(0)) throw new ToolError("BINARY_FILE", `binary file: ${place.given}`);
+    if (!pieces.every(isAscii))
+      throw new ToolError(
+        "UNSUPPORTED_ENCODING",
+        `${place.given} is not UTF-8: only ASCII text can be replaced in it (use execute_command with iconv)`,
+      );
+  }
+  return toBytesText(before);
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the file's lines end in CRLF; callers write LF. */
+function usesCrLf(text: string): boolean {
+  const feed = text.indexOf("\n");
+  return feed > 0 && text.charCodeAt(feed - 1) === 13;
+}
+
+function toCrLf(text: string): string {
+  return text.replace(/\r?\n/g, "\r\n");
+}
+
+function lineAt(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line++;
+  return line;
+}
+
+export interface EditedText {
+  /** Bytes text. */
+  readonly text: string;
+  readonly firstLine: number;
+  readonly lines: number;
+}
+
+const MOST_PLACES = 20;
+
+/** Replaces the one place where `oldText` stands. None or several is an error that says where to look. */
+function replaceOnce(place: ResolvedPath, text: string, oldText: string, newText: string): EditedText {
+  let [wanted, next] = [toBytesText(oldText), toBytesText(newText)];
+  let places = occurrences(text, wanted);
+  if (places.length === 0 && usesCrLf(text)) {
+    [wanted, next] = [toCrLf(wanted), toCrLf(next)];
+    places = occurrences(text, wanted);
+  }
+  const [at] = places;
+  if (at === undefined) throw noMatch(place, text, oldText);
+  if (places.length > 1) throw notUnique(place, text, places);
+  return {
+    text: `${text.slice(0, at)}${next}${text.slice(at + wanted.length)}`,
+    firstLine: lineAt(text, at),
+    lines: next.split("\n").length,
+  };
+}
+
+/** Overlapping ones too: either could have been meant. */
+function occurrences(text: string, wanted: string): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) found.push(at);
+  return found;
+}
+
+function notUnique({ given }: ResolvedPath, text: string, places: readonly number[]): ToolError {
+  const shown = places.slice(0, MOST_PLACES).map((at) => {
+    const line = lineAt(text, at);
+    return `${line}: ${readableText(lineText(text, at)).slice(0, 200)}`;
+  });
+  const more = places.length > MOST_PLACES ? `\n… and ${places.length - MOST_PLACES} more` : "";
+  return new ToolError(
+    "NOT_UNIQUE",
+    `old_str occurs ${places.length} times in ${given}; add lines around it until it is unique:\n${shown.join("\n")}${more}`,
+  );
+}
+
+function lineText(text: string, at: number): string {
+  const start = text.lastIndexOf("\n", at - 1) + 1;
+  const end = text.indexOf("\n", at);
+  return text.slice(start, end < 0 ? text.length : end).replace(/\r$/, "");
+}
+
+/** Asks the patch engine where the text may have been meant; it only suggests. */
+function noMatch({ given, path }: ResolvedPath, text: string, oldText: string): ToolError {
+  const lines = toBytesText(oldText)
+    .split("\n")
+    .map((line) => ({ tag: "-" as const, text: line, eol: "\n" }));
+  const plan = planEdit(
+    { kind: "search-replace", path, hunk: { lines } },
+    { look: () => ({ kind: "file", bytes: Buffer.from(text, "latin1"), mode: 0o644 }) },
+    { inflate: (data) => data },
+  );
+  const candidates = plan.reports.flatMap((report) => report.candidates ?? []);
+  const hint =
+    candidates.length > 0
+      ? `; did you mean:\n${candidates.map(({ line, text: there }) => `${line}: ${there}`).join("\n")}`
+      : plan.ok
+        ? "; it stands there with other white space: copy it exactly from a view"
+        : "";
+  return new ToolError("NO_MATCH", `old_str does not occur in ${given}${hint}`);
+}
 
 const NAME = "text_editor";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { ToolError } from "../../tool-error.ts";
+import { ToolError } from "../../tool-result.ts";
 import { changeFile } from "../change-file.ts";
 
 const input = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { undoWorkspaceJob } from "../../take-back-job.ts";
+import { undoWorkspaceJob } from "../../run-job.ts";
 
 const input = z.strictObject({
   job_id: z

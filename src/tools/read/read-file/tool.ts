@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { createSecureTool } from "../../create-secure-tool.ts";
-import { ENCODINGS } from "../decode.ts";
-import { readLines } from "../read-lines.ts";
-import { maskShownText } from "../shown.ts";
+import { ENCODINGS, maskShownText, readLines } from "../read-lines.ts";
 
 const input = z.strictObject({
   path: z.string().describe("File path in the workspace"),

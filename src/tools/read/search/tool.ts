@@ -1,13 +1,278 @@
 import { z } from "zod";
+import { ViewFault } from "../../../application/ports/jobs-transaction.ts";
+import type { Workspace } from "../../../application/ports/jobs-workspace.ts";
 import { isAscii } from "../../../domain/patch/patch-text.ts";
-import { globSource } from "../../../domain/policy/ignore-rules.ts";
+import { globSource, type IgnoreMatcher } from "../../../domain/policy/ignore-rules.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { type ResolvedPath, resolvePathArgument } from "../../resolved-path.ts";
-import { ToolError } from "../../tool-error.ts";
-import { readIgnoredPaths } from "../ignored.ts";
-import { maskShownText } from "../shown.ts";
-import { filesByRipgrep } from "./ripgrep.ts";
-import { filesBelow, type SearchMatch, searchFile } from "./search-files.ts";
+import type { RunProgram } from "../../tool-context.ts";
+import { ToolError } from "../../tool-result.ts";
+import { readIgnoredPaths } from "../project-files.ts";
+import { detectEncoding, maskShownText } from "../read-lines.ts";
+
+/**
+ * A JavaScript pattern (Unicode rules) in ripgrep's language, such that ripgrep finds at least every line that
+ * JavaScript finds; null where that cannot be said. Since the lines are matched again afterwards, more is harmless.
+ */
+export function toRipgrepPattern(pattern: string, ignoreCase: boolean): string | null {
+  let out = "";
+  let at = 0;
+  while (at < pattern.length) {
+    const rest = pattern.slice(at);
+    const token = TOKEN.exec(rest)?.[0] ?? "";
+    const translated = translate(token, ignoreCase);
+    if (translated === null) return null;
+    out += translated;
+    at += token.length;
+  }
+  return out;
+}
+
+/** One class, escape, group opening, quantifier or character. */
+const TOKEN =
+  /^(?:\[(?:\\(?:u\{[0-9a-fA-F]+\}|.)|[^\]\\])*\]|\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])|\((?:\?(?:<[A-Za-z_$][\w$]*>|.))?|\{\d+(?:,\d*)?\}|[\s\S])/u;
+
+/** Bytes that are no UTF-8: JavaScript sees one replacement character for up to three of them. */
+const INVALID = "(?-u:[\\x80-\\xff]){1,3}";
+const ANY = `(?:.|${INVALID})`;
+/** What JavaScript calls white space and ripgrep does not, added. */
+const SPACE = "[\\s\\x{FEFF}]";
+
+function translate(token: string, ignoreCase: boolean): string | null {
+  switch (token) {
+    case ".":
+    case "\\S":
+    case "\\W":
+    case "\\D":
+      return ANY;
+    case "\\s":
+      return SPACE;
+    case "\\d":
+      return "[0-9]";
+    case "\\w":
+      return "[0-9A-Za-z_]";
+    case "\\b":
+      return ignoreCase ? null : "(?-u:\\b)";
+    // A mark at the start of a file, a carriage return at the end of a line: JavaScript does not see them.
+    case "^":
+      return "^\\x{FEFF}?";
+    case "$":
+      return "\\r?$";
+    case "|":
+    case "*":
+    case "+":
+    case "?":
+    case "(":
+    case ")":
+    case "(?:":
+      return token;
+  }
+  if (token.startsWith("(?<") && token.endsWith(">")) return "(";
+  if (token.startsWith("(?")) return null;
+  if (token.startsWith("{")) return token.length > 1 ? token : null;
+  if (token.startsWith("[")) return translateClass(token.slice(1, -1));
+  const code = codeOf(token);
+  return code === null || code === 0xfffd ? null : letter(code);
+}
+
+const MEMBER = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])|[\s\S]/gu;
+
+function translateClass(body: string): string | null {
+  const negated = body.startsWith("^");
+  const members = (negated ? body.slice(1) : body).match(MEMBER) ?? [];
+  if (members.length === 0) return null;
+  let out = "";
+  for (const [at, member] of members.entries()) {
+    const inRange = member === "-" && at > 0 && at < members.length - 1;
+    if (member === "\\d") out += "0-9";
+    else if (member === "\\w") out += "0-9A-Za-z_";
+    else if (member === "\\s" && !negated) out += "\\s\\x{FEFF}";
+    else if (inRange) out += "-";
+    else {
+      const code = codeOf(member);
+      if (code === null || code === 0xfffd) return null;
+      out += letter(code);
+    }
+  }
+  return negated || /[^\x20-\x7e]/.test(body) ? `(?:[${negated ? "^" : ""}${out}]|${INVALID})` : `[${out}]`;
+}
+
+const CONTROL: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
+
+/** The character that a token means; null where it means something else. */
+function codeOf(token: string): number | null {
+  if (!token.startsWith("\\")) return token.codePointAt(0) ?? null;
+  const hex = /^\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))$/.exec(token);
+  if (hex !== null) {
+    const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? "", 16);
+    return code >= 0xd800 && code <= 0xdfff ? null : code;
+  }
+  const name = token.slice(1);
+  if (Object.hasOwn(CONTROL, name)) return CONTROL[name] ?? null;
+  return /^[\^$\\.*+?()[\]{}|/-]$/.test(name) ? (name.codePointAt(0) ?? null) : null;
+}
+
+function letter(code: number): string {
+  return `\\x{${code.toString(16)}}`;
+}
+
+export interface SearchMatch {
+  readonly path: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+const LARGEST_BYTES = 16 * 1024 ** 2;
+const LONGEST_LINE = 500;
+/** A line longer than this is matched only so far: a pattern may take quadratic time. */
+const MATCHED_CHARS = 20_000;
+const LOOK_BYTES = 8192;
+
+interface FileSearch {
+  readonly workspace: Workspace;
+  readonly matches: (line: string) => boolean;
+  /** Whether other encodings than UTF-8 and UTF-16 are recognised. */
+  readonly anyEncoding: boolean;
+  /** Asked at every line: a pattern may take very long on one. */
+  readonly expired: () => boolean;
+}
+
+/** The matching lines of one file; none for a binary, a link, a folder, or a file that is too large. */
+function* searchFile(
+  { workspace, matches, anyEncoding, expired }: FileSearch,
+  path: string,
+): Generator<SearchMatch> {
+  const text = searchableText(workspace, path, anyEncoding);
+  if (text === null) return;
+  let line = 0;
+  for (let at = 0; at < text.length && !expired(); ) {
+    const feed = text.indexOf("\n", at);
+    const end = feed < 0 ? text.length : feed;
+    line += 1;
+    const whole = text.slice(at, end).replace(/\r$/, "");
+    if (matches(whole.length > MATCHED_CHARS ? whole.slice(0, MATCHED_CHARS) : whole))
+      yield { path, line, text: whole.length > LONGEST_LINE ? `${whole.slice(0, LONGEST_LINE)}…` : whole };
+    at = end + 1;
+  }
+}
+
+function searchableText({ files }: Workspace, path: string, anyEncoding: boolean): string | null {
+  try {
+    const entry = files.look(path);
+    if (entry.kind !== "file" || entry.size === 0 || entry.size > LARGEST_BYTES) return null;
+    const bytes = files.readPart(path, 0, entry.size);
+    const encoding = detectEncoding(anyEncoding ? bytes : bytes.subarray(0, LOOK_BYTES), anyEncoding);
+    if (encoding === "binary") return null;
+    const wide = encoding.startsWith("utf-16");
+    return new TextDecoder(wide || anyEncoding ? encoding : "utf-8").decode(bytes);
+  } catch (error) {
+    // Gone, or not readable: then it has no matches.
+    if (error instanceof ViewFault) return null;
+    throw error;
+  }
+}
+
+/** Files below a place in order, links not followed. */
+function* filesBelow(
+  { workspace: { files }, path: top }: ResolvedPath,
+  ignored: IgnoreMatcher,
+): Generator<string> {
+  const pending = [top];
+  while (pending.length > 0) {
+    const path = pending.pop() as string;
+    const entry = files.look(path);
+    if (entry.kind === "file") yield path;
+    if (entry.kind !== "directory") continue;
+    let names: string[];
+    try {
+      names = files.list(path);
+    } catch (error) {
+      if (error instanceof ViewFault) continue;
+      throw error;
+    }
+    for (const name of names.sort(byBytes).reverse()) {
+      const below = path === "" ? name : `${path}/${name}`;
+      if (!ignored.has(below, files.look(below).kind === "directory")) pending.push(below);
+    }
+  }
+}
+
+/** The order in which paths are searched, whoever found them: part by part. */
+function byPath(x: string, y: string): number {
+  const [xs, ys] = [x.split("/"), y.split("/")];
+  for (let at = 0; at < Math.min(xs.length, ys.length); at++) {
+    const order = byBytes(xs[at] as string, ys[at] as string);
+    if (order !== 0) return order;
+  }
+  return xs.length - ys.length;
+}
+
+function byBytes(x: string, y: string): number {
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+interface RipgrepQuery {
+  readonly pattern: string;
+  readonly ignoreCase: boolean;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+const NO_MATCHES = 1;
+
+/**
+ * Files that may hold a match, found by ripgrep: never fewer than there are. Null where it is not installed, or the
+ * pattern means something else to it; then every file is looked into.
+ */
+async function filesByRipgrep(
+  runProgram: RunProgram,
+  { workspace: { root }, path }: ResolvedPath,
+  { pattern, ignoreCase, signal, timeoutMs }: RipgrepQuery,
+): Promise<readonly string[] | null> {
+  const translated = toRipgrepPattern(pattern, ignoreCase);
+  if (translated === null) return null;
+  try {
+    const { exitCode, stdout } = await runProgram({
+      argv: [
+        "rg",
+        ...[
+          "--no-config",
+          "--files-with-matches",
+          "--null",
+          "--text",
+          "--no-messages",
+          "--no-ignore",
+          "--hidden",
+        ],
+        ...[
+          "--no-follow",
+          "--max-filesize",
+          String(LARGEST_BYTES),
+          "--glob",
+          "!.git",
+          "--glob",
+          "!.picoclaw",
+          "--glob",
+          "!.picoclaw-????????????????",
+        ],
+        ignoreCase ? "--ignore-case" : "--case-sensitive",
+        ...["-e", translated, "--", path === "" ? "." : `./${path}`],
+      ],
+      cwd: root,
+      timeoutMs,
+      signal,
+    });
+    if (exitCode !== 0 && exitCode !== NO_MATCHES) return null;
+    const names = Buffer.from(stdout).toString("utf8").split("\0");
+    return names
+      .filter((name) => name !== "")
+      .map((name) => name.replace(/^\.\//, ""))
+      .sort(byPath);
+  } catch (error) {
+    if (error instanceof ToolError && error.code === "REFUSED") return null;
+    throw error;
+  }
+}
 
 const input = z.strictObject({
   pattern: z.string().min(1).describe("Regular expression (JavaScript), matched line by line"),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CommandResult } from "../../../domain/jobs/result.ts";
 import { createSecureTool } from "../../create-secure-tool.ts";
 import { jobNotes, runJob } from "../../run-job.ts";
-import { ToolError } from "../../tool-error.ts";
+import { ToolError } from "../../tool-result.ts";
 
 const input = z.strictObject({
   command: z.string().min(1).describe("The shell command line to run"),

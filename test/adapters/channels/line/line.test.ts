@@ -1,11 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { messagingApi } from "@line/bot-sdk";
-import { createLineChannel, type LineChannel } from "../../../../src/adapters/channels/line-channel.ts";
-import { createLineWebhook } from "../../../../src/adapters/channels/line-webhook.ts";
-import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/channel.ts";
-import type { Reply } from "../../../../src/application/ports/conversation.ts";
-import { lineMessagesFor } from "../../../../src/domain/texts/texts.ts";
+import {
+  createLineChannel,
+  createLineWebhook,
+  type LineChannel,
+} from "../../../../src/adapters/channels/line-channel.ts";
+import type { Reply } from "../../../../src/application/ports/chat.ts";
+import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/serve.ts";
+import { lineMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
 import { createManualTimers } from "../../../fakes/timers.ts";
 

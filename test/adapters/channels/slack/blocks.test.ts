@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { toBlocks } from "../../../../src/adapters/channels/blocks.ts";
-import { slackMessagesFor } from "../../../../src/domain/texts/texts.ts";
+import { toBlocks } from "../../../../src/adapters/channels/slack-channel.ts";
+import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
 
 test("a reply that names everybody calls nobody, in its notification either", () => {
   const text = "<!channel> look, <@U1>: a < b";

@@ -1,18 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { createSlackApp, type SlackApp } from "../../../../src/adapters/channels/slack-channel.ts";
-import { createSlackChannel } from "../../../../src/adapters/channels/slack-slack-channel.ts";
-import { fromSlackText, toMrkdwn } from "../../../../src/adapters/channels/slack-text.ts";
+import {
+  createSlackApp,
+  createSlackChannel,
+  fromSlackText,
+  type SlackApp,
+  toMrkdwn,
+} from "../../../../src/adapters/channels/slack-channel.ts";
+import type { Reply } from "../../../../src/application/ports/chat.ts";
+import type { Timers } from "../../../../src/application/ports/platform.ts";
 import type {
   Channel,
   Delivery,
   InboundMessage,
   ReceiveResult,
   StoredMessage,
-} from "../../../../src/application/ports/channel.ts";
-import type { Reply } from "../../../../src/application/ports/conversation.ts";
-import type { Timers } from "../../../../src/application/ports/timers.ts";
-import { slackMessagesFor } from "../../../../src/domain/texts/texts.ts";
+} from "../../../../src/application/ports/serve.ts";
+import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers, settle } from "../../../fakes/timers.ts";
 

@@ -1,13 +1,15 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createTelegramChannel } from "../../../../src/adapters/channels/telegram-telegram-channel.ts";
-import { createTelegramClient } from "../../../../src/adapters/channels/telegram-client.ts";
-import { toTelegramHtml } from "../../../../src/adapters/channels/telegram-html.ts";
-import { pollTelegram } from "../../../../src/adapters/channels/telegram-listen.ts";
-import { createTelegramStatus } from "../../../../src/adapters/channels/telegram-channel.ts";
-import { createTelegramUpdates } from "../../../../src/adapters/channels/telegram-updates.ts";
-import { createTelegramWebhook } from "../../../../src/adapters/channels/telegram-webhook.ts";
-import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/channel.ts";
-import type { JobAction } from "../../../../src/domain/jobs/job-actions.ts";
+import {
+  createTelegramChannel,
+  createTelegramClient,
+  createTelegramStatus,
+  createTelegramUpdates,
+  createTelegramWebhook,
+  pollTelegram,
+  toTelegramHtml,
+} from "../../../../src/adapters/channels/telegram-channel.ts";
+import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/application/ports/serve.ts";
+import type { JobAction } from "../../../../src/domain/jobs/job-status.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { replyOf } from "../../../fakes/conversation.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { type ChatQueue, createChatQueue } from "../../../../src/application/chat/chat-queue.ts";
-import type { ChatQueueDeps } from "../../../../src/application/chat/hold-lease.ts";
-import type { ChatLeases } from "../../../../src/application/ports/chat-leases.ts";
+import {
+  type ChatQueue,
+  type ChatQueueDeps,
+  createChatQueue,
+} from "../../../../src/application/chat/chat-queue.ts";
+import type { ChatLeases } from "../../../../src/application/ports/chat.ts";
 import { createChatLeases } from "../../../../src/infrastructure/chat/chat-leases.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
@@ -214,7 +217,7 @@ describe("two processes", () => {
       { stdout: "pipe", stderr: "inherit" },
     );
     await firstLine(child.stdout);
-    const { createOwnerNames } = await import("../../../../src/infrastructure/engine/owner-name.ts");
+    const { createOwnerNames } = await import("../../../../src/infrastructure/engine/process-table.ts");
     const names = createOwnerNames(process.pid);
     const queue = openQueue({ newOwner: names.next, leases: openLeases(names.isGone) });
     const waited = Promise.withResolvers<number>();

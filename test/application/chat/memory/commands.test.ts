@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { ChatDeps, ChatTurn } from "../../../../src/application/chat/chat-turn.ts";
 import { memoryCommands } from "../../../../src/application/chat/memory-commands.ts";
-import { createRouteTeacher } from "../../../../src/application/chat/teach-route.ts";
-import type { ChatDeps } from "../../../../src/application/chat/chat-turn.ts";
-import type { ChatTurn } from "../../../../src/application/chat/turn.ts";
-import type { ChatEvent } from "../../../../src/application/ports/conversation.ts";
-import type { NewDecision, RoutingStore } from "../../../../src/application/ports/routing-store.ts";
-import type { UsageStore } from "../../../../src/application/ports/usage.ts";
+import { createRouteTeacher } from "../../../../src/application/chat/route-message.ts";
+import type { ChatEvent, NewDecision, RoutingStore } from "../../../../src/application/ports/chat.ts";
+import type { UsageStore } from "../../../../src/application/ports/models.ts";
 import { createDayClock } from "../../../../src/domain/chat/session.ts";
-import { messagesFor } from "../../../../src/domain/texts/messages.ts";
+import { messagesFor } from "../../../../src/domain/texts/jobs.ts";
 import { createRoutingStore } from "../../../../src/infrastructure/chat/routing-store.ts";
 import { createUsageStore } from "../../../../src/infrastructure/models/usage-store.ts";
 import { type Bench, openBench } from "./memory-kit.ts";

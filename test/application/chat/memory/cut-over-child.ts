@@ -2,7 +2,7 @@
 import { createSessions } from "../../../../src/application/chat/sessions.ts";
 import { createDayClock } from "../../../../src/domain/chat/session.ts";
 import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
-import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
 
 const [file, where] = process.argv.slice(2) as [string, string];
 const time = { now: "2026-03-01T03:00:00.000Z" };

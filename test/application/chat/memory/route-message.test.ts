@@ -1,14 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { createRouteTeacher } from "../../../../src/application/chat/teach-route.ts";
-import { createRouter, type RouteRequest } from "../../../../src/application/chat/route-message.ts";
+import {
+  createRouter,
+  createRouteTeacher,
+  type RouteRequest,
+} from "../../../../src/application/chat/route-message.ts";
+import type { LearnedRule, RoutingStore, StoredDecision } from "../../../../src/application/ports/chat.ts";
 import type { Models } from "../../../../src/application/ports/models.ts";
-import type {
-  LearnedRule,
-  RoutingStore,
-  StoredDecision,
-} from "../../../../src/application/ports/routing-store.ts";
-import { DEFAULTS } from "../../../../src/config/defaults.ts";
-import { compileRules, compileTrustedRule } from "../../../../src/domain/chat/rule-dictionary.ts";
+import { DEFAULTS } from "../../../../src/config/config.ts";
+import { compileRules, compileTrustedRule } from "../../../../src/domain/chat/routing-rules.ts";
 import { SHIPPED_RULES } from "../../../../src/domain/chat/shipped-rules.ts";
 import { HELD_OUT } from "../../../domain/routing/held-out-messages.ts";
 import { MESSAGES } from "../../../domain/routing/messages.ts";

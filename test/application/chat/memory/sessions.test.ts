@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "kysely";
-import { cutSessionsOnTime } from "../../../../src/application/chat/keep-time.ts";
+import { cutSessionsOnTime } from "../../../../src/application/chat/sessions.ts";
 import { createSummarise } from "../../../../src/application/chat/summarise.ts";
 import type { NewTurn } from "../../../../src/application/ports/chat.ts";
 import { createDayClock } from "../../../../src/domain/chat/session.ts";

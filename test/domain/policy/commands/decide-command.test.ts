@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are shell scripts
+
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
@@ -7,12 +8,11 @@ import {
   allowedCommands,
   allowedCommandsText,
   createCommandPolicy,
+  fillExecutorPrompt,
 } from "../../../../src/domain/policy/allowed-commands.ts";
-import { decideCommand } from "../../../../src/domain/policy/decide-command.ts";
-import { fillExecutorPrompt } from "../../../../src/domain/policy/executor-prompt.ts";
-import { explainRefusal } from "../../../../src/domain/policy/explain-refusal.ts";
+import { decideCommand, explainRefusal } from "../../../../src/domain/policy/decide-command.ts";
 import type { RuleId } from "../../../../src/domain/policy/rules/command-rule.ts";
-import { parseShell } from "../../../../src/infrastructure/policy/shell-parse-shell.ts";
+import { parseShell } from "../../../../src/infrastructure/policy/parse-shell.ts";
 import { cpuTimeMs } from "../../../cpu-time.ts";
 
 const settings: AllowedCommandsSettings = { use_default: true, additional: [], exclude: [], custom_list: [] };

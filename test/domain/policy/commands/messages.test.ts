@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RULES } from "../../../../src/domain/policy/all-rules.ts";
+import { RULES } from "../../../../src/domain/policy/decide-command.ts";
 import { commandsTexts as en } from "../../../../src/domain/texts/policy.en.ts";
 import { commandsTexts as ja } from "../../../../src/domain/texts/policy.ja.ts";
 

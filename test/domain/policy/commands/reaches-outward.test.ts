@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { reachesOutward } from "../../../../src/domain/policy/reaches-outward.ts";
 import { OUTWARD_RULES } from "../../../../src/domain/policy/rules/outward.ts";
-import { parseShell } from "../../../../src/infrastructure/policy/shell-parse-shell.ts";
+import { parseShell } from "../../../../src/infrastructure/policy/parse-shell.ts";
 
 const SENDING = OUTWARD_RULES.filter(({ id }) => id !== "download-and-run");
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createCommandPolicy } from "../../../../src/domain/policy/allowed-commands.ts";
-import { decideCommand } from "../../../../src/domain/policy/decide-command.ts";
-import { RULES } from "../../../../src/domain/policy/all-rules.ts";
-import { parseShell } from "../../../../src/infrastructure/policy/shell-parse-shell.ts";
+import { decideCommand, RULES } from "../../../../src/domain/policy/decide-command.ts";
+import { parseShell } from "../../../../src/infrastructure/policy/parse-shell.ts";
 
 /** Everything the examples call is allowed, so that only the rule itself can refuse. */
 const everything = createCommandPolicy({

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { settleFlaky } from "../../../../src/domain/checks/flaky.ts";
-import { type CheckResult, judgeCheck } from "../../../../src/domain/checks/verdict.ts";
-import { judgeAll } from "../../../../src/domain/checks/judge-all.ts";
 import { countTests, type TestOutcome } from "../../../../src/domain/checks/test-results.ts";
+import {
+  type CheckResult,
+  judgeAll,
+  judgeCheck,
+  settleFlaky,
+} from "../../../../src/domain/checks/verdict.ts";
 
 const OUTCOMES: Readonly<Record<string, TestOutcome>> = { "+": "pass", "-": "fail", "~": "skip" };
 

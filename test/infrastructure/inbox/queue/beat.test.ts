@@ -2,13 +2,15 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/application/ports/work-queue.ts";
-import { createSqliteEngine } from "../../../../src/infrastructure/serve/sqlite-engine.ts";
-import { createWorkIds } from "../../../../src/infrastructure/serve/work-ids.ts";
-import { createWorkQueue } from "../../../../src/infrastructure/serve/work-queue.ts";
-import { timers } from "../../../../src/infrastructure/platform/runtime-timers.ts";
+import { BEAT_MS, DEAD_AFTER_MS } from "../../../../src/domain/store/liveness.ts";
+import { timers } from "../../../../src/infrastructure/platform/timers.ts";
+import {
+  createSqliteEngine,
+  createWorkIds,
+  createWorkQueue,
+} from "../../../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../../../src/infrastructure/store/migrate.ts";
-import { openSqlite } from "../../../../src/infrastructure/store/sqlite.ts";
+import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
 
 async function twoProcesses() {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-beat-"));

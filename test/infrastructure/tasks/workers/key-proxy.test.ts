@@ -5,9 +5,13 @@ import { createServer, get, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type KeyProxy, startKeyProxy } from "../../../../src/infrastructure/tasks/key-proxy.ts";
-import { createKeyQuota, type KeyLimits } from "../../../../src/infrastructure/tasks/key-quota.ts";
-import { sweepKeys } from "../../../../src/infrastructure/tasks/sweep-keys.ts";
+import {
+  createKeyQuota,
+  type KeyLimits,
+  type KeyProxy,
+  startKeyProxy,
+  sweepKeys,
+} from "../../../../src/infrastructure/tasks/key-proxy.ts";
 
 let server: Server;
 let proxy: KeyProxy;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TaskEvent } from "../../../../src/domain/tasks/events.ts";
+import type { TaskEvent } from "../../../../src/domain/tasks/task-record.ts";
 import { createTaskFiles, deadViews } from "../../../../src/infrastructure/tasks/task-files.ts";
 
 let folder = "";

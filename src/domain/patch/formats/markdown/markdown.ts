@@ -1,12 +1,374 @@
-import type { PatchCommand } from "../../command.ts";
-import type { ParseResult, PatchFormat } from "../../parse-error.ts";
-import { jsonFailure, jsonMeaning, readCommands } from "../json.ts";
-import { createLineCounter } from "../../line-offsets.ts";
-import type { BlockContext, BlockRead, FencedBlock } from "./block.ts";
-import { embeddedCommands, readBlock } from "./block.ts";
-import { shiftFailure, shiftWarning } from "./embedded.ts";
-import type { Piece } from "./walk-reply.ts";
-import { walkReply } from "./walk-reply.ts";
+import type { ParseFailure, ParseResult, PatchCommand, PatchFormat } from "../../patch-command.ts";
+import { createLineCounter } from "../../patch-text.ts";
+import { jsonFailure, jsonMeaning, parseJsonText, readCommands } from "../json.ts";
+import { parseSearchReplace } from "../search-replace.ts";
+import { parseUnifiedDiff } from "../unified-diff/unified-diff.ts";
+import { parseV4a } from "../v4a.ts";
+import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
+import { createExtents, createFinder, type EmbeddedFormat } from "./piece-extent.ts";
+import { type Piece, walkReply } from "./walk-reply.ts";
+
+/** What the info string of a fenced block says the block is. */
+export type BlockInfo =
+  | { readonly kind: "file"; readonly path: string; readonly language: string }
+  | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
+  | { readonly kind: "console" }
+  | { readonly kind: "git" }
+  | { readonly kind: "diff" }
+  | { readonly kind: "json" }
+  /** Says nothing that can be carried out; the body may still hold a patch of its own. */
+  | { readonly kind: "unknown"; readonly tag: string };
+
+/** Paths and languages are short; a longer info string is not one. */
+const LONGEST_INFO = 5000;
+
+/**
+ * `lang:path` names a file. So do, as models write them, `lang title="path"`, `lang path/file.ext` and a lone
+ * `path/file.ext` with a slash and an extension. Anything else is a language.
+ */
+export function readInfo(info: string): BlockInfo {
+  if (info === "" || info.length > LONGEST_INFO) return { kind: "unknown", tag: info.slice(0, 40) };
+  const colon = readColon(info);
+  if (colon !== undefined) return colon;
+  const { first, rest } = splitFirst(info);
+  const language = first.split("{", 1)[0]!.replace(/:$/, "");
+  const attribute = readAttribute(info);
+  if (attribute !== undefined)
+    return { kind: "file", path: attribute, language: language.includes("=") ? "" : language };
+  const second = secondPath(rest, isShell(language));
+  if (second !== undefined) return { kind: "file", path: second, language };
+  if (rest === "" && first.includes("/") && looksLikePath(first))
+    return { kind: "file", path: first, language: extensionOf(first) };
+  return infoByLanguage(language);
+}
+
+function infoByLanguage(tag: string): BlockInfo {
+  switch (tag.toLowerCase()) {
+    case "bash":
+    case "shell":
+      return { kind: "shell" };
+    case "sh":
+      return { kind: "shell", shell: "sh" };
+    case "zsh":
+      return { kind: "shell", shell: "zsh" };
+    case "console":
+      return { kind: "console" };
+    case "git":
+      return { kind: "git" };
+    case "diff":
+    case "patch":
+      return { kind: "diff" };
+    case "json":
+      return { kind: "json" };
+    default:
+      return { kind: "unknown", tag: tag.slice(0, 40) };
+  }
+}
+
+function isShell(language: string): boolean {
+  const { kind } = infoByLanguage(language);
+  return kind === "shell" || kind === "console" || kind === "git";
+}
+
+/** `lang:path`. The language has no white space, slash, quote, brace or `=`; the path is the rest of the line. */
+function readColon(info: string): BlockInfo | undefined {
+  const colon = info.indexOf(":");
+  if (colon < 1) return undefined;
+  const language = info.slice(0, colon);
+  if (/[\s/\\"'={}]/.test(language)) return undefined;
+  const path = unquote(info.slice(colon + 1).trim());
+  if (path === "") return undefined;
+  // `12:15:src/a.ts` quotes lines of a file that exists; it is not that file's new text.
+  if (/^[0-9]+$/.test(language) && /^[0-9]+:/.test(path)) return { kind: "unknown", tag: info.slice(0, 40) };
+  return { kind: "file", path, language };
+}
+
+/** A quoted string at the start gives its inside, other text itself. */
+function unquote(text: string): string {
+  const quote = text.charAt(0);
+  if (quote !== '"' && quote !== "'") return text;
+  const end = text.indexOf(quote, 1);
+  if (end === -1) return text;
+  if (quote === "'") return text.slice(1, end);
+  let inside = "";
+  for (let at = 1; at < text.length; at++) {
+    const char = text.charAt(at);
+    if (char === '"') return inside;
+    const next = text.charAt(at + 1);
+    if (char === "\\" && (next === '"' || next === "\\")) {
+      inside += next;
+      at++;
+    } else inside += char;
+  }
+  return text;
+}
+
+function splitFirst(info: string): { first: string; rest: string } {
+  const space = info.search(/\s/);
+  return space === -1
+    ? { first: info, rest: "" }
+    : { first: info.slice(0, space), rest: info.slice(space).trim() };
+}
+
+const ATTRIBUTES = ["title", "filename", "file", "path"] as const;
+
+function readAttribute(info: string): string | undefined {
+  for (const name of ATTRIBUTES) {
+    for (let at = info.indexOf(`${name}=`); at !== -1; at = info.indexOf(`${name}=`, at + 1)) {
+      if (at > 0 && !/[\s{,]/.test(info.charAt(at - 1))) continue;
+      const raw = info.slice(at + name.length + 1);
+      const quoted = raw.startsWith('"') || raw.startsWith("'");
+      const value = quoted ? unquote(raw) : raw.split(/[\s},]/, 1)[0]!;
+      // A title may be a caption ("Install the tools"); the others say that they are a file.
+      if (value !== "" && (name !== "title" || looksLikePath(value))) return value;
+    }
+  }
+  return undefined;
+}
+
+/** `ts src/a.ts`. After a shell's name a lone word with a dot is more likely an argument than a path. */
+function secondPath(rest: string, shell: boolean): string | undefined {
+  const quoted = rest.startsWith('"') || rest.startsWith("'");
+  const word = quoted ? unquote(rest) : splitFirst(rest).first;
+  if (!looksLikePath(word) || (!quoted && /\s/.test(word))) return undefined;
+  return shell && !word.includes("/") && !/\.(sh|bash|zsh)$/.test(word) ? undefined : word;
+}
+
+/** A last segment with an extension that has a letter, and nothing that paths do not have. */
+function looksLikePath(word: string): boolean {
+  if (word.startsWith("-") || word.includes("://") || /[=(){}<>|*?"'`;,]/.test(word)) return false;
+  return extensionOf(word) !== "";
+}
+
+function extensionOf(path: string): string {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+  const dot = name.lastIndexOf(".");
+  const extension = dot === -1 ? "" : name.slice(dot + 1);
+  return /^[A-Za-z0-9_+-]{1,16}$/.test(extension) && /[A-Za-z]/.test(extension) ? extension : "";
+}
+
+type EmbeddedRead =
+  | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly failure: ParseFailure };
+
+interface EmbeddedContext {
+  /** Says which file the patch is for, where that stands apart from it: a path, or the prose above. */
+  readonly lead?: { readonly path: string } | { readonly prose: string };
+  /** The file of the SEARCH/REPLACE block before, which one without a path goes on with. */
+  readonly lastPath?: string | undefined;
+  /** How many commands stand before it. */
+  readonly firstIndex: number;
+}
+
+/** Reads a patch of another format that stands in a reply. Lines in failures and warnings count from the text's own first. */
+function readEmbedded(format: EmbeddedFormat, text: string, place: EmbeddedContext): EmbeddedRead {
+  const { lead, lastPath, firstIndex } = place;
+  switch (format) {
+    case "diff":
+      if (lead === undefined || !("path" in lead)) return readDiff(text);
+      return shiftLines(readDiff(`--- a/${lead.path}\n+++ b/${lead.path}\n${text}`), -2, firstIndex);
+    case "v4a":
+      return readV4a(text, firstIndex);
+    case "search-replace": {
+      const last = lastPath === undefined ? "" : `\`${lastPath}\`\n`;
+      const prose = lead !== undefined && "prose" in lead ? `${last}${lead.prose}` : "";
+      const above = lead !== undefined && "path" in lead ? `\`${lead.path}\`` : prose;
+      return shiftLines(parseSearchReplace(text, above), 0, firstIndex);
+    }
+    default:
+      return format satisfies never;
+  }
+}
+
+/** One fence may hold several patches, one after the other. */
+function readV4a(text: string, firstIndex: number): EmbeddedRead {
+  const extents = createExtents(text);
+  const nextBegin = createFinder(text, "*** Begin Patch");
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  const lineOf = createLineCounter(text);
+  for (let from = 0; from !== -1; ) {
+    const end = extents.v4a(from) ?? text.length;
+    const read = shiftLines(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
+    if (!read.ok) return read;
+    for (const command of read.commands) commands.push(command);
+    warnings.push(...read.warnings);
+    from = nextBegin(end) === -1 ? -1 : end;
+  }
+  return { ok: true, commands, warnings };
+}
+
+/** One diff document is one command: it applies as a whole or not at all. */
+function readDiff(text: string): EmbeddedRead {
+  const diff = parseUnifiedDiff(text);
+  if (!diff.ok) {
+    const { failure } = diff;
+    return {
+      ok: false,
+      failure: failure.code === "not-a-patch" ? { ...failure, code: "invalid-diff" } : failure,
+    };
+  }
+  const { files, warnings } = diff;
+  const paths = new Set(files.map((file) => file.newPath ?? file.oldPath ?? ""));
+  const command: PatchCommand = {
+    type: "file_edit",
+    action: "update",
+    target: [...paths].join(", "),
+    content: text,
+    metadata: { format: "diff" },
+    edit: { kind: "diff", files },
+  };
+  return { ok: true, commands: [command], warnings };
+}
+
+function shiftLines(read: EmbeddedRead, lines: number, firstIndex: number): EmbeddedRead {
+  if (read.ok) return { ...read, warnings: read.warnings.map((warning) => shiftWarning(warning, lines)) };
+  const { index } = read.failure;
+  const failure = shiftFailure(read.failure, lines);
+  return { ok: false, failure: index === undefined ? failure : { ...failure, index: firstIndex + index } };
+}
+
+/** Moves line numbers from a part of the text to the whole. */
+function shiftFailure(failure: ParseFailure, lines: number): ParseFailure {
+  const line = Math.max(1, (failure.line ?? 1) + lines);
+  const message = failure.message
+    .replace(/ at line [0-9]+$/, ` at line ${line}`)
+    .replace(/ \(line [0-9]+\)$/, ` (line ${line})`);
+  return { ...failure, line, message };
+}
+
+function shiftWarning(warning: string, lines: number): string {
+  const found = /^line ([0-9]+):/.exec(warning);
+  if (found === null) return warning;
+  return `line ${Math.max(1, Number(found[1]) + lines)}:${warning.slice(found[0].length)}`;
+}
+
+type FencedBlock = Extract<Piece, { kind: "block" }>;
+
+/** What one fenced block comes to. */
+type BlockRead =
+  | {
+      readonly kind: "commands";
+      readonly format: PatchFormat;
+      readonly commands: readonly PatchCommand[];
+      readonly warnings: readonly string[];
+    }
+  /** A coder's whole answer as JSON: its patch is to be parsed in turn. */
+  | { readonly kind: "proposal"; readonly patch: string }
+  /** `known`: a block of ours with nothing in it, as opposed to one that means nothing to us. */
+  | { readonly kind: "skipped"; readonly why: string; readonly known: boolean; readonly markdown: boolean }
+  /** `line` of the failure is relative to the body. */
+  | { readonly kind: "failed"; readonly failure: ParseFailure; readonly at?: number };
+
+/** Files that show patches rather than being patched by one. */
+const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
+
+/** What stands before a block in its reply. */
+type BlockContext = Pick<EmbeddedContext, "firstIndex" | "lastPath">;
+
+function readBlock(block: FencedBlock, place: BlockContext): BlockRead {
+  const { firstIndex } = place;
+  const info = readInfo(block.info);
+  const embedded = readEmbeddedBlock(block, info, place);
+  if (embedded !== undefined) return embedded;
+  switch (info.kind) {
+    case "file":
+      return readAsCommands("markdown", [fileEdit(info, block.body)]);
+    case "shell":
+      return oneOrNone(shellBlock(block.body, info.shell), "empty shell block");
+    case "console":
+      return oneOrNone(consoleBlock(block.body), "console block without a `$ ` line");
+    case "git": {
+      const commands = gitBlock(block.body);
+      return commands.length > 0 ? readAsCommands("markdown", commands) : skipBlock("empty git block");
+    }
+    case "diff":
+      return block.body.trim() === ""
+        ? skipBlock("empty diff block")
+        : embeddedCommands("diff", block.body, place);
+    case "json":
+      return readJsonBlock(block.body, "json", firstIndex);
+    case "unknown":
+      return info.tag === "" ? readJsonBlock(block.body, "", firstIndex) : skipUnknownBlock(info.tag);
+    default:
+      return info satisfies never;
+  }
+}
+
+/** A patch of another format inside the fence, whatever the fence says it is. */
+function readEmbeddedBlock(block: FencedBlock, info: BlockInfo, place: BlockContext): BlockRead | undefined {
+  const { embedded, body } = block;
+  if (info.kind === "file") {
+    const isDiff = /^(diff|patch)$/i.test(info.language);
+    if (SHOWS_PATCHES.has(extensionOf(info.path).toLowerCase())) return undefined;
+    if (isDiff && embedded === undefined && /^@@ /m.test(body))
+      return embeddedCommands("diff", body, { ...place, lead: { path: info.path } });
+    if (embedded === "diff" && !isDiff) return undefined;
+    if (embedded === "search-replace")
+      return embeddedCommands(embedded, body, { ...place, lead: { path: info.path } });
+    return embedded && embeddedCommands(embedded, body, place);
+  }
+  if (embedded === undefined) return undefined;
+  if (embedded === "diff" && info.kind !== "diff" && info.kind !== "unknown") return undefined;
+  return embeddedCommands(embedded, body, { ...place, lead: { prose: block.above } });
+}
+
+function embeddedCommands(format: EmbeddedFormat, text: string, place: EmbeddedContext): BlockRead {
+  const read = readEmbedded(format, text, place);
+  return read.ok ? { kind: "commands", format, ...read } : { kind: "failed", failure: read.failure };
+}
+
+function fileEdit(info: { readonly path: string; readonly language: string }, content: string): PatchCommand {
+  return {
+    type: "file_edit",
+    action: "update",
+    target: info.path,
+    content,
+    metadata: { language: info.language },
+  };
+}
+
+/** Commands, or a whole proposal, as JSON. Other JSON is an example or a sample of data. */
+function readJsonBlock(body: string, tag: string, firstIndex: number): BlockRead {
+  const text = body.trim();
+  if (text === "" || (text.charAt(0) !== "[" && text.charAt(0) !== "{")) return skipUnknownBlock(tag);
+  const json = parseJsonText(text);
+  if (!json.ok) {
+    const meant = text.includes('"type"') && text.includes('"action"');
+    if (!meant) return skipUnknownBlock(tag);
+    return {
+      kind: "failed",
+      failure: { code: "invalid-json", message: json.reason },
+      at: json.at + body.length - body.trimStart().length,
+    };
+  }
+  const meaning = jsonMeaning(json.value);
+  if (meaning.kind === "other") return skipUnknownBlock(tag);
+  if (meaning.kind === "proposal") return meaning;
+  const read = readCommands(meaning.items, firstIndex);
+  return read.ok ? { kind: "commands", format: "json", ...read } : { kind: "failed", failure: read.failure };
+}
+
+function readAsCommands(format: PatchFormat, commands: readonly PatchCommand[]): BlockRead {
+  return { kind: "commands", format, commands, warnings: [] };
+}
+
+function oneOrNone(command: PatchCommand | undefined, why: string): BlockRead {
+  return command === undefined ? skipBlock(why) : readAsCommands("markdown", [command]);
+}
+
+function skipBlock(why: string): BlockRead {
+  return { kind: "skipped", why, known: true, markdown: false };
+}
+
+function skipUnknownBlock(tag: string): BlockRead {
+  return {
+    kind: "skipped",
+    why: tag === "" ? "code block without a language or path" : `unknown code block: ${tag}`,
+    known: false,
+    markdown: /^(md|mdx|markdown)$/i.test(tag),
+  };
+}
 
 const MOST_COMMANDS = 1_000_000;
 const MOST_WARNINGS = 100;

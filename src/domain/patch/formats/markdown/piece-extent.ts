@@ -1,6 +1,249 @@
-import { closeFence, closeNestedFence, type Fence, type FenceEnd } from "./fences.ts";
-import type { EmbeddedFormat } from "./marks.ts";
-import { createFinder, isFenceMark, LONGEST_MARK, nextLine, searchMark } from "./marks.ts";
+/** The lines by which patches of other formats are known inside a reply. */
+export type EmbeddedFormat = "v4a" | "search-replace" | "diff";
+
+const SEARCH = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
+const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;
+/** Marker lines are short: nothing longer is looked at. */
+const LONGEST_MARK = 80;
+
+/** Which format starts at `at`, the first character of a line that is not white space. */
+export function markAt(text: string, at: number, lineEnd: number): EmbeddedFormat | undefined {
+  switch (text.charAt(at)) {
+    case "*":
+      return markLine(text, at, lineEnd) === "*** Begin Patch" ? "v4a" : undefined;
+    case "<":
+      return searchMark(text, at, lineEnd) > 0 ? "search-replace" : undefined;
+    case "d":
+      return text.startsWith("diff --git ", at) ? "diff" : undefined;
+    case "-":
+      if (searchMark(text, at, lineEnd) > 0) return "search-replace";
+      return text.startsWith("--- ", at) && headsHunk(text, lineEnd + 1) ? "diff" : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** How long the mark of a SEARCH line is; 0 when the line is none. */
+function searchMark(text: string, at: number, lineEnd: number): number {
+  return SEARCH.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
+}
+
+function headsHunk(text: string, from: number): boolean {
+  if (!text.startsWith("+++ ", from)) return false;
+  const newline = text.indexOf("\n", from);
+  return newline !== -1 && text.startsWith("@@", newline + 1);
+}
+
+/** The format that a fenced body holds: its first line says so, for SEARCH/REPLACE also the line after a path. */
+export function embeddedFormat(text: string, from: number): EmbeddedFormat | undefined {
+  const first = nextLine(text, from);
+  if (first === undefined) return undefined;
+  const own = markAt(text, first.at, first.end);
+  if (own !== undefined) return own;
+  const second = nextLine(text, first.end + 1);
+  if (second === undefined) return undefined;
+  const below = markAt(text, second.at, second.end);
+  if (below === "v4a") return HEREDOC.test(markLine(text, first.at, first.end)) ? "v4a" : undefined;
+  if (below === "diff") return text.startsWith("Index: ", first.at) ? "diff" : undefined;
+  return isFenceMark(text, first.at) ? undefined : below;
+}
+
+function markLine(text: string, at: number, lineEnd: number): string {
+  return text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)).trim();
+}
+
+function isFenceMark(text: string, at: number): boolean {
+  return text.startsWith("```", at) || text.startsWith("~~~", at);
+}
+
+/** The next line with something on it; `at` is its first character that is not white space. */
+function nextLine(text: string, from: number): { readonly at: number; readonly end: number } | undefined {
+  let at = from;
+  while (at < text.length && isSpace(text.charCodeAt(at))) at++;
+  if (at >= text.length) return undefined;
+  const newline = text.indexOf("\n", at);
+  return { at, end: newline === -1 ? text.length : newline };
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
+}
+
+/** `indexOf` that remembers: asked for positions that grow, it goes through the text once. */
+export function createFinder(text: string, needle: string): (from: number) => number {
+  let askedFrom = 0;
+  let found = -2;
+  return (from) => {
+    const known = found !== -2 && askedFrom <= from && (found === -1 || from <= found);
+    if (!known) {
+      askedFrom = from;
+      found = text.indexOf(needle, from);
+    }
+    return found;
+  };
+}
+
+/**
+ * CommonMark fenced code blocks, found by offset: nothing is split into lines, so a block of 50 MB costs one
+ * substring. Deviations, all in favour of the text in a block: a line with less indent than the list item does
+ * not end a block, and `closeFence` can be told that indented fences are content.
+ */
+export interface Fence {
+  readonly mark: "`" | "~";
+  readonly length: number;
+  /** Columns before the fence; as many are taken off each line of the body. */
+  readonly indent: number;
+  /** Content column of the list item that holds the block, 0 outside of lists. */
+  readonly container: number;
+  readonly info: string;
+  readonly bodyStart: number;
+}
+
+export interface FenceEnd {
+  readonly bodyEnd: number;
+  /** Where the text after the block starts. */
+  readonly next: number;
+  readonly closed: boolean;
+}
+
+/** The fence that opens at `at` (its first mark), when the line `… at … lineEnd` is an opening fence. */
+export function openFence(
+  text: string,
+  at: number,
+  lineEnd: number,
+  place: { readonly indent: number; readonly container: number },
+): Fence | undefined {
+  const mark = text.charAt(at);
+  if (mark !== "`" && mark !== "~") return undefined;
+  let end = at;
+  while (end < lineEnd && text.charAt(end) === mark) end++;
+  const length = end - at;
+  if (length < 3) return undefined;
+  const info = text.slice(end, lineEnd).trim();
+  if (mark === "`" && info.includes("`")) return undefined;
+  return { mark, length, ...place, info, bodyStart: Math.min(lineEnd + 1, text.length) };
+}
+
+/** Finds the closing fence. `flush`: only a fence no further in than the opening one closes (diff context lines are indented by one). */
+function closeFence(text: string, fence: Fence, options: { readonly flush: boolean }): FenceEnd {
+  const maxIndent = options.flush ? fence.indent : fence.container + 3;
+  for (const line of fenceLines(text, fence, maxIndent)) {
+    if (line.bare) return { bodyEnd: line.start, next: line.next, closed: true };
+  }
+  return { bodyEnd: text.length, next: text.length, closed: false };
+}
+
+/**
+ * For Markdown files put in a fence that is not longer than the fences inside: ```` ```bash ```` opens an inner
+ * block and the next bare fence closes that one. Only holds when everything pairs up; otherwise undefined.
+ */
+function closeNestedFence(
+  text: string,
+  fence: Fence,
+  limit: number,
+): (FenceEnd & { readonly nested: boolean }) | undefined {
+  let depth = 1;
+  let nested = false;
+  for (const line of fenceLines(text, fence, fence.container + 3)) {
+    if (line.start - fence.bodyStart > limit) return undefined;
+    if (!line.bare) {
+      depth += 1;
+      nested = true;
+    } else {
+      depth -= 1;
+      if (depth === 0) return { bodyEnd: line.start, next: line.next, closed: true, nested };
+    }
+  }
+  return undefined;
+}
+
+interface FenceLine {
+  readonly start: number;
+  readonly next: number;
+  /** Nothing but the fence: it can close. Otherwise it has an info string. */
+  readonly bare: boolean;
+}
+
+/** The lines of the body that start with at least as many of the opening fence's marks. */
+function* fenceLines(text: string, fence: Fence, maxIndent: number): Generator<FenceLine> {
+  // Not the whole fence: looking for a long run of one character among shorter runs is quadratic.
+  const needle = fence.mark.repeat(3);
+  let from = fence.bodyStart;
+  for (;;) {
+    const hit = text.indexOf(needle, from);
+    if (hit === -1) return;
+    const newline = text.indexOf("\n", hit);
+    const lineEnd = newline === -1 ? text.length : newline;
+    const start = lineStartBefore(text, hit, fence.bodyStart, maxIndent);
+    if (start !== undefined) {
+      let end = hit;
+      while (end < lineEnd && text.charAt(end) === fence.mark) end++;
+      const bare = isBlank(text, end, lineEnd);
+      if (end - hit >= fence.length && (bare || isInfo(text, end, lineEnd, fence.mark)))
+        yield { start, next: newline === -1 ? text.length : newline + 1, bare };
+    }
+    if (newline === -1) return;
+    from = newline + 1;
+  }
+}
+
+/** The start of the line when only white space of at most `maxIndent` columns stands between it and `at`. */
+function lineStartBefore(text: string, at: number, floor: number, maxIndent: number): number | undefined {
+  let start = at;
+  while (start > floor && at - start <= maxIndent) {
+    const code = text.charCodeAt(start - 1);
+    if (code !== 0x20 && code !== 0x09) break;
+    start--;
+  }
+  if (start !== floor && text.charCodeAt(start - 1) !== 0x0a) return undefined;
+  return columnsOf(text, start, at) <= maxIndent ? start : undefined;
+}
+
+export function columnsOf(text: string, from: number, to: number): number {
+  let columns = 0;
+  for (let at = from; at < to; at++) columns += text.charCodeAt(at) === 0x09 ? 4 - (columns % 4) : 1;
+  return columns;
+}
+
+function isBlank(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x09 && code !== 0x0d) return false;
+  }
+  return true;
+}
+
+function isInfo(text: string, from: number, to: number, mark: string): boolean {
+  return mark === "~" || !text.slice(from, to).includes("`");
+}
+
+/** Takes up to `columns` columns of white space off the start of each line. Line ends stay as they are. */
+export function dedent(text: string, columns: number): string {
+  if (columns === 0 || text === "") return text;
+  const lines: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    const newline = text.indexOf("\n", from);
+    const next = newline === -1 ? text.length : newline + 1;
+    lines.push(dedentLine(text, from, next, columns));
+    from = next;
+  }
+  return lines.join("");
+}
+
+function dedentLine(text: string, from: number, next: number, columns: number): string {
+  let at = from;
+  let column = 0;
+  while (at < next && column < columns) {
+    const code = text.charCodeAt(at);
+    if (code === 0x20) column += 1;
+    else if (code === 0x09) column += 4 - (column % 4);
+    else break;
+    at++;
+  }
+  const line = text.slice(at, next);
+  // A tab that reaches past the margin leaves its remaining columns.
+  return column > columns ? " ".repeat(column - columns) + line : line;
+}
 
 const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
 const DIVIDER = /^={5,9}[ \t]*\r?$/;

@@ -1,9 +1,146 @@
-import { createMeasure } from "./piece-extent.ts";
-import { columnsOf, dedent, openFence } from "./fences.ts";
-import { createJsonSearch, type JsonPiece } from "./json-in-prose.ts";
-import { createListContext } from "./list-items.ts";
-import type { EmbeddedFormat } from "./marks.ts";
-import { createFinder, embeddedFormat, markAt } from "./marks.ts";
+import { jsonMeaning, scanJson, skipJsonSpace } from "../json.ts";
+import {
+  columnsOf,
+  createFinder,
+  createMeasure,
+  dedent,
+  type EmbeddedFormat,
+  embeddedFormat,
+  markAt,
+  openFence,
+} from "./piece-extent.ts";
+
+/**
+ * The list items that are open at a line of prose, as far as fences need them: a fence may be indented by the
+ * content column of its list item plus three. Feed it every line outside of blocks, in order.
+ */
+interface ListContext {
+  /** Content column of the innermost item that a line with this indent belongs to; 0 outside of lists. */
+  container(indent: number): number;
+  /** Takes one line in. Returns where its own content starts, past any list markers. */
+  line(
+    text: string,
+    at: number,
+    lineEnd: number,
+    indent: number,
+  ): { readonly at: number; readonly indent: number };
+  blank(): void;
+}
+
+const DEEPEST = 32;
+
+function createListContext(): ListContext {
+  const columns: number[] = [];
+  let afterBlank = false;
+
+  const container = (indent: number): number => {
+    for (let i = columns.length - 1; i >= 0; i--) if (columns[i]! <= indent) return columns[i]!;
+    return 0;
+  };
+
+  return {
+    container,
+    blank() {
+      afterBlank = true;
+    },
+    line(text, at, lineEnd, indent) {
+      let here = { at, indent };
+      let marker = listMarker(text, at, lineEnd);
+      const outdents = (column: number): boolean => column > here.indent;
+      // A paragraph may go on without indent (lazy continuation); after a blank line or at a marker it may not.
+      if (afterBlank || marker > 0) while (columns.length > 0 && outdents(columns.at(-1)!)) columns.pop();
+      afterBlank = false;
+      while (marker > 0 && columns.length < DEEPEST && here.indent - container(here.indent) <= 3) {
+        const spaces = countSpaces(text, here.at + marker, lineEnd);
+        const gap = spaces >= 1 && spaces <= 4 ? spaces : 1;
+        here = { at: here.at + marker + gap, indent: here.indent + marker + gap };
+        columns.push(here.indent);
+        if (here.at >= lineEnd) break;
+        marker = listMarker(text, here.at, lineEnd);
+      }
+      return here;
+    },
+  };
+}
+
+/** Length of the list marker at `at`, 0 when there is none. */
+function listMarker(text: string, at: number, lineEnd: number): number {
+  const code = text.charCodeAt(at);
+  let end = at;
+  if (code === 0x2d || code === 0x2b || code === 0x2a) end = at + 1;
+  else {
+    while (end < lineEnd && end - at < 9 && text.charCodeAt(end) >= 0x30 && text.charCodeAt(end) <= 0x39)
+      end++;
+    if (end === at || (text.charAt(end) !== "." && text.charAt(end) !== ")")) return 0;
+    end += 1;
+  }
+  return end >= lineEnd || text.charAt(end) === " " ? end - at : 0;
+}
+
+function countSpaces(text: string, from: number, lineEnd: number): number {
+  let at = from;
+  while (at < lineEnd && at - from <= 5 && text.charAt(at) === " ") at++;
+  return at - from;
+}
+
+/** JSON that means commands, or was surely meant to. */
+type JsonPiece =
+  | { readonly kind: "json"; readonly value: unknown; readonly start: number }
+  | {
+      readonly kind: "broken-json";
+      readonly at: number;
+      readonly reason: string;
+      readonly start: number;
+      /** It stood at the start of its line. */
+      readonly flush: boolean;
+    };
+
+interface JsonHit {
+  readonly piece: JsonPiece | undefined;
+  /** Where the prose goes on. */
+  readonly next: number;
+}
+
+/**
+ * Finds JSON commands in prose: an array of objects anywhere on the line, an object at its start. What was scanned
+ * is never scanned again, so a text of nothing but brackets stays linear.
+ */
+function createJsonSearch(
+  text: string,
+): (from: number, lineEnd: number, lineAt: number) => JsonHit | undefined {
+  const nextArray = createFinder(text, "[");
+  const nextType = createFinder(text, '"type"');
+  const nextAction = createFinder(text, '"action"');
+  /** Broken JSON that was surely meant as commands; it must not be passed over in silence. */
+  const meantCommands = (start: number, end: number): boolean => {
+    const type = nextType(start);
+    const action = nextAction(start);
+    return type !== -1 && action !== -1 && Math.max(type, action) < end + 1000;
+  };
+
+  const read = (start: number, flush: boolean): JsonHit => {
+    const extent = scanJson(text, start);
+    if (!extent.ok) {
+      const next = Math.max(extent.at, start + 1);
+      if (!meantCommands(start, next)) return { piece: undefined, next };
+      return { piece: { kind: "broken-json", at: extent.at, reason: extent.reason, start, flush }, next };
+    }
+    const value: unknown = JSON.parse(text.slice(start, extent.end));
+    const commands = jsonMeaning(value).kind !== "other";
+    return { piece: commands ? { kind: "json", value, start } : undefined, next: extent.end };
+  };
+
+  return (from, lineEnd, lineAt) => {
+    if (text.charAt(lineAt) === "{" && text.charAt(skipJsonSpace(text, lineAt + 1)) === '"')
+      return read(lineAt, true);
+    for (let hit = nextArray(from); hit !== -1 && hit < lineEnd; hit = nextArray(hit + 1)) {
+      const inside = skipJsonSpace(text, hit + 1);
+      if (text.charAt(inside) === "{") return read(hit, hit === lineAt);
+      if (inside > lineEnd) return undefined;
+    }
+    return undefined;
+  };
+}
 
 /** One part of a reply that may hold commands. Offsets are into the reply; `end` is where the text after it starts. */
 export type Piece = { readonly end: number } & PieceKind;

@@ -1,5 +1,4 @@
-import { readableText } from "../../patch-text.ts";
-import { trimEndBlank } from "../../white-space.ts";
+import { readableText, trimEndBlank } from "../../patch-text.ts";
 
 /** File names as diffs write them: quoted, followed by a date, with a prefix to strip. Input is bytes text. */
 

@@ -1,2 +1,0 @@
-/** Where commands are given: `picoclaw undo …`, or `/undo …`. */
-export type Surface = "terminal" | "chat";

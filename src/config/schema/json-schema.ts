@@ -1,7 +1,0 @@
-import { z } from "zod";
-import { configSchema } from "./root.ts";
-
-/** What `schema.json` holds. */
-export function generateJsonSchema(): object {
-  return z.toJSONSchema(configSchema, { io: "input", unrepresentable: "any" });
-}

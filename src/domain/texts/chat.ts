@@ -1,0 +1,16 @@
+import * as en from "./chat.en.ts";
+import * as ja from "./chat.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Everything the conversation says to a person in its own name. */
+export type ChatMessages = typeof en.chatTexts;
+
+export const chatMessagesFor = (locale: Locale): ChatMessages => TEXTS[locale].chatTexts;
+
+/** Texts about decisions, sessions and usage. */
+export type MemoryMessages = typeof en.memoryTexts;
+
+export const memoryMessagesFor = (locale: Locale): MemoryMessages => TEXTS[locale].memoryTexts;

@@ -1,0 +1,11 @@
+import * as en from "./cli.en.ts";
+import * as ja from "./cli.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Texts of `--help` and of the manual page. */
+export type HelpMessages = typeof en.helpTexts;
+
+export const helpMessagesFor = (locale: Locale): HelpMessages => TEXTS[locale].helpTexts;

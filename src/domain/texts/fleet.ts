@@ -1,0 +1,11 @@
+import * as en from "./fleet.en.ts";
+import * as ja from "./fleet.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Texts about the machines that share a store. */
+export type FleetMessages = typeof en.fleetTexts;
+
+export const fleetMessagesFor = (locale: Locale): FleetMessages => TEXTS[locale].fleetTexts;

@@ -1,0 +1,14 @@
+import * as en from "./jobs.en.ts";
+import * as ja from "./jobs.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** What every command may have to say: jobs, files, configuration, usage. Nothing here ends in a newline. */
+export type Messages = typeof en.messages;
+
+export const messagesFor = (locale: Locale): Messages => TEXTS[locale].messages;
+
+/** The first and the last lines of a job's report. */
+export const reportMessages = (locale: Locale): typeof en.reportTexts => TEXTS[locale].reportTexts;

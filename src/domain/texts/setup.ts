@@ -1,0 +1,11 @@
+import type { Locale } from "./locale.ts";
+import * as en from "./setup.en.ts";
+import * as ja from "./setup.ja.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Texts of `init`, and the comments of the file it writes. */
+export type SetupMessages = typeof en.setupTexts;
+
+export const setupMessagesFor = (locale: Locale): SetupMessages => TEXTS[locale].setupTexts;

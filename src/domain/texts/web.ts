@@ -1,0 +1,16 @@
+import type { Locale } from "./locale.ts";
+import * as en from "./web.en.ts";
+import * as ja from "./web.ja.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Every word of the web console. */
+export type ConsoleMessages = typeof en.consoleTexts;
+
+export const consoleMessagesFor = (locale: Locale): ConsoleMessages => TEXTS[locale].consoleTexts;
+
+/** Texts of the pages on which operators manage PicoClaw. */
+export type ManageMessages = typeof en.manageTexts;
+
+export const manageMessagesFor = (locale: Locale): ManageMessages => TEXTS[locale].manageTexts;
