@@ -13,7 +13,7 @@ async function loadedBy(message: string): Promise<string[]> {
     process.argv = ["bun", "picoclaw", "chat", ${JSON.stringify(message)}];
     process.on("exit", () => {
       const files = Object.keys(require.cache);
-      const names = files.flatMap((file) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)|(src\\/tools\\/registry|src\\/adapters\\/cli\\/terminal|src\\/infrastructure\\/docker)\\//.exec(file)?.slice(1) ?? []);
+      const names = files.flatMap((file) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)|(src\\/tools\\/registry|src\\/adapters\\/cli\\/terminal|src\\/infrastructure\\/containers)/.exec(file)?.slice(1) ?? []);
       console.error("loaded:" + JSON.stringify([...new Set(names.filter(Boolean))].sort()));
     });
     await import(${JSON.stringify(MAIN)});`;
