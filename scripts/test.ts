@@ -40,9 +40,9 @@ const coverageIn = (part: string) =>
   isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
 /** What mostly waits (for containers, browsers, whole programs, deaths) runs beside what mostly computes. */
 const WAITING = {
-  "tests with containers": /^\.\/test\/infrastructure\/(?:environments|tasks)\//,
+  "tests with containers": /^\.\/test\/infrastructure\/(?:containers|tasks)\//,
   "tests of whole programs": /^\.\/test\/e2e\//,
-  "tests of doors and docs": /^\.\/test\/(?:adapters\/(?:web|acp)|application\/inbox|docs)\//,
+  "tests of doors and docs": /^\.\/test\/(?:adapters\/(?:web|acp)|application\/serve|docs)\//,
   "tests of faults": /^\.\/test\/(?:faults|hostile|contracts)\//,
 };
 

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeTree } from "../src/infrastructure/engine/walk-folder.ts";
-import { DOCKER_HOST, realImage, removeInstallation } from "./infrastructure/environments/real-engine.ts";
+import { DOCKER_HOST, realImage, removeInstallation } from "./infrastructure/containers/real-engine.ts";
 import { requirePart } from "./require.ts";
 
 const EXAMPLES = join(import.meta.dir, "../examples");

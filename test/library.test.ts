@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import * as library from "../src/lib.ts";
-import { type Bench, createBench, edit, shell } from "./application/work/worker-kit.ts";
+import { type Bench, createBench, edit, shell } from "./application/jobs/worker-kit.ts";
 
 let bench: Bench;
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Draft, DraftRequest } from "../../src/application/jobs/draft.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
 import { trustWorkspace } from "../../src/config/trust.ts";
-import { type Bench, createBench, edit, type Settings, shell } from "../application/work/worker-kit.ts";
+import { type Bench, createBench, edit, type Settings, shell } from "../application/jobs/worker-kit.ts";
 import { treeOf } from "./tree.ts";
 
 type Commands = readonly Readonly<Record<string, unknown>>[];

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
-import { type Bench, createBench, edit } from "../application/work/worker-kit.ts";
+import { type Bench, createBench, edit } from "../application/jobs/worker-kit.ts";
 import { describeWorkspace } from "./workspace.contract.ts";
 
 let bench: Bench;

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { trustWorkspace } from "../../src/config/trust.ts";
-import { type Bench, createBench, shell } from "../application/work/worker-kit.ts";
+import { type Bench, createBench, shell } from "../application/jobs/worker-kit.ts";
 import { treeOf } from "../contracts/tree.ts";
 import { requirePart } from "../require.ts";
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openRealEngine, type RealEngine, specOf } from "../infrastructure/environments/real-engine.ts";
+import { openRealEngine, type RealEngine, specOf } from "../infrastructure/containers/real-engine.ts";
 import { requirePart } from "../require.ts";
 
 const SCRIPT = join(import.meta.dir, "../real/docker-engine.sh");

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { ToolResult } from "../../src/tools/tool-result.ts";
 import { type AgentToolkit, createAgentToolkit } from "../../src/tools/toolkit.ts";
 import { openToolContext, type ToolContextChoices } from "../../src/wiring/toolkit.ts";
-import { createBench, type Settings } from "../application/work/worker-kit.ts";
+import { createBench, type Settings } from "../application/jobs/worker-kit.ts";
 
 export function createToolBench() {
   const bench = createBench();

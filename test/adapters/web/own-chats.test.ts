@@ -8,7 +8,7 @@ import type { Kysely } from "kysely";
 import type { InboundMessage } from "../../../src/application/ports/serve.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { createServeBench } from "../../application/inbox/serve-kit.ts";
+import { createServeBench } from "../../application/serve/serve-kit.ts";
 import { createFakeChannel, inbound } from "../../fakes/channel.ts";
 import { settle } from "../../fakes/timers.ts";
 import { newMessage, openMessages } from "../../infrastructure/store/open-messages.ts";

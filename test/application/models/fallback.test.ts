@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type Candidate, type StandIn, withFallback } from "../../../src/application/models/meter.ts";
 import type { Model, ModelFailure, ModelRole } from "../../../src/application/ports/models.ts";
-import { answering } from "../chat/memory/memory-kit.ts";
+import { answering } from "../chat/memory-kit.ts";
 
 const { signal } = new AbortController();
 const failure = (code: ModelFailure["code"]): ModelFailure => ({ code, message: code, retryable: true });

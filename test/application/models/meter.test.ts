@@ -7,7 +7,7 @@ import type {
   UsageEntry,
   UsageStore,
 } from "../../../src/application/ports/models.ts";
-import { answering, listeningLogger, NO_MODEL } from "../chat/memory/memory-kit.ts";
+import { answering, listeningLogger, NO_MODEL } from "../chat/memory-kit.ts";
 
 const context = { chatKey: "cli:default", sessionId: "s", groupId: "g" };
 const { signal } = new AbortController();

@@ -19,7 +19,7 @@ import {
   type World,
 } from "../../fakes/forges/world.ts";
 import { requirePart } from "../../require.ts";
-import { bridgeGateway, DOCKER_HOST, docker } from "../environments/real-engine.ts";
+import { bridgeGateway, DOCKER_HOST, docker } from "../containers/real-engine.ts";
 import { buildImages } from "./task-kit.ts";
 import { startWorkerModel } from "./worker-model.ts";
 

@@ -10,7 +10,7 @@ import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import type { WorkerKind } from "../../../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
 import { openTasks } from "../../../src/wiring/tasks.ts";
 import { PROGRAM } from "../../e2e/cli-kit.ts";
-import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
+import { DOCKER_HOST, docker } from "../containers/real-engine.ts";
 
 /** Reads a shell's output as its last words. */
 export const shellKind: WorkerKind = {

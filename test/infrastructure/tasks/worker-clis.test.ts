@@ -5,7 +5,7 @@ import { findWorkerKind, WORKER_KINDS } from "../../../src/infrastructure/tasks/
 import type { WorkerKind } from "../../../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
 import { openSandbox, openWorkerExecutor } from "../../../src/lib.ts";
 import { requirePart } from "../../require.ts";
-import { DOCKER_HOST } from "../environments/real-engine.ts";
+import { DOCKER_HOST } from "../containers/real-engine.ts";
 import { buildImages, createTaskBench, type TaskBench } from "./task-kit.ts";
 import { startWorkerModel, type WorkerModel } from "./worker-model.ts";
 

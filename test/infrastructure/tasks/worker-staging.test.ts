@@ -13,7 +13,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { requirePart } from "../../require.ts";
-import { docker } from "../environments/real-engine.ts";
+import { docker } from "../containers/real-engine.ts";
 import { buildImages, createTaskBench, shellKind, type TaskBench } from "./task-kit.ts";
 
 const containers = () => docker("ps", "-a", "--filter", "name=agent-runner-", "--format", "{{.Names}}");

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { type OpenedConversation, openConversation } from "../conversation-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
 
 let at: OpenedConversation;
 afterEach(() => at.close());

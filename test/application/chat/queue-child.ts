@@ -1,8 +1,8 @@
 /** Run as a process of its own by chat-queue.test.ts: holds a chat until it is killed, or works on it five times. */
-import { createChatQueue } from "../../../../src/application/chat/chat-queue.ts";
-import { createChatLeases } from "../../../../src/infrastructure/chat/chat-leases.ts";
-import { createOwnerNames } from "../../../../src/infrastructure/engine/process-table.ts";
-import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
+import { createChatQueue } from "../../../src/application/chat/chat-queue.ts";
+import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
+import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 
 const [file, what] = process.argv.slice(2) as [string, string];
 const names = createOwnerNames(process.pid);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { failingOutput } from "../../../../src/domain/checks/read-results.ts";
+import { failingOutput } from "../../../src/domain/checks/read-results.ts";
 
 const FIXTURES = join(import.meta.dir, "fixtures");
 const read = (name: string) => readFileSync(join(FIXTURES, name), "utf8");

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isKnownCheck } from "../../../../src/domain/checks/find-checks.ts";
+import { isKnownCheck } from "../../../src/domain/checks/find-checks.ts";
 
 const CHECKS = [{ kind: "test" as const, command: "just verify", line: "just verify" }];
 

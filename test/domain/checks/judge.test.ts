@@ -1,12 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { countTests, type TestOutcome } from "../../../../src/domain/checks/test-results.ts";
-import {
-  type CheckResult,
-  judgeAll,
-  judgeCheck,
-  settleFlaky,
-} from "../../../../src/domain/checks/verdict.ts";
+import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
+import { type CheckResult, judgeAll, judgeCheck, settleFlaky } from "../../../src/domain/checks/verdict.ts";
 
 const OUTCOMES: Readonly<Record<string, TestOutcome>> = { "+": "pass", "-": "fail", "~": "skip" };
 

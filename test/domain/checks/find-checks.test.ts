@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { findChecks } from "../../../../src/domain/checks/find-checks.ts";
+import { findChecks } from "../../../src/domain/checks/find-checks.ts";
 
 describe("how a project is checked", () => {
   const checks = (names: string[], texts: Record<string, string> = {}, configured: string | null = null) =>

@@ -10,7 +10,7 @@ import {
 import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
-import { createBench, edit, shell } from "../work/worker-kit.ts";
+import { createBench, edit, shell } from "../jobs/worker-kit.ts";
 
 const work = (id: string): Work => ({
   id,

@@ -15,8 +15,8 @@ import { type OpenContainer, openContainer } from "../../../src/wiring/container
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
-import { createEnvironmentKit, type EnvironmentKit, executor } from "../environments/environment-kit.ts";
-import { DOCKER_HOST, docker } from "../environments/real-engine.ts";
+import { createEnvironmentKit, type EnvironmentKit, executor } from "../containers/environment-kit.ts";
+import { DOCKER_HOST, docker } from "../containers/real-engine.ts";
 
 describe.if(requirePart("docker") && requirePart("environment-images"))("a container as a workspace", () => {
   let kit: EnvironmentKit;

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
-import { createSessions, type SessionDeps } from "../../../../src/application/chat/sessions.ts";
-import type { Model, ModelFailure, ModelRequest, Models } from "../../../../src/application/ports/models.ts";
-import type { Logger } from "../../../../src/application/ports/platform.ts";
-import { createDayClock } from "../../../../src/domain/chat/session.ts";
-import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
-import { migrate } from "../../../../src/infrastructure/store/migrate.ts";
-import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
-import type { Database } from "../../../../src/infrastructure/store/schema.ts";
+import { createSessions, type SessionDeps } from "../../../src/application/chat/sessions.ts";
+import type { Model, ModelFailure, ModelRequest, Models } from "../../../src/application/ports/models.ts";
+import type { Logger } from "../../../src/application/ports/platform.ts";
+import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
+import { migrate } from "../../../src/infrastructure/store/migrate.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import type { Database } from "../../../src/infrastructure/store/schema.ts";
 
 export interface Line {
   readonly level: string;

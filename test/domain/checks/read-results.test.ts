@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readResults } from "../../../../src/domain/checks/read-results.ts";
+import { readResults } from "../../../src/domain/checks/read-results.ts";
 
 /** Recorded from the real tools by `fixtures/record.sh`. */
 const FOLDER = join(import.meta.dir, "fixtures");

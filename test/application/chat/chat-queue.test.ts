@@ -4,9 +4,9 @@ import {
   type ChatQueue,
   type ChatQueueDeps,
   createChatQueue,
-} from "../../../../src/application/chat/chat-queue.ts";
-import type { ChatLeases } from "../../../../src/application/ports/chat.ts";
-import { createChatLeases } from "../../../../src/infrastructure/chat/chat-leases.ts";
+} from "../../../src/application/chat/chat-queue.ts";
+import type { ChatLeases } from "../../../src/application/ports/chat.ts";
+import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;
@@ -217,7 +217,7 @@ describe("two processes", () => {
       { stdout: "pipe", stderr: "inherit" },
     );
     await firstLine(child.stdout);
-    const { createOwnerNames } = await import("../../../../src/infrastructure/engine/process-table.ts");
+    const { createOwnerNames } = await import("../../../src/infrastructure/engine/process-table.ts");
     const names = createOwnerNames(process.pid);
     const queue = openQueue({ newOwner: names.next, leases: openLeases(names.isGone) });
     const waited = Promise.withResolvers<number>();

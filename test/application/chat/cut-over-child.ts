@@ -1,8 +1,8 @@
 /** Run as a process of its own by cut-over-crash.test.ts: cuts a session over and kills itself at the named step. */
-import { createSessions } from "../../../../src/application/chat/sessions.ts";
-import { createDayClock } from "../../../../src/domain/chat/session.ts";
-import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
-import { openSqlite } from "../../../../src/infrastructure/store/open-store.ts";
+import { createSessions } from "../../../src/application/chat/sessions.ts";
+import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
+import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 
 const [file, where] = process.argv.slice(2) as [string, string];
 const time = { now: "2026-03-01T03:00:00.000Z" };

@@ -1,7 +1,7 @@
 /** A message is begun again: what its earlier attempt left cannot be taken for done, and cannot land any more. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { settleEarlier } from "../../../src/application/serve/timed-rounds.ts";
-import { createBench } from "../work/worker-kit.ts";
+import { createBench } from "../jobs/worker-kit.ts";
 
 const [MESSAGE, GROUP] = ["msg_1", "web:c#msg_1"];
 const append = (target: string) => [{ type: "file_edit", action: "append", target, content: "x\n" }];

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { ChatDeps, ChatTurn } from "../../../../src/application/chat/chat-turn.ts";
-import { memoryCommands } from "../../../../src/application/chat/memory-commands.ts";
-import { createRouteTeacher } from "../../../../src/application/chat/route-message.ts";
-import type { ChatEvent, NewDecision, RoutingStore } from "../../../../src/application/ports/chat.ts";
-import type { UsageStore } from "../../../../src/application/ports/models.ts";
-import { createDayClock } from "../../../../src/domain/chat/session.ts";
-import { messagesFor } from "../../../../src/domain/texts/jobs.ts";
-import { createRoutingStore } from "../../../../src/infrastructure/chat/routing-store.ts";
-import { createUsageStore } from "../../../../src/infrastructure/models/usage-store.ts";
+import type { ChatDeps, ChatTurn } from "../../../src/application/chat/chat-turn.ts";
+import { memoryCommands } from "../../../src/application/chat/memory-commands.ts";
+import { createRouteTeacher } from "../../../src/application/chat/route-message.ts";
+import type { ChatEvent, NewDecision, RoutingStore } from "../../../src/application/ports/chat.ts";
+import type { UsageStore } from "../../../src/application/ports/models.ts";
+import { createDayClock } from "../../../src/domain/chat/session.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
+import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;

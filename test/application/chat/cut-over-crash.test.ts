@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { createSessionStore } from "../../../../src/infrastructure/chat/session-store.ts";
+import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { openBench } from "./memory-kit.ts";
 
 const chat = { channel: "cli", chatId: "default" };
