@@ -57,8 +57,8 @@ export function docker(...args: readonly string[]): string {
 export function bridgeGateway(): string {
   const [told = "", subnet = ""] = docker(
     ...["network", "inspect", "bridge"],
-    ...["-f", "{{(index .IPAM.Config 0).Gateway}} {{(index .IPAM.Config 0).Subnet}}"],
-  ).split(" ");
+    ...["-f", "{{(index .IPAM.Config 0).Gateway}}|{{(index .IPAM.Config 0).Subnet}}"],
+  ).split("|");
   return /^[\d.]+$/.test(told) ? told : subnet.replace(/\.0\/\d+$/, ".1");
 }
 
