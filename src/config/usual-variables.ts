@@ -126,6 +126,8 @@ function coder(env: Env): UsualSetting | null {
     const variable = env.OPENAI_API_KEY ? "OPENAI_API_KEY" : "OPENAI_BASE_URL";
     return { variable, keys: { "roles.default_coder": "coder2" }, ...unless };
   }
+  if (env.GEMINI_API_KEY)
+    return { variable: "GEMINI_API_KEY", keys: { "roles.coder3.provider": "gemini" }, ...unless };
   if (env.DEEPSEEK_API_KEY)
     return { variable: "DEEPSEEK_API_KEY", keys: { "roles.default_coder": "coder1" }, ...unless };
   if (env.OPENROUTER_API_KEY)

@@ -298,7 +298,7 @@ describe("refusals", () => {
     expect((await refuse({ home: "roles: { coder1: { provider: nobody } }\n" }))[0]).toMatchObject({
       code: "invalid-value",
       key: "roles.coder1.provider",
-      expected: "ollama | claude | openai | deepseek",
+      expected: "ollama | claude | openai | deepseek | gemini",
     });
   });
 

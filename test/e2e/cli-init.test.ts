@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPty } from "../application/chat/pty-kit.ts";
+import { startModelServer } from "../fakes/model-server/server.ts";
 import { type Cli, createCli, PROGRAM } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -72,12 +73,12 @@ describe("init", () => {
       env: { ...env, DOCKER_HOST: "unix:///none.sock", OLLAMA_HOST: `127.0.0.1:${models.port}` },
     });
     try {
-      await at.expect("Who talks with you (Mio, Shiro)?");
+      await at.expect("Who answers questions?");
       await at.expect("none: ");
       at.type("nobody\r");
       await at.expect("There is no nobody.");
       at.type("gemma3:4b\r");
-      await at.expect("Who writes code (/code)?");
+      await at.expect("Who writes code?");
       await at.expect("none: ");
       at.type("deaf:7b\r");
       await at.expect('✓ ollama/gemma3:4b answers: "OK"');
@@ -95,6 +96,107 @@ describe("init", () => {
     expect(file).not.toContain("deaf");
     expect(file).not.toMatch(/^ +local_only/m);
     expect(cli.run(["config", "check"]).code).toBe(0);
+  });
+
+  /** The key's variable, and where the configuration has that cloud's address. */
+  const CLOUDS = [
+    ["ANTHROPIC_API_KEY", "CLAUDE", "anthropic", "claude/claude-sonnet-4-6"],
+    ["OPENAI_API_KEY", "OPENAI", "openai-responses", "openai/gpt-5.1"],
+    ["GEMINI_API_KEY", "GEMINI", "gemini", "gemini/gemini-2.5-pro"],
+    ["DEEPSEEK_API_KEY", "DEEPSEEK", "openai-chat", "deepseek/deepseek-chat"],
+    ["OPENROUTER_API_KEY", "OPENROUTER", "openai-chat", "openrouter/anthropic/claude-sonnet-4.6"],
+  ] as const;
+
+  test.each(CLOUDS)(
+    "with %s alone, Enter and Enter are enough: questions, commands and commits are answered",
+    async (variable, provider, protocol, model) => {
+      const name = model.slice(model.indexOf("/") + 1);
+      const server = await startModelServer({ script: [{ text: "OK" }], offered: ["text-embed-1", name] });
+      const env = {
+        [variable]: "sk-AAAABBBBCCCCDDDD",
+        [`PICOCLAW_PROVIDERS_${provider}_BASE_URL`]: server.baseUrl(protocol),
+        DOCKER_HOST: "unix:///none.sock",
+        OLLAMA_HOST: "127.0.0.1:9",
+      };
+      const at = openPty([PROGRAM, "init"], {
+        cwd: cli.workspace,
+        env: { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home, ...env },
+      });
+      try {
+        await at.expect(`1  ${model} (cloud) (recommended: no local`);
+        await at.expect("2  a local model only");
+        await at.expect("none: ");
+        at.type("\r");
+        await at.expect("Who writes code?");
+        await at.expect("none: ");
+        at.type("\r");
+        await at.expect('Try next: picoclaw chat "Hello"');
+        expect(await at.exited).toBe(0);
+        for (const message of ["hello", "what does this project do?", "run the tests", "commit this"]) {
+          const before = server.requests.length;
+          server.say({ text: `Answered: ${message}` });
+          const ran = await cli.runAsync(["chat", message], env);
+          expect(ran).toMatchObject({ code: 0, out: expect.stringContaining(`Answered: ${message}`) });
+          expect(server.requests.length).toBeGreaterThan(before);
+        }
+      } finally {
+        at.signal("SIGKILL");
+        await server.stop();
+      }
+    },
+    60_000,
+  );
+
+  test("a local model can be preferred to the cloud, and --yes never opens it", async () => {
+    const server = await startModelServer({ script: [{ text: "OK" }], offered: ["claude-sonnet-4-6"] });
+    const env = {
+      ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD",
+      ANTHROPIC_BASE_URL: server.baseUrl("anthropic"),
+      DOCKER_HOST: "unix:///none.sock",
+      OLLAMA_HOST: "127.0.0.1:9",
+    };
+    const ran = await cli.runAsync(["init", "--yes"], env);
+    expect(ran.out).toContain("Questions are off: no local model.");
+    expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
+    const at = openPty([PROGRAM, "init", "--force"], {
+      cwd: cli.workspace,
+      env: { PATH: process.env.PATH ?? "", HOME: cli.folder, PICOCLAW_HOME: cli.home, ...env },
+    });
+    try {
+      await at.expect("none: ");
+      at.type("2\r");
+      await at.expect("Who writes code?");
+      await at.expect("none: ");
+      at.type("\r");
+      await at.expect("Questions are off: no local model.");
+      expect(await at.exited).toBe(0);
+    } finally {
+      at.signal("SIGKILL");
+      await server.stop();
+    }
+    expect(readFileSync(join(cli.home, "config.yaml"), "utf8")).not.toMatch(/^ +(local_only|chat):/m);
+  });
+
+  test("no network is not told as a wrong key, and a refused key is", async () => {
+    const env = {
+      ...ALONE,
+      ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD",
+      ANTHROPIC_BASE_URL: "http://127.0.0.1:9",
+    };
+    const silent = cli.run(["init"], { env });
+    expect(silent.code).toBe(3);
+    expect(silent.out).toContain("claude: http://127.0.0.1:9 cannot be reached");
+    expect(silent.out).not.toContain("export ANTHROPIC_API_KEY");
+    expect(silent.out).not.toContain("refuses");
+    const models = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response("{}", { status: 401 }),
+    });
+    const refused = await cli.runAsync(["init"], { ...env, ANTHROPIC_BASE_URL: models.url.origin });
+    await models.stop(true);
+    expect(refused.out).toContain("refuses the key in ANTHROPIC_API_KEY");
+    expect(refused.out).not.toContain("cannot be reached");
   });
 
   test("a home that is a file is told as trouble with files, not as a fault of the program", async () => {

@@ -47,11 +47,31 @@ export function createCli(under = tmpdir()) {
     return { code: ran.status, out: ran.stdout, err: ran.stderr };
   }
 
+  /** For tests that serve a model themselves: their own process goes on meanwhile. */
+  function runAsync(args: readonly string[], env?: RunOptions["env"]): Promise<Ran> {
+    const child = spawn(PROGRAM, args, {
+      cwd: workspace,
+      env: environment(env),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const said = { out: "", err: "" };
+    child.stdout.on("data", (data) => {
+      said.out += String(data);
+    });
+    child.stderr.on("data", (data) => {
+      said.err += String(data);
+    });
+    return new Promise((resolve) => {
+      child.once("close", (code) => resolve({ code, ...said }));
+    });
+  }
+
   return {
     folder,
     workspace,
     home,
     run,
+    runAsync,
     start: (args: readonly string[], env?: RunOptions["env"]): ChildProcess =>
       spawn(PROGRAM, args, { cwd: workspace, env: environment(env), stdio: ["ignore", "pipe", "pipe"] }),
     /** `apply` of JSON commands on standard input. */

@@ -166,6 +166,23 @@ describe("set-up", () => {
     expect(readFileSync(at.file, "utf8")).not.toContain("AAAABBBB");
   });
 
+  test("the address in the old file is where models are listed, tested, and looked for from then on", async () => {
+    const address = ollama(() => pulled());
+    mkdirSync(join(folder, "home"));
+    const at = start({ DEEPSEEK_API_KEY: "sk-AAAABBBBCCCCDDDD" });
+    writeFileSync(at.file, `providers: { deepseek: { base_url: "${address}/v1" } }\n`);
+    const opened = await at.open({ anew: true });
+    const coder = { provider: "deepseek", model: "served-1", local: false };
+    expect(opened.found.sources).toMatchObject([
+      { address: `${address}/v1`, models: ["served-1", "embed-1"] },
+    ]);
+    const choice = usualChoice(opened.found);
+    expect(choice).toEqual({ chat: null, coder, cloudMayTalk: false });
+    expect(await opened.test(choice, signal)).toMatchObject({ coder: { ok: true } });
+    opened.write(choice, { replace: true });
+    expect((await at.config()).providers.deepseek.base_url).toBe(`${address}/v1`);
+  });
+
   test("a model that does not answer is told, with the reason", async () => {
     const at = start({ OLLAMA_HOST: ollama(() => pulled("broken:70b")) });
     const opened = await at.open();

@@ -1,9 +1,16 @@
 import type { ChoiceTestResult, OpenedSetUp } from "../../application/ports/setup.ts";
-import { describeFound, describeTest, foundJson } from "../../application/setup/setup-steps.ts";
+import {
+  describeFound,
+  describeNothing,
+  describeTest,
+  foundJson,
+} from "../../application/setup/setup-steps.ts";
 import {
   type ChosenModel,
   type ModelChoice,
   offeredFor,
+  type SetupFindings,
+  talkersToShow,
   usualChoice,
 } from "../../domain/setup/first-config.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
@@ -31,20 +38,15 @@ export async function chooseByTalking(
   words: SetupMessages,
 ): Promise<ChosenSetUp | null> {
   const { found, test } = opened;
-  const [talkers, coders] = [offeredFor(found, "talk"), offeredFor(found, "code")];
-  let cloudMayTalk = false;
-  if (talkers.some(({ local }) => !local)) {
-    const answer = await terminal.askLine(words.askCloud);
-    if (answer === null) return null;
-    cloudMayTalk = /^(c|cloud|クラウド)$/i.test(answer.trim());
-  }
-  const may = talkers.filter(({ local }) => local || cloudMayTalk);
-  let chat = await pick(terminal, words, words.whoTalks, may);
+  const talkers = talkerQuestion(found, words);
+  const coders = coderQuestion(found, words);
+  let chat = await pick(terminal, words, talkers);
   if (chat === "left") return null;
-  let coder = await pick(terminal, words, words.whoCodes, coders);
+  let coder = await pick(terminal, words, coders);
   if (coder === "left") return null;
   for (;;) {
-    const wanted: ModelChoice = { chat, coder, cloudMayTalk };
+    // Naming a cloud model for questions is the person's word that they may go there.
+    const wanted: ModelChoice = { chat, coder, cloudMayTalk: chat?.local === false };
     if (chat !== null || coder !== null) terminal.out(`${words.testing}\n`);
     const tested = await test(wanted, new AbortController().signal);
     for (const line of describeTest(wanted, tested, words)) terminal.out(`${line}\n`);
@@ -56,34 +58,73 @@ export async function chooseByTalking(
       const choice = { ...wanted, chat: mute.chat ? null : chat, coder: mute.coder ? null : coder };
       return { choice, tested };
     }
-    if (mute.chat) chat = await pick(terminal, words, words.whoTalks, may);
+    if (mute.chat) chat = await pick(terminal, words, talkers);
     if (chat === "left") return null;
-    if (mute.coder) coder = await pick(terminal, words, words.whoCodes, coders);
+    if (mute.coder) coder = await pick(terminal, words, coders);
     if (coder === "left") return null;
   }
+}
+
+interface ModelQuestion {
+  readonly title: string;
+  /** Listed with a number each; the first is what Enter takes. */
+  readonly shown: readonly ChosenModel[];
+  /** All that may be named. */
+  readonly offered: readonly ChosenModel[];
+  /** Said of the first. */
+  readonly mark: string;
+  /** A last number that means nobody. */
+  readonly nobody?: string;
+  /** A sentence below the list. */
+  readonly consequence?: string;
+}
+
+/** A cloud is recommended for questions only where no local model can answer them. */
+function talkerQuestion(found: SetupFindings, words: SetupMessages): ModelQuestion {
+  const offered = offeredFor(found, "talk");
+  const shown = talkersToShow(found).slice(0, LISTED);
+  const hasLocal = offered.some(({ local }) => local);
+  return {
+    title: words.whoTalks,
+    shown,
+    offered,
+    mark: hasLocal ? words.recommended : words.recommendedCloud,
+    ...(!hasLocal && { nobody: words.localLater }),
+    ...(offered.some(({ local }) => !local) && { consequence: words.cloudMeans }),
+  };
+}
+
+function coderQuestion(found: SetupFindings, words: SetupMessages): ModelQuestion {
+  const offered = offeredFor(found, "code");
+  return { title: words.whoCodes, shown: offered.slice(0, LISTED), offered, mark: words.recommended };
 }
 
 /** A number, a name, or Enter for the first. Null: there is nobody, or nobody is wanted. */
 async function pick(
   terminal: InitTerminal,
   words: SetupMessages,
-  title: string,
-  offered: readonly ChosenModel[],
+  { title, shown, offered, mark, nobody, consequence }: ModelQuestion,
 ): Promise<ChosenModel | null | "left"> {
-  const [best] = offered;
+  const [best] = shown;
   if (best === undefined) return null;
-  const shown = offered.slice(0, LISTED);
-  const lines = shown.map(
-    ({ provider, model, local }, at) =>
-      `  ${String(at + 1).padStart(2)}  ${provider}/${model}${local ? "" : ` ${words.inTheCloud}`}`,
+  const number = (at: number) => String(at + 1).padStart(2);
+  const lines = shown.map(({ provider, model, local }, at) =>
+    [
+      `  ${number(at)}  ${provider}/${model}`,
+      ...(local ? [] : [words.inTheCloud]),
+      ...(at === 0 ? [mark] : []),
+    ].join(" "),
   );
-  const more = offered.length > LISTED ? [`      ${words.more(offered.length - LISTED)}`] : [];
-  terminal.out(`\n${[title, ...lines, ...more].join("\n")}\n`);
+  const none = nobody === undefined ? [] : [`  ${number(shown.length)}  ${nobody}`];
+  const more = offered.length > shown.length ? [`      ${words.more(offered.length - shown.length)}`] : [];
+  const below = consequence === undefined ? [] : [consequence];
+  terminal.out(`\n${[title, ...lines, ...none, ...more, ...below].join("\n")}\n`);
   for (;;) {
     const answer = (await terminal.askLine(words.askModel(`${best.provider}/${best.model}`)))?.trim();
     if (answer === undefined) return "left";
     if (answer === "") return best;
     if (/^(-|none|なし)$/i.test(answer)) return null;
+    if (nobody !== undefined && answer === String(shown.length + 1)) return null;
     const chosen = /^\d+$/.test(answer)
       ? shown[Number(answer) - 1]
       : offered.find(({ provider, model }) => [model, `${provider}/${model}`].includes(answer));
@@ -198,11 +239,12 @@ function reportNothingChosen(
   chosen: ChosenSetUp,
   json: boolean,
 ): number {
+  const nothing = describeNothing(opened.found, chosen.tested, words);
   if (json)
     program.out(
-      `${JSON.stringify({ ...initJson(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: words.nothing.join(" ") } })}\n`,
+      `${JSON.stringify({ ...initJson(opened, { written: false, kept: null }, chosen, DEMO), success: false, error: { code: "no-model", message: nothing.join(" ") } })}\n`,
     );
-  else program.out(`${[...words.nothing, "", words.next(DEMO)].join("\n")}\n`);
+  else program.out(`${[...nothing, "", words.next(DEMO)].join("\n")}\n`);
   return EXIT.refused;
 }
 

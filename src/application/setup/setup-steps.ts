@@ -1,6 +1,8 @@
+import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import {
   type ChosenModel,
   type ModelChoice,
+  type ModelSource,
   offeredFor,
   type SetupFindings,
 } from "../../domain/setup/first-config.ts";
@@ -117,10 +119,12 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
     names.length > 0
       ? mark(true, words.ollama(ollama.baseUrl, [...names.slice(0, NAMED), ...more]))
       : mark(false, (ollama.reachable ? words.noModels : words.noOllama)(ollama.baseUrl)),
-    ...sources.map(({ provider, address, models }) =>
+    ...sources.map((source) =>
       mark(
-        models !== null,
-        models === null ? words.sourceSilent(provider, address) : words.source(provider, models.length),
+        source.trouble === null,
+        source.trouble === null
+          ? words.source(source.provider, source.models?.length ?? 0)
+          : describeListTrouble(source, source.trouble, words),
       ),
     ),
     ...(missing.length === 0 ? [] : [mark(false, words.noKeys(missing))]),
@@ -129,6 +133,35 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
     mark(docker !== null, docker === null ? words.noDocker : words.docker(docker.version)),
     ...(bubblewrap === null ? [] : [mark(bubblewrap, words.bubblewrap(bubblewrap))]),
   ];
+}
+
+function describeListTrouble(
+  { provider, address, keyVariable }: ModelSource,
+  trouble: ListTrouble,
+  words: SetupMessages,
+): string {
+  switch (trouble.kind) {
+    case "unreachable":
+      return words.sourceUnreachable(provider, address);
+    case "refused":
+      return words.sourceRefused(provider, address, keyVariable);
+    case "answered":
+      return words.sourceUnlisted(provider, address, trouble.status);
+  }
+}
+
+/** Why nothing was written: what is in the way of the keys that are there, else the ways to a first model. */
+export function describeNothing(
+  { sources }: SetupFindings,
+  tested: ChoiceTestResult | null,
+  words: SetupMessages,
+): string[] {
+  const inTheWay = sources.flatMap((source) =>
+    source.trouble === null ? [] : [`  · ${describeListTrouble(source, source.trouble, words)}`],
+  );
+  const failed = tested?.chat?.ok === false || tested?.coder?.ok === false;
+  if (inTheWay.length > 0) return [words.nothingFor, ...inTheWay, words.thenAgain];
+  return failed ? [words.nothingTested, words.thenAgain] : [...words.nothing];
 }
 
 /** How the chosen models answered. */
@@ -148,7 +181,13 @@ export function foundJson({ ollama, sources, keys, github, git, docker, bubblewr
       reachable: ollama.reachable,
       models: ollama.models.map(({ name }) => name),
     },
-    providers: sources.map(({ provider, address, local, models }) => ({ provider, address, local, models })),
+    providers: sources.map(({ provider, address, local, models, trouble }) => ({
+      provider,
+      address,
+      local,
+      models,
+      ...(trouble !== null && { trouble }),
+    })),
     keys: Object.fromEntries(keys.map(({ variable, there }) => [variable, there])),
     github,
     git,

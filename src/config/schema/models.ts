@@ -103,6 +103,12 @@ export const providers = z
       api_key: "env:DEEPSEEK_API_KEY",
       base_url: "https://api.deepseek.com/v1",
     }),
+    gemini: provider({
+      type: "google",
+      model: "gemini-2.5-pro",
+      api_key: "env:GEMINI_API_KEY",
+      base_url: null,
+    }),
   })
   .catchall(provider({ type: "openai-compatible", model: null, api_key: null, base_url: null }))
   .prefault({});

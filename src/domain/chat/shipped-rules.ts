@@ -53,6 +53,12 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
+      "^(?:write|draft|prepare|sketch|outline) (?:me |us |up )?(?:an? |the |our )?(?:[a-z-]+ ){0,2}(?:spec|specs|specification|design doc(?:ument)?|requirements|rfc|proposal)\\b(?! (?:files?|tests?|helpers?|runner|suite|parser|reader|page)\\b)(?![.][a-z])|(?:仕様書?|設計書|要件(?:定義書?)?)を(?:書|作|まとめ|起こ|考え)",
+    route: "PLAN",
+    confidence: 0.9,
+  },
+  {
+    pattern:
       "\\b(?:phase|stage|sequence) the (?:rollout|migration|rewrite|work|release)\\b|\\bschedule for the\\b|\\b(?:what|which) order should\\b|\\bwhere (?:should|do) (?:i|we) (?:start|begin)\\b|\\bwhat (?:should|do) (?:i|we) (?:do|tackle|work on|build) (?:first|next)\\b|\\bscope (?:out|of work)\\b|\\btimeline for\\b",
     route: "PLAN",
     confidence: 0.85,
@@ -71,7 +77,7 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "(?:について|に関して)(?:調べ|調査)|調査(?:して|お願い|し[たろ])|リサーチ|ベストプラクティス|論文|文献|事例|公式(?:ドキュメント|サイト|の仕様)|仕様書?を(?:確認|調べ|探|読)|(?:API|api)の?仕様|最新(?:の(?:情報|動向|バージョン|仕様|手法|ニュース)|バージョン|情報|動向|版)|競合(?:サービス|他社|製品)|ライブラリを(?:比較|探|調べ|教え|選)|(?:ネット|ウェブ|web)で(?:検索|調べ|探)|ググ|CVE|料金を調べ|おすすめの.{0,8}(?:ライブラリ|ツール|フレームワーク)",
+      "(?:について|に関して)(?:調べ|調査)|調査(?:して|お願い|し[たろ])|リサーチ|ベストプラクティス|論文|文献|事例|公式(?:ドキュメント|サイト|の仕様)|仕様書?を(?:確認|調べ|探|読)|(?:API|api) ?の?仕様(?!書?(?:に|の?(?:とおり|通り|どおり)|通り|どおり|変更|で(?:実装|作|書)|を(?:満た|実装)))|最新(?:の(?:情報|動向|バージョン|仕様|手法|ニュース)|バージョン|情報|動向|版)|競合(?:サービス|他社|製品)|ライブラリを(?:比較|探|調べ|教え|選)|(?:ネット|ウェブ|web)で(?:検索|調べ|探)|ググ|CVE|料金を調べ|おすすめの.{0,8}(?:ライブラリ|ツール|フレームワーク)",
     route: "RESEARCH",
     confidence: 0.85,
   },
@@ -170,6 +176,30 @@ export const SHIPPED_RULES: readonly Rule[] = [
       "^(?:take a look at|have a look at|look over|inspect|examine|check (?:whether|if|that|for))\\b|\\bare there any\\b.{0,30}\\b(?:imports?|bugs?|tests?|leaks?|errors?|warnings?|references?|calls?|vulnerabilit|duplicates?|usages?)|\\bhow (?:long|often|much memory|slow|big) (?:do|does|did|is|are)\\b|\\bwhat does [a-z_.()]{2,30} do\\b|\\bwhat happens (?:when|if)\\b",
     route: "ANALYZE",
     confidence: 0.8,
+  },
+  {
+    pattern:
+      "^(?:there (?:is|are|seems to be)|there's|i (?:found|see|get|have|hit)|we (?:found|see|get|have|hit)|found|got|still) (?:an? |the |some )?(?:[a-z-]+ )?(?:bugs?|regressions?|crash(?:es)?|typos?|memory leak|race condition|type errors?|errors?|exceptions?|failing tests?) (?:in|with|on|when|at|if|after|while|during)\\b",
+    route: "CODE",
+    confidence: 0.85,
+  },
+  {
+    pattern:
+      "^(?:the |our |my |all |some |two |these )?(?:unit |integration |e2e )?(?:tests?|builds?|checks?|ci|lint(?:er)?|type ?check|suite|pipeline) (?:(?:is|are|turned|went|keeps?) (?:still |now |all )?(?:red|failing|broken|crashing)|fails?|(?:just )?broke)(?: (?:on|in|since|after|again|now|with)\\b.{0,40})?$",
+    route: "CODE",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "(?:テスト|ビルド|CI|チェック|lint).{0,8}(?:赤い|赤く|落ちて(?:い)?(?:る|ます)|落ちました|失敗して(?:い)?(?:る|ます)|失敗しました|通らない|通りません|壊れて(?:い)?(?:る|ます)|こけて(?:い)?(?:る|ます))(?:[。.! ]|ので|から|のを|けど|んだけど|んですが)?(?:見て|みて|直して|確認して|お願い|$)",
+    route: "CODE",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "(?:バグ|不具合)が(?:ある|あります|あった|ありました|出(?:る|ます|ている|ています)|見つか(?:った|りました))(?:[。.! ]|$|ので|から|みたい|ようです|んだけど|んですが)",
+    route: "CODE",
+    confidence: 0.85,
   },
   {
     pattern:

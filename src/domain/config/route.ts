@@ -18,6 +18,13 @@ export function isCoder(route: Route): boolean {
   return route === "CODE" || route === "CODE1" || route === "CODE2" || route === "CODE3";
 }
 
+/** An example for whoever corrects a decision: never the route that was taken, nor the one it was corrected to. */
+export function otherRoute(...taken: readonly (string | null)[]): Route {
+  const coded = taken.some((route) => route?.startsWith("CODE"));
+  const examples: readonly Route[] = coded ? ["CHAT", "ANALYZE"] : ["CODE", "CHAT"];
+  return examples.find((route) => !taken.includes(route)) ?? "PLAN";
+}
+
 /** Reads a route's name however it is written: `code3`, `CODE3`, `ＣＯＤＥ３`. */
 export function readRoute(text: string): Route | undefined {
   const name = text.normalize("NFKC").trim().toUpperCase();

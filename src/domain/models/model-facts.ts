@@ -43,7 +43,14 @@ export type ModelFailureCode =
   | "refused-remote"
   | "over-budget";
 
-/** The same, and how an answer can be of no use though it came. */
+/** Why a server did not list its models: no connection, a refused key, or an answer that is no list. */
+export type ListTrouble =
+  | { readonly kind: "unreachable" }
+  | { readonly kind: "refused"; readonly status: number }
+  /** Status 200: what came is no list. */
+  | { readonly kind: "answered"; readonly status: number };
+
+/** A failure of a model, and how an answer can be of no use though it came. */
 export type ModelTrouble = ModelFailureCode | "cut-by-length" | "filtered" | "deadline";
 
 /** US dollars per million tokens. */

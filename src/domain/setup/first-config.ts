@@ -1,3 +1,4 @@
+import type { ListTrouble } from "../models/model-facts.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/rank-installed.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
@@ -26,8 +27,11 @@ export interface ModelSource {
   readonly provider: string;
   readonly address: string;
   readonly local: boolean;
-  /** As it lists them; null: it did not answer, or refused the key. */
+  /** The variable that holds its key; null: it needs none. */
+  readonly keyVariable: string | null;
+  /** As it lists them; null: `trouble` says why not. */
   readonly models: readonly string[] | null;
+  readonly trouble: ListTrouble | null;
   /** The shipped model, where there is one. */
   readonly usual: string | null;
   /** What the configuration needs to know of it; null: nothing that is not shipped. */
@@ -38,6 +42,7 @@ export interface ModelSource {
 export const KEY_VARIABLES = [
   "ANTHROPIC_API_KEY",
   "OPENAI_API_KEY",
+  "GEMINI_API_KEY",
   "DEEPSEEK_API_KEY",
   "OPENROUTER_API_KEY",
 ] as const;
@@ -80,6 +85,22 @@ export function offeredFor(found: SetupFindings, purpose: "talk" | "code"): Chos
   return purpose === "talk" ? [...local, ...cloud] : [...cloud, ...local];
 }
 
+/** One model a cloud after the local ones: who wants another of the same cloud types its name. */
+export function talkersToShow(found: SetupFindings): ChosenModel[] {
+  const talkers = offeredFor(found, "talk");
+  const clouds = talkers.filter(({ local }) => !local);
+  return [
+    ...talkers.filter(({ local }) => local),
+    ...clouds.filter(({ provider }, at) => clouds.findIndex((one) => one.provider === provider) === at),
+  ];
+}
+
+/** Offered to a person first: a cloud answers questions only where no local model can. */
+export function recommendedChoice(found: SetupFindings): ModelChoice {
+  const [chat = null] = talkersToShow(found);
+  return { ...usualChoice(found), chat, cloudMayTalk: chat?.local === false };
+}
+
 /** Without a word of anybody: talk stays here. */
 export function usualChoice(found: SetupFindings): ModelChoice {
   return {
@@ -94,8 +115,10 @@ function ofOllama(model: string): ChosenModel {
 }
 
 /** The shipped one first where it is offered. */
-function modelsOf({ provider, local, models, usual }: ModelSource): ChosenModel[] {
-  const names = (models ?? []).filter((name) => !NO_TALK.test(name));
+function modelsOf({ provider, local, models, usual, trouble }: ModelSource): ChosenModel[] {
+  // A server may answer messages though it lists nothing.
+  const unlisted = trouble?.kind === "answered" && usual !== null ? [usual] : [];
+  const names = (models ?? unlisted).filter((name) => !NO_TALK.test(name));
   const ordered =
     usual !== null && names.includes(usual) ? [usual, ...names.filter((name) => name !== usual)] : names;
   return ordered.map((model) => ({ provider, model, local }));

@@ -1,7 +1,7 @@
 import type { OwnTrouble } from "../chat/message-commands.ts";
 import type { RuleProblem } from "../chat/rule-pattern.ts";
 import type { UsageLine } from "../chat/session.ts";
-import { type DecisionSource, ROUTES } from "../config/route.ts";
+import { type DecisionSource, otherRoute, ROUTES } from "../config/route.ts";
 import type { RedReason } from "../jobs/job-status.ts";
 import {
   type RewindJob,
@@ -361,7 +361,7 @@ export const memoryTexts = {
       `Message: ${message}`,
       ...(models.length > 0 ? [`Models: ${models.join(", ")}`] : []),
       ...(corrected === null ? [] : [`Corrected to: ${corrected}`]),
-      "If that is wrong, correct it: /route CODE",
+      `If that is wrong, correct it: /route ${otherRoute(route, corrected)}`,
     ].join("\n"),
   noDecision: "Nothing was decided in this chat yet.",
   routeUsage: (routes: readonly string[]) => `Name a route after /route: ${routes.join(" ")}`,

@@ -1,4 +1,4 @@
-import { ROUTES } from "../config/route.ts";
+import { otherRoute, ROUTES } from "../config/route.ts";
 import type { RedReason } from "../jobs/job-status.ts";
 import { type RewindJob, rewindJobs, rewindMessages } from "../jobs/rewind-plan.ts";
 import type { ModelTrouble } from "../models/model-facts.ts";
@@ -292,7 +292,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
       `メッセージ: ${message}`,
       ...(models.length > 0 ? [`モデル: ${models.join(", ")}`] : []),
       ...(corrected === null ? [] : [`訂正: ${corrected}`]),
-      "違っていたら /route CODE のように訂正できます。",
+      `違っていたら /route ${otherRoute(route, corrected)} のように訂正できます。`,
     ].join("\n"),
   noDecision: "まだルーティングの記録がありません。",
   routeUsage: (routes) => `/route に続けてルートを指定してください: ${routes.join(" ")}`,

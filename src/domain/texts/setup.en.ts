@@ -27,8 +27,12 @@ export const setupTexts = {
   noModels: (baseUrl: string) => `Ollama (${baseUrl}) has no models yet. For example: ollama pull qwen3:8b`,
   source: (provider: string, models: number) => `${provider}: ${models} models`,
   /** The key is there, the list of models is not. */
-  sourceSilent: (provider: string, address: string) =>
-    `${provider}: ${address} did not list its models. Is the key right?`,
+  sourceUnreachable: (provider: string, address: string) =>
+    `${provider}: ${address} cannot be reached: no network, or another address is needed. The key was not tested.`,
+  sourceRefused: (provider: string, address: string, variable: string | null) =>
+    `${provider}: ${address} refuses ${variable === null ? "requests without a key" : `the key in ${variable}`}.`,
+  sourceUnlisted: (provider: string, address: string, status: number) =>
+    `${provider}: ${address} answered ${status} where its list of models was expected.`,
   noKeys: (variables: readonly string[]) => `not set: ${variables.join(", ")}`,
   github: (variable: string) => `GitHub: ${variable}`,
   noGithub: "GitHub: neither GITHUB_PERSONAL_ACCESS_TOKEN nor GITHUB_TOKEN is set; solve needs one",
@@ -38,10 +42,14 @@ export const setupTexts = {
   bubblewrap: (there: boolean): string =>
     there ? "bubblewrap" : "bubblewrap is missing: commands are not confined. sudo apt install bubblewrap",
   askReplace: (file: string) => `${file} is there already. Write it anew (the old one is kept)? [y/N] `,
-  askCloud:
-    "Keep small talk on this machine, or allow the cloud too? Code may go to a cloud coder either way. [Keep/cloud] ",
-  whoTalks: "Who talks with you (Mio, Shiro)?",
-  whoCodes: "Who writes code (/code)?",
+  whoTalks: "Who answers questions?",
+  whoCodes: "Who writes code?",
+  recommended: "(recommended)",
+  recommendedCloud: "(recommended: no local model found)",
+  localLater: "a local model only: questions stay off until there is one",
+  /** Said wherever a cloud is among those offered for questions. */
+  cloudMeans:
+    "A cloud model is sent your questions and what is read to answer them, and bills you for it. A local model keeps them on this machine. Code goes to the coder you choose next either way.",
   inTheCloud: "(cloud)",
   more: (count: number) => `and ${count} more: type a name`,
   askModel: (best: string) => `Number or name; Enter: ${best}; - for none: `,
@@ -52,13 +60,17 @@ export const setupTexts = {
   silent: (name: string, why: string) => `${name} does not answer: ${why}`,
   askAgain: "Choose another one? No leaves it out. [Y/n] ",
   nobodyTalks:
-    "Nobody talks yet: that needs a local model, or your word that the cloud may (picoclaw init --force). /code works.",
+    "Questions are off: no local model. Coding works (/code). To let a cloud model answer questions: picoclaw init --force",
   /** Nothing was written. */
   nothing: [
     "No model answers, so nothing was written. Two ways:",
     "  1. a local model: install Ollama (https://ollama.com/download), ollama pull qwen3:8b, picoclaw init",
-    "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
+    "  2. a cloud model: export ANTHROPIC_API_KEY=… (or OPENAI_, GEMINI_, DEEPSEEK_, OPENROUTER_API_KEY), picoclaw init",
   ],
+  /** A key is there, and something is in its way. */
+  nothingFor: "No model answers, so nothing was written. In the way:",
+  nothingTested: "None of the chosen models answers, so nothing was written.",
+  thenAgain: "Once that is solved: picoclaw init",
   /** The console's first page. */
   page: {
     title: "Connect your models",
@@ -67,9 +79,9 @@ export const setupTexts = {
     choose: "Choose",
     nobody: "nobody",
     askCloud:
-      "Small talk: keep it on this machine, or allow the cloud? Code may go to a cloud coder either way.",
-    keep: "Keep it here",
-    allow: "Allow the cloud",
+      "May a cloud model answer questions? It is sent them, and what is read to answer them. Code goes to the coder you choose either way.",
+    keep: "No, local models only",
+    allow: "Yes, allow the cloud",
     tryAndSave: "Try and save",
     nothingWritten: "Nothing was written. Choose another one, or nobody.",
     begin: "Begin",

@@ -27,8 +27,14 @@ export const setupTexts: typeof englishSetupTexts = {
     `Ollama が応答しません (${baseUrl})。このマシンでモデルを動かします: https://ollama.com/download`,
   noModels: (baseUrl) => `Ollama (${baseUrl}) にまだモデルがありません。例: ollama pull qwen3:8b`,
   source: (provider, models) => `${provider}: モデル ${models} 個`,
-  sourceSilent: (provider, address) =>
-    `${provider}: ${address} からモデルの一覧を得られません。キーは正しいですか。`,
+  sourceUnreachable: (provider, address) =>
+    `${provider}: ${address} に接続できません（ネットワークがないか、アドレスが違います）。キーは試していません。`,
+  sourceRefused: (provider, address, variable) =>
+    variable === null
+      ? `${provider}: ${address} はキーのない要求を拒否しました。`
+      : `${provider}: ${address} は ${variable} のキーを拒否しました。`,
+  sourceUnlisted: (provider, address, status) =>
+    `${provider}: ${address} はモデルの一覧の代わりに ${status} を返しました。`,
   noKeys: (variables) => `未設定: ${variables.join(", ")}`,
   github: (variable) => `GitHub: ${variable}`,
   noGithub: "GitHub: GITHUB_PERSONAL_ACCESS_TOKEN も GITHUB_TOKEN もありません（solve に必要です）",
@@ -38,10 +44,13 @@ export const setupTexts: typeof englishSetupTexts = {
   bubblewrap: (there) =>
     there ? "bubblewrap" : "bubblewrap がありません。コマンドは隔離されません: sudo apt install bubblewrap",
   askReplace: (file) => `${file} はすでにあります。作り直しますか（以前のものは残します）? [y/N] `,
-  askCloud:
-    "会話をこのマシンの中に留めますか、クラウドも許可しますか? コードはどちらでもクラウドに送れます。[Keep/cloud] ",
-  whoTalks: "会話の相手（Mio・Shiro）のモデル:",
-  whoCodes: "コードを書く（/code）モデル:",
+  whoTalks: "質問にはどのモデルが答えますか?",
+  whoCodes: "コードはどのモデルが書きますか?",
+  recommended: "（推奨）",
+  recommendedCloud: "（推奨: ローカルのモデルが見つかりません）",
+  localLater: "ローカルのモデルだけ（見つかるまで質問には答えません）",
+  cloudMeans:
+    "クラウドのモデルを選ぶと、質問と、答えるために読んだ内容が送られ、料金がかかります。ローカルのモデルなら、このマシンの外に出ません。コードは、どちらの場合も次に選ぶモデルに送られます。",
   inTheCloud: "（クラウド）",
   more: (count) => `ほか ${count} 個（名前を入力）`,
   askModel: (best) => `番号か名前。Enter: ${best}、- でなし: `,
@@ -51,12 +60,15 @@ export const setupTexts: typeof englishSetupTexts = {
   silent: (name, why) => `${name} は答えません: ${why}`,
   askAgain: "別のものを選びますか? いいえ (n) なら除きます。[Y/n] ",
   nobodyTalks:
-    "会話の相手はまだいません。ローカルのモデルか、クラウドを許可する指定が必要です（picoclaw init --force）。/code は使えます。",
+    "ローカルのモデルがないため、質問には答えません。コードは書けます（/code）。クラウドのモデルに答えさせるには: picoclaw init --force",
   nothing: [
     "答えるモデルがないため、何も書いていません。方法は 2 つ:",
     "  1. ローカルのモデル: Ollama を入れ（https://ollama.com/download）、ollama pull qwen3:8b、picoclaw init",
-    "  2. クラウドのモデル: export ANTHROPIC_API_KEY=…（または OPENAI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
+    "  2. クラウドのモデル: export ANTHROPIC_API_KEY=…（または OPENAI_、GEMINI_、DEEPSEEK_、OPENROUTER_API_KEY）、picoclaw init",
   ],
+  nothingFor: "答えるモデルがないため、何も書いていません。原因:",
+  nothingTested: "選んだモデルがどれも答えないため、何も書いていません。",
+  thenAgain: "解決したら: picoclaw init",
   page: {
     title: "モデルをつなぐ",
     lead: "4 つの手順です: このマシンにあるもの、話す役、コードを書く役、それぞれへのテストメッセージ。",
@@ -64,9 +76,9 @@ export const setupTexts: typeof englishSetupTexts = {
     choose: "選ぶ",
     nobody: "なし",
     askCloud:
-      "会話はこのマシンの中だけにしますか、クラウドも許しますか？ コードはどちらでもクラウドのコーダーに送られることがあります。",
-    keep: "このマシンの中だけ",
-    allow: "クラウドも許す",
+      "クラウドのモデルが質問に答えてもよいですか? 質問と、答えるために読んだ内容が送られます。コードは、どちらの場合も選んだモデルに送られます。",
+    keep: "いいえ、ローカルのモデルだけ",
+    allow: "はい、クラウドも許可する",
     tryAndSave: "試して保存",
     nothingWritten: "何も書き込みませんでした。別のモデルか「なし」を選んでください。",
     begin: "はじめる",

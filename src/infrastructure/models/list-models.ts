@@ -1,6 +1,7 @@
 import { localityOf } from "../../domain/models/locality.ts";
+import type { ListTrouble } from "../../domain/models/model-facts.ts";
 import { billionsOf, type InstalledModel } from "../../domain/models/rank-installed.ts";
-import { fieldAt, listAt, textAt } from "./json-fields.ts";
+import { fieldAt, textAt } from "./json-fields.ts";
 import type { Fetch } from "./model-settings.ts";
 import { joinUrl } from "./wire.ts";
 
@@ -14,17 +15,20 @@ export async function listModels(
   ask: Fetch = fetch as unknown as Fetch,
 ): Promise<InstalledModel[] | null> {
   const listed = await requestList(joinUrl(baseUrl, "api/tags"), "models", { signal, proxy: false }, ask);
-  return (
-    listed?.flatMap((one) => {
-      const name = textAt(one, "name");
-      const placed = localityOf({ type: "ollama", baseUrl, model: name, declared: true });
-      if (!NAME.test(name) || !placed.local || textAt(one, "remote_host") !== "") return [];
-      return [{ name, billions: billionsOf(textAt(fieldAt(one, "details"), "parameter_size"), name) }];
-    }) ?? null
-  );
+  if (!listed.ok) return null;
+  return listed.entries.flatMap((one) => {
+    const name = textAt(one, "name");
+    const placed = localityOf({ type: "ollama", baseUrl, model: name, declared: true });
+    if (!NAME.test(name) || !placed.local || textAt(one, "remote_host") !== "") return [];
+    return [{ name, billions: billionsOf(textAt(fieldAt(one, "details"), "parameter_size"), name) }];
+  });
 }
 
-/** The models that a server of OpenAI's or Anthropic's kind offers to this key, in its order; null when it does not tell. */
+export type OfferedModels =
+  | { readonly ok: true; readonly models: readonly string[] }
+  | { readonly ok: false; readonly trouble: ListTrouble };
+
+/** The models that a server of OpenAI's, Anthropic's or Google's kind offers to this key, in its order. */
 export async function listOffered(
   address: {
     readonly url: string;
@@ -33,10 +37,19 @@ export async function listOffered(
   },
   signal: AbortSignal,
   ask: Fetch = fetch as unknown as Fetch,
-): Promise<string[] | null> {
+): Promise<OfferedModels> {
   const { url, headers, local } = address;
-  const listed = await requestList(url, "data", { signal, headers, ...(local && { proxy: false }) }, ask);
-  return listed?.map((one) => textAt(one, "id")).filter((name) => NAME.test(name)) ?? null;
+  const asking = { signal, headers, ...(local && { proxy: false as const }) };
+  const listed = await requestList(url, ["data", "models"], asking, ask);
+  if (!listed.ok) return listed;
+  const models = listed.entries.flatMap((one) => {
+    // Google lists models of every kind.
+    const methods = fieldAt(one, "supportedGenerationMethods");
+    if (Array.isArray(methods) && !methods.includes("generateContent")) return [];
+    const name = textAt(one, "id") || textAt(one, "name").replace(/^models\//, "");
+    return NAME.test(name) ? [name] : [];
+  });
+  return { ok: true, models };
 }
 
 interface ListRequest {
@@ -45,17 +58,43 @@ interface ListRequest {
   readonly proxy?: false;
 }
 
-async function requestList(url: string, key: string, asking: ListRequest, ask: Fetch) {
+type Listed =
+  | { readonly ok: true; readonly entries: readonly unknown[] }
+  | { readonly ok: false; readonly trouble: ListTrouble };
+
+async function requestList(
+  url: string,
+  keys: string | readonly string[],
+  asking: ListRequest,
+  ask: Fetch,
+): Promise<Listed> {
+  let response: Response;
   try {
-    const response = await ask(url, {
+    response = await ask(url, {
       method: "GET",
       headers: {},
       redirect: "manual",
       timeout: false,
       ...asking,
     });
-    return response.ok ? listAt(JSON.parse(await response.text()), key) : null;
   } catch {
-    return null;
+    return { ok: false, trouble: { kind: "unreachable" } };
+  }
+  const { status } = response;
+  const text = await response.text().catch(() => "");
+  // Google answers 400 to a key that it does not know.
+  const refused = status === 401 || status === 403 || (status === 400 && /API_KEY_INVALID/.test(text));
+  if (refused) return { ok: false, trouble: { kind: "refused", status } };
+  const answered: Listed = { ok: false, trouble: { kind: "answered", status } };
+  if (!response.ok) return answered;
+  try {
+    const body: unknown = JSON.parse(text);
+    const entries = [keys]
+      .flat()
+      .map((key) => fieldAt(body, key))
+      .find(Array.isArray);
+    return entries === undefined ? answered : { ok: true, entries };
+  } catch {
+    return answered;
   }
 }

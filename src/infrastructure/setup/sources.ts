@@ -6,71 +6,125 @@ import { joinUrl } from "../models/wire.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The shipped providers, as far as a survey needs them. */
-export interface ShippedProvider {
+/** One provider as it is configured now, as far as a survey needs it. */
+export interface ConfiguredProvider {
+  readonly type?: string;
   readonly base_url: string | null;
   readonly model: string | null;
 }
 
+type Providers = Readonly<Record<string, ConfiguredProvider | undefined>>;
+
 /** Everybody beside Ollama whom the environment names, asked at once for the models that they offer. */
 export async function findSources(
   env: Env,
-  shipped: Readonly<Record<string, ShippedProvider | undefined>>,
+  providers: Providers,
   signal: AbortSignal,
 ): Promise<ModelSource[]> {
-  const asked = [anthropic(env, shipped), openai(env, shipped), deepseek(env, shipped), openrouter(env)];
-  return Promise.all(
+  const asked = [
+    anthropic(env, providers),
+    openai(env, providers),
+    gemini(env, providers),
+    deepseek(env, providers),
+    openrouter(env, providers),
+    ...LOCAL_SERVERS.map((server) => localServer(server, providers)),
+  ];
+  const answers = await Promise.all(
     asked
       .flatMap((one) => (one === null ? [] : [one]))
-      .map(async ({ headers, path, ...source }) => {
+      .map(async ({ headers, path, onlyIfThere, ...source }) => {
         const { address, local } = source;
-        const models = await listOffered({ url: joinUrl(address, path), headers, local }, signal);
-        return { ...source, models, usual: source.usual ?? favourite(models) };
+        const listed = await listOffered({ url: joinUrl(address, path), headers, local }, signal);
+        const models = listed.ok ? listed.models : null;
+        const trouble = listed.ok ? null : listed.trouble;
+        if (onlyIfThere === true && (models === null || models.length === 0)) return null;
+        return { ...source, models, trouble, usual: preferred(models, source.usual) };
       }),
   );
+  const found = answers.flatMap((one) => (one === null ? [] : [one]));
+  // OPENAI_BASE_URL may name one of the usual local addresses.
+  return found.filter(({ address }, at) => found.findIndex((one) => sameServer(one.address, address)) === at);
 }
 
-type AskedSource = Omit<ModelSource, "models"> & {
+type AskedSource = Omit<ModelSource, "models" | "trouble"> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
+  /** Nobody named it: where nothing answers, there is nothing to tell. */
+  readonly onlyIfThere?: true;
 };
 
-function anthropic(
-  env: Env,
-  { claude }: Readonly<Record<string, ShippedProvider | undefined>>,
-): AskedSource | null {
+/** Where the servers of this field listen unless told otherwise. */
+const LOCAL_SERVERS = [
+  { provider: "lmstudio", address: "http://127.0.0.1:1234/v1" },
+  { provider: "llamacpp", address: "http://127.0.0.1:8080/v1" },
+  { provider: "vllm", address: "http://127.0.0.1:8000/v1" },
+] as const;
+
+function localServer(
+  { provider, address: usual }: (typeof LOCAL_SERVERS)[number],
+  providers: Providers,
+): AskedSource {
+  const address = providers[provider]?.base_url ?? usual;
+  return {
+    provider,
+    address,
+    local: true,
+    keyVariable: null,
+    usual: null,
+    settings: { type: "openai-compatible", base_url: address, local: true },
+    headers: {},
+    path: "models",
+    onlyIfThere: true,
+  };
+}
+
+function sameServer(one: string, other: string): boolean {
+  const plain = (address: string) => address.replace("//localhost", "//127.0.0.1").replace(/\/+$/, "");
+  return plain(one) === plain(other);
+}
+
+const ANTHROPIC = "https://api.anthropic.com";
+
+function anthropic(env: Env, { claude }: Providers): AskedSource | null {
   const key = env.ANTHROPIC_API_KEY;
   if (!key) return null;
-  const named = env.ANTHROPIC_BASE_URL || null;
+  const address = env.ANTHROPIC_BASE_URL || claude?.base_url || ANTHROPIC;
   return {
     provider: "claude",
-    address: named ?? claude?.base_url ?? "https://api.anthropic.com",
+    address,
     local: false,
+    keyVariable: "ANTHROPIC_API_KEY",
     usual: claude?.model ?? null,
-    settings: named === null ? null : { base_url: named },
+    settings: elsewhere(address, ANTHROPIC),
     headers: { "x-api-key": key, "anthropic-version": "2023-06-01" },
     path: "v1/models?limit=100",
   };
 }
 
+/** The new file leads to the very address that was asked. */
+function elsewhere(address: string, own: string): ModelSource["settings"] {
+  return address === own ? null : { base_url: address };
+}
+
+const OPENAI = "https://api.openai.com/v1";
+
 /** `OPENAI_BASE_URL` may name any server of this kind; one on a private address is local. */
-function openai(
-  env: Env,
-  { openai: own }: Readonly<Record<string, ShippedProvider | undefined>>,
-): AskedSource | null {
+function openai(env: Env, { openai: own }: Providers): AskedSource | null {
   const key = env.OPENAI_API_KEY;
   const named = env.OPENAI_BASE_URL || null;
-  const isOwn = named === null || isOpenAi(named);
+  // An address in the file keeps the protocol that the file says.
+  const isOwn = named === null ? own?.type !== "openai-compatible" : isOpenAi(named);
   if (!key && isOwn) return null;
-  const address = named ?? own?.base_url ?? "https://api.openai.com/v1";
+  const address = named ?? own?.base_url ?? OPENAI;
   const local = !isOwn && localityOf({ type: "ollama", baseUrl: address, model: "", declared: false }).local;
   return {
     provider: "openai",
     address,
     local,
+    keyVariable: key ? "OPENAI_API_KEY" : null,
     usual: isOwn ? (own?.model ?? null) : null,
     settings: isOwn
-      ? null
+      ? elsewhere(address, OPENAI)
       : {
           type: "openai-compatible",
           base_url: address,
@@ -82,38 +136,66 @@ function openai(
   };
 }
 
-function deepseek(
-  env: Env,
-  { deepseek: own }: Readonly<Record<string, ShippedProvider | undefined>>,
-): AskedSource | null {
+const GOOGLE = "https://generativelanguage.googleapis.com/v1beta";
+
+function gemini(env: Env, { gemini: own }: Providers): AskedSource | null {
+  const key = env.GEMINI_API_KEY;
+  if (!key) return null;
+  const address = own?.base_url ?? GOOGLE;
+  return {
+    provider: "gemini",
+    address,
+    local: false,
+    keyVariable: "GEMINI_API_KEY",
+    usual: own?.model ?? null,
+    settings: elsewhere(address, GOOGLE),
+    headers: { "x-goog-api-key": key },
+    path: "models?pageSize=200",
+  };
+}
+
+const DEEPSEEK = "https://api.deepseek.com/v1";
+
+function deepseek(env: Env, { deepseek: own }: Providers): AskedSource | null {
   const key = env.DEEPSEEK_API_KEY;
   if (!key) return null;
+  const address = own?.base_url ?? DEEPSEEK;
   return {
     provider: "deepseek",
-    address: own?.base_url ?? "https://api.deepseek.com/v1",
+    address,
     local: false,
+    keyVariable: "DEEPSEEK_API_KEY",
     usual: own?.model ?? null,
-    settings: null,
+    settings: elsewhere(address, DEEPSEEK),
     headers: { authorization: `Bearer ${key}` },
     path: "models",
   };
 }
 
-function openrouter(env: Env): AskedSource | null {
+function openrouter(env: Env, { openrouter: own }: Providers): AskedSource | null {
   const key = env.OPENROUTER_API_KEY;
   if (!key) return null;
+  const address = own?.base_url ?? OPENROUTER;
   return {
     provider: "openrouter",
-    address: OPENROUTER,
+    address,
     local: false,
-    usual: null,
-    settings: { type: "openai-compatible", base_url: OPENROUTER, api_key: "env:OPENROUTER_API_KEY" },
+    keyVariable: "OPENROUTER_API_KEY",
+    usual: own?.model ?? null,
+    settings: { type: "openai-compatible", base_url: address, api_key: "env:OPENROUTER_API_KEY" },
     headers: { authorization: `Bearer ${key}` },
     path: "models",
   };
 }
 
-/** Of a long list without a shipped name, one that writes code well. */
-function favourite(models: readonly string[] | null): string | null {
-  return models?.find((name) => /claude-sonnet/.test(name)) ?? models?.[0] ?? null;
+/** Of a long list without the shipped name, one that writes code well. */
+const GOOD_CODERS = [/claude-sonnet/, /^gpt-5/, /^gemini-[\d.]+-pro/, /^gpt-4/, /^gemini-/, /coder/i];
+
+function preferred(models: readonly string[] | null, shipped: string | null): string | null {
+  if (models === null || (shipped !== null && models.includes(shipped))) return shipped;
+  for (const pattern of GOOD_CODERS) {
+    const name = models.find((one) => pattern.test(one));
+    if (name !== undefined) return name;
+  }
+  return models[0] ?? null;
 }

@@ -7,6 +7,8 @@ import { DEFAULTS } from "../../../src/config/config.ts";
 import { compileRules, matchRules } from "../../../src/domain/chat/routing-rules.ts";
 import type { Rule } from "../../../src/domain/chat/rule-pattern.ts";
 import { SHIPPED_RULES } from "../../../src/domain/chat/shipped-rules.ts";
+import { otherRoute, ROUTES } from "../../../src/domain/config/route.ts";
+import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { cpuTimeMs } from "../../cpu-time.ts";
 import { HELD_OUT } from "./held-out-messages.ts";
 import { MESSAGES } from "./messages.ts";
@@ -27,6 +29,41 @@ test("every shipped rule has examples, holds them, and is as safe as a user's ha
   expect(compileRules(written, "shipped", () => performance.now()).problems).toEqual([]);
   for (const { match } of written) expect(match?.length ?? 0).toBeGreaterThan(0);
 });
+
+test.each([
+  ["there's a bug in the login form when the email is empty", "CODE"],
+  ["the tests are red, please look", "CODE"],
+  ["メールが空のときログインフォームにバグがあります", "CODE"],
+  ["テストが赤いので見てください", "CODE"],
+  ["API仕様に合わせて実装して", "CODE"],
+  ["API の仕様を調べて", "RESEARCH"],
+  ["write the spec for the export feature", "PLAN"],
+  ["write the spec", "PLAN"],
+  ["エクスポート機能の仕様書を書いて", "PLAN"],
+  ["why are the tests red?", "ANALYZE"],
+  ["write a spec file for the parser", "CODE"],
+])("%s needs no classifier: %s", (message, route) => {
+  expect(matchRules(rules, message)?.rule.route).toBe(route as "CODE");
+});
+
+test.each([...ROUTES.map((route) => [route, null] as const), ["CHAT", "CODE"] as const])(
+  "/why after %s, corrected to %s, names another route",
+  (route, corrected) => {
+    const other = otherRoute(route, corrected);
+    expect([route, corrected]).not.toContain(other);
+    const facts = {
+      route,
+      source: "rule",
+      confidence: 1,
+      reason: "",
+      message: "",
+      models: [],
+      corrected,
+    } as const;
+    expect(memoryMessagesFor("en").why(facts)).toEndWith(`: /route ${other}`);
+    expect(memoryMessagesFor("ja").why(facts)).toContain(`/route ${other} `);
+  },
+);
 
 interface Score {
   readonly decided: number;

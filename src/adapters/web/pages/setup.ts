@@ -2,6 +2,7 @@ import type { OpenedSetUp } from "../../../application/ports/setup.ts";
 import {
   type ChoiceTrial,
   describeFound,
+  describeNothing,
   describeTest,
   findOfferedModel,
   modelNameOf,
@@ -10,7 +11,7 @@ import {
   type ChosenModel,
   type ModelChoice,
   offeredFor,
-  usualChoice,
+  recommendedChoice,
 } from "../../../domain/setup/first-config.ts";
 import { messagesFor } from "../../../domain/texts/jobs.ts";
 import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/setup.ts";
@@ -54,9 +55,9 @@ function chooseForm(
 ): Markup {
   const [talkers, coders] = [offeredFor(opened.found, "talk"), offeredFor(opened.found, "code")];
   if (talkers.length + coders.length === 0)
-    return html`<section><div class="notice bad">${words.nothing.map((line) => html`<p>${line.trim()}</p>`)}</div>${skip(context, words)}</section>`;
+    return html`<section><div class="notice bad">${describeNothing(opened.found, null, words).map((line) => html`<p>${line.trim()}</p>`)}</div>${skip(context, words)}</section>`;
   const chosen =
-    trial.kind === "silent" || trial.kind === "trying" ? trial.choice : usualChoice(opened.found);
+    trial.kind === "silent" || trial.kind === "trying" ? trial.choice : recommendedChoice(opened.found);
   const options = (offered: readonly ChosenModel[]) => ({
     "": words.page.nobody,
     ...Object.fromEntries(
