@@ -49,6 +49,8 @@ start() {
   local bridge=()
   if flock -n 8; then
     data=$cache/dockerd
+    # Images alone are kept: networks and volumes are made anew, as on a machine that never ran an engine.
+    rm -rf "$data/network" "$data/volumes"
   else
     exec 8>&-
     # Two engines on one bridge would give the same addresses twice.

@@ -1,0 +1,114 @@
+/**
+ * `npm run check`: the quick answer while one works. Formatter and linter, types and import directions at once, then the
+ * tests nearest to what changed since `main` (committed or not). `npm test` stays the whole answer.
+ */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const bun = process.execPath;
+const tool = (name: string) => join(root, "node_modules/.bin", name);
+
+/** Imports further away than this say little about a change. */
+const FARTHEST = 2;
+/** Whole programs, containers, deaths: minutes, not seconds. They run here only where they changed themselves. */
+const SLOW = /^test\/(?:e2e|faults|hostile|root|docs|contracts|infrastructure\/(?:containers|tasks))\//;
+const MOST_TESTS = 40;
+
+/** The test files to run for `changed`, nearest first. `imports` maps a file to the files that it imports. */
+export function nearestTests(
+  changed: readonly string[],
+  imports: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  const isTest = (file: string) => file.endsWith(".test.ts");
+  const users = new Map<string, string[]>();
+  for (const [file, targets] of imports)
+    for (const target of targets) users.set(target, [...(users.get(target) ?? []), file]);
+  const chosen = changed.filter((file) => isTest(file) && imports.has(file));
+  let edge = changed.filter((file) => !isTest(file));
+  const seen = new Set(changed);
+  for (let distance = 1; distance <= FARTHEST; distance++) {
+    edge = [...new Set(edge.flatMap((file) => users.get(file) ?? []))].filter((file) => !seen.has(file));
+    for (const file of edge) seen.add(file);
+    chosen.push(...edge.filter((file) => isTest(file) && !SLOW.test(file)).sort());
+    edge = edge.filter((file) => !isTest(file));
+  }
+  return chosen;
+}
+
+function readImports(): ReadonlyMap<string, readonly string[]> {
+  const imports = new Map<string, readonly string[]>();
+  for (const folder of ["src", "test", "scripts"])
+    for (const name of readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })) {
+      if (!name.endsWith(".ts")) continue;
+      const file = `${folder}/${name}`;
+      const text = readFileSync(join(root, file), "utf8");
+      const specifiers = [...text.matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(
+        (match) => match[1] ?? "",
+      );
+      imports.set(
+        file,
+        specifiers.map((specifier) => posix.join(posix.dirname(file), specifier)),
+      );
+    }
+  return imports;
+}
+
+function git(...args: readonly string[]): string {
+  return Bun.spawnSync(["git", ...args], { cwd: root })
+    .stdout.toString()
+    .trim();
+}
+
+function changedFiles(): readonly string[] {
+  const base = ["origin/main", "main"]
+    .map((name) => git("merge-base", "HEAD", name))
+    .find((hash) => hash !== "");
+  const names = [
+    git("diff", "--name-only", base ?? "HEAD"),
+    git("ls-files", "--others", "--exclude-standard"),
+  ].join("\n");
+  return [...new Set(names.split("\n"))].filter((name) => name !== "" && existsSync(join(root, name)));
+}
+
+async function runQuietly(name: string, argv: readonly string[]): Promise<boolean> {
+  const began = performance.now();
+  const child = Bun.spawn([bun, "--no-env-file", ...argv], {
+    cwd: root,
+    stdout: "pipe",
+    stderr: "pipe",
+    stdin: "ignore",
+  });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  const passed = (await child.exited) === 0;
+  console.log(`${passed ? "ok  " : "FAIL"} ${name} (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+  if (!passed) console.log(`${out}${err}`.trimEnd());
+  return passed;
+}
+
+async function main(): Promise<number> {
+  const tests = nearestTests(changedFiles(), readImports());
+  const run = tests.slice(0, MOST_TESTS);
+  const passed = await Promise.all([
+    runQuietly("format and lint", [tool("biome"), "check", "."]),
+    runQuietly("types", [tool("tsc"), "--noEmit"]),
+    runQuietly("import directions", ["scripts/check-imports.ts"]),
+    ...(run.length === 0
+      ? []
+      : [
+          runQuietly(`the ${run.length} test files nearest to the change`, [
+            "test",
+            "--only-failures",
+            ...run.map((file) => `./${file}`),
+          ]),
+        ]),
+  ]);
+  if (tests.length > run.length)
+    console.log(`not run: ${tests.length - run.length} further test files (npm test)`);
+  return passed.every(Boolean) ? 0 : 1;
+}
+
+if (import.meta.main) process.exitCode = await main();
