@@ -30,6 +30,8 @@ interface OpenedChannel {
 /** One service that people write from. Its folder holds everything of it; the registry has one line of it. */
 export interface ChannelEntry {
   readonly name: string;
+  /** As people call it. */
+  readonly title: string;
   /** People whom the configuration itself lets in. */
   allowedUsers(config: Config): readonly string[];
   /** Whether nobody but that person and the bot is in a chat. */

@@ -2,6 +2,7 @@ import type { ChannelEntry } from "./channel-entry.ts";
 
 export const line: ChannelEntry = {
   name: "line",
+  title: "LINE",
   allowedUsers: (config) => config.line.allowed_users,
   isDirect: ({ chatId, userId }) => chatId === userId,
   async open(parts) {

@@ -9,6 +9,14 @@ import { telegram } from "./telegram.ts";
 /** One line a channel. */
 const CHANNELS: readonly ChannelEntry[] = [line, slack, telegram];
 
+/** The names by which commands, addresses and the API know them. */
+export const CHANNEL_NAMES = CHANNELS.map(({ name }) => name);
+
+/** As people call a channel; null for one that is not a service of its own (`web`, `cli`). */
+export function channelTitle(channel: string): string | null {
+  return CHANNELS.find(({ name }) => name === channel)?.title ?? null;
+}
+
 export interface OpenedChannels {
   readonly channels: readonly Channel[];
   readonly webhooks: ReadonlyMap<string, Webhook>;

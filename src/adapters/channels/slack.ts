@@ -2,6 +2,7 @@ import type { ChannelEntry } from "./channel-entry.ts";
 
 export const slack: ChannelEntry = {
   name: "slack",
+  title: "Slack",
   allowedUsers: (config) => config.slack.allowed_users,
   isDirect: ({ chatId }) => chatId.startsWith("D"),
   async open(parts) {

@@ -3,6 +3,7 @@ import type { ChannelEntry } from "./channel-entry.ts";
 
 export const telegram: ChannelEntry = {
   name: "telegram",
+  title: "Telegram",
   allowedUsers: (config) => config.telegram.allowed_users,
   isDirect: ({ chatId, userId }) => chatId === userId,
   async open({ config, secrets, locale, receive, timers, publicUrl, onTrouble }) {

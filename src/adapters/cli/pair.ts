@@ -1,12 +1,11 @@
 import type { Role } from "../../application/ports/serve.ts";
 import { createPairingCodes } from "../../application/serve/access.ts";
+import { CHANNEL_NAMES } from "../channels/registry.ts";
 import { fail, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-const CHANNELS = ["line", "slack", "telegram"];
-
-/** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak on LINE, Slack and Telegram. */
+/** `pair [CODE | list | add CHANNEL:USER | remove CHANNEL:USER]`: who may speak to PicoClaw from a channel. */
 export const command: Subcommand = {
   name: "pair",
   usage: "pair [CODE]",
@@ -33,7 +32,8 @@ async function pair(program: CliProgram, args: readonly string[]): Promise<numbe
     if (verb === "add" || verb === "remove") {
       const [channel = "", ...rest] = (given ?? "").split(":");
       const userId = rest.join(":");
-      if (!CHANNELS.includes(channel) || userId === "") return bad("usage", words.pairUsage);
+      if (!CHANNEL_NAMES.includes(channel) || userId === "")
+        return bad("usage", words.pairUsage(CHANNEL_NAMES));
       if (verb === "add")
         await opened.access.savePerson({
           channel,

@@ -1,5 +1,6 @@
 import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
+import { CHANNEL_NAMES } from "../channels/registry.ts";
 
 const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
@@ -394,7 +395,12 @@ export function openApi(version: string): Json {
       "/sessions/{channel}/{chat}": {
         get: operation("What was said in a chat", "read", {
           parameters: [
-            parameter("channel", "path", { type: "string" }, "`web`, `line`, `slack`, `telegram`."),
+            parameter(
+              "channel",
+              "path",
+              { type: "string" },
+              ["web", ...CHANNEL_NAMES].map((name) => `\`${name}\``).join(", ") + ".",
+            ),
             parameter("chat", "path", { type: "string" }, "The chat's id."),
           ],
           responses: {

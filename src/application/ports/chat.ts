@@ -30,7 +30,7 @@ export interface IncomingMessage {
    * after a crash it can be told whether the message had begun to change anything.
    */
   readonly id?: string;
-  /** `cli`, `line`, `slack`, `telegram`, `web`, `acp`. */
+  /** `cli`, `web`, `acp`, or the name of a channel. */
   readonly channel: string;
   /** Together with the channel, the key of the session: `slack` + `C1:1700000000.1`. */
   readonly chatId: string;

@@ -93,7 +93,7 @@ export const helpTexts = {
       },
     },
     pair: {
-      does: "let in somebody who spoke on LINE, Slack or Telegram; also list, add, remove",
+      does: "let in a person who wrote from a chat service; also list, add, remove",
       flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
     },
     mcp: {

@@ -83,7 +83,7 @@ export const helpTexts: typeof englishHelpTexts = {
       },
     },
     pair: {
-      does: "LINE・Slack・Telegram で話しかけた人を承認する。list, add, remove も可",
+      does: "チャットサービスから話しかけた人を承認する。list, add, remove も可",
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {

@@ -54,10 +54,10 @@ export const serveTexts = {
   /** The answer to a stranger. */
   pairing: (code: string) =>
     `You are not registered yet. Ask an operator to run this (valid for an hour): picoclaw pair ${code}`,
-  pairUsage:
-    "picoclaw pair [CODE | list | add line|slack|telegram:USER | remove line|slack|telegram:USER] [--role operator|user]",
+  pairUsage: (channels: readonly string[]) =>
+    `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "waiting",
-  nobodyPaired: "Nobody is registered yet. Whoever speaks on LINE, Slack or Telegram is given a code.",
+  nobodyPaired: "No one is registered yet. Anyone who writes from a chat service is given a code.",
   personAdded: (who: string, role: string) => `Registered: ${who} (${role})`,
   personRemoved: (who: string) => `No longer registered: ${who}`,
   personUnknown: (who: string) => `Not registered: ${who}`,

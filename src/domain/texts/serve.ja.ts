@@ -47,10 +47,10 @@ export const serveTexts: typeof englishServeTexts = {
   tokenCreated: (token) => `${token}\n表示はこの 1 回だけです。保存されるのはハッシュのみです。`,
   pairing: (code) =>
     `まだ登録されていません。管理者に次のコマンドの実行を依頼してください（1 時間有効）: picoclaw pair ${code}`,
-  pairUsage:
-    "picoclaw pair [CODE | list | add line|slack|telegram:USER | remove line|slack|telegram:USER] [--role operator|user]",
+  pairUsage: (channels) =>
+    `picoclaw pair [CODE | list | add ${channels.join("|")}:USER | remove ${channels.join("|")}:USER] [--role operator|user]`,
   pairWaiting: "承認待ち",
-  nobodyPaired: "登録された人はまだいません。LINE、Slack、Telegram で話しかけた人にコードが届きます。",
+  nobodyPaired: "登録された人はまだいません。チャットサービスから話しかけた人にコードが届きます。",
   personAdded: (who, role) => `登録しました: ${who} (${role})`,
   personRemoved: (who) => `登録を外しました: ${who}`,
   personUnknown: (who) => `登録されていません: ${who}`,

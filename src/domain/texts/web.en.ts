@@ -270,9 +270,6 @@ export const consoleTexts = {
     "model coder2": "Model: coder 2 (Ao)",
     "model coder3": "Model: coder 3 (Gin)",
     "channel web": "Web",
-    "channel line": "LINE",
-    "channel slack": "Slack",
-    "channel telegram": "Telegram",
     store: "Store",
     models: "Models",
     docker: "Docker",
@@ -301,9 +298,9 @@ export const manageTexts = {
   tabs: "What to manage",
   // People.
   peopleTitle: "People",
-  peopleIntro: "Who may speak to PicoClaw on LINE, Slack, Telegram and other services.",
+  peopleIntro: "Who may speak to PicoClaw from chat services.",
   nobody:
-    "Nobody is registered yet. Whoever writes from LINE, Slack or Telegram is given a code, which shows up here.",
+    "No one is registered yet. Anyone who writes from a chat service is given a code, which shows up here.",
   waitingTitle: "Waiting to be let in",
   waitingUntil: "valid until",
   letIn: "Let in",

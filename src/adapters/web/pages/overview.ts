@@ -2,6 +2,7 @@ import type { EnvironmentSummary } from "../../../application/ports/containers.t
 import type { StoreCounts, UsageRow } from "../../../application/ports/serve.ts";
 import type { TaskSummary } from "../../../application/ports/tasks.ts";
 import type { HealthReport } from "../../../application/serve/health.ts";
+import { channelTitle } from "../../channels/registry.ts";
 import type { ConfigLine } from "../host.ts";
 import { empty, page } from "../layout.ts";
 import { healthTone, html, type Markup, moment, visible } from "../markup.ts";
@@ -29,7 +30,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
 <p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
-<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
+<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? channelTitle(check.name.replace(/^channel /, "")) ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
 <li class="good"><strong>${t.healthNames.queue}</strong><span>${t.queue(view.counts.received, view.counts.working, view.counts.waitingReplies)}</span></li></ul></section>
 <section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>
 <h3>${t.configChanged}</h3>${changed.length === 0 ? html`<p class="note">${t.configDefaults}</p>` : table(context, changed)}
