@@ -90,7 +90,7 @@ function headingsOf(text: string): Heading[] {
   for (const piece of walkReply(text)) {
     collect(text, from, piece.kind === "block" ? piece.opens : piece.start, headings);
     // A diff without a fence has no end of its own, but none of its lines begins with a hash.
-    if (piece.kind === "raw" && piece.format === "diff")
+    if (piece.kind === "raw" && piece.format.name === "diff")
       collect(text, piece.start, piece.end, headings, "flush");
     from = piece.end;
   }

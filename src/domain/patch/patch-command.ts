@@ -165,8 +165,8 @@ export type ParseResult =
     }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** `mixed` is a reply that holds more than one of the others. */
-export type PatchFormat = "empty" | "json" | "markdown" | "diff" | "v4a" | "search-replace" | "mixed";
+/** The name of an embedded format, or one of these. `mixed` is a reply that holds more than one of the others. */
+export type PatchFormat = "empty" | "json" | "markdown" | "mixed" | (string & {});
 
 /** What a patch is about to do, counted by kind. A command of an unknown type counts in the total only. */
 export interface ExecutionSummary {

@@ -211,7 +211,7 @@ export const consoleTexts = {
     v4a: "a V4A patch",
     "search-replace": "SEARCH/REPLACE blocks",
     mixed: "a mixed reply",
-  },
+  } as Readonly<Record<string, string>>,
   parsedAs: (format: string, commands: number) =>
     `Read as ${format}: ${many(commands, "command", "commands")}`,
   notAPatch: "This is not a patch",

@@ -205,7 +205,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     v4a: "V4A パッチ",
     "search-replace": "SEARCH/REPLACE ブロック",
     mixed: "複数の形式",
-  },
+  } as Readonly<Record<string, string>>,
   parsedAs: (format, commands) => `${format} として解析: ${commands} 件のコマンド`,
   notAPatch: "パッチとして読めません",
   atLine: (line) => `${line} 行目`,

@@ -78,7 +78,7 @@ function parsedOf({ t }: PageContext, parsed: ParseResult): Markup {
     const { message, line } = parsed.failure;
     return html`<section class="notice bad" role="status"><h2>${t.notAPatch}</h2><p><code>${visible(message)}</code>${line !== undefined && ` (${t.atLine(line)})`}</p></section>`;
   }
-  return html`<section aria-labelledby="parsed"><h2 id="parsed" role="status">${t.parsedAs(t.formats[parsed.format], parsed.commands.length)}</h2>
+  return html`<section aria-labelledby="parsed"><h2 id="parsed" role="status">${t.parsedAs(t.formats[parsed.format] ?? parsed.format, parsed.commands.length)}</h2>
 ${parsed.warnings.map((warning) => html`<p class="note">${visible(warning)}</p>`)}
 ${parsed.commands.length === 0 && html`<p class="note">${t.emptyPatch}</p>`}
 <ol class="commands">${parsed.commands.map((command) => html`<li>${commandLine(t, command)}${command.content !== "" && html`<pre class="code" tabindex="0">${visible(command.content)}</pre>`}${command.content === "" && command.target.includes("\n") && html`<pre class="code" tabindex="0">${visible(command.target)}</pre>`}</li>`)}</ol></section>`;

@@ -1,5 +1,15 @@
 import type { Hunk, HunkLine, ParseFailure, PatchCommand } from "../patch-command.ts";
 import { createLineCounter, lineAfter, lineAt, toBytesText, UnreadHunk } from "../patch-text.ts";
+import {
+  createFinder,
+  type EmbeddedFormat,
+  isFenceMark,
+  LONGEST_MARK,
+  lineEnd,
+  lineStart,
+  nextLine,
+  shiftLines,
+} from "./embedded-format.ts";
 
 /** Finds the parts of one block. Marks of five to nine characters count; where lengths differ, equal ones belong together. */
 type SearchBlockRead =
@@ -328,4 +338,93 @@ function lineDifference(from: readonly string[], to: readonly string[]): HunkLin
     } else lines.push(hunkLine("+", to[k++]!));
   }
   return lines;
+}
+
+const SEARCH_MARK = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
+const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
+const DIVIDER_MARK = /^={5,9}[ \t]*\r?$/;
+
+export const searchReplaceFormat: EmbeddedFormat = {
+  name: "search-replace",
+  initials: "<-",
+  isMark: (text, at, end) => searchMark(text, at, end) > 0,
+  isLeadIn: (text, at) => !isFenceMark(text, at),
+  measure: measureBlocks,
+  runsToEnd: true,
+  readsProse: true,
+  inAnyFence: true,
+  read(text, { lead, lastPath, firstIndex }) {
+    const last = lastPath === undefined ? "" : `\`${lastPath}\`\n`;
+    const prose = lead !== undefined && "prose" in lead ? `${last}${lead.prose}` : "";
+    const above = lead !== undefined && "path" in lead ? `\`${lead.path}\`` : prose;
+    return shiftLines(parseSearchReplace(text, above), 0, firstIndex);
+  },
+};
+
+/** Blocks follow each other with nothing but white space and a path between them: after the last of these. */
+function measureBlocks(text: string): (from: number) => number | undefined {
+  const nextSearch = createFinder(text, "SEARCH");
+  const nextReplace = createFinder(text, "REPLACE");
+  const nextDivider = createFinder(text, "\n=====");
+
+  /** After the closing mark of the block opened by a mark of `length` before `from`. */
+  const endOfBlock = (from: number, length: number): number | undefined => {
+    let other: number | undefined;
+    let search = nextSearch(from);
+    for (let hit = nextReplace(from); hit !== -1; hit = nextReplace(hit + 1)) {
+      for (; search !== -1 && search < hit; search = nextSearch(search + 1)) {
+        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length)
+          return other ?? secondDivider(from, search);
+      }
+      const found = REPLACE_MARK.exec(
+        text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!,
+      );
+      if (found === null) continue;
+      const end = Math.min(lineEnd(text, hit) + 1, text.length);
+      if (found[1]!.length === length) return end;
+      other ??= end;
+    }
+    return other ?? secondDivider(from, text.length);
+  };
+
+  /** After the second line of equals signs, which ends a block that has no closing mark. */
+  const secondDivider = (from: number, until: number): number | undefined => {
+    let count = 0;
+    for (let hit = nextDivider(from); hit !== -1 && hit < until; hit = nextDivider(hit + 1)) {
+      const end = lineEnd(text, hit + 1);
+      if (!DIVIDER_MARK.test(text.slice(hit + 1, Math.min(end, hit + LONGEST_MARK)))) continue;
+      count += 1;
+      if (count === 2) return Math.min(end + 1, text.length);
+    }
+    return undefined;
+  };
+
+  return (from) => {
+    let end: number | undefined;
+    let start = searchLine(text, from);
+    while (start !== undefined) {
+      const next = endOfBlock(start.end, start.length);
+      if (next === undefined) return end;
+      end = next;
+      start = searchLine(text, end);
+    }
+    return end;
+  };
+}
+
+/** How long the mark of a SEARCH line is; 0 when the line is none. */
+function searchMark(text: string, at: number, lineEnd: number): number {
+  return SEARCH_MARK.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
+}
+
+/** The SEARCH line that comes next, or after one more line (a path). */
+function searchLine(text: string, from: number): { end: number; length: number } | undefined {
+  const first = nextLine(text, from);
+  if (first === undefined) return undefined;
+  const own = searchMark(text, first.at, first.end);
+  if (own > 0) return { end: first.end, length: own };
+  const second = isFenceMark(text, first.at) ? undefined : nextLine(text, first.end + 1);
+  if (second === undefined) return undefined;
+  const below = searchMark(text, second.at, second.end);
+  return below > 0 ? { end: second.end, length: below } : undefined;
 }

@@ -1,5 +1,14 @@
 import type { Hunk, HunkLine, ParseFailure, PatchCommand } from "../patch-command.ts";
 import { createLineCounter, lineAfter, lineAt, toBytesText, UnreadHunk } from "../patch-text.ts";
+import {
+  createFinder,
+  type EmbeddedFormat,
+  type EmbeddedRead,
+  LONGEST_MARK,
+  lineEnd,
+  markLine,
+  shiftLines,
+} from "./embedded-format.ts";
 
 const END_OF_FILE = "*** End of File";
 const STAR = 42;
@@ -305,4 +314,65 @@ function v4aFailed(code: ParseFailure["code"], message: string, line: number, in
     ok: false,
     failure: { code, message: `${message} (line ${line})`, line, ...(index === undefined ? {} : { index }) },
   };
+}
+
+const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;
+const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
+
+export const v4aFormat: EmbeddedFormat = {
+  name: "v4a",
+  initials: "*",
+  isMark: (text, at, end) => markLine(text, at, end) === BEGIN,
+  isLeadIn: (text, at, end) => HEREDOC.test(markLine(text, at, end)),
+  measure: measureV4a,
+  runsToEnd: false,
+  readsProse: false,
+  inAnyFence: true,
+  read: (text, { firstIndex }) => readV4a(text, firstIndex),
+};
+
+function measureV4a(text: string): (from: number) => number | undefined {
+  const nextEnd = createFinder(text, END);
+  const nextBegin = createFinder(text, `\n${BEGIN}`);
+  return (from) => {
+    const begin = nextBegin(from);
+    for (let hit = nextEnd(from); hit !== -1; hit = nextEnd(hit + 1)) {
+      if (begin !== -1 && begin < hit) return undefined;
+      const end = endsPatch(text, hit);
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  };
+}
+
+/** The offset after the line when it is an end marker. A padded one is a context line if the patch goes on. */
+function endsPatch(text: string, hit: number): number | undefined {
+  let start = hit;
+  while (start > 0 && hit - start < LONGEST_MARK && /[ \t]/.test(text.charAt(start - 1))) start--;
+  if (start > 0 && text.charAt(start - 1) !== "\n") return undefined;
+  const end = lineEnd(text, hit);
+  if (text.slice(hit + END.length, Math.min(end, hit + LONGEST_MARK)).trim() !== "") return undefined;
+  const next = Math.min(end + 1, text.length);
+  if (start === hit) return next;
+  const below = lineEnd(text, next) + 1;
+  const goesOn = V4A_LINE.test(text.slice(next, next + 4)) || V4A_LINE.test(text.slice(below, below + 4));
+  return goesOn ? undefined : next;
+}
+
+/** One fence may hold several patches, one after the other. */
+function readV4a(text: string, firstIndex: number): EmbeddedRead {
+  const measure = measureV4a(text);
+  const nextBegin = createFinder(text, BEGIN);
+  const commands: PatchCommand[] = [];
+  const warnings: string[] = [];
+  const lineOf = createLineCounter(text);
+  for (let from = 0; from !== -1; ) {
+    const end = measure(from) ?? text.length;
+    const read = shiftLines(parseV4a(text.slice(from, end)), lineOf(from) - 1, firstIndex + commands.length);
+    if (!read.ok) return read;
+    for (const command of read.commands) commands.push(command);
+    warnings.push(...read.warnings);
+    from = nextBegin(end) === -1 ? -1 : end;
+  }
+  return { ok: true, commands, warnings };
 }

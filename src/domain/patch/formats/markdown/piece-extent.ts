@@ -1,87 +1,5 @@
-/** The lines by which patches of other formats are known inside a reply. */
-export type EmbeddedFormat = "v4a" | "search-replace" | "diff";
-
-const SEARCH = /^(<{5,9}|-{5,9}) ?SEARCH>?[ \t]*\r?$/;
-const HEREDOC = /^apply_patch[ \t]+<<-?[ \t]*['"]?\w+['"]?$/;
-/** Marker lines are short: nothing longer is looked at. */
-const LONGEST_MARK = 80;
-
-/** Which format starts at `at`, the first character of a line that is not white space. */
-export function markAt(text: string, at: number, lineEnd: number): EmbeddedFormat | undefined {
-  switch (text.charAt(at)) {
-    case "*":
-      return markLine(text, at, lineEnd) === "*** Begin Patch" ? "v4a" : undefined;
-    case "<":
-      return searchMark(text, at, lineEnd) > 0 ? "search-replace" : undefined;
-    case "d":
-      return text.startsWith("diff --git ", at) ? "diff" : undefined;
-    case "-":
-      if (searchMark(text, at, lineEnd) > 0) return "search-replace";
-      return text.startsWith("--- ", at) && headsHunk(text, lineEnd + 1) ? "diff" : undefined;
-    default:
-      return undefined;
-  }
-}
-
-/** How long the mark of a SEARCH line is; 0 when the line is none. */
-function searchMark(text: string, at: number, lineEnd: number): number {
-  return SEARCH.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
-}
-
-function headsHunk(text: string, from: number): boolean {
-  if (!text.startsWith("+++ ", from)) return false;
-  const newline = text.indexOf("\n", from);
-  return newline !== -1 && text.startsWith("@@", newline + 1);
-}
-
-/** The format that a fenced body holds: its first line says so, for SEARCH/REPLACE also the line after a path. */
-export function embeddedFormat(text: string, from: number): EmbeddedFormat | undefined {
-  const first = nextLine(text, from);
-  if (first === undefined) return undefined;
-  const own = markAt(text, first.at, first.end);
-  if (own !== undefined) return own;
-  const second = nextLine(text, first.end + 1);
-  if (second === undefined) return undefined;
-  const below = markAt(text, second.at, second.end);
-  if (below === "v4a") return HEREDOC.test(markLine(text, first.at, first.end)) ? "v4a" : undefined;
-  if (below === "diff") return text.startsWith("Index: ", first.at) ? "diff" : undefined;
-  return isFenceMark(text, first.at) ? undefined : below;
-}
-
-function markLine(text: string, at: number, lineEnd: number): string {
-  return text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)).trim();
-}
-
-function isFenceMark(text: string, at: number): boolean {
-  return text.startsWith("```", at) || text.startsWith("~~~", at);
-}
-
-/** The next line with something on it; `at` is its first character that is not white space. */
-function nextLine(text: string, from: number): { readonly at: number; readonly end: number } | undefined {
-  let at = from;
-  while (at < text.length && isSpace(text.charCodeAt(at))) at++;
-  if (at >= text.length) return undefined;
-  const newline = text.indexOf("\n", at);
-  return { at, end: newline === -1 ? text.length : newline };
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09 || code === 0x0a || code === 0x0d;
-}
-
-/** `indexOf` that remembers: asked for positions that grow, it goes through the text once. */
-export function createFinder(text: string, needle: string): (from: number) => number {
-  let askedFrom = 0;
-  let found = -2;
-  return (from) => {
-    const known = found !== -2 && askedFrom <= from && (found === -1 || from <= found);
-    if (!known) {
-      askedFrom = from;
-      found = text.indexOf(needle, from);
-    }
-    return found;
-  };
-}
+import { createFinder, type EmbeddedFormat } from "../embedded-format.ts";
+import { createExtents } from "../registry.ts";
 
 /**
  * CommonMark fenced code blocks, found by offset: nothing is split into lines, so a block of 50 MB costs one
@@ -245,14 +163,9 @@ function dedentLine(text: string, from: number, next: number, columns: number): 
   return column > columns ? " ".repeat(column - columns) + line : line;
 }
 
-const REPLACE_MARK = /^(>{5,9}|\+{5,9}) ?REPLACE[ \t]*\r?$/;
-const DIVIDER = /^={5,9}[ \t]*\r?$/;
-const END_PATCH = "*** End Patch";
-const V4A_LINE = /^(\*\*\* |@@|[-+ ]\S)/;
-
 /** How far blocks and raw patches reach. */
 export function createMeasure(text: string) {
-  const extents = createExtents(text);
+  const extentOf = createExtents(text);
   const stops = ["\n```", "\n~~~", "\n*** Begin Patch", "\n<<<<<<< SEARCH", "\n<!--"].map((stop) =>
     createFinder(text, stop),
   );
@@ -266,11 +179,6 @@ export function createMeasure(text: string) {
       budget -= text.length - fence.bodyStart;
     }
     return closeFence(text, fence, { flush: false });
-  };
-
-  const extentOf = (format: EmbeddedFormat | undefined, from: number): number | undefined => {
-    if (format === "v4a") return extents.v4a(from);
-    return format === "search-replace" ? extents.searchReplace(from) : undefined;
   };
 
   return {
@@ -289,7 +197,7 @@ export function createMeasure(text: string) {
     raw(format: EmbeddedFormat, from: number, lineEnd: number): number {
       const found = extentOf(format, from);
       if (found !== undefined) return found;
-      if (format === "search-replace") return text.length;
+      if (format.runsToEnd) return text.length;
       let end = text.length;
       for (const next of stops) {
         const stop = next(lineEnd);
@@ -303,113 +211,4 @@ export function createMeasure(text: string) {
 /** Files whose own text has fences in it. */
 function isMarkdown(info: string): boolean {
   return /^(md|mdx|markdown)\b/i.test(info) || /\.(md|mdx|markdown)["']?$/i.test(info);
-}
-
-/** How far patches of other formats reach that start at a position of the text; undefined when one does not end. */
-export interface Extents {
-  v4a(from: number): number | undefined;
-  /** Blocks follow each other with nothing but white space and a path between them: after the last of these. */
-  searchReplace(from: number): number | undefined;
-}
-
-export function createExtents(text: string): Extents {
-  const nextEnd = createFinder(text, END_PATCH);
-  const nextBegin = createFinder(text, "\n*** Begin Patch");
-  const nextSearch = createFinder(text, "SEARCH");
-  const nextReplace = createFinder(text, "REPLACE");
-  const nextDivider = createFinder(text, "\n=====");
-
-  const v4a = (from: number): number | undefined => {
-    const begin = nextBegin(from);
-    for (let hit = nextEnd(from); hit !== -1; hit = nextEnd(hit + 1)) {
-      if (begin !== -1 && begin < hit) return undefined;
-      const end = endsPatch(text, hit);
-      if (end !== undefined) return end;
-    }
-    return undefined;
-  };
-
-  /** After the closing mark of the block opened by a mark of `length` before `from`. */
-  const blockEnd = (from: number, length: number): number | undefined => {
-    let other: number | undefined;
-    let search = nextSearch(from);
-    for (let hit = nextReplace(from); hit !== -1; hit = nextReplace(hit + 1)) {
-      for (; search !== -1 && search < hit; search = nextSearch(search + 1)) {
-        if (searchMark(text, lineStart(text, search), lineEnd(text, search)) === length)
-          return other ?? secondDivider(from, search);
-      }
-      const found = REPLACE_MARK.exec(
-        text.slice(lineStart(text, hit), hit + LONGEST_MARK).split("\n", 1)[0]!,
-      );
-      if (found === null) continue;
-      const end = Math.min(lineEnd(text, hit) + 1, text.length);
-      if (found[1]!.length === length) return end;
-      other ??= end;
-    }
-    return other ?? secondDivider(from, text.length);
-  };
-
-  /** After the second line of equals signs, which ends a block that has no closing mark. */
-  const secondDivider = (from: number, until: number): number | undefined => {
-    let count = 0;
-    for (let hit = nextDivider(from); hit !== -1 && hit < until; hit = nextDivider(hit + 1)) {
-      const end = lineEnd(text, hit + 1);
-      if (!DIVIDER.test(text.slice(hit + 1, Math.min(end, hit + LONGEST_MARK)))) continue;
-      count += 1;
-      if (count === 2) return Math.min(end + 1, text.length);
-    }
-    return undefined;
-  };
-
-  const searchReplace = (from: number): number | undefined => {
-    let end: number | undefined;
-    let start = searchLine(text, from);
-    while (start !== undefined) {
-      const next = blockEnd(start.end, start.length);
-      if (next === undefined) return end;
-      end = next;
-      start = searchLine(text, end);
-    }
-    return end;
-  };
-
-  return { v4a, searchReplace };
-}
-
-/** The SEARCH line that comes next, or after one more line (a path). */
-function searchLine(text: string, from: number): { end: number; length: number } | undefined {
-  const first = nextLine(text, from);
-  if (first === undefined) return undefined;
-  const own = searchMark(text, first.at, first.end);
-  if (own > 0) return { end: first.end, length: own };
-  const second = isFenceMark(text, first.at) ? undefined : nextLine(text, first.end + 1);
-  if (second === undefined) return undefined;
-  const below = searchMark(text, second.at, second.end);
-  return below > 0 ? { end: second.end, length: below } : undefined;
-}
-
-/** The offset after the line when it is an end marker. A padded one is a context line if the patch goes on. */
-function endsPatch(text: string, hit: number): number | undefined {
-  let start = hit;
-  while (start > 0 && hit - start < LONGEST_MARK && /[ \t]/.test(text.charAt(start - 1))) start--;
-  if (start > 0 && text.charAt(start - 1) !== "\n") return undefined;
-  const end = lineEnd(text, hit);
-  if (text.slice(hit + END_PATCH.length, Math.min(end, hit + LONGEST_MARK)).trim() !== "") return undefined;
-  const next = Math.min(end + 1, text.length);
-  if (start === hit) return next;
-  const below = lineEnd(text, next) + 1;
-  const goesOn = V4A_LINE.test(text.slice(next, next + 4)) || V4A_LINE.test(text.slice(below, below + 4));
-  return goesOn ? undefined : next;
-}
-
-/** Only as far back as a mark can reach. */
-function lineStart(text: string, at: number): number {
-  let start = at;
-  while (start > 0 && at - start < 16 && text.charAt(start - 1) !== "\n") start--;
-  return start;
-}
-
-function lineEnd(text: string, from: number): number {
-  const newline = text.indexOf("\n", from);
-  return newline === -1 ? text.length : newline;
 }

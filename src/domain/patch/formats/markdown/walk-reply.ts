@@ -1,14 +1,7 @@
+import { createFinder, type EmbeddedFormat } from "../embedded-format.ts";
 import { jsonMeaning, scanJson, skipJsonSpace } from "../json.ts";
-import {
-  columnsOf,
-  createFinder,
-  createMeasure,
-  dedent,
-  type EmbeddedFormat,
-  embeddedFormat,
-  markAt,
-  openFence,
-} from "./piece-extent.ts";
+import { embeddedFormat, markAt } from "../registry.ts";
+import { columnsOf, createMeasure, dedent, openFence } from "./piece-extent.ts";
 
 /**
  * The list items that are open at a line of prose, as far as fences need them: a fence may be indented by the
@@ -270,7 +263,7 @@ function createLead(text: string) {
     take(format: EmbeddedFormat | undefined, until: number): string {
       const [first = until] = starts;
       starts = [];
-      return format === "search-replace" ? text.slice(Math.max(first, until - 2000), until) : "";
+      return format?.readsProse ? text.slice(Math.max(first, until - 2000), until) : "";
     },
   };
 }

@@ -1,5 +1,13 @@
-import type { BinaryPatch, DiffFile, DiffPaths, Hunk, ParseFailure } from "../../patch-command.ts";
+import type {
+  BinaryPatch,
+  DiffFile,
+  DiffPaths,
+  Hunk,
+  ParseFailure,
+  PatchCommand,
+} from "../../patch-command.ts";
 import { createLineCounter } from "../../patch-text.ts";
+import { type EmbeddedFormat, type EmbeddedRead, shiftLines } from "../embedded-format.ts";
 import {
   cleanPath,
   gitHeaderNames,
@@ -395,4 +403,49 @@ function diffFailure(
 ): UnifiedDiffParse {
   const line = createLineCounter(diff.text)(at);
   return { ok: false, failure: { code, message: `${message} at line ${line}`, line } };
+}
+
+export const diffFormat: EmbeddedFormat = {
+  name: "diff",
+  initials: "d-",
+  isMark: (text, at, end) =>
+    text.startsWith("diff --git ", at) || (text.startsWith("--- ", at) && headsHunk(text, end + 1)),
+  isLeadIn: (text, at) => text.startsWith("Index: ", at),
+  measure: () => () => undefined,
+  runsToEnd: false,
+  readsProse: false,
+  inAnyFence: false,
+  read(text, { lead, firstIndex }) {
+    if (lead === undefined || !("path" in lead)) return readDiff(text);
+    return shiftLines(readDiff(`--- a/${lead.path}\n+++ b/${lead.path}\n${text}`), -2, firstIndex);
+  },
+};
+
+function headsHunk(text: string, from: number): boolean {
+  if (!text.startsWith("+++ ", from)) return false;
+  const newline = text.indexOf("\n", from);
+  return newline !== -1 && text.startsWith("@@", newline + 1);
+}
+
+/** One diff document is one command: it applies as a whole or not at all. */
+function readDiff(text: string): EmbeddedRead {
+  const diff = parseUnifiedDiff(text);
+  if (!diff.ok) {
+    const { failure } = diff;
+    return {
+      ok: false,
+      failure: failure.code === "not-a-patch" ? { ...failure, code: "invalid-diff" } : failure,
+    };
+  }
+  const { files, warnings } = diff;
+  const paths = new Set(files.map((file) => file.newPath ?? file.oldPath ?? ""));
+  const command: PatchCommand = {
+    type: "file_edit",
+    action: "update",
+    target: [...paths].join(", "),
+    content: text,
+    metadata: { format: "diff" },
+    edit: { kind: "diff", files },
+  };
+  return { ok: true, commands: [command], warnings };
 }
