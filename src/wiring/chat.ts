@@ -19,7 +19,6 @@ import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createNamedChats } from "../infrastructure/chat/session-store.ts";
 import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
-import { adoptRoot } from "../infrastructure/fleet/workspace-name.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
@@ -71,7 +70,6 @@ export async function openChat(
     return { ok: false, exitCode: 3, messages, problems: [], message };
   }
   const remembered = memoryOptionsOf(env, opened, choices);
-  await adoptRoot(stored.db, workspace.root, remembered.workspace);
   const memory = createChatMemory(remembered, stored.db);
   const background = createBackground(logger);
   const projectOf: ChatDeps["projectOf"] = (files) =>

@@ -17,7 +17,6 @@ import {
   withSnapshot,
   writeBackup,
 } from "../infrastructure/store/backup.ts";
-import { migrate } from "../infrastructure/store/migrate.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { VERSION } from "../version.ts";
 
@@ -49,11 +48,12 @@ export async function openStoreData(
     },
     restore: (folder) => readBackup(db, folder),
     async copyTo(databaseUrl) {
-      const target = (await import("../infrastructure/store/postgres.ts")).openPostgres(databaseUrl);
+      const filled = await openMigratedStore({ home, databaseUrl }, now);
+      if (!filled.ok) return { status: "not-opened", trouble: filled.trouble };
+      const target = filled.db;
       const nameOf = (name: string) =>
         workspaceName({ home, databaseUrl, root: parseWorkspaceName(name).root });
       try {
-        await migrate(target, now);
         return await withSnapshot(db, (frozen) =>
           fillStore(target, {
             rows: async function* (table: KeptTable) {

@@ -1,7 +1,8 @@
 /** What the program remembers from one process to the next. */
 import { afterEach, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { type ChatCli, createChatCli } from "../application/chat/chat-kit.ts";
 import { startPostgres } from "../infrastructure/store/postgres-server.ts";
 import { requirePart } from "../require.ts";
@@ -111,6 +112,42 @@ test("a store that is no database is named with what helps, and nothing runs", (
   ]);
 }, 60_000);
 
+test("a store of an older version is refused with what to do, in both languages, and a new one is made in its place", () => {
+  const cli = chatCli();
+  const file = join(cli.home, "picoclaw.db");
+  const old = new DatabaseSync(file);
+  old.exec("create table migrations (name text primary key, applied_at text not null)");
+  old.exec("create table jobs (job_id text primary key)");
+  old.exec(
+    "insert into migrations values ('001-jobs', '2026-01-01'), ('016-chat-turns-breaking', '2026-01-01')",
+  );
+  old.close();
+  for (const args of [
+    ["chat", "/chat hello"],
+    ["db"],
+    ["db", "migrate"],
+    ["backup", join(cli.home, "kept")],
+  ]) {
+    const ran = cli.run(args);
+    expect([
+      args[0],
+      ran.code,
+      ran.err.includes("016-chat-turns-breaking"),
+      ran.err.includes(`Move ${file} away`),
+    ]).toEqual([args[0], 3, true, true]);
+  }
+  expect(cli.run(["db"], { env: { PICOCLAW_LOCALE: "ja" } }).err).toContain(`${file} を ${file}-wal`);
+  expect(cli.run(["doctor"]).out).toContain(`Move ${file} away`);
+  const kept = new DatabaseSync(file, { readOnly: true });
+  expect(
+    kept.prepare("select name from sqlite_master where type = 'table' order by name").all(),
+  ).toMatchObject([{ name: "jobs" }, { name: "migrations" }]);
+  kept.close();
+  renameSync(file, `${file}.old`);
+  for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+  expect(cli.chat("/chat hello").out).toContain("fine");
+}, 120_000);
+
 test.if(requirePart("postgres"))(
   "with database_url everything lives in Postgres, and a server that is gone is told without its password",
   () => {
@@ -119,7 +156,7 @@ test.if(requirePart("postgres"))(
     const env = { STORE: server.newDatabase() };
     try {
       expect(cli.run(["db", "status", "--json"], { env }).out).toContain('"applied":[]');
-      expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 002-chats");
+      expect(cli.run(["db", "migrate"], { env }).out).toContain("✓ 100-tables");
       expect(cli.chat("/chat hello", [], env).out).toContain("fine");
       expect(cli.chat("/usage", [], env).out).toContain("demo/demo: 1 calls");
     } finally {

@@ -51,6 +51,8 @@ function refusedFillText(words: MemoryMessages, filled: Exclude<FillResult, { st
       return words.storeUnequal(filled.table);
     case "damaged":
       return words.backupDamaged(filled.file);
+    case "not-opened":
+      return words.storeUnavailable(filled.trouble);
     case "other-version":
       return words.backupOfOther(filled.version);
   }

@@ -77,7 +77,7 @@ export type ReceiveResult =
 export interface StoredMessage extends InboundMessage {
   /** `msg_<unix>_<8 characters>`; the group of the jobs that it causes. */
   readonly id: string;
-  /** The root of the workspace it was sent to; "" when it came before messages were kept with one. */
+  /** The workspace it was sent to, as the store names it. */
   readonly workspace: string;
   readonly receivedAt: string;
   readonly state: MessageState;

@@ -1,3 +1,5 @@
+import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
+
 /** What is kept in the store, as a whole. */
 export interface StoreData {
   /** Writes everything into a new folder, as it is at one moment, while others go on working. */
@@ -26,6 +28,8 @@ export type FillResult =
   | { readonly status: "in-use"; readonly table: string }
   /** Nothing was kept: what was read back is not what was written. */
   | { readonly status: "unequal"; readonly table: string }
+  /** The store that was to be filled cannot be opened. */
+  | { readonly status: "not-opened"; readonly trouble: StoreTrouble }
   /** It is no backup, or one of its files is not as it was written. */
   | { readonly status: "damaged"; readonly file: string }
   /** It was made by another version: its tables are others. */

@@ -129,8 +129,6 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
       const undo = actions.find(({ message: text }) => text.startsWith("/undo"))?.message ?? null;
       return { reply: { ...toFailedReply(parts.messages().interrupted(jobs, undo)), actions } };
     }
-    // It may have been meant for another workspace, and is carried out in none.
-    if (message.workspace === "") return { reply: toFailedReply(parts.messages().noWorkspace) };
     if (message.attempts <= MOST_ATTEMPTS) return null;
     const deaths = message.attempts - 1;
     return { reply: toFailedReply(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };

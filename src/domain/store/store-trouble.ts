@@ -8,6 +8,8 @@ export interface StoreTrouble {
   readonly damaged: boolean;
   /** A later version of PicoClaw has changed its tables. */
   readonly newer: boolean;
+  /** A version before the first release made its tables. */
+  readonly older: boolean;
   /** The server is there, and does not show the certificate that was asked for. */
   readonly distrusted: boolean;
 }

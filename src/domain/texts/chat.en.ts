@@ -426,16 +426,20 @@ export const memoryTexts = {
     `Nothing was written: the backup was made by version ${version}, whose tables are others. Restore it with that version, then upgrade.`,
   personForgotten: (who: string, rows: number) =>
     `${who}: ${rows} rows deleted. Jobs and their undo data stay in the workspace's storage.`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, distrusted }: StoreTrouble) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }: StoreTrouble) =>
     `The store cannot be opened: ${name} (${detail})\n${
       newer
         ? "A later version of PicoClaw has changed its tables. Upgrade PicoClaw on this machine."
-        : kind === "sqlite"
-          ? damaged
-            ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
-            : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
-          : distrusted
-            ? "The server's certificate does not fit. In database_url, the host must be a name in the certificate, and sslrootcert=FILE the certificate of who signed it."
-            : "Check the address in database_url, and that the server runs."
+        : older
+          ? kind === "sqlite"
+            ? `It was made by an older version of PicoClaw and cannot be carried over. Move ${name} away, together with ${name}-wal and ${name}-shm, and start again: the record of conversations is lost, but every job can still be undone.`
+            : "It was made by an older version of PicoClaw and cannot be carried over. Name an empty database in database_url and run `picoclaw db migrate`: the record of conversations is lost, but every job can still be undone."
+          : kind === "sqlite"
+            ? damaged
+              ? "If the file is damaged, move it away: the record of conversations is lost with it, but every job can still be undone."
+              : "Check its permissions and the free space there, or set PICOCLAW_HOME to a folder that can be written."
+            : distrusted
+              ? "The server's certificate does not fit. In database_url, the host must be a name in the certificate, and sslrootcert=FILE the certificate of who signed it."
+              : "Check the address in database_url, and that the server runs."
     }`,
 };

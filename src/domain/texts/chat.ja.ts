@@ -356,16 +356,20 @@ export const memoryTexts: typeof englishMemoryTexts = {
     `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
   personForgotten: (who, rows) =>
     `${who}: ${rows} 行を削除しました。ジョブと取り消し用データはワークスペースの保管場所に残ります。`,
-  storeUnavailable: ({ kind, name, detail, damaged, newer, distrusted }) =>
+  storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }) =>
     `ストアを開けません: ${name}（${detail}）\n${
       newer
         ? "新しいバージョンの PicoClaw がテーブルを変更しています。このマシンの PicoClaw を更新してください。"
-        : kind === "sqlite"
-          ? damaged
-            ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
-            : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
-          : distrusted
-            ? "サーバーの証明書が合いません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
-            : "database_url の宛先と、サーバーが動いていることを確認してください。"
+        : older
+          ? kind === "sqlite"
+            ? `古いバージョンの PicoClaw が作成したもので、引き継げません。${name} を ${name}-wal、${name}-shm とともに別の場所へ移してから、もう一度実行してください。会話の記録は失われますが、ジョブの取り消しには影響しません。`
+            : "古いバージョンの PicoClaw が作成したもので、引き継げません。空のデータベースを database_url に指定し、`picoclaw db migrate` を実行してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+          : kind === "sqlite"
+            ? damaged
+              ? "ファイルが壊れている場合は別の場所へ移してください。会話の記録は失われますが、ジョブの取り消しには影響しません。"
+              : "アクセス権と空き容量を確認するか、書き込めるフォルダを PICOCLAW_HOME に設定してください。"
+            : distrusted
+              ? "サーバーの証明書が合いません。database_url のホストは証明書に載っている名前とし、sslrootcert=ファイル には署名した認証局の証明書を指定してください。"
+              : "database_url の宛先と、サーバーが動いていることを確認してください。"
     }`,
 };

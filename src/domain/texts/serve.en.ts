@@ -5,9 +5,6 @@ export const serveTexts = {
    */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
     `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,
-  /** It came before messages were kept with their workspace. */
-  noWorkspace:
-    "This message came before PicoClaw kept messages with their workspace, so nothing was done. Please send it again.",
   /** It died several times over the same message. */
   gaveUp: (attempts: number) =>
     `PicoClaw ended ${attempts} times while it worked on this message, and leaves it. Send it again to try once more.`,

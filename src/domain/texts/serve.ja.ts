@@ -3,8 +3,6 @@ import type { serveTexts as englishServeTexts } from "./serve.en.ts";
 export const serveTexts: typeof englishServeTexts = {
   interrupted: (jobIds, undo) =>
     `このメッセージの処理中に PicoClaw が終了しました。それまでに行った変更は残っています: ${jobIds.join(", ")}。二重には実行しません。${undo === null ? "" : `${undo} で取り消すか、`}もう一度送信してください。`,
-  noWorkspace:
-    "このメッセージは、メッセージをワークスペースごとに保存する前のバージョンで届いたため、実行していません。もう一度送信してください。",
   gaveUp: (attempts) =>
     `このメッセージの処理中に PicoClaw が ${attempts} 回終了したため、処理を中止しました。もう一度送信すると再試行します。`,
   tooLong: (limitChars) => `メッセージが長すぎます（最大 ${limitChars} 文字）。`,

@@ -37,7 +37,7 @@ export function createRoutingStore({
       const row = await db
         .selectFrom("decisions")
         .selectAll()
-        .where("workspace", "in", ["", workspace])
+        .where("workspace", "=", workspace)
         .where("chat_key", "=", chatKey)
         .orderBy("at", "desc")
         .orderBy("decision_id", "desc")

@@ -139,33 +139,6 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/**
- * What a chat said before sessions had a workspace goes to the first one in which the chat goes on. False when there is
- * nothing, or another workspace was first.
- */
-async function adoptHistory(db: Kysely<Database>, workspace: string, chatKey: string): Promise<boolean> {
-  const owned = await db
-    .selectFrom("sessions")
-    .select("workspace")
-    .where("chat_key", "=", chatKey)
-    .where("workspace", "in", ["", workspace])
-    .execute();
-  if (owned.length === 0 || owned.some((row) => row.workspace === workspace)) return false;
-  return db.transaction().execute(async (transaction) => {
-    let adopted = 0n;
-    for (const table of ["sessions", "turns", "daily_notes", "chat_settings"] as const) {
-      const { numUpdatedRows } = await transaction
-        .updateTable(table)
-        .set({ workspace })
-        .where("workspace", "=", "")
-        .where("chat_key", "=", chatKey)
-        .executeTakeFirst();
-      adopted += numUpdatedRows;
-    }
-    return adopted > 0n;
-  });
-}
-
 /** What outlives a session of a chat. */
 function createChatSettings({
   db,
@@ -397,9 +370,7 @@ function createSessionRows({ db, now, workspace }: SessionStoreDeps): SessionRow
   const openOf = (chatKey: string) => sessionsOf(chatKey).where("closed_at", "is", null).executeTakeFirst();
   return {
     async current(chatKey) {
-      const row =
-        (await openOf(chatKey)) ??
-        ((await adoptHistory(db, workspace, chatKey)) ? await openOf(chatKey) : undefined);
+      const row = await openOf(chatKey);
       const session = row === undefined ? null : readSession(row);
       return { session, damaged: row !== undefined && session === null ? 1 : 0 };
     },

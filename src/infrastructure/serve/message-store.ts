@@ -83,7 +83,7 @@ function workGroupOf(channel: string, userId: string): string {
   return group.length <= LONGEST_KEY ? group : hashHex("sha256", group);
 }
 
-interface AdoptRowsDeps {
+interface CopiedRowsDeps {
   readonly db: Kysely<Database>;
   readonly queue: WorkQueue<StoreTransaction>;
   readonly workspace: string;
@@ -92,17 +92,17 @@ interface AdoptRowsDeps {
 }
 
 /**
- * What waited before there was a queue, of this workspace or of none, gets its work now, in its order. Of two processes
- * that start at once one gives it.
+ * A copy of a store takes no work along: what waits in it gets its work now, in its order. Of two processes that start at
+ * once one gives it.
  */
-async function adoptOldRows({ db, queue, workspace, places, newWorkId }: AdoptRowsDeps): Promise<void> {
-  const ours = ["", workspace];
+async function giveWorkToCopiedRows(parts: CopiedRowsDeps): Promise<void> {
+  const { db, queue, workspace, places, newWorkId } = parts;
   const messages = await db
     .selectFrom("messages")
     .select(["id", "channel", "chat_id as chatId", "user_id as userId"])
     .where("state", "in", ["received", "working"])
     .where("work_id", "is", null)
-    .where("workspace", "in", ours)
+    .where("workspace", "=", workspace)
     .orderBy("position")
     .execute();
   for (const message of messages)
@@ -123,7 +123,7 @@ async function adoptOldRows({ db, queue, workspace, places, newWorkId }: AdoptRo
     .select(["key", "channel", "chat_id as chatId", "user_id as userId"])
     .where("state", "in", ["waiting", "sending"])
     .where("work_id", "is", null)
-    .where("workspace", "in", ours)
+    .where("workspace", "=", workspace)
     .orderBy("position")
     .execute();
   for (const reply of replies)
@@ -251,7 +251,7 @@ export async function createMessageStore(parts: MessageStoreDeps): Promise<Messa
   const next = positions(now);
   const places = workspaceQueues(workspace);
   const replies = createReplyStore({ db, queue, workspace, queueName: places.replies, newWorkId, next, now });
-  await adoptOldRows({ db, queue, workspace, places, newWorkId });
+  await giveWorkToCopiedRows({ db, queue, workspace, places, newWorkId });
 
   async function insert(within: StoreTransaction, { message, id, at, beside, light }: NewMessage) {
     const workId = newWorkId();

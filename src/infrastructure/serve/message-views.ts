@@ -116,15 +116,14 @@ type MessageViews = Pick<
   | "counts"
 >;
 
-/** What people look at: of their workspace, and what came before messages had one. */
+/** What people look at, of their workspace. */
 export function createMessageViews(db: Kysely<Database>, workspace: string): MessageViews {
-  const ours = ["", workspace];
   return {
     async standing(chats) {
       if (chats.length === 0) return [];
       const inThem = db
         .selectFrom("messages")
-        .where("workspace", "in", ours)
+        .where("workspace", "=", workspace)
         .where(({ or, and }) =>
           or(chats.map(({ channel, chatId }) => and({ channel, chat_id: chatId } as Record<string, string>))),
         );
@@ -152,7 +151,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       let query = db
         .selectFrom("messages")
         .selectAll()
-        .where("workspace", "in", ours)
+        .where("workspace", "=", workspace)
         .where("channel", "=", channel)
         .where("chat_id", "=", chatId)
         .orderBy("position", "desc")
@@ -187,7 +186,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
           fn.max("position").as("last"),
           fn.countAll<number>().as("count"),
         ])
-        .where("workspace", "in", ours)
+        .where("workspace", "=", workspace)
         .groupBy(["channel", "chat_id"])
         .orderBy("last", "desc")
         .limit(limit);
@@ -199,7 +198,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
           db
             .selectFrom("messages")
             .selectAll()
-            .where("workspace", "in", ours)
+            .where("workspace", "=", workspace)
             .where("channel", "=", group.channel)
             .where("chat_id", "=", group.chat_id)
             .orderBy("position", "desc")
@@ -220,7 +219,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       const row = await db
         .selectFrom("messages")
         .selectAll()
-        .where("workspace", "in", ours)
+        .where("workspace", "=", workspace)
         .where("id", "=", id)
         .executeTakeFirst();
       return row === undefined ? null : fromMessageRow(row);
@@ -241,7 +240,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       const rows = await db
         .selectFrom("job_owners")
         .select("job_id")
-        .where("workspace", "in", ours)
+        .where("workspace", "=", workspace)
         .where("channel", "=", channel)
         .where("user_id", "=", userId)
         .orderBy("at", "desc")
@@ -302,7 +301,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
             await db
               .selectFrom(table)
               .select(({ fn }) => fn.countAll<number>().as("count"))
-              .where("workspace", "in", ours)
+              .where("workspace", "=", workspace)
               .where("state", "in", state)
               .executeTakeFirstOrThrow()
           ).count,
@@ -328,7 +327,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
     let query = db
       .selectFrom("replies")
       .selectAll()
-      .where("workspace", "in", ours)
+      .where("workspace", "=", workspace)
       .where("channel", "=", channel)
       .where("chat_id", "=", chatId)
       .where("message_id", "is", null)

@@ -73,7 +73,7 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 
 /** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
 export function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
-  const named = typeof row.workspace === "string" && row.workspace !== "" ? nameOf(row.workspace) : undefined;
+  const named = typeof row.workspace === "string" ? nameOf(row.workspace) : undefined;
   return {
     ...row,
     ...(named !== undefined && { workspace: named }),

@@ -1,44 +1,22 @@
 import { type Kysely, PostgresAdapter, sql } from "kysely";
 import type { NewerSchema } from "../../domain/store/store-trouble.ts";
-import * as jobs from "./migrations/001-jobs.ts";
-import * as chats from "./migrations/002-chats.ts";
-import * as serve from "./migrations/004-serve.ts";
-import * as solve from "./migrations/005-solve.ts";
-import * as pushes from "./migrations/007-pushes.ts";
-import * as workspaces from "./migrations/008-workspaces.ts";
-import * as taskSteps from "./migrations/009-task-steps.ts";
-import * as queue from "./migrations/010-queue.ts";
-import * as schedules from "./migrations/011-schedules.ts";
-import * as keptDrafts from "./migrations/012-kept-drafts.ts";
-import * as fleet from "./migrations/013-fleet.ts";
-import * as control from "./migrations/014-control.ts";
-import * as taskWork from "./migrations/015-task-work-breaking.ts";
-import * as chatTurns from "./migrations/016-chat-turns-breaking.ts";
 import type { Database } from "./schema.ts";
+import { createTables } from "./tables.ts";
 
+/** What makes the tables, in order. A store that has a name from before the first of them is of an older version. */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
-  [
-    { name: "001-jobs", up: jobs.up },
-    { name: "002-chats", up: chats.up },
-    { name: "004-serve", up: serve.up },
-    { name: "005-solve", up: solve.up },
-    { name: "007-pushes", up: pushes.up },
-    { name: "008-workspaces", up: workspaces.up },
-    { name: "009-task-steps", up: taskSteps.up },
-    { name: "010-queue", up: queue.up },
-    { name: "011-schedules", up: schedules.up },
-    { name: "012-kept-drafts", up: keptDrafts.up },
-    { name: "013-fleet", up: fleet.up },
-    { name: "014-control", up: control.up },
-    { name: "015-task-work-breaking", up: taskWork.up },
-    { name: "016-chat-turns-breaking", up: chatTurns.up },
-  ];
+  [{ name: "100-tables", up: createTables }];
 
 /**
  * A migration that an older process cannot work on with, because it takes away or changes what that one uses, has a name
  * that ends so; one that only adds does not. A process that runs finishes and ends after the first kind.
  */
 const BREAKING = /-breaking$/;
+
+/** Names begin with three digits that only grow. */
+function isOlder(name: string): boolean {
+  return name < (MIGRATIONS[0]?.name ?? "");
+}
 
 /** What later versions have done to the tables. */
 export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
@@ -83,11 +61,20 @@ export class NewerStore extends Error {
   }
 }
 
-/** `unknown`: applied by a later version. */
+/** The tables are those of a version before the first release; nothing carries their rows over. */
+export class OlderStore extends Error {
+  constructor(old: readonly string[]) {
+    super(old.at(-1));
+  }
+}
+
+/** `unknown`: applied by a later version. Throws `OlderStore`. */
 export async function migrationStatus(
   db: Kysely<Database>,
 ): Promise<{ applied: string[]; pending: string[]; unknown: string[] }> {
   const applied = await appliedMigrations(db);
+  const old = applied.filter(isOlder);
+  if (old.length > 0) throw new OlderStore(old);
   const names = MIGRATIONS.map(({ name }) => name);
   return {
     applied,

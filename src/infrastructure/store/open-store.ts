@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Kysely, type KyselyPlugin, type SqliteDatabase, SqliteDialect } from "kysely";
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
-import { migrate, migrationStatus, NewerStore } from "./migrate.ts";
+import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
 
 /**
@@ -139,7 +139,8 @@ function troubleOf(place: StoreLocation, cause: unknown): StoreTrouble {
   const detail = detailOf(cause);
   const damaged = /not a database|malformed|corrupt/i.test(detail);
   const distrusted = /certificate|altnames|sslrootcert/i.test(detail);
-  return { ...storeNameOf(place), detail, damaged, newer: cause instanceof NewerStore, distrusted };
+  const [newer, older] = [cause instanceof NewerStore, cause instanceof OlderStore];
+  return { ...storeNameOf(place), detail, damaged, newer, older, distrusted };
 }
 
 function detailOf(cause: unknown): string {

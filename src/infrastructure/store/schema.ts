@@ -1,6 +1,6 @@
 import type { Generated, Selectable, Transaction } from "kysely";
 
-/** Chats, as Kysely sees them. A workspace is its root; "" is a row from before rows had one. */
+/** Chats, as Kysely sees them. A workspace is what `workspaceName` calls it. */
 interface ChatTables {
   sessions: SessionRow;
   turns: TurnRow;
@@ -245,7 +245,6 @@ export interface ServeTables {
 
 export interface MessageRow {
   id: string;
-  /** Its root; "" came before messages had one. */
   workspace: string;
   channel: string;
   event_id: string;
@@ -257,7 +256,7 @@ export interface MessageRow {
   state: string;
   attempts: number;
   finished_at: string | null;
-  /** The work in the queue that answers it; null when it came before there was a queue. */
+  /** The work in the queue that answers it; null in a copy of a store, until somebody serves the workspace. */
   work_id: string | null;
   /** The rest of an `InboundMessage`, as JSON. */
   body: string;
@@ -265,7 +264,7 @@ export interface MessageRow {
 
 export interface ReplyRow {
   key: string;
-  /** The work in the queue that sends it; null when it came before there was a queue. */
+  /** The work in the queue that sends it; null as that of a message is. */
   work_id: string | null;
   message_id: string | null;
   workspace: string;

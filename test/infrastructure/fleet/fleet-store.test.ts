@@ -10,7 +10,7 @@ import type { Timers } from "../../../src/application/ports/platform.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
 import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
-import { adoptRoot, readMachineId, workspaceName } from "../../../src/infrastructure/fleet/workspace-name.ts";
+import { readMachineId } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { openFleet } from "../../../src/wiring/serve-work.ts";
@@ -227,19 +227,5 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     if (back !== null) await a.store.endReply(back.work, { state: "sent", at, reason: null });
     expect(await a.store.claimReply()).toBeNull();
     expect((await a.store.claimMessage({}))?.message.id).toBe("msg_1");
-  });
-
-  test("what was stored under a path alone goes to the first machine that opens it, and is answered there", async () => {
-    const { db, url } = open();
-    const old = await openMessages({ db, databaseUrl: url, now, workspace: "/ws", owner: "old 1 a.1" });
-    const at = now().toISOString();
-    await old.store.addAll([newMessage(inbound(1), "msg_1", at)]);
-    await old.queue.close();
-    await adoptRoot(db, "/ws", `${"a".repeat(32)}:/ws`);
-    await adoptRoot(db, "/ws", `${"b".repeat(32)}:/ws`);
-    const [a, b] = [await machine(db, url, "a"), await machine(db, url, "b")];
-    expect(await b.store.claimMessage({})).toBeNull();
-    expect((await a.store.claimMessage({}))?.message.id).toBe("msg_1");
-    expect(workspaceName({ home: "/nowhere", databaseUrl: undefined, root: "/ws" })).toBe("/ws");
   });
 });

@@ -3,13 +3,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
+import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
 import { migrate, migrationStatus } from "../../../src/infrastructure/store/migrate.ts";
-import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
+import { openMigratedStore, openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { requirePart } from "../../require.ts";
@@ -120,6 +121,21 @@ describe.if(requirePart("postgres"))("postgres", () => {
     expect(done.filter((names) => names.length > 0)).toHaveLength(1);
     expect((await migrationStatus(all[0]!)).pending).toEqual([]);
     await Promise.all(all.map((one) => one.destroy()));
+  });
+
+  test("a database of an older version is refused with what to do", async () => {
+    const url = server.newDatabase();
+    const db = openPostgres(url);
+    await migrate(db, now);
+    await sql`update migrations set name = '016-chat-turns-breaking'`.execute(db);
+    await db.destroy();
+    for (const options of [{ migrate: true }, { migrate: false }]) {
+      const opened = await openMigratedStore({ home: "/nowhere", databaseUrl: url }, now, options);
+      if (opened.ok) throw new Error("it was opened");
+      expect(opened.trouble).toMatchObject({ kind: "postgres", older: true, newer: false });
+      const text = memoryMessagesFor("en").storeUnavailable(opened.trouble);
+      expect(text).toContain("Name an empty database in database_url and run `picoclaw db migrate`");
+    }
   });
 
   test("the index of jobs lives there as well", async () => {

@@ -1,21 +1,16 @@
-/** One store, several workspaces: what belongs to one is out of the others' sight, also after an upgrade. */
+/** One store, several workspaces: what belongs to one is out of the others' sight. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Kysely, sql } from "kysely";
+import type { Kysely } from "kysely";
 import type { NewSession } from "../../../src/application/ports/chat.ts";
 import type { ClaimedMessage } from "../../../src/application/ports/serve.ts";
 import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
-import * as jobs from "../../../src/infrastructure/store/migrations/001-jobs.ts";
-import * as chats from "../../../src/infrastructure/store/migrations/002-chats.ts";
-import * as serve from "../../../src/infrastructure/store/migrations/004-serve.ts";
-import * as solve from "../../../src/infrastructure/store/migrations/005-solve.ts";
-import * as pushes from "../../../src/infrastructure/store/migrations/007-pushes.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
@@ -66,7 +61,8 @@ function describeWorkspaces(
     for (const close of closing.splice(0)) await close();
   });
   describe(`workspaces in ${name}:`, () => {
-    const opened = async (db = empty()) => {
+    const opened = async () => {
+      const db = empty();
       await migrate(db, now);
       const at = async (workspace: string) => ({
         messages: await messagesAt(db, workspace),
@@ -151,53 +147,7 @@ function describeWorkspaces(
       expect(await a.leases.look(KEY, "one")).toEqual({ held: true, stop: false });
       await db.destroy();
     });
-
-    test("after an upgrade, a message that waited is for whoever comes first to refuse; a chat's history goes where it goes on", async () => {
-      const db = empty();
-      await fillOld(db);
-      const { a, b } = await opened(db);
-      expect(await b.messages.claimMessage({})).toBeNull();
-      const { message: old } = (await a.messages.claimMessage({})) as ClaimedMessage;
-      expect(old).toMatchObject({ id: "msg_old", workspace: "" });
-      expect((await a.messages.transcript({ ...chat, limit: 9 })).map(({ message }) => message.id)).toEqual([
-        "msg_old",
-      ]);
-      expect((await a.sessions.current(KEY)).session).toMatchObject({ id: session.id, turns: 1 });
-      expect((await a.sessions.turns(KEY, session.id, { after: 0, limit: 9 })).turns[0]?.text).toBe("before");
-      expect(await a.sessions.settings(KEY)).toEqual({ dry: true, memory: {}, rewound: [] });
-      expect((await a.sessions.notes(KEY, 9)).map(({ text }) => text)).toEqual(["a note"]);
-      expect((await b.sessions.current(KEY)).session).toBeNull();
-      expect(await b.sessions.notes(KEY, 9)).toEqual([]);
-      await db.destroy();
-    });
   });
-}
-
-/** A store as the version before had it, with a chat and a message that waits. */
-async function fillOld(db: Kysely<Database>): Promise<void> {
-  const old = {
-    "001-jobs": jobs,
-    "002-chats": chats,
-    "004-serve": serve,
-    "005-solve": solve,
-    "007-pushes": pushes,
-  };
-  await sql`create table migrations (name text primary key, applied_at text not null)`.execute(db);
-  for (const [name, { up }] of Object.entries(old)) {
-    await up(db as unknown as Kysely<unknown>);
-    await sql`insert into migrations values (${name}, ${NOW})`.execute(db);
-  }
-  await sql`insert into sessions values (${KEY}, ${session.id}, 'cli', 'default', ${NOW}, null, ${LATER}, 'UTC 00:00', '', '', 0, 1)`.execute(
-    db,
-  );
-  await sql`insert into turns values (${KEY}, ${session.id}, 1, ${NOW}, 'user', '', 'before', null)`.execute(
-    db,
-  );
-  await sql`insert into daily_notes values (${KEY}, ${session.id}, 'a note', 1, ${NOW})`.execute(db);
-  await sql`insert into chat_settings values (${KEY}, '{"dry": true}')`.execute(db);
-  await sql`insert into messages values ('msg_old', 'test', 'event-0', 'chat-1', 'user-1', 1, ${NOW}, 'received', 0, null, null, null, '{"text": "old"}')`.execute(
-    db,
-  );
 }
 
 describe("sqlite", () => {
