@@ -12,7 +12,7 @@ import type { Models } from "../application/ports/models.ts";
 import type { Logger } from "../application/ports/platform.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
-import { chatKeyOf } from "../domain/chat/session.ts";
+import { chatKeyOf, formatDayIn } from "../domain/chat/session.ts";
 import { ROUTES } from "../domain/config/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
@@ -112,6 +112,7 @@ export async function openChat(
     chat,
     logger,
     now,
+    today: () => formatDayIn(config.session.timezone, now()),
     clock,
     random,
   };

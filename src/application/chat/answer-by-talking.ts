@@ -7,9 +7,9 @@ import {
   type ChatTurn,
   createAnswer,
   createLabelledAction,
-  historyFor,
   standInNote,
 } from "./chat-turn.ts";
+import { historyFor, recalledMemory } from "./exchanges.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
@@ -41,8 +41,8 @@ export async function answerByTalking(
         agent: "Mio",
         duty: DUTIES[route],
         tools: [],
-        memory: size === "full" ? turn.memory : "",
-        today: parts.now().toISOString().slice(0, 10),
+        memory: size === "full" ? recalledMemory(model, turn, text) : "",
+        today: parts.today(),
         workspace: parts.workspace.root,
       }),
       messages: [

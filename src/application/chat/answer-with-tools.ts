@@ -19,10 +19,10 @@ import {
   type ChatTurn,
   createAnswer,
   createNotice,
-  historyFor,
   standInNote,
   type Toolbox,
 } from "./chat-turn.ts";
+import { historyFor, recalledMemory } from "./exchanges.ts";
 import {
   type LoopFacts,
   type NamedText,
@@ -248,7 +248,7 @@ function workRound(
 }
 
 function requestFor(
-  { now, workspace }: ChatDeps,
+  { today, workspace }: ChatDeps,
   turn: ChatTurn,
   { text, duty, withHistory }: ToolWorkRequest,
   { model, tools, messages, size }: LoopStep,
@@ -259,8 +259,8 @@ function requestFor(
       agent: "Shiro",
       duty: `${duty}\n${WORKER_CONTRACT}`,
       tools,
-      memory: withHistory && full ? turn.memory : "",
-      today: now().toISOString().slice(0, 10),
+      memory: withHistory && full ? recalledMemory(model, turn, text) : "",
+      today: today(),
       workspace: workspace.root,
     }),
     messages: [

@@ -111,7 +111,9 @@ export function readCoderTask(
   const forAll = decision.route === "CODE" ? readAllCoders(text) : null;
   if (forAll !== null) return { text: forAll, planOnly: false, heads: "all" };
   const last = turn.history.at(-1);
-  if (!isGo(text) || last === undefined || last.words === "") return { text, planOnly: false, heads };
+  // The plan of a message that had jobs was carried out already.
+  if (!isGo(text) || last === undefined || last.words === "" || last.facts() !== "")
+    return { text, planOnly: false, heads };
   const request = readPlanFirst(last.user) ?? last.user;
   return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
 }

@@ -17,16 +17,16 @@ import type {
   Reply,
   Route,
   Session,
-  Turn,
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { Model, ModelMessage, ModelTool } from "../ports/models.ts";
+import type { Model, ModelTool } from "../ports/models.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";
+import { type Exchange, isCoderAgent } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
@@ -56,6 +56,8 @@ export interface ChatTurn {
   readonly memory: string;
   /** The last exchanges that fit, oldest first. */
   readonly history: readonly Exchange[];
+  /** Those before them, as far as they were not forgotten. */
+  readonly older: readonly Exchange[];
   /** What the chat's jobs left behind in this workspace. */
   readonly jobs: JobHistory;
   /** Whether `/dry on` holds in this chat. */
@@ -78,16 +80,6 @@ export interface ChatTurn {
 
 /** What a command needs that only looks: neither the chat's turn nor its session. */
 export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
-
-export interface Exchange {
-  readonly user: string;
-  /** What an agent said itself; empty where it only worked. */
-  readonly words: string;
-  /** What became of the message's jobs, from their journals. */
-  readonly facts: () => string;
-  /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
-  readonly agent: string;
-}
 
 /** What one agent has to say. */
 export interface Answer {
@@ -156,6 +148,8 @@ export interface ChatDeps {
   readonly ownCommands: OwnCommands;
   readonly logger: Logger;
   readonly now: () => Date;
+  /** The user's day, `2026-03-01`, in the time zone of their sessions: what models are told. */
+  readonly today: () => string;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
@@ -269,11 +263,27 @@ export function answerPieces({ said, text }: Answer): readonly ReplyPiece[] {
   return said ?? [{ kind: "text", text }];
 }
 
-/** What an agent said itself: this is remembered. Jobs are told from their journals, and our own wording is not kept. */
+/**
+ * What an agent said itself, the plan of its work too: this is remembered. What jobs did is told from their journals,
+ * and our own wording is not kept.
+ */
 export function rememberedWords({ said, text, ok }: Answer): string {
   if (said === undefined) return ok ? text : "";
   return said
-    .flatMap((piece) => (piece.kind === "text" || piece.kind === "heading" ? [piece.text] : []))
+    .flatMap((piece) => {
+      switch (piece.kind) {
+        case "text":
+        case "heading":
+          return [piece.text];
+        case "job":
+          return [piece.plan];
+        case "coder":
+          return [piece.facts.words];
+        default:
+          return [];
+      }
+    })
+    .filter((words) => words !== "")
     .join("\n");
 }
 
@@ -284,75 +294,6 @@ export function createNotice(
 ): Extract<ChatEvent, { type: "notice" }> {
   const texts = inEveryLanguage((locale) => word(chatMessagesFor(locale)));
   return { type: "notice", text: word(chat), texts };
-}
-
-const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);
-
-/** Whose answers a cloud coder may be shown. */
-function isCoderAgent(agent: string): boolean {
-  return CODER_AGENTS.has(agent);
-}
-
-/**
- * Earlier exchanges as a model may see them. What was said on local routes stays local: a cloud model
- * is shown only what coders answered before.
- */
-export function historyFor(
-  model: { readonly local: boolean },
-  history: readonly Exchange[],
-  limit: { readonly exchanges: number; readonly chars: number },
-): ModelMessage[] {
-  return visibleExchanges(model, history)
-    .slice(-limit.exchanges)
-    .flatMap((exchange): ModelMessage[] => [
-      { role: "user", text: cutExchange(exchange.user, limit.chars) },
-      { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
-    ]);
-}
-
-/** The same for a coder, as a list: answers given as a model's own would be taken for the form to answer in. */
-export function earlierExchangesFor(
-  model: { readonly local: boolean },
-  history: readonly Exchange[],
-  limit: { readonly exchanges: number; readonly chars: number },
-): string {
-  const visible = visibleExchanges(model, history).slice(-limit.exchanges);
-  if (visible.length === 0) return "";
-  const lines = visible.map(
-    (exchange) =>
-      `- ${cutExchange(exchange.user, limit.chars)}\n  → ${cutExchange(exchangeOutcome(exchange), 2 * limit.chars).replaceAll("\n", "\n    ")}`,
-  );
-  return `# Earlier in this conversation, in this workspace\n${lines.join("\n")}`;
-}
-
-function visibleExchanges(
-  model: { readonly local: boolean },
-  history: readonly Exchange[],
-): readonly Exchange[] {
-  return model.local ? history : history.filter(({ agent }) => isCoderAgent(agent));
-}
-
-function cutExchange(text: string, limit: number): string {
-  return text.length <= limit ? text : `${text.slice(0, limit)}…`;
-}
-
-/** What came of a message: the journals' facts, and the words of whoever answered. Our own wording is neither. */
-function exchangeOutcome({ words, facts }: Exchange): string {
-  return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
-}
-
-/** Turns of the store as exchanges; one without an answer is left out. */
-export function toExchanges(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
-  const exchanges: Exchange[] = [];
-  let user: string | null = null;
-  for (const { role, text, agent, groupId } of turns) {
-    if (role === "user") user = text;
-    else if (user !== null) {
-      exchanges.push({ user, words: text, facts: () => (groupId === null ? "" : jobs.tell(groupId)), agent });
-      user = null;
-    }
-  }
-  return exchanges;
 }
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */

@@ -6,11 +6,13 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { type ContextBudget, coderContext, contextBudget } from "../coder/coder-context.ts";
 import type { CoderAnswer } from "../coder/coder-loop.ts";
 import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
+import type { RecentFile } from "../coder/job-history.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
-import { type ChatDeps, type ChatTurn, earlierExchangesFor } from "./chat-turn.ts";
+import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
+import { earlierExchangesFor } from "./exchanges.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
 export interface Skills {
@@ -139,8 +141,13 @@ export interface CoderTalk {
   budget(): ContextBudget;
 }
 
-const EARLIER_LIMIT = { exchanges: 5, chars: 500 };
-const LITTLE_EARLIER_LIMIT = { exchanges: 1, chars: 200 };
+const EARLIER_LIMIT = {
+  cloud: { exchanges: 4, chars: 600, folded: 4_000, difference: 6_000 },
+  local: { exchanges: 3, chars: 500, folded: 2_000, difference: 2_500 },
+  small: { exchanges: 1, chars: 200, folded: 600, difference: 0 },
+} as const;
+/** Messages whose differences are made ready. */
+const MOST_COMPARED = 3;
 /** Characters of a message that is sent again because it was too long. */
 const SMALL_REQUEST = 8_000;
 
@@ -150,11 +157,15 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
   const { maxMinutes, budgetUsd } = settings.coder;
   const shown = new Set<string>();
   const { looks } = question;
-  const firstMessage = createFirstMessage(parts, turn, question);
+  let past: ConversationPast | null = null;
+  let firstMessage: ReturnType<typeof createFirstMessage> | null = null;
   const time = question.time ?? { leftMs: maxMinutes * 60_000 };
   let answeredBy: Model | undefined;
 
   async function askOnce(exchange: readonly ModelMessage[]) {
+    past ??= await readPast(turn);
+    firstMessage ??= createFirstMessage(parts, turn, question, past);
+    const first = firstMessage;
     const begun = clock();
     const answered = await askAgent(parts, turn, {
       role: question.role,
@@ -163,8 +174,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
       request(model, size) {
-        const first = firstMessage(model, size);
-        const request = coderRequest(parts, question, { model, size, exchange, first });
+        const request = coderRequest(parts, question, { model, size, exchange, first: first(model, size) });
         for (const path of filesShownIn(request.messages)) shown.add(path);
         return request;
       },
@@ -203,29 +213,45 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
   };
 }
 
+/** What the conversation's jobs left behind, read once. */
+interface ConversationPast {
+  readonly recent: readonly RecentFile[];
+  readonly differences: ReadonlyMap<string, string>;
+}
+
+async function readPast({ history, jobs }: ChatTurn): Promise<ConversationPast> {
+  const groups = history.flatMap(({ groupId }) => (groupId === null ? [] : [groupId])).slice(-MOST_COMPARED);
+  const differences = await Promise.all(
+    groups.map(async (groupId) => [groupId, await jobs.difference(groupId)] as const),
+  );
+  return { recent: await jobs.recentFiles(), differences: new Map(differences) };
+}
+
 /**
- * What the project shows, what was done before, and the request last: made once, so that a server's cache knows it
- * again. What changes from message to message stands behind what does not.
+ * What was done before, what the project shows, and the request last: made once, so that a server's cache knows it
+ * again.
  */
 function createFirstMessage(
   { project, workspace }: ChatDeps,
-  turn: ChatTurn,
+  { history, older }: ChatTurn,
   { request, skills }: CoderQuestion,
+  { recent, differences }: ConversationPast,
 ): (model: Model, size: RequestSize) => string {
   const made = new Map<string, string>();
   return (model, size) => {
     const key = `${size} ${model.local}`;
     const known = made.get(key);
     if (known !== undefined) return known;
-    const recent = turn.jobs.recentFiles();
     const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
-    const earlier = earlierExchangesFor(
-      model,
-      turn.history,
-      size === "full" ? EARLIER_LIMIT : LITTLE_EARLIER_LIMIT,
-    );
-    const before = [skills.offer(request), context, earlier].filter((text) => text !== "").join("\n\n");
+    const earlier = earlierExchangesFor(model, {
+      request,
+      history,
+      older,
+      limit: EARLIER_LIMIT[size === "small" ? "small" : model.local ? "local" : "cloud"],
+      differenceOf: (groupId) => differences.get(groupId) ?? "",
+    });
+    const before = [earlier, skills.offer(request), context].filter((text) => text !== "").join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;

@@ -43,8 +43,8 @@ import {
   mergeAnswers,
   type RoutedText,
   rememberedWords,
-  toExchanges,
 } from "./chat-turn.ts";
+import { toExchanges } from "./exchanges.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Chat, ForkResult } from "./sessions.ts";
 
@@ -152,18 +152,19 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
   if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
   const groupId =
     message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
-  const [{ memory, turns }, { dry, memory: kept }, models] = await Promise.all([
+  const [{ memory, turns, older }, { dry, memory: kept }, models] = await Promise.all([
     sessions.context(session),
     sessions.settings({ channel, chatId }),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
   ]);
-  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey));
+  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey), session.openedAt);
   return {
     message,
     sessionKey,
     session,
     memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
     history: toExchanges(turns, jobs),
+    older: toExchanges(older, jobs),
     jobs,
     dry,
     models,

@@ -173,6 +173,23 @@ function withJobFacts(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): T
   });
 }
 
+/** The turns that the session's memory sums up: its own, and those of the session that it carries on. */
+async function foldedTurns(store: SessionStore, session: Session): Promise<Turn[]> {
+  const { chatKey, id, carried, summary, openedAt } = session;
+  const sessions = carried === "" ? [] : await store.list(chatKey, 2);
+  const previous = sessions.find((one) => one.id !== id && one.openedAt <= openedAt);
+  const [before, own] = await Promise.all([
+    previous === undefined ? null : store.lastTurns(chatKey, previous.id, MOST_HISTORY_TURNS, 0),
+    summary.text === ""
+      ? null
+      : store.turns(chatKey, id, {
+          after: Math.max(0, summary.upTo - MOST_HISTORY_TURNS),
+          limit: MOST_HISTORY_TURNS,
+        }),
+  ]);
+  return [...(before?.turns ?? []), ...(own?.turns ?? []).filter(({ position }) => position <= summary.upTo)];
+}
+
 /** What a turn costs beside its text. */
 const OVERHEAD = 4;
 
@@ -341,6 +358,8 @@ interface SessionContext {
   readonly memory: string;
   /** The newest ones that fit, in order. */
   readonly turns: readonly Turn[];
+  /** Those before them, in order: what the memory sums up. None of what was forgotten. */
+  readonly older: readonly Turn[];
   readonly damaged: number;
 }
 
@@ -382,7 +401,9 @@ export function createSessions(parts: SessionDeps): Sessions {
         summary.upTo,
       );
       const memory = [carried, summary.text].filter((text) => text !== "").join("\n\n");
-      return { memory, turns: newestTurns(turns, parts.historyTokens), damaged };
+      const newest = newestTurns(turns, parts.historyTokens);
+      const unfolded = turns.slice(0, turns.length - newest.length);
+      return { memory, turns: newest, older: [...(await foldedTurns(store, session)), ...unfolded], damaged };
     },
     compact: (session, signal) => compactSession(parts, session, signal),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),

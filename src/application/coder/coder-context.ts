@@ -10,6 +10,7 @@ import {
 } from "../../domain/coder/rank-files.ts";
 import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { RecentFile } from "./job-history.ts";
 
 /** Characters of each kind of context. */
 export interface ContextBudget {
@@ -104,9 +105,16 @@ interface GuessRequest {
   readonly request: string;
   readonly terms: readonly Term[];
   readonly paths: readonly string[];
-  /** What is shown already. */
-  readonly asked: readonly { readonly path: string; readonly text: string }[];
+  /** Shown already, because the message names them. */
+  readonly called: readonly ShownText[];
+  /** Shown already, because the conversation changed them. */
+  readonly changed: readonly ShownText[];
   readonly budget: number;
+}
+
+interface ShownText {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** The search for words ends then, whatever is left: some 50,000 files on an idle machine. */
@@ -132,13 +140,14 @@ const FULL_BUDGET = 30_000;
 const NEARLY = 1.2;
 /** For names that the shown files do not hold. */
 const LOOKED_UP = 4_000;
+const BESIDE_CHANGED = 10_000;
 
 /** Files that the words of a request lead to, best first, by path: whole where they are short, else excerpts. */
 function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRequest): Map<string, string> {
-  const { request, asked } = guess;
+  const { request, called, changed } = guess;
   const terms = termsLeft(guess);
   if (terms.length === 0) return new Map();
-  const known = new Set(asked.map(({ path }) => path));
+  const known = new Set([...called, ...changed].map(({ path }) => path));
   const paths = byPlausibility(guess.paths, terms).filter((path) => !known.has(path));
   const { hits, searched } = project.find(
     paths,
@@ -153,18 +162,28 @@ function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRe
   };
   const ranking = { request, terms, hits, searched };
   const ranked = refineRanking(rankFiles(ranking).slice(0, REFINED), ranking, textOf);
-  const budget = isNamed(asked) ? Math.min(guess.budget, LOOKED_UP) : guess.budget;
+  const budget = isNamed(called)
+    ? Math.min(guess.budget, LOOKED_UP)
+    : goesOn(guess)
+      ? Math.min(guess.budget, BESIDE_CHANGED)
+      : guess.budget;
   return showBest(ranked, { terms, textOf, budget });
 }
 
 /** A file of the program that somebody named: what it does not hold is all that is looked for. */
-function isNamed(asked: GuessRequest["asked"]): boolean {
-  return asked.some(({ path }) => ["source", "test", "settings"].includes(fileKind(path)));
+function isNamed(called: readonly ShownText[]): boolean {
+  return called.some(({ path }) => ["source", "test", "settings"].includes(fileKind(path)));
 }
 
-function termsLeft({ terms, asked }: GuessRequest): readonly Term[] {
-  if (!isNamed(asked)) return terms;
-  const held = new Set(asked.flatMap(({ text }) => termsIn(text, terms)));
+/** The message goes on with what the conversation changed: those files hold every name that it speaks of. */
+function goesOn({ terms, changed }: GuessRequest): boolean {
+  const held = new Set(changed.flatMap(({ text }) => termsIn(text, terms)));
+  return changed.length > 0 && terms.every(({ kind }, at) => kind === "word" || held.has(at));
+}
+
+function termsLeft({ terms, called, changed }: GuessRequest): readonly Term[] {
+  if (!isNamed(called)) return terms;
+  const held = new Set([...called, ...changed].flatMap(({ text }) => termsIn(text, terms)));
   return terms.filter(({ kind }, at) => kind === "identifier" && !held.has(at));
 }
 
@@ -344,8 +363,8 @@ export function symbolsOf(text: string): string[] {
 
 export interface ContextRequest {
   readonly request: string;
-  /** Files of the last job and of a failed patch: shown whatever the request says. */
-  readonly recent?: readonly string[];
+  /** Files that the conversation changed or meant to, with the lines: shown first, whatever the request says. */
+  readonly recent?: readonly RecentFile[];
   readonly budget: ContextBudget;
 }
 
@@ -428,7 +447,10 @@ function wholeProject(
   return shown;
 }
 
-/** Recent files and named ones share the budget of what was asked for; guesses have one of their own. */
+/** Characters of recent files that nobody named: around what changed, more is rarely asked for. */
+const RECENT = 16_000;
+
+/** Recent files, named ones and guesses have a budget each. */
 function chosenFiles(
   project: Pick<ProjectFiles, "read" | "find">,
   { request, recent = [], budget }: ContextRequest,
@@ -436,23 +458,41 @@ function chosenFiles(
   named: readonly NamedFile[],
 ): Map<string, string> {
   const terms = requestTerms(request);
-  const asked = [
-    ...named,
-    ...recent.filter((path) => !named.some((one) => one.path === path)).map((path) => ({ path, lines: [] })),
-  ].flatMap(({ path, lines }) => {
+  const read = ({ path, lines }: NamedFile) => {
     const file = project.read(path, LONGEST_FILE);
     return file === null ? [] : [{ path, lines, text: file.text }];
-  });
-  const shares = splitBudget(
-    asked.map(({ text }) => text.length),
-    budget.files,
-  );
-  const shown = new Map<string, string>();
-  for (const [at, { path, lines, text }] of asked.entries()) {
-    const limit = shares[at] ?? 0;
-    shown.set(path, showFile(path, text, { terms, limit, focus: lines, fill: true }));
-  }
-  const guessed = guessFiles(project, { request, terms, paths, asked, budget: budget.guessed });
+  };
+  const changed = recent.filter(({ path }) => !named.some((one) => one.path === path)).flatMap(read);
+  const called = named
+    .map(({ path, lines }) => {
+      const known = recent.find((one) => one.path === path)?.lines ?? [];
+      return { path, lines: [...lines, ...known] };
+    })
+    .flatMap(read);
+  const shown = new Map([
+    ...showShared(changed, { terms, budget: Math.min(RECENT, budget.files / 2), fill: false }),
+    ...showShared(called, { terms, budget: budget.files, fill: true }),
+  ]);
+  const guessed = guessFiles(project, { request, terms, paths, called, changed, budget: budget.guessed });
   for (const [path, element] of guessed) shown.set(path, element);
   return shown;
+}
+
+/** Texts that share a budget: whole where they are short, else around the lines and terms that matter. */
+function showShared(
+  files: readonly { readonly path: string; readonly lines: readonly number[]; readonly text: string }[],
+  {
+    terms,
+    budget,
+    fill,
+  }: { readonly terms: readonly Term[]; readonly budget: number; readonly fill: boolean },
+): [string, string][] {
+  const shares = splitBudget(
+    files.map(({ text }) => text.length),
+    budget,
+  );
+  return files.map(({ path, lines, text }, at) => [
+    path,
+    showFile(path, text, { terms, limit: shares[at] ?? 0, focus: lines, fill }),
+  ]);
 }

@@ -1,15 +1,26 @@
 import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { validatedJournal } from "../jobs/job-facts.ts";
+import { diffText, validatedJournal } from "../jobs/job-facts.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** What the jobs of a chat left behind in this workspace, read from their journals. */
 export interface JobHistory {
   /** What became of a message's jobs, for a model; empty where it had none here. */
   tell(groupId: string): string;
-  /** Files of the last message that had jobs: those it changed, and those that a failed edit was meant for. */
-  recentFiles(): readonly string[];
+  /** What a message's jobs changed, as unified diffs; empty for what was taken back and for files that they made. */
+  difference(groupId: string): Promise<string>;
+  /**
+   * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
+   * and those that a failed edit was meant for.
+   */
+  recentFiles(): Promise<readonly RecentFile[]>;
+}
+
+export interface RecentFile {
+  readonly path: string;
+  /** The first line of each change, as the job left the file. */
+  readonly lines: readonly number[];
 }
 
 const MOST_FILES = 12;
@@ -18,11 +29,19 @@ const MOST_FAILED = 2;
 const OUTPUT_CHARS = 700;
 const COMMAND_CHARS = 200;
 const MOST_RECENT = 8;
+/** Messages with jobs that are looked through for files. */
+const MOST_GROUPS = 6;
+/** A difference of more files, or of longer ones, is told by their names alone. */
+const MOST_COMPARED = { files: 12, bytes: 400_000 };
 
-/** The archive is read when something is first asked of it, once. */
+/**
+ * The archive is read when something is first asked of it, once. `since`: when the conversation began; of the jobs
+ * before that only the last message's files are recent.
+ */
 export function createJobHistory(
-  archive: Pick<JobArchive, "list" | "events">,
+  archive: Pick<JobArchive, "list" | "events" | "differences">,
   groupPrefix: string,
+  since = "",
 ): JobHistory {
   let groups: ReadonlyMap<string, readonly StoredJob[]> | null = null;
   const known = () => {
@@ -32,35 +51,74 @@ export function createJobHistory(
     );
     return groups;
   };
+  const eventsOf = (jobId: string) => validatedJournal(archive.events(jobId)).map(({ event }) => event);
+  const compared = (job: StoredJob) =>
+    job.state === "undone" || job.changes.length > MOST_COMPARED.files
+      ? []
+      : archive
+          .differences(job.jobId)
+          .filter(({ before, after }) =>
+            [before, after].every((bytes) => (bytes?.length ?? 0) <= MOST_COMPARED.bytes),
+          );
   return {
     tell: (groupId) =>
-      (known().get(groupId) ?? [])
-        .map((job) =>
-          wordPastJob(
-            job,
-            validatedJournal(archive.events(job.jobId)).map(({ event }) => event),
-          ),
-        )
-        .join("\n"),
-    recentFiles() {
-      const last = [...known().values()].at(-1) ?? [];
-      const files = last.flatMap((job) => [
-        ...(job.state === "undone"
-          ? []
-          : job.changes.filter(({ kind }) => kind !== "deleted").map(({ path }) => path)),
-        ...failuresOf(validatedJournal(archive.events(job.jobId)).map(({ event }) => event)).flatMap(
-          ({ command }) => (command?.type === "file_edit" ? [command.target] : []),
-        ),
-      ]);
-      return [...new Set(files)].slice(0, MOST_RECENT);
+      (known().get(groupId) ?? []).map((job) => wordPastJob(job, eventsOf(job.jobId))).join("\n"),
+    async difference(groupId) {
+      const jobs = known().get(groupId) ?? [];
+      // What a job made is shown as a file, unless it did not land.
+      const told = jobs.flatMap((job) =>
+        compared(job).filter(({ before }) => before !== null || job.state !== "committed"),
+      );
+      return told.length === 0 ? "" : diffText(told);
+    },
+    async recentFiles() {
+      const [last = [], ...before] = [...known().values()].reverse().slice(0, MOST_GROUPS);
+      const jobs = [...last, ...before.flat().filter(({ createdAt }) => since !== "" && createdAt >= since)];
+      const files = new Map<string, readonly number[]>();
+      for (const job of jobs) {
+        if (files.size >= MOST_RECENT) break;
+        if (job.state !== "undone") {
+          const lines = changedLines(await diffText(compared(job)));
+          for (const { path, kind } of job.changes)
+            if (kind !== "deleted" && !files.has(path)) files.set(path, lines.get(path) ?? []);
+        }
+        for (const { command } of failuresOf(eventsOf(job.jobId)))
+          if (command?.type === "file_edit" && !files.has(command.target)) files.set(command.target, []);
+      }
+      return [...files].slice(0, MOST_RECENT).map(([path, lines]) => ({ path, lines }));
     },
   };
+}
+
+/** The first changed line of every hunk, by the path after the change. */
+function changedLines(diff: string): Map<string, number[]> {
+  const lines = new Map<string, number[]>();
+  let path = "";
+  let line = 0;
+  let isFirst = false;
+  for (const text of diff.split("\n")) {
+    const named = /^\+\+\+ b\/([^\t]*)/.exec(text)?.[1];
+    if (named !== undefined) path = named;
+    const begun = /^@@ -\S+ \+(\d+)/.exec(text)?.[1];
+    if (begun !== undefined) {
+      line = Number(begun) - 1;
+      isFirst = true;
+      continue;
+    }
+    if (/^[ +]/.test(text)) line++;
+    if (isFirst && /^[-+]/.test(text) && named === undefined && line > 0) {
+      lines.set(path, [...(lines.get(path) ?? []), line]);
+      isFirst = false;
+    }
+  }
+  return lines;
 }
 
 function wordPastJob(job: StoredJob, events: readonly JobEvent[]): string {
   const failures = failuresOf(events);
   return [
     `${jobStateText(job)} ${changesOf(job.changes)}`.trim(),
+    ...passedChecks(events),
     ...failures.slice(-MOST_FAILED).map(({ name, output }) => `failed: ${name}${quoted(output)}`),
     ...(failures.length > MOST_FAILED ? [`and ${failures.length - MOST_FAILED} more failures`] : []),
   ].join("\n");
@@ -119,6 +177,26 @@ function failuresOf(events: readonly JobEvent[]): Failure[] {
       failures.push({ name: `check ${event.command} (${exitOf(event.exit_code)})`, output: event.output });
   }
   return failures;
+}
+
+/** The checks that passed over the last attempt, each with the line that counts its tests. */
+function passedChecks(events: readonly JobEvent[]): string[] {
+  const checks = events.filter((event) => event.type === "check_finished");
+  const last = Math.max(0, ...checks.map(({ attempt }) => attempt));
+  const passed = new Map<string, string>();
+  for (const { over, attempt, command, exit_code, output } of checks) {
+    if (over !== "draft" || attempt !== last || attempt === 0) continue;
+    if (exit_code === 0) passed.set(command, countLine(output));
+    else passed.delete(command);
+  }
+  return [...passed].map(
+    ([command, count]) => `passed: check ${command}${count === "" ? "" : ` (${count})`}`,
+  );
+}
+
+function countLine(output: string): string {
+  const counts = output.split("\n").filter((line) => /\b\d+ (?:pass|passed|passing|tests?|ok)\b/i.test(line));
+  return (counts.at(-1) ?? "").trim().slice(0, 80);
 }
 
 function jobCommandName({ type, action, target }: PatchCommand): string {

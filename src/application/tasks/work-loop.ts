@@ -354,7 +354,7 @@ function workPrompt(prompt: {
   readonly isPull: boolean;
 }): string {
   const tools = prompt.tools.map(({ name, description }) => `- ${name}: ${description.split("\n", 1)[0]}`);
-  return `You are a coder of PicoClaw and work on one task in an isolated copy of the project. Today is ${prompt.today.toISOString().slice(0, 10)}.
+  return `You are a coder of PicoClaw and work on one task in an isolated copy of the project. Today is ${prompt.today.toLocaleDateString("sv")}.
 
 # Available MCP Tools
 ${tools.join("\n")}

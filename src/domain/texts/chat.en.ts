@@ -172,7 +172,7 @@ export const chatTexts = {
   headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",
   coderBudget: (usd: number) => `What one message may cost is spent (coder.budget_usd: $${usd.toFixed(2)}).`,
   coderCost: (usd: number, hint: string) =>
-    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : ` (estimated: ${hint})`}`,
+    `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nSize, as the coder puts it: ${hint}`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
   mcpPartly: ({
     succeeded,

@@ -140,7 +140,8 @@ export const chatTexts: typeof englishChatTexts = {
     "複数のコーダーが指定されましたが、ここで動けるのは 1 人だけです（キー、/dry、ドラフトの有無）。",
   coderBudget: (usd) =>
     `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
-  coderCost: (usd, hint) => `費用: $${usd.toFixed(4)}${hint === "" ? "" : `（見積もり: ${hint}）`}`,
+  coderCost: (usd, hint) =>
+    `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
   mcpPartly: ({ succeeded, total, error }) =>
     `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,

@@ -109,7 +109,7 @@ describe("what a coder is sent", () => {
     // As facts: a reply given as a model's own would be taken for the form to answer in.
     expect(last.map(({ role }) => role)).toEqual(["user"]);
     expect(sent).toContain(
-      "# Earlier in this conversation, in this workspace\n- make a.txt\n  → Done: added a.txt.",
+      "# Earlier in this conversation, in this workspace\n- make a.txt\n  → Write it\n    Done: added a.txt.",
     );
     expect(sent).toEndWith("Request:\ngo on");
   });
@@ -377,5 +377,66 @@ describe("a proposal that runs", () => {
     expect(JSON.stringify(reply)).not.toContain(secret);
     expect(JSON.stringify(at.events)).not.toContain(secret);
     expect(at.events.some(({ type }) => type === "job-output")).toBe(true);
+  });
+});
+
+describe("a conversation remembers", () => {
+  const note = (at: number) => `Note ${at}: keep it short`;
+
+  test("the next request begins with the earlier plan, the difference and the file that was changed", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? proposal(
+            "Use a Map, because keys may be objects.",
+            replace("src/store.ts", "export const store = {};", "export const store = new Map();"),
+          )
+        : proposal("p", ""),
+    );
+    at.write("src/store.ts", "export const store = {};\n");
+    for (let i = 0; i < 40; i++)
+      at.write(`src/part-${i}.ts`, `export const part${i} = "${"x".repeat(900)}";\n`);
+    await at.send("/code3 make the store in src/store.ts a map");
+    await at.send("/code3 why did you do it that way?");
+    const text = at.asked[1]?.messages[0]?.text ?? "";
+    expect(text).toStartWith(
+      "# Earlier in this conversation, in this workspace\n- make the store in src/store.ts a map\n  → Use a Map, because keys may be objects.\n    Done: modified src/store.ts.",
+    );
+    expect(text).toContain("-export const store = {};\n+export const store = new Map();");
+    expect(text.match(/<file path="([^"]+)"/)?.[1]).toBe("src/store.ts");
+  });
+
+  test("after ten messages and a restart a decision and its reason are still told to whoever is asked", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? proposal(
+            "retryDelay is 250 ms, because the gateway bans faster callers.",
+            replace("a.ts", "export const retryDelay = 1;", "export const retryDelay = 250;"),
+          )
+        : proposal(
+            `${note(turn)}. ${"It was so before. ".repeat(60)}`,
+            replace("notes.md", "x", `x\nnote ${turn}`),
+          ),
+    );
+    at.write("a.ts", "export const retryDelay = 1;\n");
+    at.write("notes.md", "x\n");
+    await at.send("/code3 how long shall retryDelay in a.ts be? choose");
+    for (let i = 1; i <= 10; i++) await at.send(`/code3 note ${i} in notes.md`);
+    await at.reopen();
+    await at.send("/code3 what did you decide about retryDelay, and why?");
+    const text = at.asked.at(-1)?.messages[0]?.text ?? "";
+    expect(text).toContain("retryDelay is 250 ms, because the gateway bans faster callers.");
+    expect(text.length).toBeLessThan(20_000);
+  });
+
+  test("go after a job carries out no plan a second time", async () => {
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? proposal("Double it.", replace("a.ts", "export const a = 1;", "export const a = 2;"))
+        : proposal("p", ""),
+    );
+    at.write("a.ts", "export const a = 1;\n");
+    await at.send("/code3 double a in a.ts");
+    await at.send("/code3 go");
+    expect(at.asked[1]?.messages[0]?.text).toEndWith("Request:\ngo");
   });
 });

@@ -39,13 +39,16 @@ export async function openConversation(
     PICOCLAW_LOCALE: options.locale ?? "en",
     ...options.env,
   };
-  const opened = await openChat(
-    env,
-    { cwd: workspace },
-    { models: fake.models, ...(options.now !== undefined && { now: options.now }) },
-  );
-  if (!opened.ok) throw new Error(JSON.stringify(opened.problems) + opened.message);
-  const { conversation } = opened;
+  const open = async () => {
+    const chat = await openChat(
+      env,
+      { cwd: workspace },
+      { models: fake.models, ...(options.now !== undefined && { now: options.now }) },
+    );
+    if (!chat.ok) throw new Error(JSON.stringify(chat.problems) + chat.message);
+    return chat;
+  };
+  let opened = await open();
   const events: ChatEvent[] = [];
   return {
     ...fake,
@@ -53,10 +56,15 @@ export async function openConversation(
     home,
     archive: opened.workspace.archive,
     events,
-    conversation,
+    conversation: opened.conversation,
+    /** As a restart of the program: everything is closed and opened anew. */
+    async reopen() {
+      await opened.close();
+      opened = await open();
+    },
     send(text: string, more: Partial<IncomingMessage> & { signal?: AbortSignal } = {}): Promise<Reply> {
       const { signal = new AbortController().signal, ...message } = more;
-      return conversation.handle(
+      return opened.conversation.handle(
         { channel: "cli", chatId: "default", userId: "u", text, ...message },
         { signal, onEvent: (event) => events.push(event) },
       );

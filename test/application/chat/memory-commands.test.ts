@@ -118,7 +118,7 @@ describe.each(["ja", "en"])("in %s", (locale) => {
 test("/route corrects, offers, and asks for the whole message to be answered again", async () => {
   await routing.record(decision());
   const whole = "utils.ts の様子がなんか変\nだと思う。詳しくは…";
-  const history = [{ user: whole, words: "はい", facts: () => "", agent: "Mio" }];
+  const history = [{ user: whole, words: "はい", facts: () => "", groupId: null, agent: "Mio" }];
   const answer = await send("route", "code2 please", { history });
   expect(answer).toMatchObject({ ok: true, again: { route: "CODE2", text: whole } });
   expect(answer.actions).toEqual([{ label: "/remember", message: "/remember" }]);

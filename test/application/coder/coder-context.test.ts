@@ -120,7 +120,7 @@ test("the files of the last job are shown whatever the request says", () => {
   const files: Record<string, string> = { "a.txt": "the last one\n", "b.txt": "named\n" };
   const shown = coderContext(project(files), {
     request: "it still fails, look at b.txt",
-    recent: ["a.txt"],
+    recent: [{ path: "a.txt", lines: [] }],
     budget: BUDGET,
   });
   expect(shown).toContain('<file path="a.txt">\nthe last one\n</file>');

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createJobHistory } from "../../../src/application/coder/job-history.ts";
-import type { JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
+import type { FileDifference, JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
 import type { PatchCommand } from "../../../src/domain/patch/patch-command.ts";
 
 const job = (more: Partial<StoredJob>): StoredJob => ({
@@ -25,13 +25,19 @@ const job = (more: Partial<StoredJob>): StoredJob => ({
   ...more,
 });
 
-const history = (jobs: readonly StoredJob[], events: Readonly<Record<string, readonly JobEvent[]>> = {}) =>
+const history = (
+  jobs: readonly StoredJob[],
+  events: Readonly<Record<string, readonly JobEvent[]>> = {},
+  differences: Readonly<Record<string, readonly FileDifference[]>> = {},
+) =>
   createJobHistory(
     {
       list: () => [...jobs],
       events: (jobId) => (events[jobId] ?? []).map((event) => ({ at: "", event })),
+      differences: (jobId) => [...(differences[jobId] ?? [])],
     },
     "cli:default#",
+    "2026-01-01",
   );
 
 const shell = (target: string): PatchCommand => ({
@@ -99,13 +105,14 @@ test("of a draft only the last attempt counts, its checks too", () => {
   expect(told).toContain("failed: check npm test (exit code 1)\n  | 2 of 9 fail");
 });
 
-test("another chat's jobs are not told, and not even looked into", () => {
+test("another chat's jobs are not told, and not even looked into", async () => {
   const jobs = history([job({ groupId: "line:u#1" })]);
   expect(jobs.tell("line:u#1")).toBe("");
-  expect(jobs.recentFiles()).toEqual([]);
+  expect(await jobs.recentFiles()).toEqual([]);
+  expect(await jobs.difference("line:u#1")).toBe("");
 });
 
-test("recent files are those of the last message, and those that a failed edit was meant for", () => {
+test("recent files are those of the last message, and those that a failed edit was meant for", async () => {
   const edit: PatchCommand = { type: "file_edit", action: "update", target: "src/b.ts", content: "" };
   const jobs = history(
     [
@@ -115,5 +122,71 @@ test("recent files are those of the last message, and those that a failed edit w
     ],
     { job_2: [{ type: "command_started", index: 0, command: edit }, finished(0, false, "")] },
   );
-  expect(jobs.recentFiles()).toEqual(["src/a.ts", "src/b.ts"]);
+  expect(await jobs.recentFiles()).toEqual([
+    { path: "src/a.ts", lines: [] },
+    { path: "src/b.ts", lines: [] },
+  ]);
+});
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}`);
+
+test("a check that passed is told with the line that counts its tests", () => {
+  const check = (attempt: number, exit_code: number, output: string): JobEvent => ({
+    type: "check_finished",
+    attempt,
+    over: "draft",
+    command: "npm test",
+    exit_code,
+    output,
+    duration: 1,
+  });
+  const told = history([job({})], {
+    job_1: [check(1, 1, "1 failing"), check(2, 0, "ok\n  12 passing (3s)\n")],
+  }).tell("cli:default#1");
+  expect(told).toBe("Done: modified src/a.ts.\npassed: check npm test (12 passing (3s))");
+});
+
+test("the difference of a message, with the changed lines of its files; earlier messages of the conversation come after", async () => {
+  const after = numbered(40);
+  after[29] = "changed";
+  const jobs = history(
+    [
+      job({
+        jobId: "job_old",
+        groupId: "cli:default#0",
+        createdAt: "2025-01-01",
+        changes: [{ path: "old.ts", kind: "added" }],
+      }),
+      job({
+        jobId: "job_0",
+        groupId: "cli:default#0b",
+        createdAt: "2026-01-02",
+        changes: [{ path: "new.ts", kind: "added" }],
+      }),
+      job({ jobId: "job_1", createdAt: "2026-01-03" }),
+    ],
+    {},
+    {
+      job_0: [{ path: "new.ts", before: null, after: bytes("made\n") }],
+      job_1: [{ path: "src/a.ts", before: bytes(numbered(40).join("\n")), after: bytes(after.join("\n")) }],
+    },
+  );
+  expect(await jobs.difference("cli:default#1")).toContain("-line 30\n+changed\n");
+  // It is shown as a file already.
+  expect(await jobs.difference("cli:default#0b")).toBe("");
+  expect(await jobs.recentFiles()).toEqual([
+    { path: "src/a.ts", lines: [29] },
+    { path: "new.ts", lines: [1] },
+  ]);
+});
+
+test("what was taken back has no difference", async () => {
+  const jobs = history(
+    [job({ state: "undone" })],
+    {},
+    { job_1: [{ path: "src/a.ts", before: bytes("a\n"), after: bytes("b\n") }] },
+  );
+  expect(await jobs.difference("cli:default#1")).toBe("");
+  expect(await jobs.recentFiles()).toEqual([]);
 });

@@ -1,0 +1,195 @@
+import { termsIn } from "../../domain/coder/file-excerpts.ts";
+import { requestTerms } from "../../domain/coder/request-terms.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import type { JobHistory } from "../coder/job-history.ts";
+import type { Turn } from "../ports/chat.ts";
+import type { ModelMessage } from "../ports/models.ts";
+
+/** One message of a chat and what came of it, as later messages remember it. */
+export interface Exchange {
+  readonly user: string;
+  /** What an agent said itself: its answer, or the plan of what it did. */
+  readonly words: string;
+  /** What became of the message's jobs, from their journals. */
+  readonly facts: () => string;
+  /** Whose jobs those are; null where the message had none. */
+  readonly groupId: string | null;
+  /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
+  readonly agent: string;
+}
+
+/** Turns of the store as exchanges; one without an answer is left out. */
+export function toExchanges(turns: readonly Turn[], jobs: Pick<JobHistory, "tell">): Exchange[] {
+  const exchanges: Exchange[] = [];
+  let user: string | null = null;
+  for (const { role, text, agent, groupId } of turns) {
+    if (role === "user") user = text;
+    else if (user !== null) {
+      const facts = () => (groupId === null ? "" : jobs.tell(groupId));
+      exchanges.push({ user, words: text, facts, groupId, agent });
+      user = null;
+    }
+  }
+  return exchanges;
+}
+
+const CODER_AGENTS = new Set(["Aka", "Ao", "Gin", "Worker"]);
+
+/** Whose answers a cloud coder may be shown. */
+export function isCoderAgent(agent: string): boolean {
+  return CODER_AGENTS.has(agent);
+}
+
+interface ExchangeLimit {
+  readonly exchanges: number;
+  readonly chars: number;
+}
+
+/**
+ * Earlier exchanges as a model may see them. What was said on local routes stays local: a cloud model
+ * is shown only what coders answered before.
+ */
+export function historyFor(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+  limit: ExchangeLimit,
+): ModelMessage[] {
+  return visibleExchanges(model, history)
+    .slice(-limit.exchanges)
+    .flatMap((exchange): ModelMessage[] => [
+      { role: "user", text: cutExchange(exchange.user, limit.chars) },
+      { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
+    ]);
+}
+
+/** What a coder is given of the conversation. */
+export interface EarlierRequest {
+  readonly request: string;
+  /** The newest, oldest first. */
+  readonly history: readonly Exchange[];
+  /** Those before them. */
+  readonly older: readonly Exchange[];
+  readonly limit: ExchangeLimit & {
+    /** Characters of everything that was said before those. */
+    readonly folded: number;
+    /** Characters of the differences that jobs made. */
+    readonly difference: number;
+  };
+  /** What a message's jobs changed, as a unified diff. */
+  readonly differenceOf: (groupId: string) => string;
+}
+
+/**
+ * The conversation for a coder, as a list: answers given as a model's own would be taken for the form to answer in.
+ * The newest exchanges stand with their plan, verdict and difference, the others folded to what was decided.
+ */
+export function earlierExchangesFor(
+  model: { readonly local: boolean },
+  { request, history, older, limit, differenceOf }: EarlierRequest,
+): string {
+  const visible = visibleExchanges(model, history);
+  const newest = visible.slice(-limit.exchanges);
+  const before = [
+    ...visibleExchanges(model, older),
+    ...visible.slice(0, Math.max(0, visible.length - limit.exchanges)),
+  ];
+  if (newest.length === 0 && before.length === 0) return "";
+  const folded = foldExchanges(before, request, { chars: limit.folded, onlyAbout: false });
+  let left = limit.difference;
+  const lines = newest.toReversed().map((exchange, at) => {
+    const outcome = cutExchange(exchangeOutcome(exchange), (at === 0 ? 4 : 2) * limit.chars);
+    const changed = exchange.groupId === null || left <= 0 ? "" : differenceOf(exchange.groupId);
+    const shown = cutDifference(changed, at === 0 ? left : Math.min(left, limit.difference / 3));
+    left -= shown.length;
+    return [
+      `- ${cutExchange(exchange.user, limit.chars)}`,
+      `  → ${outcome.replaceAll("\n", "\n    ")}`,
+      ...(shown === "" ? [] : [`  What it changed:\n${shown}`]),
+    ].join("\n");
+  });
+  return [
+    "# Earlier in this conversation, in this workspace",
+    ...(folded === "" ? [] : [`Before, in short:\n${folded}`]),
+    ...lines.reverse(),
+  ].join("\n");
+}
+
+/** Of one exchange that is about the request, and of any other. */
+const FOLDED = { about: 900, other: 260 };
+const SHORT_USER = 160;
+
+/**
+ * Exchanges in short, oldest first: what was asked, what was decided and why, and what became of it. Those that share
+ * telling words with the request come first when not all fit, then the newest.
+ */
+export function foldExchanges(
+  exchanges: readonly Exchange[],
+  request: string,
+  { chars, onlyAbout }: { readonly chars: number; readonly onlyAbout: boolean },
+): string {
+  const terms = requestTerms(request);
+  const rated = exchanges.map((exchange, at) => {
+    const held = terms.length === 0 ? [] : termsIn(`${exchange.user}\n${exchange.words}`, terms);
+    return { exchange, at, shared: held.reduce((sum, term) => sum + (terms[term]?.weight ?? 0), 0) };
+  });
+  const taken: { readonly at: number; readonly line: string }[] = [];
+  let left = chars;
+  for (const { exchange, at, shared } of rated.sort((a, b) => b.shared - a.shared || b.at - a.at)) {
+    if (shared === 0 && onlyAbout) continue;
+    const line = foldExchange(exchange, shared > 0 ? FOLDED.about : FOLDED.other);
+    if (line.length + 1 > left) continue;
+    left -= line.length + 1;
+    taken.push({ at, line });
+  }
+  const lines = taken.sort((a, b) => a.at - b.at).map(({ line }) => line);
+  const missing = exchanges.length - lines.length;
+  if (missing > 0 && !onlyAbout) lines.unshift(`(${missing} more left out)`);
+  return lines.join("\n");
+}
+
+const RECALLED = 2_400;
+
+/** What a talk remembers from before its history: the summary, and the older exchanges that the message is about. */
+export function recalledMemory(
+  model: { readonly local: boolean },
+  { memory, older }: { readonly memory: string; readonly older: readonly Exchange[] },
+  request: string,
+): string {
+  const about = foldExchanges(visibleExchanges(model, older), request, { chars: RECALLED, onlyAbout: true });
+  return [memory, about === "" ? "" : `Said then, word for word:\n${about}`]
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+function foldExchange(exchange: Exchange, chars: number): string {
+  const [state = ""] = exchange.facts().split("\n");
+  const words = cutExchange(oneLine(exchange.words), chars);
+  const outcome = [words, cutExchange(state, SHORT_USER)].filter((text) => text !== "").join(" · ");
+  return `- ${cutExchange(oneLine(exchange.user), SHORT_USER)} → ${outcome || "(nothing came of it)"}`;
+}
+
+function visibleExchanges(
+  model: { readonly local: boolean },
+  history: readonly Exchange[],
+): readonly Exchange[] {
+  return model.local ? history : history.filter(({ agent }) => isCoderAgent(agent));
+}
+
+function cutExchange(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}…`;
+}
+
+/** Whole lines, and how many are missing. */
+function cutDifference(text: string, limit: number): string {
+  const plain = text.trimEnd();
+  if (plain.length <= limit) return plain;
+  const end = plain.lastIndexOf("\n", Math.max(0, Math.floor(limit)));
+  if (end <= 0) return "";
+  const rest = plain.slice(end + 1).split("\n").length;
+  return `${plain.slice(0, end)}\n… ${rest} more lines of the difference`;
+}
+
+/** What came of a message: the words of whoever answered, and the journals' facts. Our own wording is neither. */
+function exchangeOutcome({ words, facts }: Exchange): string {
+  return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
+}

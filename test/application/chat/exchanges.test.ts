@@ -1,0 +1,98 @@
+import { describe, expect, test } from "bun:test";
+import {
+  type EarlierRequest,
+  type Exchange,
+  earlierExchangesFor,
+  foldExchanges,
+  recalledMemory,
+} from "../../../src/application/chat/exchanges.ts";
+
+const exchange = (user: string, words: string, more: Partial<Exchange> = {}): Exchange => ({
+  user,
+  words,
+  facts: () => "Done: modified src/a.ts.\npassed: check npm test (3 passing)",
+  groupId: user,
+  agent: "Gin",
+  ...more,
+});
+
+const CLOUD = { local: false };
+const LIMIT = { exchanges: 2, chars: 300, folded: 2_000, difference: 400 };
+const earlier = (more: Partial<EarlierRequest>) =>
+  earlierExchangesFor(CLOUD, {
+    request: "go on",
+    history: [],
+    older: [],
+    limit: LIMIT,
+    differenceOf: () => "",
+    ...more,
+  });
+
+describe("what a coder is given of the conversation", () => {
+  test("the last message with its plan, its verdict and its difference", () => {
+    const told = earlier({
+      history: [exchange("use a map", "Use a Map, because keys may be objects.")],
+      differenceOf: (groupId) => (groupId === "use a map" ? "--- a/src/a.ts\n-{}\n+new Map()\n" : ""),
+    });
+    expect(told).toBe(
+      [
+        "# Earlier in this conversation, in this workspace",
+        "- use a map",
+        "  → Use a Map, because keys may be objects.",
+        "    Done: modified src/a.ts.",
+        "    passed: check npm test (3 passing)",
+        "  What it changed:\n--- a/src/a.ts\n-{}\n+new Map()",
+      ].join("\n"),
+    );
+  });
+
+  test("a long difference is cut at a line and says how much is missing", () => {
+    const told = earlier({
+      history: [exchange("a", "Plan.")],
+      differenceOf: () => "+a line of the difference\n".repeat(40),
+    });
+    expect(told).toMatch(/\+a line of the difference\n… \d+ more lines of the difference$/);
+    expect(told.length).toBeLessThan(700);
+  });
+
+  test("older messages fold into what was decided and why; the one that is asked about is told at length", () => {
+    const reason = "Retries wait 250 ms, doubled each time, because the gateway bans faster callers. ".repeat(
+      4,
+    );
+    const older = [
+      exchange("how long shall retryDelay wait?", reason),
+      ...Array.from({ length: 12 }, (_, at) =>
+        exchange(`step ${at}`, `Rename part ${at}. ${"x".repeat(400)}`),
+      ),
+    ];
+    const told = earlier({ older, request: "what did you decide about retryDelay, and why?" });
+    expect(told).toContain(reason.trim());
+    expect(told).toContain("- step 11 → Rename part 11.");
+    expect(told).toMatch(/\(\d+ more left out\)/);
+    expect(told.length).toBeLessThan(LIMIT.folded + 200);
+  });
+
+  test("a cloud coder is not told what was said on local routes", () => {
+    const older = [exchange("my salary", "It is 100.", { agent: "Mio" })];
+    const history = [exchange("secret plan", "Private.", { agent: "Shiro" })];
+    expect(earlier({ older, history })).toBe("");
+  });
+});
+
+test("a talk recalls the older exchanges that the message is about, and no other", () => {
+  const older = [
+    exchange("which cache?", "SQLite, because it survives a restart."),
+    exchange("rename the button", "Renamed."),
+  ];
+  const memory = recalledMemory({ local: true }, { memory: "Summary.", older }, "why SQLite for the cache?");
+  expect(memory).toStartWith("Summary.\n\nSaid then, word for word:\n- which cache? → SQLite, because");
+  expect(memory).not.toContain("button");
+  expect(recalledMemory({ local: true }, { memory: "", older }, "hello")).toBe("");
+});
+
+test("folding keeps the order and the budget", () => {
+  const many = Array.from({ length: 50 }, (_, at) => exchange(`message ${at}`, `Answer ${at}.`));
+  const lines = foldExchanges(many, "", { chars: 1_000, onlyAbout: false }).split("\n");
+  expect(lines.at(-1)).toStartWith("- message 49 →");
+  expect(lines.join("\n").length).toBeLessThan(1_050);
+});
