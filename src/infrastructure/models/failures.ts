@@ -98,6 +98,7 @@ const TOO_LONG = new RegExp(
     /exceed(s|ed)? the (maximum|max|limit)( allowed)? (number of tokens|input length|of \d+)/,
     /exceed(s|ed)? (the )?(model|max(imum)?)? ?tokens? limit|token limit (was |is )?exceeded|tokens? exceeds?/,
     /inputs?`? (tokens \+|must have less than)|reduce the length of|current length is \d+ while limit|request_too_large|total number of tokens/,
+    /tokens? in (the |your )?(request|prompt|input|messages?) (is |are )?(more|greater|larger|higher|longer) than|more than (the )?max(imum)? tokens/,
   ]
     .map(({ source }) => source)
     .join("|"),

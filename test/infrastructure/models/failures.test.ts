@@ -30,6 +30,7 @@ describe("what servers really say is understood", () => {
         { code: "rate_limit_exceeded" },
       ),
     ],
+    ["a gateway", 400, error("tokens in request more than max tokens allowed")],
     [
       "Anthropic",
       413,

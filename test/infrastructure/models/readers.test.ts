@@ -49,11 +49,88 @@ describe("a refusal is told as one, with its words", () => {
     expect(await endOf("openai", frames)).toMatchObject(answered({ text: "No.", finish: "filtered" }));
   });
 
-  test.each(["SAFETY", "IMAGE_SAFETY", "LANGUAGE", "UNEXPECTED_TOOL_CALL"])("Google's %s", async (reason) => {
-    expect(await endOf("google", [{ candidates: [{ finishReason: reason }] }])).toMatchObject(
-      answered({ text: "", finish: "filtered" }),
+  test.each(["SAFETY", "IMAGE_SAFETY", "LANGUAGE", "UNEXPECTED_TOOL_CALL", "MODEL_ARMOR"])(
+    "Google's %s",
+    async (reason) => {
+      expect(await endOf("google", [{ candidates: [{ finishReason: reason }] }])).toMatchObject(
+        answered({ text: "", finish: "filtered" }),
+      );
+    },
+  );
+});
+
+test("half an answer that ended for a reason nobody knows yet is not a whole one", async () => {
+  const half = (finishReason: string) => [
+    { candidates: [{ content: { parts: [{ text: "half an" }] } }] },
+    { candidates: [{ finishReason }] },
+  ];
+  for (const reason of ["MODEL_ARMOR", "OTHER", "FINISH_REASON_UNSPECIFIED"])
+    expect(await endOf("google", half(reason))).toMatchObject(
+      answered({ text: "half an", finish: "filtered" }),
+    );
+  const handedOn = [{ choices: [{ delta: { content: "half" }, finish_reason: "PROHIBITED_CONTENT" }] }];
+  expect(await endOf("openai-compatible", handedOn)).toMatchObject(answered({ finish: "filtered" }));
+});
+
+describe("items of a response belong together by their place, not by ids that some servers rotate", () => {
+  test("text comes once, a call stays one", async () => {
+    const at = (output_index: number) => ({ output_index, item_id: crypto.randomUUID() });
+    const item = (place: number, whole: object) => ({
+      ...at(place),
+      item: { id: crypto.randomUUID(), ...whole },
+    });
+    const call = { type: "function_call", call_id: "c1", name: "look" };
+    const frames = [
+      { type: "response.output_item.added", ...item(0, { type: "message", content: [] }) },
+      { type: "response.output_text.delta", ...at(0), delta: "Hel" },
+      { type: "response.output_text.delta", ...at(0), delta: "lo" },
+      {
+        type: "response.output_item.done",
+        ...item(0, { type: "message", content: [{ type: "output_text", text: "Hello" }] }),
+      },
+      { type: "response.output_item.added", ...item(1, { ...call, arguments: "" }) },
+      { type: "response.function_call_arguments.delta", ...at(1), delta: '{"at":' },
+      { type: "response.function_call_arguments.delta", ...at(1), delta: "1}" },
+      { type: "response.output_item.done", ...item(1, { ...call, arguments: '{"at":1}' }) },
+      { type: "response.completed", response: {} },
+    ];
+    expect(await endOf("openai", frames)).toMatchObject(
+      answered({ text: "Hello", toolCalls: [{ id: "c1", name: "look", arguments: { at: 1 } }] }),
     );
   });
+
+  test("a server that numbers only some events is followed by the id it gave there", async () => {
+    const call = { type: "function_call", id: "f", call_id: "c1", name: "look" };
+    const frames = [
+      { type: "response.output_item.added", output_index: 0, item: call },
+      { type: "response.function_call_arguments.delta", item_id: "f", delta: '{"at":1}' },
+      { type: "response.output_item.done", output_index: 0, item: { ...call, arguments: '{"at":1}' } },
+      { type: "response.completed", response: {} },
+    ];
+    expect(await endOf("openai", frames)).toMatchObject(
+      answered({ toolCalls: [{ id: "c1", name: "look", arguments: { at: 1 } }] }),
+    );
+  });
+});
+
+test("a prompt that counts as nothing does not hide what the answer cost", async () => {
+  const chat = [
+    {
+      choices: [{ delta: { content: "hi" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 0, completion_tokens: 5 },
+    },
+  ];
+  const google = [
+    {
+      candidates: [{ content: { parts: [{ text: "hi" }] }, finishReason: "STOP" }],
+      usageMetadata: { candidatesTokenCount: 5 },
+    },
+  ];
+  for (const [wire, frames] of [
+    ["openai-compatible", chat],
+    ["google", google],
+  ] as const)
+    expect(await endOf(wire, frames)).toMatchObject(answered({ usage: { inputTokens: 0, outputTokens: 5 } }));
 });
 
 test("a call that Google cannot read is no answer, and worth another try", async () => {

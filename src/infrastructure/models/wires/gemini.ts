@@ -4,18 +4,8 @@ import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
 import { joinUrl, toUserContent, type Wire } from "../wire.ts";
 
-const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
-  STOP: "stop",
-  MAX_TOKENS: "length",
-  SAFETY: "filtered",
-  RECITATION: "filtered",
-  LANGUAGE: "filtered",
-  BLOCKLIST: "filtered",
-  PROHIBITED_CONTENT: "filtered",
-  SPII: "filtered",
-  IMAGE_SAFETY: "filtered",
-  UNEXPECTED_TOOL_CALL: "filtered",
-};
+/** Every other reason ends an answer before its end (a filter, a list, a tool that was not offered), also one not known yet. */
+const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = { STOP: "stop", MAX_TOKENS: "length" };
 
 /** The model wrote a call that Google cannot read; there is no answer. */
 const UNREADABLE = /^MALFORMED_/;
@@ -41,7 +31,7 @@ export function readGemini(answer: AnswerSink): (frame: Json) => void {
     const reason = textAt(candidate, "finishReason");
     if (UNREADABLE.test(reason))
       answer.problem({ message: textAt(candidate, "finishMessage") || reason, unreadable: true });
-    else if (reason !== "") answer.finish(FINISH[reason] ?? "stop");
+    else if (reason !== "") answer.finish(FINISH[reason] ?? "filtered");
     if (textAt(frame, "promptFeedback", "blockReason") !== "") answer.finish("filtered");
     takeUsage(answer, fieldAt(frame, "usageMetadata"));
   }
@@ -65,10 +55,11 @@ function takeUsage(answer: AnswerSink, usage: Json): void {
   const thoughts = countAt(usage, "thoughtsTokenCount");
   if (thoughts > 0) answer.thought();
   const inputTokens = countAt(usage, "promptTokenCount");
-  if (inputTokens > 0)
+  const outputTokens = countAt(usage, "candidatesTokenCount") + thoughts;
+  if (inputTokens + outputTokens > 0)
     answer.usage({
       inputTokens,
-      outputTokens: countAt(usage, "candidatesTokenCount") + thoughts,
+      outputTokens,
       cachedTokens: countAt(usage, "cachedContentTokenCount"),
     });
 }

@@ -14,11 +14,10 @@ const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   model_context_window_exceeded: "length",
   tool_calls: "tool-calls",
   function_call: "tool-calls",
-  content_filter: "filtered",
-  refusal: "filtered",
-  safety: "filtered",
-  sensitive: "filtered",
 };
+
+/** Gateways hand on the words of whoever is behind them. */
+const FILTERED = /filter|refusal|safety|sensitive|blocked|blocklist|prohibited|recitation|spii|moderation/;
 
 /** Ends that are the server's own trouble. */
 const TROUBLE = /^(error|network_error|insufficient_system_resource|abort)$/;
@@ -52,7 +51,8 @@ export function readChat(answer: AnswerSink): (frame: Json) => void {
     const reason = textAt(choice, "finish_reason").toLowerCase();
     if (reason !== "" || isWhole) thoughts.keep();
     if (TROUBLE.test(reason)) return answer.problem({ message: reason, code: "server_error" });
-    if (reason !== "") answer.finish(refused ? "filtered" : (FINISH[reason] ?? "stop"));
+    if (reason !== "")
+      answer.finish(refused || FILTERED.test(reason) ? "filtered" : (FINISH[reason] ?? "stop"));
     if (isWhole) {
       if (reason === "") answer.finish(refused ? "filtered" : "stop");
       answer.over();
@@ -135,10 +135,12 @@ function problemOf(answer: AnswerSink, error: Json): void {
 function takeUsage(answer: AnswerSink, usage: Json): void {
   if (countAt(usage, "completion_tokens_details", "reasoning_tokens") > 0) answer.thought();
   const inputTokens = countAt(usage, "prompt_tokens");
-  if (inputTokens === 0) return;
+  const outputTokens = countAt(usage, "completion_tokens");
+  // Some servers send empty figures with every piece; a prompt read wholly from a cache may count as 0.
+  if (inputTokens + outputTokens === 0) return;
   answer.usage({
     inputTokens,
-    outputTokens: countAt(usage, "completion_tokens"),
+    outputTokens,
     cachedTokens:
       countAt(usage, "prompt_tokens_details", "cached_tokens") ||
       countAt(usage, "prompt_cache_hit_tokens") ||

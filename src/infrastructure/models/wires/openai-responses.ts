@@ -5,30 +5,33 @@ import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
 import { joinUrl, mentionsJson, toUserContent, type Wire } from "../wire.ts";
 
-/** Reads the stream of OpenAI's responses API, or one whole response. */
+/**
+ * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item
+ * in the output: some servers give an item another id in every event.
+ */
 export function readResponses(answer: AnswerSink): (frame: Json) => void {
   let refused = false;
   /** Items of which no piece came so far: some servers send them whole. */
-  const seen = new Set<string>();
+  const seen = new Set<string | number>();
+  const itemKey = createItemKeys();
   const refuse = (text: string) => {
     refused = true;
     answer.text(text);
   };
-  const item = (whole: Json) => {
-    const id = textAt(whole, "id");
+  const item = (key: string | number, whole: Json) => {
     switch (textAt(whole, "type")) {
       case "function_call":
-        answer.callPart(id, { id: textAt(whole, "call_id"), name: textAt(whole, "name") });
-        return answer.callEnd(id, textAt(whole, "arguments"));
+        answer.callPart(key, { id: textAt(whole, "call_id"), name: textAt(whole, "name") });
+        return answer.callEnd(key, textAt(whole, "arguments"));
       case "message":
-        if (seen.has(id)) return;
+        if (seen.has(key)) return;
         for (const part of listAt(whole, "content"))
           if (textAt(part, "type") === "refusal") refuse(textAt(part, "refusal"));
           else answer.text(textAt(part, "text"));
         return;
       case "reasoning":
         answer.thought(encrypted(whole));
-        if (seen.has(id)) return;
+        if (seen.has(key)) return;
         for (const part of [...listAt(whole, "summary"), ...listAt(whole, "content")])
           answer.reasoning(textAt(part, "text"));
         return;
@@ -44,31 +47,31 @@ export function readResponses(answer: AnswerSink): (frame: Json) => void {
     answer.over();
   };
   return (frame) => {
-    const id = textAt(frame, "item_id");
+    const key = itemKey(frame);
     const delta = textAt(frame, "delta");
     switch (textAt(frame, "type")) {
       case "response.output_text.delta":
-        seen.add(id);
+        seen.add(key);
         return answer.text(delta);
       case "response.refusal.delta":
-        seen.add(id);
+        seen.add(key);
         return refuse(delta);
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
-        seen.add(id);
+        seen.add(key);
         return answer.reasoning(delta);
       case "response.output_item.added":
         if (textAt(frame, "item", "type") === "function_call")
-          answer.callPart(textAt(frame, "item", "id"), {
+          answer.callPart(key, {
             id: textAt(frame, "item", "call_id"),
             name: textAt(frame, "item", "name"),
           });
         return;
       case "response.function_call_arguments.delta":
-        return answer.callPart(id, { arguments: delta });
+        return answer.callPart(key, { arguments: delta });
       case "response.output_item.done":
-        item(fieldAt(frame, "item"));
-        return void seen.add(textAt(frame, "item", "id"));
+        item(key, fieldAt(frame, "item"));
+        return void seen.add(key);
       case "response.completed":
       case "response.done":
         return end(fieldAt(frame, "response"), "completed");
@@ -86,9 +89,21 @@ export function readResponses(answer: AnswerSink): (frame: Json) => void {
   function whole(response: Json): void {
     const error = fieldAt(response, "error");
     if (error !== undefined && error !== null) problemOf(answer, error);
-    for (const one of listAt(response, "output")) item(one);
+    for (const [place, one] of listAt(response, "output").entries()) item(place, one);
     end(response, textAt(response, "status") || "completed");
   }
+}
+
+/** The item's place in the output; where an event does not number it, the place its id had, else the id. */
+function createItemKeys(): (frame: Json) => string | number {
+  const places = new Map<string, number>();
+  return (frame) => {
+    const place = fieldAt(frame, "output_index");
+    const id = textAt(frame, "item_id") || textAt(frame, "item", "id");
+    if (typeof place !== "number") return places.get(id) ?? id;
+    if (id !== "") places.set(id, place);
+    return place;
+  };
 }
 
 /** As it goes back with the calls that followed it. */
