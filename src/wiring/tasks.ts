@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { ensureImage } from "../application/containers/ensure-image.ts";
 import { executePatch } from "../application/jobs/execute-patch.ts";
-import { diffText } from "../application/jobs/job-facts.ts";
+import { diffText, WHOLE_DIFF } from "../application/jobs/job-facts.ts";
 import { wordNote } from "../application/jobs/word-notes.ts";
 import { createPatience } from "../application/models/complete.ts";
 import type { WorkerAccount } from "../application/models/meter.ts";
@@ -138,7 +138,7 @@ export function openTaskExecutor(
     execute: (job, stage) => executePatch(withStage(opened, stage, mask), job),
     messages: taskMessagesFor(resolveLocale({ env, config })),
     wordNote: (note) => wordNote(opened.messages, note),
-    diffOf: (jobId) => diffText(workspace.archive.differences(jobId)),
+    diffOf: (jobId) => diffText(workspace.archive.walkDifferences(jobId), WHOLE_DIFF),
     mask,
     now: () => new Date(),
     newId: randomUUID,

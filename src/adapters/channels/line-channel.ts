@@ -123,16 +123,46 @@ const DIFF_LINES = 12;
 
 /** LINE shows no Markdown: marks go, code stays, a long difference keeps its beginning. */
 function toPlainText(text: string): string {
-  return text
-    .replace(/^(`{3,}|~{3,})(\w*)\n([\s\S]*?)^\1 *$/gm, (_, _fence, language: string, body: string) => {
-      const lines = body.trimEnd().split("\n");
-      if (language !== "diff" || lines.length <= DIFF_LINES) return body.trimEnd();
-      return `${lines.slice(0, DIFF_LINES).join("\n")}\n…`;
-    })
+  return withoutFenceMarks(text)
     .replace(/^#{1,6} +/gm, "")
     .replace(/\*\*([^*\n]+)\*\*/g, "$1")
     .replace(/`([^`\n]+)`/g, "$1")
     .trim();
+}
+
+/** Line by line, in one pass. A fence that is never closed stays as it is. */
+function withoutFenceMarks(text: string): string {
+  const lines = text.split("\n");
+  /** Where each kind of closing mark comes next, from the end. */
+  const closing = new Map<string, number[]>();
+  for (const [n, line] of lines.entries()) {
+    const mark = /^(`{3,}|~{3,}) *$/.exec(line)?.[1];
+    if (mark === undefined) continue;
+    const places = closing.get(mark);
+    if (places === undefined) closing.set(mark, [n]);
+    else places.push(n);
+  }
+  for (const places of closing.values()) places.reverse();
+  const kept: string[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const opening = /^(`{3,}|~{3,})(\w*)$/.exec(lines[at] as string);
+    const places = opening === null ? undefined : closing.get(opening[1] as string);
+    while (places !== undefined && (places.at(-1) ?? Infinity) <= at) places.pop();
+    const end = places?.at(-1);
+    if (opening === null || end === undefined) {
+      kept.push(lines[at] as string);
+      continue;
+    }
+    const body = lines
+      .slice(at + 1, end)
+      .join("\n")
+      .trimEnd()
+      .split("\n");
+    const cut = opening[2] === "diff" && body.length > DIFF_LINES;
+    kept.push(...(cut ? [...body.slice(0, DIFF_LINES), "…"] : body));
+    at = end;
+  }
+  return kept.join("\n");
 }
 
 /** A token is good for about a minute; what is left of it after this is not relied on. */
@@ -141,44 +171,58 @@ const TOKEN_MS = 50_000;
 const INTERIM_MS = 40_000;
 
 interface ReplyTokens {
-  /** A token came with an event. `onAge` is called before it runs out, unless it was taken. */
-  keep(chatId: string, token: string, at: number, onAge: (token: string) => void): void;
-  /** The newest token of a chat that is still good; it is taken out. */
-  take(chatId: string): string | null;
+  /**
+   * A token came with an event. `spare`: it belongs to no message. Of a chat's tokens only the newest is handed to `onAge`
+   * before it runs out: one interim message stands for all that wait.
+   */
+  keep(chatId: string, token: string, event: { readonly at: number; readonly spare: boolean }): void;
+  /** It is used now, or was: it does not age any more. */
+  drop(chatId: string, token: string): void;
+  /** The newest good token, which is taken out: one that belongs to no message, or any. */
+  take(chatId: string, which: "spare" | "any"): string | null;
   close(): void;
 }
 
-/** Tokens in memory only: a restart loses them, and a reply is then pushed. */
-function createReplyTokens(timers: Timers): ReplyTokens {
-  const tokens = new Map<
-    string,
-    { readonly token: string; readonly at: number; readonly cancel: () => void }
-  >();
-  const drop = (chatId: string) => {
-    tokens.get(chatId)?.cancel();
-    tokens.delete(chatId);
+interface KeptToken {
+  readonly at: number;
+  readonly spare: boolean;
+  readonly cancel: () => void;
+}
+
+/** In memory: a token that belongs to a message is also stored with its reply, a spare one is lost in a restart. */
+function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string) => void): ReplyTokens {
+  const chats = new Map<string, Map<string, KeptToken>>();
+  const drop = (chatId: string, token: string) => {
+    const tokens = chats.get(chatId);
+    tokens?.get(token)?.cancel();
+    tokens?.delete(token);
+    if (tokens?.size === 0) chats.delete(chatId);
   };
   return {
-    keep(chatId, token, told, onAge) {
-      drop(chatId);
+    keep(chatId, token, { at: told, spare }) {
+      drop(chatId, token);
       // A clock ahead of ours makes no token younger than new.
       const at = Math.min(told, timers.now().getTime());
       const left = at + INTERIM_MS - timers.now().getTime();
       if (left <= 0) return;
       const cancel = timers.after(left, () => {
-        if (tokens.get(chatId)?.token !== token) return;
-        tokens.delete(chatId);
-        onAge(token);
+        const isNewest = [...(chats.get(chatId)?.keys() ?? [])].at(-1) === token;
+        drop(chatId, token);
+        if (isNewest) onAge(chatId, token);
       });
-      tokens.set(chatId, { token, at, cancel });
+      const tokens = chats.get(chatId) ?? new Map<string, KeptToken>();
+      chats.set(chatId, tokens.set(token, { at, spare, cancel }));
     },
-    take(chatId) {
-      const found = tokens.get(chatId);
-      drop(chatId);
-      return found !== undefined && timers.now().getTime() - found.at < TOKEN_MS ? found.token : null;
+    drop,
+    take(chatId, which) {
+      const found = [...(chats.get(chatId) ?? [])].findLast(([, { spare }]) => spare || which === "any");
+      if (found === undefined) return null;
+      const [token, { at }] = found;
+      drop(chatId, token);
+      return timers.now().getTime() - at < TOKEN_MS ? token : null;
     },
     close() {
-      for (const chatId of [...tokens.keys()]) drop(chatId);
+      for (const [chatId, tokens] of [...chats]) for (const token of [...tokens.keys()]) drop(chatId, token);
     },
   };
 }
@@ -199,6 +243,8 @@ export interface LineChannel extends Channel {
     readonly replyToken: string;
     readonly at: number;
     readonly single: boolean;
+    /** It came with no message that will be answered: any answer may use it. */
+    readonly spare?: boolean;
   }): void;
   /** Says something at once, by the token of the event it answers. */
   answer(replyToken: string, text: string): Promise<void>;
@@ -207,6 +253,8 @@ export interface LineChannel extends Channel {
 
 const CALL_MS = 15_000;
 const LOADING_SECONDS = 60;
+/** Between the time an event came and the time that is stored with it. */
+const CALL_MARGIN_MS = 2_000;
 const NO_WAY_MS = 15 * 60_000;
 
 /**
@@ -215,7 +263,12 @@ const NO_WAY_MS = 15 * 60_000;
  */
 export function createLineChannel(parts: LineChannelDeps): LineChannel {
   const { client, counter, timers } = parts;
-  const tokens = createReplyTokens(timers);
+  const tokens = createReplyTokens(timers, (chatId, token) => {
+    const sent = reply(token, [interimMessage(parts.wording().texts)]).finally(() => {
+      if (interims.get(chatId) === sent) interims.delete(chatId);
+    });
+    interims.set(chatId, sent);
+  });
   /** Tokens that were given to LINE by this process. */
   const spent = new Set<string>();
   /** Those of them whose call had no answer: what was sent may have arrived. */
@@ -231,6 +284,9 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
     return call(() => client.replyMessage({ replyToken, messages }), signal);
   };
   const month = () => timers.now().toISOString().slice(0, 7);
+
+  /** Where nothing may be pushed any more, an answer comes with the next message, by whatever token that brings. */
+  const mayPush = async () => (await counter.used("line", month())) < parts.quota();
 
   async function push(delivery: Delivery, signal: AbortSignal): Promise<DeliveryResult> {
     const used = await counter.used("line", month());
@@ -248,13 +304,9 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
 
   return {
     name: "line",
-    keepToken({ chatId, replyToken, at, single }) {
-      tokens.keep(chatId, replyToken, at, (token) => {
-        const sent = reply(token, [interimMessage(parts.wording().texts)]).finally(() => {
-          if (interims.get(chatId) === sent) interims.delete(chatId);
-        });
-        interims.set(chatId, sent);
-      });
+    keepToken({ chatId, replyToken, at, single, spare = false }) {
+      // The answer may have come before its event was taken in.
+      if (!spent.has(replyToken)) tokens.keep(chatId, replyToken, { at, spare });
       if (single) void call(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
     },
     async answer(replyToken, text) {
@@ -264,8 +316,11 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
       if (taken.has(delivery.key)) return { status: "sent" };
       await interims.get(delivery.chatId);
       const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
-      const token = tokens.take(delivery.chatId) ?? storedToken(delivery, timers, spent);
+      // Each answer has its own token, so that a token that is found spent tells of this answer and of no other.
+      const own = ownToken(delivery, timers, TOKEN_MS, spent);
+      const token = own ?? tokens.take(delivery.chatId, (await mayPush()) ? "spare" : "any");
       if (token === null) return push(delivery, limit);
+      tokens.drop(delivery.chatId, token);
       const outcome = await reply(token, toLineMessages(delivery.content, parts.wording()), limit);
       if (outcome.ok) {
         remember(taken, delivery.key);
@@ -282,7 +337,8 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
     },
     async wasDelivered(delivery, signal) {
       if (taken.has(delivery.key)) return true;
-      const token = storedToken(delivery, timers, spent);
+      // Later it may have been spent on an interim message.
+      const token = ownToken(delivery, timers, INTERIM_MS - CALL_MARGIN_MS, spent);
       if (token === null) return "unknown";
       // A token that is young and refused was spent by this very reply, before the process died.
       const outcome = await reply(token, toLineMessages(delivery.content, parts.wording()), signal);
@@ -301,11 +357,16 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
   };
 }
 
-/** The token that is kept with the reply, if it is young and this process did not use it. */
-function storedToken(delivery: Delivery, timers: Timers, spent: ReadonlySet<string>): string | null {
+/** The token of the message that is answered, if it is younger than that and this process did not use it. */
+function ownToken(
+  delivery: Delivery,
+  timers: Timers,
+  youngMs: number,
+  spent: ReadonlySet<string>,
+): string | null {
   const token = delivery.replyTo?.token;
   const age = timers.now().getTime() - Date.parse(delivery.since);
-  return typeof token === "string" && age < TOKEN_MS && !spent.has(token) ? token : null;
+  return typeof token === "string" && age < youngMs && !spent.has(token) ? token : null;
 }
 
 function toDelivered(outcome: LineOutcome): DeliveryResult {
@@ -364,7 +425,7 @@ async function takeEvent(parts: LineWebhookDeps, event: webhook.Event): Promise<
   const { chatId, userId, single, replyToken } = place;
   if (event.type === "postback" && event.postback.data === COLLECT) {
     // A fresh token, for what waits; where nothing waits yet, it is spent like any other.
-    parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single });
+    parts.channel.keepToken({ chatId, replyToken, at: event.timestamp, single, spare: true });
     parts.sendWaiting(chatId);
     return;
   }

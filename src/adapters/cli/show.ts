@@ -4,6 +4,7 @@ import {
   toJobJson,
   toListedJob,
   validatedJournal,
+  WHOLE_DIFF,
 } from "../../application/jobs/job-facts.ts";
 import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/job-report.ts";
 import { foldChanges, foldedLines } from "../../application/jobs/word-notes.ts";
@@ -105,7 +106,8 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
     const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
     return fail(program, flags.values.json === true, failure);
   }
-  const diff = flags.values.diff === true ? await diffText(archive.differences(job.jobId)) : null;
+  const diff =
+    flags.values.diff === true ? await diffText(archive.walkDifferences(job.jobId), WHOLE_DIFF) : null;
   if (flags.values.json === true) {
     program.out(
       `${JSON.stringify({ ...toJobJson(toListedJob(job), isAliveIn(opened.workspace, toListedJob(job))), events: archive.events(job.jobId), ...(diff !== null && { diff }) })}\n`,

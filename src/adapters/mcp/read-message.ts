@@ -1,4 +1,5 @@
 import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
+import { hasMoreMembers } from "../../domain/platform/json-members.ts";
 
 /**
  * Finds the `id` of a message that cannot be parsed (too long, not UTF-8), so that its sender learns which request
@@ -84,6 +85,8 @@ function idOf(text: readonly number[]): string | number | null {
   }
 }
 
+/** A patch is one text; an object of a million keys would hold up everybody else while it is read. */
+const MOST_MEMBERS = 100_000;
 /** Above what tools take, as JSON may write it: escapes and multi-byte characters included. */
 export const MESSAGE_BYTES = 64 * 1024 ** 2;
 
@@ -109,6 +112,8 @@ export function parseJson(
     scanner.push(bytes);
     return refuse(ErrorCode.ParseError, "Parse error: the message is not UTF-8", scanner.id());
   }
+  if (hasMoreMembers(text, MOST_MEMBERS))
+    return refuse(ErrorCode.InvalidRequest, `the message has more than ${MOST_MEMBERS} values`, null);
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {

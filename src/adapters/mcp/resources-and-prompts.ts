@@ -72,7 +72,7 @@ export async function readResource(
   const job = jobId === undefined ? null : host.archive.read(jobId);
   if (job === null) return null;
   if (diff === undefined) return asJson(uri, detailsOf(job, host));
-  const text = host.mask(await diffText(host.archive.differences(job.jobId)));
+  const text = host.mask(await diffText(host.archive.walkDifferences(job.jobId)));
   return { uri, mimeType: "text/x-diff", text: capped(text, job.jobId) };
 }
 

@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { LARGEST_BODY_BYTES } from "../../application/ports/platform.ts";
 import { createSignIn } from "../../application/serve/access.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
@@ -6,7 +7,7 @@ import { barePage } from "./layout.ts";
 import { createStreams } from "./live-streams.ts";
 import { html, type Markup } from "./markup.ts";
 import { createFlashes } from "./page-context.ts";
-import { createUnsigned } from "./request-bodies.ts";
+import { answerWebhook, createBodyGate } from "./request-bodies.ts";
 import {
   isLoopback,
   isOurHost,
@@ -41,7 +42,21 @@ function signInPage(web: Web, request: Request, why: string): Markup {
 }
 
 /** Three bodies of the largest kind, thousands of the usual one; a service sends its own within a moment. One source: one such body. */
-const UNSIGNED_LIMITS = { budgetBytes: 32 * 1024 ** 2, shareBytes: 12 * 1024 ** 2, readMs: 10_000 };
+const WEBHOOK_BODIES = {
+  budgetBytes: 32 * 1024 ** 2,
+  shareBytes: 12 * 1024 ** 2,
+  mostOpen: 200,
+  shareOpen: 40,
+  readMs: 10_000,
+};
+/** Of people and programs, known or not: whoever has a token fills no memory with it either. */
+const OTHER_BODIES = {
+  budgetBytes: 64 * 1024 ** 2,
+  shareBytes: 32 * 1024 ** 2,
+  mostOpen: 200,
+  shareOpen: 100,
+  readMs: 30_000,
+};
 const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
 
 /** What needs no session: files, signing in, probes. */
@@ -93,12 +108,12 @@ function openRoutes(app: Hono<OpenEnv>, web: Web): void {
     if ((await signedIn(request, host.place(), signIn)) !== null) return c.redirect("/chat", 303);
     return respond(signInPage(web, request, t.loginUsed), 403);
   });
-  const unsigned = createUnsigned(UNSIGNED_LIMITS);
+  const gate = createBodyGate(WEBHOOK_BODIES);
   app.post("/webhooks/:name", (c) => {
     const webhook = host.webhooks().get(c.req.param("name"));
     return webhook === undefined
       ? c.notFound()
-      : unsigned(webhook, c.req.raw, sourceOf(c.env.from, c.req.raw.headers));
+      : answerWebhook(gate, webhook, c.req.raw, sourceOf(c.env.from, c.req.raw.headers));
   });
   app.get("/robots.txt", (c) => c.text("User-agent: *\nDisallow: /\n"));
 }
@@ -139,6 +154,7 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
     streams: createStreams(host, every),
   };
   const late: { api?: Pick<Api, "fetch">; console?: Pick<WebApp, "fetch"> } = {};
+  const gate = createBodyGate(OTHER_BODIES);
   const app = new Hono<OpenEnv>();
   answerTroubles(app, web);
   // No name holds it, and Postgres takes it in no text.
@@ -162,7 +178,12 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
     const place = host.place();
     if (!isOurHost(request.headers.get("host"), place))
       return secured(new Response("Forbidden: the Host is not this server\n", { status: 403 }), place);
-    return secured(await app.fetch(request, { from }), place);
+    const answer = async (read: Request) => app.fetch(read, { from });
+    // A webhook reads its own body, when it has seen a signature.
+    const response = new URL(request.url).pathname.startsWith("/webhooks/")
+      ? await answer(request)
+      : await gate(request, sourceOf(from, request.headers), LARGEST_BODY_BYTES, answer);
+    return secured(response, place);
   };
 }
 

@@ -1,4 +1,6 @@
+import { countLineEnds, createPause } from "../../application/jobs/job-facts.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../../application/ports/jobs.ts";
+import type { DiffHunk } from "../../domain/patch/compare-lines.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import { actionButton, html, type Markup, type Piece, visible } from "./markup.ts";
 import type { PageContext } from "./page-context.ts";
@@ -24,14 +26,20 @@ export interface FileDiff {
 }
 
 const MOST_BYTES = 1024 ** 2;
+const MOST_LINES = 40_000;
 const MOST_ROWS = 1_500;
-const COMPARE_MS = 1_000;
+/** On one page. */
+export const MOST_FILES = 200;
+const MOST_PAGE_ROWS = 15_000;
 
 /** The differences of a job, file by file, as rows to draw. */
-export async function fileDiffs(differences: readonly FileDifference[]): Promise<FileDiff[]> {
-  const { structuredPatch } = await import("diff");
+export async function fileDiffs(differences: Iterable<FileDifference>): Promise<FileDiff[]> {
+  const { toHunks, splitLines } = await import("../../domain/patch/compare-lines.ts");
+  const pause = createPause();
   const files: FileDiff[] = [];
+  let rows = 0;
   for (const { path, before, after } of differences) {
+    await pause((before?.length ?? 0) + (after?.length ?? 0));
     const kind = before === null ? "added" : after === null ? "deleted" : "modified";
     const bare = (note: FileDiff["note"]): FileDiff => ({
       path,
@@ -44,25 +52,18 @@ export async function fileDiffs(differences: readonly FileDifference[]): Promise
     if (before === undefined || after === undefined) files.push(bare("unknown"));
     else if ((before?.length ?? 0) + (after?.length ?? 0) > MOST_BYTES) files.push(bare("too-large"));
     else if (isBinary(before) || isBinary(after)) files.push(bare("binary"));
+    else if (countLineEnds(before) + countLineEnds(after) > MOST_LINES) files.push(bare("too-large"));
     else {
-      const patch = structuredPatch(path, path, decodeText(before), decodeText(after), "", "", {
-        context: 3,
-        timeout: COMPARE_MS,
-      });
-      if (patch === undefined) files.push(bare("too-large"));
-      else files.push({ path, kind, ...rowsOf(patch.hunks) });
+      const file = rowsOf(toHunks(splitLines(decodeText(before)), splitLines(decodeText(after))));
+      rows += file.rows.length;
+      files.push(rows > MOST_PAGE_ROWS ? bare("too-large") : { path, kind, ...file });
     }
+    if (files.length === MOST_FILES) break;
   }
   return files;
 }
 
-interface Hunk {
-  readonly oldStart: number;
-  readonly newStart: number;
-  readonly lines: readonly string[];
-}
-
-function rowsOf(hunks: readonly Hunk[]): Pick<FileDiff, "rows" | "added" | "removed" | "note"> {
+function rowsOf(hunks: readonly DiffHunk[]): Pick<FileDiff, "rows" | "added" | "removed" | "note"> {
   const rows: DiffRow[] = [];
   let [added, removed] = [0, 0];
   for (const [n, { oldStart, newStart, lines }] of hunks.entries()) {
@@ -233,17 +234,19 @@ export interface ConflictDiff {
   readonly draft: FileDiff | null;
 }
 
+const MOST_CONFLICTS = 50;
+
 /** Of a preview that could not be applied the last time: the files that stood in its way. */
 export async function readConflicts(
   job: Pick<StoredJob, "state">,
   journal: readonly JournalLine[],
-  differences: readonly FileDifference[],
+  read: (path: string) => Promise<Iterable<FileDifference> | null>,
 ): Promise<readonly ConflictDiff[]> {
   const last = journal.findLast(({ event }) => event.type === "conflict")?.event;
   if (job.state !== "staged" || last?.type !== "conflict") return [];
   return Promise.all(
-    last.paths.map(async (path) => {
-      const found = differences.find((one) => one.path === path);
+    last.paths.slice(0, MOST_CONFLICTS).map(async (path) => {
+      const [found] = (await read(path)) ?? [];
       if (found === undefined) return { path, meanwhile: null, draft: null };
       const { before: now, after, base } = found;
       const [draft = null] = await fileDiffs([{ path, before: base ?? now, after }]);

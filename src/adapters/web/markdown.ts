@@ -31,12 +31,13 @@ const PLAIN = new Set(["", "text", "txt", "plain", "md", "markdown", "csv", "log
 /** More than this is read, not admired. */
 const MOST_CHARACTERS = 20_000;
 
+/** Strings have a longest length, so that quotes that never close are not searched to the end again and again. */
 const TOKENS = (comment: string) =>
   new RegExp(
-    `(${comment})|("(?:\\\\.|[^"\\\\\\n])*"|'(?:\\\\.|[^'\\\\\\n])*'|\`(?:\\\\.|[^\`\\\\])*\`)|(\\b\\d[\\w.]*)|([A-Za-z_$][\\w$]*)`,
+    `(${comment})|("(?:\\\\.|[^"\\\\\\n]){0,300}"|'(?:\\\\.|[^'\\\\\\n]){0,300}'|\`(?:\\\\.|[^\`\\\\]){0,300}\`)|(\\b\\d[\\w.]*)|([A-Za-z_$][\\w$]*)`,
     "g",
   );
-const SLASH = TOKENS("//[^\\n]*|/\\*[\\s\\S]*?\\*/");
+const SLASH = TOKENS("//[^\\n]*|/\\*[\\s\\S]*?(?:\\*/|$)");
 const HASH = TOKENS("#[^\\n]*");
 
 /** A block of code with its comments, strings, numbers and keywords marked. What it does not know stays plain. */
@@ -81,7 +82,7 @@ function highlightDiff(code: string): Piece {
 /** `| a | b |` above `|---|:--|`: how many lines the table takes, or 0 where none begins here. */
 function tableAt(lines: readonly string[], at: number): number {
   const [head, rule] = [lines[at] ?? "", lines[at + 1] ?? ""];
-  if (!head.includes("|") || !/^\s*\|?(?:\s*:?-{1,}:?\s*\|)+(?:\s*:?-{1,}:?\s*)?$/.test(rule)) return 0;
+  if (!head.includes("|") || !/^\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?$/.test(rule.trim())) return 0;
   if (cellsOf(head).length !== cellsOf(rule).length) return 0;
   let end = at + 2;
   while (end < lines.length && (lines[end] as string).includes("|")) end += 1;
@@ -115,14 +116,17 @@ export function markdown(source: string): Markup {
   const lines = visible(source).split("\n");
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] as string;
-    const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
+    const fence = /^ {0,3}(`{3,}|~{3,})([^`]*)$/.exec(line);
     if (fence !== null) {
       const end = closingFence(lines, at + 1, fence[1] as string);
       const code = lines.slice(at + 1, end).join("\n");
       blocks.push(html`<pre class="code" tabindex="0"><code>${highlight(code, fence[2] ?? "")}</code></pre>`);
       at = end + 1;
-    } else if (tableAt(lines, at) > 0) {
-      const end = at + tableAt(lines, at);
+      continue;
+    }
+    const tableLines = tableAt(lines, at);
+    if (tableLines > 0) {
+      const end = at + tableLines;
       blocks.push(tableOf(lines.slice(at, end), inlineMarkup));
       at = end;
     } else if (/^\s*$/.test(line)) at += 1;
@@ -131,12 +135,11 @@ export function markdown(source: string): Markup {
       at += 1;
     } else {
       const list = /^\s*(?:[-*]|\d+\.) /.test(line);
-      const end = lines.findIndex(
-        (next, n) => n > at && (/^\s*$/.test(next) || breaksParagraph(next, list) || tableAt(lines, n) > 0),
-      );
-      const part = lines.slice(at, end === -1 ? lines.length : end);
+      let end = at + 1;
+      while (end < lines.length && !endsParagraph(lines, end, list)) end += 1;
+      const part = lines.slice(at, end);
       blocks.push(list ? listOf(part) : paragraph(part));
-      at += part.length;
+      at = end;
     }
   }
   return html`${blocks}`;
@@ -144,11 +147,17 @@ export function markdown(source: string): Markup {
 
 function closingFence(lines: readonly string[], from: number, fence: string): number {
   const mark = fence[0] as string;
-  const end = lines.findIndex((line, n) => {
-    const text = line.trim();
-    return n >= from && text.length >= fence.length && text === mark.repeat(text.length);
-  });
-  return end === -1 ? lines.length : end;
+  let end = from;
+  for (; end < lines.length; end += 1) {
+    const text = (lines[end] as string).trim();
+    if (text.length >= fence.length && text === mark.repeat(text.length)) break;
+  }
+  return end;
+}
+
+function endsParagraph(lines: readonly string[], at: number, inList: boolean): boolean {
+  const line = lines[at] as string;
+  return /^\s*$/.test(line) || breaksParagraph(line, inList) || tableAt(lines, at) > 0;
 }
 
 function breaksParagraph(line: string, inList: boolean): boolean {

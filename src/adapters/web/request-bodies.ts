@@ -1,20 +1,6 @@
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Attachment } from "../../application/ports/serve.ts";
 
-/** A body that comes a byte at a time is given up after this; the size is the server's business. */
-const READ_MS = 30_000;
-
-export class TooSlow extends Error {
-  constructor() {
-    super("the body did not arrive in time");
-  }
-}
-
-/** The whole body as a text; rejects with `TooSlow` when it drips. */
-export function readBodyText(request: Request): Promise<string> {
-  return inTime(request.text());
-}
-
 export interface SentForm {
   readonly fields: URLSearchParams;
   readonly files: readonly File[];
@@ -23,30 +9,15 @@ export interface SentForm {
 /** A form of ours, with files or without; what is neither is an empty one. */
 export async function readForm(request: Request): Promise<SentForm> {
   if (!request.headers.get("content-type")?.startsWith("multipart/form-data"))
-    return { fields: new URLSearchParams(await readBodyText(request)), files: [] };
+    return { fields: new URLSearchParams(await request.text()), files: [] };
   const fields = new URLSearchParams();
   const files: File[] = [];
-  const sent = (await inTime(request.formData()).catch((error: unknown) => {
-    if (error instanceof TooSlow) throw error;
-    return [];
-  })) as Iterable<[string, string | File]>;
+  const sent = (await request.formData().catch(() => [])) as Iterable<[string, string | File]>;
   for (const [name, value] of sent)
     if (typeof value === "string") fields.append(name, value);
     // A field that was left empty arrives as a file without a name.
     else if (value.name) files.push(value);
   return { fields, files };
-}
-
-async function inTime<T>(reading: Promise<T>): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TooSlow()), READ_MS);
-  });
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const MOST_FILES = 10;
@@ -80,52 +51,52 @@ function decodeAttachment(bytes: Uint8Array): string | null {
   }
 }
 
-export interface UnsignedOptions {
-  /** What all bodies that nobody vouches for yet may hold together. */
+export interface BodyLimits {
+  /** What all bodies that are read or worked on may hold together. */
   readonly budgetBytes: number;
   /** What those of one source may hold of it. */
   readonly shareBytes: number;
+  /** How many may be read at once: each has buffers of its own below us, whatever its length. */
+  readonly mostOpen: number;
+  readonly shareOpen: number;
   /** How long one of them may take. */
   readonly readMs: number;
 }
 
-type UnsignedBody = Uint8Array<ArrayBuffer> | "too-large" | "too-slow" | "busy";
+type ReadBody = Uint8Array<ArrayBuffer> | "too-large" | "too-slow" | "busy";
 
 const REFUSAL_STATUS = { "too-large": 413, "too-slow": 408, busy: 503 } as const;
 const RETRY_SECONDS = "10";
 
+/** Reads bodies within limits; `use` gets the request with its body in memory. */
+export type BodyGate = (
+  request: Request,
+  source: string,
+  limitBytes: number,
+  use: (request: Request) => Promise<Response>,
+) => Promise<Response>;
+
 /**
- * Takes in what services post. Headers and length are judged before a byte of the body is read; the body is read up to
- * its own limit and within one budget for all, so that no number of strangers can fill the memory, and no single one can
- * use up what others need.
+ * Takes in bodies. A told length is judged and reserved before a byte of it is read; the body is read up to its limit
+ * and within one budget for all, so that no number of senders can fill the memory, and no single one can use up what
+ * others need. What was reserved is held until the request is answered.
  */
-export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOptions) {
-  const held = { bytes: 0 };
-  const heldBy = new Map<string, number>();
-
-  function fits(source: string, bytes: number): boolean {
-    return held.bytes + bytes <= budgetBytes && (heldBy.get(source) ?? 0) + bytes <= shareBytes;
-  }
-
-  function hold(source: string, bytes: number): void {
-    held.bytes += bytes;
-    const now = (heldBy.get(source) ?? 0) + bytes;
-    if (now === 0) heldBy.delete(source);
-    else heldBy.set(source, now);
-  }
+export function createBodyGate(limits: BodyLimits): BodyGate {
+  const { budgetBytes, shareBytes, mostOpen, shareOpen, readMs } = limits;
+  const bytes = createShares(budgetBytes, shareBytes);
+  const open = createShares(mostOpen, shareOpen);
 
   async function read(
-    request: Request,
+    body: ReadableStream<Uint8Array>,
     limitBytes: number,
-    take: (bytes: number) => boolean,
-  ): Promise<UnsignedBody> {
-    if (request.body === null) return new Uint8Array();
-    const reader = request.body.getReader();
+    take: (length: number) => boolean,
+  ): Promise<ReadBody> {
+    const reader = body.getReader();
     const late = Promise.withResolvers<"too-slow">();
     const timer = setTimeout(() => late.resolve("too-slow"), readMs);
     const chunks: Uint8Array[] = [];
     let length = 0;
-    const end = (why: Exclude<UnsignedBody, Uint8Array>) => {
+    const end = (why: Exclude<ReadBody, Uint8Array>) => {
       void reader.cancel().catch(() => {});
       return why;
     };
@@ -136,7 +107,7 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
         if (next.done) return joinChunks(chunks, length);
         length += next.value.length;
         if (length > limitBytes) return end("too-large");
-        if (!take(next.value.length)) return end("busy");
+        if (!take(length)) return end("busy");
         chunks.push(next.value);
       }
     } finally {
@@ -144,31 +115,64 @@ export function createUnsigned({ budgetBytes, shareBytes, readMs }: UnsignedOpti
     }
   }
 
-  return async (
-    { signedBy, limitBytes, answer }: Webhook,
-    request: Request,
-    source: string,
-  ): Promise<Response> => {
-    if ((request.headers.get(signedBy) ?? "") === "") return refuseBody(401);
+  return async (request, source, limitBytes, use) => {
+    if (request.body === null) return use(request);
     const told = Number(request.headers.get("content-length") ?? 0);
     if (!(told <= limitBytes)) return refuseBody(413);
-    if (!fits(source, told)) return refuseBody(503);
+    if (!open.take(source, 1)) return refuseBody(503);
     let taken = 0;
-    const take = (bytes: number) => {
-      if (!fits(source, bytes)) return false;
-      taken += bytes;
-      hold(source, bytes);
+    const take = (length: number) => {
+      if (length <= taken) return true;
+      if (!bytes.take(source, length - taken)) return false;
+      taken = length;
       return true;
     };
     try {
-      const body = await read(request, limitBytes, take);
+      let body: ReadBody;
+      try {
+        body = take(told) ? await read(request.body, limitBytes, take) : "busy";
+      } finally {
+        open.give(source, 1);
+      }
       if (typeof body === "string") return refuseBody(REFUSAL_STATUS[body]);
-      const { method, headers, url } = request;
-      return await answer(new Request(url, { method, headers, body }));
+      const { method, headers, url, signal } = request;
+      return await use(new Request(url, { method, headers, body, signal }));
     } finally {
-      hold(source, -taken);
+      bytes.give(source, taken);
     }
   };
+}
+
+/** What is held of one budget, in all and by each source. */
+function createShares(budget: number, share: number) {
+  const held = { all: 0 };
+  const heldBy = new Map<string, number>();
+  return {
+    take(source: string, amount: number): boolean {
+      const own = (heldBy.get(source) ?? 0) + amount;
+      if (held.all + amount > budget || own > share) return false;
+      held.all += amount;
+      heldBy.set(source, own);
+      return true;
+    },
+    give(source: string, amount: number): void {
+      held.all -= amount;
+      const own = (heldBy.get(source) ?? 0) - amount;
+      if (own <= 0) heldBy.delete(source);
+      else heldBy.set(source, own);
+    },
+  };
+}
+
+/** Services name who signed; without that nothing of their body is read. */
+export async function answerWebhook(
+  gate: BodyGate,
+  { signedBy, limitBytes, answer }: Webhook,
+  request: Request,
+  source: string,
+): Promise<Response> {
+  if ((request.headers.get(signedBy) ?? "") === "") return refuseBody(401);
+  return gate(request, source, limitBytes, answer);
 }
 
 /** The connection ends with it: what the other side still wants to send is not waited for. */

@@ -43,7 +43,7 @@ export interface FarJob {
   readonly machine: string;
   act(action: "undo" | "redo" | "apply" | "discard", force?: boolean): Promise<ActionFacts>;
   /** Null: the machine does not answer. */
-  differences(): Promise<readonly FileDifference[] | null>;
+  differences(): Promise<Iterable<FileDifference> | null>;
 }
 
 /** One message on its way through the conversation. */

@@ -64,7 +64,7 @@ export const diff: LookCommand = async (parts, turn, rest) => {
     chosen = named;
   }
   let text = "";
-  for (const { jobId } of chosen) text += await diffText(workspace.archive.differences(jobId));
+  for (const { jobId } of chosen) text += await diffText(workspace.archive.walkDifferences(jobId));
   return shownDiff(parts, text);
 };
 

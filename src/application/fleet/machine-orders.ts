@@ -1,4 +1,5 @@
 import type { ActionFacts } from "../jobs/action-report.ts";
+import { createPause } from "../jobs/job-facts.ts";
 import type { PreviewDiscard } from "../jobs/unfinished-jobs.ts";
 import {
   ACTING_VERBS,
@@ -38,18 +39,22 @@ export interface EncodedDifference {
 /** Of all files of a job together. What is more is not sent, and shown as unknown. */
 const MOST_BYTES = 8 * 1024 ** 2;
 
-function encodeDifferences(files: readonly FileDifference[]): EncodedDifference[] {
+async function encodeDifferences(files: Iterable<FileDifference>): Promise<EncodedDifference[]> {
+  const pause = createPause();
+  const encoded: EncodedDifference[] = [];
   let room = MOST_BYTES;
-  return files.map(({ path, before, after, base }) => {
-    room -= (before?.length ?? 0) + (after?.length ?? 0) + (base?.length ?? 0);
-    if (room < 0) return { path };
-    return {
+  for (const { path, before, after, base } of files) {
+    const bytes = (before?.length ?? 0) + (after?.length ?? 0) + (base?.length ?? 0);
+    await pause(bytes);
+    room -= bytes;
+    encoded.push({
       path,
-      ...(before !== undefined && { before: before === null ? null : encode(before) }),
-      ...(after !== undefined && { after: after === null ? null : encode(after) }),
-      ...(base !== undefined && { base: encode(base) }),
-    };
-  });
+      ...(room >= 0 && before !== undefined && { before: before === null ? null : encode(before) }),
+      ...(room >= 0 && after !== undefined && { after: after === null ? null : encode(after) }),
+      ...(room >= 0 && base !== undefined && { base: encode(base) }),
+    });
+  }
+  return encoded;
 }
 
 export function decodeDifferences(files: readonly EncodedDifference[]): FileDifference[] {

@@ -161,8 +161,8 @@ export interface ViewerJobs {
   journal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
   /** What a running job printed so far; of another machine's job, without a viewer, the end of it. */
   output(jobId: string, viewer?: Viewer): Promise<string>;
-  /** Of all its files, or of one. Null: they lie on a machine that is away. */
-  differences(viewer: Viewer, jobId: string, path?: string): Promise<readonly FileDifference[] | null>;
+  /** Of all its files, or of one; each is read when it is asked for. Null: they lie on a machine that is away. */
+  differences(viewer: Viewer, jobId: string, path?: string): Promise<Iterable<FileDifference> | null>;
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];
   run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
@@ -255,8 +255,7 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
     actions: (reply, labels) => presentActions(workspace().archive, reply, labels),
     async differences(viewer, jobId, path) {
       if ((await read(viewer, jobId)) === null) return [];
-      const all = workspace().archive.differences(jobId);
-      return path === undefined ? all : all.filter((one) => one.path === path);
+      return workspace().archive.walkDifferences(jobId, path);
     },
     async run(viewer, { patch, mode, atomic = false, source }) {
       const abort = new AbortController();

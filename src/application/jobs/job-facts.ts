@@ -236,11 +236,32 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
   };
 }
 
-/** Unified diffs of text files; others are named. */
-export async function diffText(differences: readonly FileDifference[]): Promise<string> {
-  const { createTwoFilesPatch } = await import("diff");
+export interface DiffLimits {
+  /** Both sides of one file; a longer one is named. */
+  readonly fileBytes: number;
+  readonly fileLines: number;
+  /** The whole text; files beyond it are named. */
+  readonly textBytes: number;
+}
+
+/** Somebody waits for it in a chat, at a page or in a program, beside others that this process serves. */
+const SHOWN: DiffLimits = { fileBytes: 2 * 1024 ** 2, fileLines: 40_000, textBytes: 8 * 1024 ** 2 };
+export const WHOLE_DIFF: DiffLimits = { fileBytes: Infinity, fileLines: Infinity, textBytes: Infinity };
+
+/**
+ * Unified diffs of text files; others are named. It grows with what is compared, and between files everybody else is
+ * served.
+ */
+export async function diffText(
+  differences: Iterable<FileDifference>,
+  limits: DiffLimits = SHOWN,
+): Promise<string> {
+  const { toHunks, splitLines } = await import("../../domain/patch/compare-lines.ts");
+  const pause = createPause();
   let text = "";
   for (const { path, before, after } of differences) {
+    const bytes = (before?.length ?? 0) + (after?.length ?? 0);
+    await pause(bytes);
     if (before === undefined || after === undefined) {
       text += `# ${path}: changed again since; no longer known\n`;
       continue;
@@ -250,13 +271,40 @@ export async function diffText(differences: readonly FileDifference[]): Promise<
       text += `Binary files a/${path} and b/${path} differ\n`;
       continue;
     }
-    const names = [
-      before === null ? "/dev/null" : `a/${path}`,
-      after === null ? "/dev/null" : `b/${path}`,
-    ] as const;
-    text += createTwoFilesPatch(names[0], names[1], old, now).replace(/^=+\n/, "");
+    if (
+      bytes > limits.fileBytes ||
+      text.length + bytes > limits.textBytes ||
+      countLineEnds(before) + countLineEnds(after) > limits.fileLines
+    ) {
+      text += `# ${path}: too large to show (${before?.length ?? 0} bytes before, ${after?.length ?? 0} after)\n`;
+      continue;
+    }
+    text += `--- ${before === null ? "/dev/null" : `a/${path}`}\n+++ ${after === null ? "/dev/null" : `b/${path}`}\n`;
+    for (const { oldStart, oldCount, newStart, newCount, lines } of toHunks(splitLines(old), splitLines(now)))
+      text += `@@ -${oldStart},${oldCount} +${newStart},${newCount} @@\n${lines.join("\n")}\n`;
   }
   return text;
+}
+
+export function countLineEnds(bytes: Uint8Array | null): number {
+  let count = 0;
+  for (let at = bytes?.indexOf(10) ?? -1; at !== -1; at = bytes?.indexOf(10, at + 1) ?? -1) count += 1;
+  return count;
+}
+
+const TURN_BYTES = 128 * 1024;
+/** What a file costs beside its bytes. */
+const FILE_BYTES = 4 * 1024;
+
+/** For work over many files: lets everything else of the process go on after each piece of it. */
+export function createPause(): (bytes: number) => Promise<void> {
+  let since = 0;
+  return async (bytes) => {
+    since += bytes + FILE_BYTES;
+    if (since < TURN_BYTES) return;
+    since = 0;
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  };
 }
 
 function decode(bytes: Uint8Array | null): string | null {

@@ -148,6 +148,8 @@ export interface JobArchive {
   list(): StoredJob[];
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
+  /** The same one by one, in order of their paths; each is read when it is asked for. `path`: only that one. */
+  walkDifferences(jobId: string, path?: string): Iterable<FileDifference>;
 }
 
 /**

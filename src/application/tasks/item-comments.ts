@@ -56,6 +56,9 @@ export async function gatherRequest(
   const { item, repository } = work;
   if (repository.archived) throw new SolveStop("archived");
   if (!item.open) throw new SolveStop("closed");
+  // Asked before any model works: a change that cannot be pushed is paid for in vain. A fork's branch is asked about later.
+  const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
+  if (!isFork && !repository.canPush) throw new SolveStop("no-permission", repository.name);
   const { heard, ids } = await readHeardComments(parts, work);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,

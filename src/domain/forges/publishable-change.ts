@@ -6,9 +6,11 @@ import { cleanPath, headerFileName } from "../patch/formats/unified-diff/diff-fi
  */
 const WORKFLOWS = [
   /^\.(?:github|gitea|forgejo)(?:\/(?:workflows|actions)(?:\/|$)|$)/i,
-  /^\.gitlab-ci(?:\/|\.ya?ml$|$)/i,
+  /^\.gitlab-ci(?:\/|$)/i,
+  /(?:^|\/)[^/]*\.gitlab-ci\.ya?ml$/i,
+  /(?:^|\/)action\.ya?ml$/i,
   /^\.gitlab(?:\/ci(?:\/|$)|$)/i,
-  /^\.(?:circleci|buildkite|semaphore|teamcity|tekton|harness|builds|zuul\.d|azure-pipelines|buddy)(?:\/|$)/i,
+  /^\.(?:circleci|buildkite|semaphore|teamcity|tekton|harness|builds|zuul\.d|azure-pipelines|azuredevops|buddy)(?:\/|$)/i,
   /^\.woodpecker(?:\/|\.ya?ml$|$)/i,
   /^\.drone\.(?:ya?ml|star|jsonnet)$/i,
   /^\.cirrus\.(?:ya?ml|star)$/i,
@@ -64,6 +66,8 @@ export interface ChangedPaths {
   readonly changed: readonly string[];
   /** Every path of the commit that the change stands on. */
   readonly base: readonly string[];
+  /** Changed paths that are links out of the tree: on the forge's machines they would lead to files of its own. */
+  readonly linksOut: readonly string[];
   /** Whether a task may change what the forge's machines run. */
   readonly allowCi: boolean;
 }
@@ -73,9 +77,22 @@ export interface LeftOutPath {
   readonly why: "ci" | "tool";
 }
 
-/** What of a change is not published: files of the forge's CI, and what tools left behind, unless the project tracks it. */
-export function findLeftOut({ changed, base, allowCi }: ChangedPaths): readonly LeftOutPath[] {
+/** Whether a link at this path leads out of the tree, by what it names. */
+export function isLinkOut(path: string, target: string): boolean {
+  if (target.startsWith("/") || /^[A-Za-z]:/.test(target)) return true;
+  let depth = path.split("/").length - 1;
+  for (const part of target.split(/[\\/]/)) {
+    if (part === "..") depth -= 1;
+    else if (part !== "" && part !== ".") depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}
+
+/** What of a change is not published: files of the forge's CI, links out of the tree, and what tools left behind, unless the project tracks it. */
+export function findLeftOut({ changed, base, linksOut, allowCi }: ChangedPaths): readonly LeftOutPath[] {
   const known = new Set(base);
+  const leading = new Set(linksOut);
   const folders = new Set(base.flatMap(foldersOf));
   const present = new Set([...base, ...changed]);
   const environments = new Set(
@@ -87,7 +104,7 @@ export function findLeftOut({ changed, base, allowCi }: ChangedPaths): readonly 
     return folder === undefined ? TOOL_FILE.test(path) : !folders.has(folder);
   };
   return changed.flatMap((path): LeftOutPath[] => {
-    if (!allowCi && isWorkflowPath(path)) return [{ path, why: "ci" }];
+    if (!allowCi && (isWorkflowPath(path) || leading.has(path))) return [{ path, why: "ci" }];
     return isTools(path) ? [{ path, why: "tool" }] : [];
   });
 }

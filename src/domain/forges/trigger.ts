@@ -66,7 +66,8 @@ export function readWantedAction(
     case "closed":
       return { do: "stop" };
     case "reviewed":
-      return ownPull ? { do: "follow-up" } : nothing("not the bot's pull");
+      if (ownPull) return { do: "follow-up" };
+      return mentions(event.text ?? "", bot) ? { do: "start" } : nothing("not the bot's pull");
     case "commented": {
       const text = event.text ?? "";
       const word = readOrder(text, bot);
@@ -77,9 +78,14 @@ export function readWantedAction(
   }
 }
 
+/** The longest name of an account, the longest order and what may stand around them. */
+const LONGEST_ORDER = 300;
+
 /** A comment that is nothing but the order, with or without the bot's name: `stop`, `@bot pause.` */
 export function readOrder(text: string, bot: string): "stop" | "pause" | "resume" | null {
-  const bare = text
+  const said = text.trim();
+  if (said.length > LONGEST_ORDER) return null;
+  const bare = said
     .replace(new RegExp(`^\\s*@${escapePattern(bot)}(?![\\w-])[,:、]?`, "i"), "")
     .trim()
     .replace(/^\//, "")
@@ -90,11 +96,27 @@ export function readOrder(text: string, bot: string): "stop" | "pause" | "resume
 
 /** `@bot` as a word of its own, outside of code and quotations. */
 export function mentions(text: string, bot: string): boolean {
-  const prose = text
-    .replace(/^(`{3,}|~{3,}).*?^\1/gms, "")
+  const prose = withoutFences(text)
     .replace(/`[^`\n]*`/g, "")
-    .replace(/^\s*>.*$/gm, "");
+    .replace(/^[ \t]*>.*$/gm, "");
   return new RegExp(`(?<![\\w@/.-])@${escapePattern(bot)}(?![\\w-])`, "i").test(prose);
+}
+
+/** Line by line: anybody may write a comment, and a pattern over all of it could be made to search for minutes. */
+function withoutFences(text: string): string {
+  const kept: string[] = [];
+  const held: string[] = [];
+  let fence = "";
+  for (const line of text.split("\n")) {
+    if (fence === "") {
+      fence = /^(?:`{3,}|~{3,})/.exec(line)?.[0] ?? "";
+      (fence === "" ? kept : held).push(line);
+    } else if (line.startsWith(fence)) {
+      held.length = 0;
+      fence = "";
+    } else held.push(line);
+  }
+  return [...kept, ...held].join("\n");
 }
 
 function isSameLogin(a: unknown, b: string): boolean {

@@ -139,7 +139,10 @@ export function createJobArchive(
       (readText(join(jobFolder(storage, jobId).path, "journal.ndjson")) ?? "")
         .split("\n")
         .flatMap((line) => journalLine(line)),
-    differences: (jobId) => (workspace === null ? [] : differences({ storage, workspace, list }, jobId)),
+    differences: (jobId) =>
+      workspace === null ? [] : [...walkDifferences({ storage, workspace, list }, jobId)],
+    walkDifferences: (jobId, path) =>
+      workspace === null ? [] : walkDifferences({ storage, workspace, list }, jobId, path),
   };
 }
 
@@ -187,36 +190,40 @@ interface ArchivedJobs {
 }
 
 /** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
-function differences(archived: ArchivedJobs, jobId: string): FileDifference[] {
+function* walkDifferences(archived: ArchivedJobs, jobId: string, only?: string): Generator<FileDifference> {
   const folder = jobFolder(archived.storage, jobId);
   const own = readOwnPlan(folder, archived.workspace);
   const record = readState(folder);
-  if (own.status !== "own" || record === null) return [];
+  if (own.status !== "own" || record === null) return;
   const { plan } = own;
   const { state } = record;
   const stands = readSwapRecord(folder, record.turn);
   const inEffect = state === "committed";
-  return plan.ops
+  const fromLaterJob = createLaterJobs(archived, jobId);
+  const ops = plan.ops
     .filter(
       (op) =>
-        op.area === "file" && op.inPlace !== true && op.a?.kind !== "directory" && op.b?.kind !== "directory",
+        (only === undefined || op.path === only) &&
+        op.area === "file" &&
+        op.inPlace !== true &&
+        op.a?.kind !== "directory" &&
+        op.b?.kind !== "directory",
     )
-    .map((op) => {
-      const path = join(plan.roots[op.root] as string, op.path);
-      const standing = () => {
-        const now = identifyAt(path);
-        const known = stands?.entries.get(op.n)?.standing;
-        if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
-        const image = inEffect ? readAfterImage(folder, op.n) : undefined;
-        return image ?? fromLaterJob(archived, jobId, op, inEffect ? op.bHash : op.aHash);
-      };
-      const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
-      const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
-      const base =
-        state === "staged" && hasMovedOn(op, path) ? fromLaterJob(archived, jobId, op, op.aHash) : undefined;
-      return { path: op.path, before, after, ...(base !== undefined && { base }) };
-    })
     .sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const op of ops) {
+    const path = join(plan.roots[op.root] as string, op.path);
+    const standing = () => {
+      const now = identifyAt(path);
+      const known = stands?.entries.get(op.n)?.standing;
+      if (now !== null && (state === "staged" || (known && sameBody(now, known)))) return bytesAt(path);
+      const image = inEffect ? readAfterImage(folder, op.n) : undefined;
+      return image ?? fromLaterJob(op, inEffect ? op.bHash : op.aHash);
+    };
+    const before = op.a === null ? null : inEffect ? bytesAt(opSlotPath(folder, op.n, "a")) : standing();
+    const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
+    const base = state === "staged" && hasMovedOn(op, path) ? fromLaterJob(op, op.aHash) : undefined;
+    yield { path: op.path, before, after, ...(base !== undefined && { base }) };
+  }
 }
 
 /** Whether a file is no longer what a preview began with. */
@@ -225,25 +232,29 @@ function hasMovedOn({ a }: Op, path: string): boolean {
   return a !== null && (now === null || !sameBody(now, a));
 }
 
-/** A later job that replaced this one's file kept it as its own "before". */
-function fromLaterJob(
-  { storage, workspace, list }: ArchivedJobs,
-  jobId: string,
-  op: Op,
-  hash: string | undefined,
-): Uint8Array | undefined {
-  if (hash === undefined) return undefined;
-  for (const other of list()) {
-    if (other.jobId === jobId || other.state !== "committed") continue;
-    const folder = jobFolder(storage, other.jobId);
-    const own = readOwnPlan(folder, workspace);
-    const match =
-      own.status === "own"
-        ? own.plan.ops.find((candidate) => candidate.path === op.path && candidate.aHash === hash)
-        : undefined;
-    if (match) return bytesAt(opSlotPath(folder, match.n, "a"));
-  }
-  return undefined;
+/** A later job that replaced this one's file kept it as its own "before". The plans of all are read once, when needed. */
+function createLaterJobs({ storage, workspace, list }: ArchivedJobs, jobId: string) {
+  let slots: Map<string, string> | undefined;
+  const key = (path: string, hash: string) => `${hash} ${path}`;
+  const readSlots = () => {
+    const found = new Map<string, string>();
+    for (const other of list()) {
+      if (other.jobId === jobId || other.state !== "committed") continue;
+      const folder = jobFolder(storage, other.jobId);
+      const own = readOwnPlan(folder, workspace);
+      if (own.status !== "own") continue;
+      for (const { path, aHash, n } of own.plan.ops)
+        if (aHash !== undefined && !found.has(key(path, aHash)))
+          found.set(key(path, aHash), opSlotPath(folder, n, "a"));
+    }
+    return found;
+  };
+  return ({ path }: Op, hash: string | undefined): Uint8Array | undefined => {
+    if (hash === undefined) return undefined;
+    slots ??= readSlots();
+    const slot = slots.get(key(path, hash));
+    return slot === undefined ? undefined : bytesAt(slot);
+  };
 }
 
 function bytesAt(path: string): Uint8Array | undefined {

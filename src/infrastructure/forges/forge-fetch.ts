@@ -1,4 +1,5 @@
 import type { Forge, ForgeAnswer, ForgeFailure } from "../../application/ports/forges.ts";
+import { findShapeTrouble } from "./answer-shapes.ts";
 
 /** A failure on its way through a client library, which may wrap it. */
 export class ForgeFault extends Error {
@@ -88,15 +89,28 @@ function missingScope(headers: Headers, body: string): string | null {
 
 function responseText(body: string): string {
   try {
-    const { message, error_description: description, error } = JSON.parse(body) as Record<string, unknown>;
+    const answer = JSON.parse(body) as Record<string, unknown>;
+    const { message, error_description: description, error, errors } = answer;
     const said = message ?? description ?? error ?? body;
-    return typeof said === "string" ? said : JSON.stringify(said);
+    const text = typeof said === "string" ? said : JSON.stringify(said);
+    return [text, ...listErrors(errors)].join("; ");
   } catch {
     return body
       .replace(/<[^>]*>/g, " ")
       .replace(/\s+/g, " ")
       .trim();
   }
+}
+
+/** GitHub names what it refuses beside a message that says little: `Validation Failed`. */
+function listErrors(errors: unknown): string[] {
+  return (Array.isArray(errors) ? errors : []).flatMap((one: unknown) => {
+    if (typeof one === "string") return [one];
+    const { resource, field, code, message } = (one ?? {}) as Record<string, unknown>;
+    const said = typeof message === "string" ? [message] : [resource, field, code];
+    const words = said.filter((word) => typeof word === "string").join(" ");
+    return words === "" ? [] : [words];
+  });
 }
 
 export interface ForgeFetchDeps {
@@ -151,7 +165,8 @@ async function fetchOnce(
   try {
     const response = await fetch(request.clone() as Request, { signal: AbortSignal.any([signal, timeout]) });
     // 304 and the like are not asked for; a redirect was followed.
-    return response.ok ? response : responseFailure(response, await response.text(), now());
+    if (!response.ok) return responseFailure(response, await response.text(), now());
+    return checkAnswer(request, response);
   } catch (cause) {
     if (signal.aborted) return { code: "aborted", message: "aborted", cause };
     const host = new URL(request.url).host;
@@ -160,6 +175,22 @@ async function fetchOnce(
     return { code: "unreachable", message: `${host}: ${(cause as Error).message}`, cause };
   }
 }
+
+/** A sign-in page and a wrong address answer with 200 as well: every answer must be what was asked for. */
+async function checkAnswer(request: Request, response: Response): Promise<Response | ForgeFailure> {
+  const text = await response.text();
+  const { status, headers } = response;
+  const trouble = findShapeTrouble(request.method, new URL(request.url).pathname, text);
+  if (trouble === null) return new Response(text === "" ? null : text, { status, headers });
+  const first = responseText(text.slice(0, 20_000)).slice(0, FIRST_WORDS);
+  return {
+    code: "invalid",
+    message: `${request.url.split("?")[0]} answered ${status} with something else than its API does (${trouble}): ${first}`,
+    status,
+  };
+}
+
+const FIRST_WORDS = 120;
 
 /** Null when there is nothing to wait for. */
 function waitBefore(

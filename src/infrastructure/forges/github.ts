@@ -377,7 +377,8 @@ export function createGitHub(parts: GitHubDeps): Forge {
           defaultBranch: data.default_branch,
           cloneUrl: data.clone_url,
           archived: data.archived,
-          canPush: data.permissions?.push === true,
+          // Of an app's token GitHub tells no rights here; git itself refuses its push.
+          canPush: parts.token.startsWith("ghs_") || data.permissions?.push === true,
         };
       }),
     listFiles: (repository, branch, signal) =>

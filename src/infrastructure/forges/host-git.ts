@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import type { Published, PublishRequest } from "../../application/ports/forges.ts";
-import type { LeftOutPath } from "../../domain/forges/publishable-change.ts";
+import { isLinkOut, type LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import { spawnChild } from "../platform/process-calls.ts";
 
 export interface HostGit {
@@ -184,7 +184,11 @@ export async function leaveOutOfIndex(
     const [mode = "", , blob = ""] = facts.split(" ");
     return path === undefined ? [] : [{ mode, blob, path }];
   });
-  const left = ask({ changed: changed.map(({ path }) => path), base: base.map(({ path }) => path) });
+  const left = ask({
+    changed: changed.map(({ path }) => path),
+    base: base.map(({ path }) => path),
+    linksOut: await findLinksOut(git, changed),
+  });
   if (left.length === 0) return left;
   const paths = new Set(left.map(({ path }) => path));
   const before = base.filter(({ path }) => paths.has(path));
@@ -192,6 +196,20 @@ export async function leaveOutOfIndex(
   // Removals first: a file may stand where a folder was.
   const put = await putEntries(git, index, [...gone, ...before]);
   return put.code === 0 ? left : { failed: put };
+}
+
+const LINK_MODE = "120000";
+/** Each is read by a process of its own; a change with more is one of links, and needs consent for them. */
+const MOST_LINKS = 100;
+
+async function findLinksOut(git: HostGit, changed: readonly IndexEntry[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  const links = changed.filter(({ mode }) => mode === LINK_MODE);
+  for (const [n, { blob, path }] of links.entries()) {
+    const target = n < MOST_LINKS ? await git.run(["cat-file", "blob", blob]) : null;
+    if (target === null || target.code !== 0 || isLinkOut(path, target.stdout)) found.push(path);
+  }
+  return found;
 }
 
 /** What the index has instead of the base, path by path; a removed one has the mode `000000`. */

@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { createWebhooks, forgeWebhook } from "../../../src/adapters/forges/webhooks.ts";
-import { createUnsigned } from "../../../src/adapters/web/request-bodies.ts";
+import { answerWebhook, createBodyGate } from "../../../src/adapters/web/request-bodies.ts";
 import { sourceOf } from "../../../src/adapters/web/visitor.ts";
 import { LARGEST_BODY_BYTES } from "../../../src/application/ports/platform.ts";
 import { listenHttp } from "../../../src/infrastructure/platform/http-server.ts";
@@ -25,7 +25,7 @@ const residentBytes = () =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid()}/status`, "utf8"))?.[1]) * 1024;
 
 /** Connections that each send most of a body and then keep silent. */
-function strangers(count: number, sentBytes: number, headers: readonly string[]) {
+function strangers(count: number, sentBytes: number, headers: readonly string[], path = "/webhooks/line") {
   const answers: string[] = [];
   const sockets: Socket[] = [];
   const sent: Promise<unknown>[] = [];
@@ -33,7 +33,7 @@ function strangers(count: number, sentBytes: number, headers: readonly string[])
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     socket.on("error", () => {});
     socket.on("data", (data) => answers.push(String(data).slice(9, 12)));
-    socket.write(`POST /webhooks/line HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers.join("\r\n")}\r\n\r\n`);
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers.join("\r\n")}\r\n\r\n`);
     sent.push(new Promise((resolve) => socket.write(Buffer.alloc(sentBytes, 120), resolve)));
     sockets.push(socket);
   }
@@ -73,14 +73,15 @@ test("bodies under a false signature share one budget, and give it back", async 
 }, 60_000);
 
 test("a body of no told length ends at its limit or at the budget, one that drips when its time is over", async () => {
-  const unsigned = createUnsigned({ budgetBytes: 100, shareBytes: 100, readMs: 200 });
+  const gate = createBodyGate({ budgetBytes: 100, shareBytes: 100, mostOpen: 9, shareOpen: 9, readMs: 200 });
   const webhook = {
     signedBy: "signature",
     limitBytes: 60,
     answer: async (request: Request) => new Response(await request.text()),
   };
   const post = (bytes: number, ends = true) =>
-    unsigned(
+    answerWebhook(
+      gate,
       webhook,
       new Request("http://x/", {
         method: "POST",
@@ -102,7 +103,13 @@ test("a body of no told length ends at its limit or at the budget, one that drip
 });
 
 test("one source has a share of the budget, and others the rest", async () => {
-  const unsigned = createUnsigned({ budgetBytes: 100, shareBytes: 40, readMs: 10_000 });
+  const gate = createBodyGate({
+    budgetBytes: 100,
+    shareBytes: 40,
+    mostOpen: 9,
+    shareOpen: 9,
+    readMs: 10_000,
+  });
   const opened: ReadableStreamDefaultController[] = [];
   const webhook = { signedBy: "signature", limitBytes: 60, answer: async () => new Response("ok") };
   const post = (source: string, bytes: number, ends: boolean) => {
@@ -114,7 +121,7 @@ test("one source has a share of the budget, and others the rest", async () => {
       },
     });
     const headers = { signature: "s" };
-    return unsigned(webhook, new Request("http://x/", { method: "POST", headers, body }), source);
+    return answerWebhook(gate, webhook, new Request("http://x/", { method: "POST", headers, body }), source);
   };
   const held = [post("10.0.0.1", 30, false), post("10.0.0.2", 40, false)];
   const statuses = [
@@ -128,6 +135,57 @@ test("one source has a share of the budget, and others the rest", async () => {
   for (const one of held) expect((await one).status).toBe(200);
   expect((await post("10.0.0.1", 40, true)).status).toBe(200);
 });
+
+test("few bodies are read at once, whatever their length, and each source has a share of the places", async () => {
+  const gate = createBodyGate({
+    budgetBytes: 100,
+    shareBytes: 100,
+    mostOpen: 3,
+    shareOpen: 2,
+    readMs: 10_000,
+  });
+  const opened: ReadableStreamDefaultController[] = [];
+  const post = (source: string, ends: boolean) => {
+    const body = new ReadableStream({
+      start(controller) {
+        if (ends) controller.close();
+        else opened.push(controller);
+      },
+    });
+    const request = new Request("http://x/", { method: "POST", body });
+    return gate(request, source, 60, async () => new Response("ok"));
+  };
+  const held = [post("10.0.0.1", false), post("10.0.0.1", false)];
+  expect([(await post("10.0.0.1", true)).status, (await post("10.0.0.2", true)).status]).toEqual([503, 200]);
+  held.push(post("10.0.0.2", false));
+  expect((await post("10.0.0.3", true)).status).toBe(503);
+  for (const controller of opened) controller.close();
+  for (const one of held) expect((await one).status).toBe(200);
+  expect((await post("10.0.0.1", true)).status).toBe(200);
+});
+
+test("whoever has a token fills no memory with bodies that never end", async () => {
+  const before = residentBytes();
+  const length = ["Content-Length: 9900000", "Authorization: Bearer of-somebody-or-nobody"];
+  const many = strangers(200, 9_800_000, length, "/api/messages");
+  await until(() => many.answers.length > 190, 30_000);
+  expect(new Set(many.answers)).toEqual(new Set(["503"]));
+  expect(residentBytes() - before).toBeLessThan(200 * 1024 ** 2);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  many.end();
+}, 60_000);
+
+test("three thousand strangers with a megabyte each are turned away within the same bound", async () => {
+  const before = residentBytes();
+  const peaks: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const many = strangers(500, 300_000, ["Content-Length: 1000000", "x-line-signature: AAAA"]);
+    await until(() => many.answers.length > 450, 30_000);
+    peaks.push(residentBytes() - before);
+    many.end();
+  }
+  expect(Math.max(...peaks)).toBeLessThan(250 * 1024 ** 2);
+}, 120_000);
 
 test("a source is an address or a network, and only a proxy on this machine speaks for others", () => {
   const source = (from: string, forwarded = "") =>
@@ -144,8 +202,14 @@ test("the largest delivery of a forge that the server takes is the largest that 
   const intake = () => Promise.reject(new Error("nothing genuine came"));
   const settings = { secret: "s", site: "https://github.com" };
   const hook = forgeWebhook("github", createWebhooks({ forges: { github: settings, gitlab: null }, intake }));
-  const unsigned = createUnsigned({ budgetBytes: 3e7, shareBytes: 3e7, readMs: 20_000 });
-  const fetchOf = (request: Request, from: string) => unsigned(hook, request, from);
+  const gate = createBodyGate({
+    budgetBytes: 3e7,
+    shareBytes: 3e7,
+    mostOpen: 9,
+    shareOpen: 9,
+    readMs: 20_000,
+  });
+  const fetchOf = (request: Request, from: string) => answerWebhook(gate, hook, request, from);
   const at = { host: "127.0.0.1", port: 0, limitBytes: LARGEST_BODY_BYTES, fetch: fetchOf };
   const listening = listenHttp(at);
   const post = async (bytes: number) => {

@@ -1,8 +1,13 @@
 import { expect, test } from "bun:test";
-import { findLeftOut, isWorkflowPath, refusedEdit } from "../../../src/domain/forges/publishable-change.ts";
+import {
+  findLeftOut,
+  isLinkOut,
+  isWorkflowPath,
+  refusedEdit,
+} from "../../../src/domain/forges/publishable-change.ts";
 
 const pathsOf = (changed: readonly string[], base: readonly string[] = [], allowCi = false) =>
-  findLeftOut({ changed, base, allowCi }).map(({ path }) => path);
+  findLeftOut({ changed, base, linksOut: [], allowCi }).map(({ path }) => path);
 
 test("what tools made stays out, unless the project tracks that folder", () => {
   const made = [
@@ -29,8 +34,36 @@ test("a folder of an honest name stays out only beside the manifest of its tool"
   expect(pathsOf(["vendor/x/y.go"], ["go.mod", "vendor/modules.txt"])).toEqual([]);
 });
 
+test("a link out of the tree needs the same consent", () => {
+  const out: [string, string][] = [
+    ["a", "/etc/passwd"],
+    ["a", "../x"],
+    ["dir/a", "../../x"],
+    ["dir/a", "b/../../../x"],
+    ["a", "C:\\x"],
+  ];
+  for (const [path, target] of out)
+    expect([path, target, isLinkOut(path, target)]).toEqual([path, target, true]);
+  for (const [path, target] of [
+    ["a", "b"],
+    ["dir/a", "../b"],
+    ["a/b/c", "../../d"],
+    ["a", "./b/../c"],
+  ] as const)
+    expect([path, target, isLinkOut(path, target)]).toEqual([path, target, false]);
+  const paths = { changed: ["a", "b"], base: [], linksOut: ["b"] };
+  expect(findLeftOut({ ...paths, allowCi: false })).toEqual([{ path: "b", why: "ci" }]);
+  expect(findLeftOut({ ...paths, allowCi: true })).toEqual([]);
+});
+
 test("files that the forge's machines run stay out, of every kind, unless allowed", () => {
   const ci = [
+    "action.yml",
+    "actions/build/action.yaml",
+    "ci/build.gitlab-ci.yml",
+    "templates/x.gitlab-ci.yaml",
+    ".azuredevops/pipeline.yml",
+    ".azuredevops",
     ".github/workflows/x.yml",
     ".gitlab-ci.yml",
     ".travis.yml",

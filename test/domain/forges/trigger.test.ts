@@ -28,6 +28,8 @@ describe("what an event asks for", () => {
     ["commented", { text: "please do not stop" }, "tell"],
     ["reviewed", { text: "rename this", pullAuthor: 1 }, "follow-up"],
     ["reviewed", { text: "rename this" }, "nothing"],
+    ["reviewed", { text: "@picoclaw-bot please rename this", pullAuthor: "alice" }, "start"],
+    ["reviewed", { text: "`@picoclaw-bot` is a name", pullAuthor: "alice" }, "nothing"],
     ["commented", { text: "stop", actor: bot }, "nothing"],
     ["labeled", { label: "picoclaw", actor: bot }, "nothing"],
   ];

@@ -55,3 +55,62 @@ test("where GitHub has no drafts, the title says that it is one", async () => {
   expect((await forge.updatePull(made.value.ref, { ...text, draft: false }, signal)).ok).toBe(true);
   expect(pull?.title).toBe("T");
 });
+
+test("an answer of 200 that is a page or another document is no answer, and the address is told", async () => {
+  addRepository(world, "acme/shapes");
+  const { fetch } = quickFetch();
+  const forge = openForge("github", { world, url: server.url, fetch });
+  const { signal } = new AbortController();
+  const answer = (path: RegExp, response: () => Response) =>
+    world.faults.push({ path, times: 1, answer: response });
+  const page = () =>
+    new Response("<html><title>Sign in</title><body>Sign in to continue</body></html>", {
+      headers: { "content-type": "text/html" },
+    });
+  const pull = { title: "T", body: "", closes: null, draft: false };
+  for (const [what, response, words] of [
+    ["page", page, "Sign in to continue"],
+    ["document", () => Response.json({ status: "ok" }), "number: Invalid input"],
+    ["list", () => new Response("[]"), "expected object"],
+  ] as const) {
+    answer(/pulls$/, response);
+    const made = await forge.openPull(
+      { repository: "acme/shapes", head: "x", base: "main", ...pull },
+      signal,
+    );
+    expect([what, made.ok]).toEqual([what, false]);
+    if (made.ok) continue;
+    expect(made.failure.code).toBe("invalid");
+    expect(made.failure.message).toContain("/repos/acme/shapes/pulls answered 200");
+    expect(made.failure.message).toContain(words);
+  }
+  answer(/acme\/shapes$/, page);
+  expect(await forge.readRepository("acme/shapes", signal)).toMatchObject({
+    ok: false,
+    failure: { code: "invalid" },
+  });
+});
+
+test("what GitHub refuses is told with its reasons", async () => {
+  const { fetch } = quickFetch();
+  const forge = openForge("github", { world, url: server.url, fetch });
+  const body = {
+    message: "Validation Failed",
+    errors: [
+      { resource: "PullRequest", code: "custom", message: "No commits between main and x" },
+      { resource: "PullRequest", field: "head", code: "invalid" },
+    ],
+  };
+  world.faults.push({ path: /pulls$/, times: 1, answer: () => Response.json(body, { status: 422 }) });
+  const text = { title: "T", body: "", closes: null, draft: false };
+  const made = await forge.openPull(
+    { repository: "acme/private", head: "x", base: "main", ...text },
+    new AbortController().signal,
+  );
+  expect(made).toMatchObject({
+    ok: false,
+    failure: {
+      message: "422: Validation Failed; No commits between main and x; PullRequest head invalid",
+    },
+  });
+});

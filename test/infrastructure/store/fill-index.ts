@@ -35,6 +35,7 @@ const archive: JobArchive = {
   list: () => jobs,
   events: () => [],
   differences: () => [],
+  walkDifferences: () => [],
 };
 const index = createJobIndex(openSqlite(file), () => new Date());
 await index.sync(archive);

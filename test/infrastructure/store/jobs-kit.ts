@@ -36,5 +36,6 @@ export function archiveOf(
     list: () => jobs,
     events: () => events.map((event) => ({ at: "2026-01-01T00:00:00.000Z", event })),
     differences: () => [],
+    walkDifferences: () => [],
   };
 }

@@ -23,6 +23,7 @@ import {
   type FileDiff,
   fileDiffs,
   fileDiffView,
+  MOST_FILES,
   noDiff,
   readConflicts,
 } from "../diff-view.ts";
@@ -80,7 +81,7 @@ ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}"
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
-${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => fileDiffView(t, file, view))}
+${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => fileDiffView(t, file, view))}${files !== null && moreFiles(t, viewed, files.length)}
 ${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
@@ -98,6 +99,14 @@ ${beside.length > 0 && html`<section aria-labelledby="beside-title"><h2 id="besi
 <section aria-labelledby="timeline-title"><h2 id="timeline-title">${t.timelineTitle}</h2><div id="timeline" data-part>${timeline(context, journal)}</div></section></aside></div>
 </div>`,
   });
+}
+
+/** A page shows the first files of a job; the others are counted. Folders are changes without lines. */
+function moreFiles(t: PageContext["t"], { job, changeCount }: ViewedJob, shown: number): Markup | null {
+  const left = (changeCount ?? job.changes.length) - shown;
+  return shown < MOST_FILES || left <= 0
+    ? null
+    : html`<p class="note">${t.moreFiles(left)}. ${t.diffNotes["too-large"]}</p>`;
 }
 
 /** Where it was asked for: a chat of one's own, or what was said elsewhere. */
@@ -232,7 +241,9 @@ export function jobRoutes(app: WebApp, web: Web): void {
       jobPage(c.var.page, {
         viewed,
         journal,
-        conflicts: await readConflicts(viewed.job, journal, differences ?? []),
+        conflicts: await readConflicts(viewed.job, journal, (path) =>
+          viewerJobs.differences(c.var.person.viewer, jobId, path),
+        ),
         output: host.mask(output),
         files: differences === null ? null : await fileDiffs(differences),
         beside,

@@ -207,11 +207,11 @@ describe("LINE", () => {
   });
 
   test("an answer in time is a free reply with its buttons", async () => {
-    await send(event());
+    const asked = event();
+    await send(asked);
     const actions = [{ label: "取り消す", message: "/undo" }];
-    expect(await channel.deliver(delivery(reply("できました", { actions })), signal)).toEqual({
-      status: "sent",
-    });
+    const answered = delivery(reply("できました", { actions }), { replyTo: { token: asked.replyToken } });
+    expect(await channel.deliver(answered, signal)).toEqual({ status: "sent" });
     expect(line.shown).toEqual([{ chatId: "Ualice", how: "reply", text: "できました", buttons: ["/undo"] }]);
     expect(pushes).toBe(0);
   });
@@ -290,6 +290,44 @@ describe("LINE", () => {
       await channel.wasDelivered?.(delivery("two", { replyTo: { token: unsent.replyToken } }), signal),
     ).toBe(true);
     expect(line.shown.map(({ text }) => text)).toEqual(["once", "two"]);
+  });
+
+  test("each of two messages in one webhook has its own token, also over a death of the process", async () => {
+    const [first, second] = [event(), event()];
+    await send(first, second);
+    const one = delivery("one", { replyTo: { token: first.replyToken } });
+    const two = delivery("two", { replyTo: { token: second.replyToken } });
+    await channel.deliver(one, signal);
+    start();
+    expect(await channel.wasDelivered?.(one, signal)).toBe(true);
+    expect(await channel.wasDelivered?.(two, signal)).toBe(true);
+    expect(line.shown.map(({ how, text }) => [how, text])).toEqual([
+      ["reply", "one"],
+      ["reply", "two"],
+    ]);
+  });
+
+  test("a token that an interim message may have spent tells nothing of the answer", async () => {
+    const asked = event();
+    await send(asked);
+    const since = timers.now().toISOString();
+    await timers.advance(41_000);
+    start();
+    const late = delivery("late", { replyTo: { token: asked.replyToken }, since });
+    expect(await channel.wasDelivered?.(late, signal)).toBe("unknown");
+  });
+
+  test("a burst of ten with ten good tokens spends no push", async () => {
+    const events = Array.from({ length: 10 }, () => event());
+    await send(...events);
+    for (const [n, { replyToken }] of events.entries())
+      expect(await channel.deliver(delivery(`${n}`, { replyTo: { token: replyToken } }), signal)).toEqual({
+        status: "sent",
+      });
+    expect(line.shown.map(({ how, text }) => `${how} ${text}`)).toEqual(
+      Array.from({ length: 10 }, (_, n) => `reply ${n}`),
+    );
+    expect((await channel.pushes()).used).toBe(0);
   });
 
   test("429, 500 and silence are tried again, a refusal is not", async () => {

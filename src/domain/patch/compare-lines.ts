@@ -1,0 +1,264 @@
+/** A stretch of lines that differs: `[from, to)` of the old text stands where `[from, to)` of the new one does. */
+export interface LineChange {
+  readonly old: readonly [from: number, to: number];
+  readonly now: readonly [from: number, to: number];
+}
+
+/** Edits up to which a stretch is compared exactly. Myers' way takes lines × edits steps, so this keeps it linear. */
+const MOST_EDITS = 64;
+/** How often what lies between two anchors is divided again by anchors of its own. */
+const MOST_DEPTH = 6;
+
+/**
+ * What differs between two texts, in time that grows with their lines and not with their product: a file whose lines
+ * were shuffled costs no more than twice what half of it does. Stretches with few edits are compared exactly; others
+ * are divided at lines that both have once; what then still differs in many places is one change.
+ */
+export function compareLines(old: readonly string[], now: readonly string[]): LineChange[] {
+  const ids = new Map<string, number>();
+  const [a, b] = [toIds(old, ids), toIds(now, ids)];
+  const changes: LineChange[] = [];
+  compareStretch({ a, b, changes, seen: new Int32Array(ids.size), place: new Int32Array(ids.size) }, [
+    0,
+    a.length,
+    0,
+    b.length,
+    MOST_DEPTH,
+  ]);
+  return joinTouching(changes);
+}
+
+/** Line ends belong to their lines, so that a missing last one is a difference. */
+export function splitLines(text: string): string[] {
+  const lines = text.split("\n");
+  const last = lines.pop() ?? "";
+  const whole = lines.map((line) => `${line}\n`);
+  return last === "" ? whole : [...whole, last];
+}
+
+interface Comparison {
+  readonly a: Int32Array;
+  readonly b: Int32Array;
+  readonly changes: LineChange[];
+  /** Scratch, one cell a different line; clean between uses. */
+  readonly seen: Int32Array;
+  readonly place: Int32Array;
+}
+
+type Stretch = readonly [fromA: number, toA: number, fromB: number, toB: number, depth: number];
+
+function toIds(lines: readonly string[], ids: Map<string, number>): Int32Array {
+  const result = new Int32Array(lines.length);
+  for (const [n, line] of lines.entries()) {
+    const known = ids.get(line);
+    const id = known ?? ids.size;
+    if (known === undefined) ids.set(line, id);
+    result[n] = id;
+  }
+  return result;
+}
+
+function compareStretch(comparison: Comparison, [startA, endA, startB, endB, depth]: Stretch): void {
+  const { a, b, changes } = comparison;
+  let [fromA, toA, fromB, toB] = [startA, endA, startB, endB];
+  while (fromA < toA && fromB < toB && a[fromA] === b[fromB]) {
+    fromA += 1;
+    fromB += 1;
+  }
+  while (fromA < toA && fromB < toB && a[toA - 1] === b[toB - 1]) {
+    toA -= 1;
+    toB -= 1;
+  }
+  if (fromA === toA && fromB === toB) return;
+  const whole = { old: [fromA, toA], now: [fromB, toB] } as const;
+  if (fromA === toA || fromB === toB) return void changes.push(whole);
+  if (compareExactly(comparison, fromA, toA, fromB, toB)) return;
+  const anchors = depth === 0 ? [] : findAnchors(comparison, fromA, toA, fromB, toB);
+  if (anchors.length === 0) return void changes.push(whole);
+  let [lastA, lastB] = [fromA, fromB];
+  for (const [atA, atB] of anchors) {
+    compareStretch(comparison, [lastA, atA, lastB, atB, depth - 1]);
+    [lastA, lastB] = [atA + 1, atB + 1];
+  }
+  compareStretch(comparison, [lastA, toA, lastB, toB, depth - 1]);
+}
+
+/** Myers' greedy comparison; false, with nothing told, where it takes more than `MOST_EDITS` edits. */
+function compareExactly(
+  { a, b, changes }: Comparison,
+  fromA: number,
+  toA: number,
+  fromB: number,
+  toB: number,
+): boolean {
+  const [n, m] = [toA - fromA, toB - fromB];
+  if (Math.abs(n - m) > MOST_EDITS) return false;
+  const most = Math.min(n + m, MOST_EDITS);
+  const middle = most + 1;
+  const furthest = new Int32Array(2 * middle + 1);
+  const steps: Int32Array[] = [];
+  for (let edits = 0; edits <= most; edits += 1) {
+    steps.push(furthest.slice(middle - edits - 1, middle + edits + 2));
+    for (let k = -edits; k <= edits; k += 2) {
+      const down =
+        k === -edits ||
+        (k !== edits && (furthest[middle + k - 1] as number) < (furthest[middle + k + 1] as number));
+      let x = down ? (furthest[middle + k + 1] as number) : (furthest[middle + k - 1] as number) + 1;
+      let y = x - k;
+      while (x < n && y < m && a[fromA + x] === b[fromB + y]) {
+        x += 1;
+        y += 1;
+      }
+      furthest[middle + k] = x;
+      if (x < n || y < m) continue;
+      walkBack(changes, steps, [n, m], [fromA, fromB]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/** `steps[e]` holds how far each diagonal had come before edit `e`, from diagonal `-e - 1` on. */
+function walkBack(
+  changes: LineChange[],
+  steps: readonly Int32Array[],
+  [n, m]: readonly [number, number],
+  [fromA, fromB]: readonly [number, number],
+): void {
+  const found: LineChange[] = [];
+  let [x, y] = [n, m];
+  for (let edits = steps.length - 1; edits > 0; edits -= 1) {
+    const before = steps[edits] as Int32Array;
+    const at = (k: number) => before[k + edits + 1] as number;
+    const k = x - y;
+    const down = k === -edits || (k !== edits && at(k - 1) < at(k + 1));
+    const [wasX, wasY] = down ? [at(k + 1), at(k + 1) - (k + 1)] : [at(k - 1), at(k - 1) - (k - 1)];
+    found.push({
+      old: [fromA + wasX, fromA + wasX + (down ? 0 : 1)],
+      now: [fromB + wasY, fromB + wasY + (down ? 1 : 0)],
+    });
+    [x, y] = [wasX, wasY];
+  }
+  for (const change of found.reverse()) changes.push(change);
+}
+
+/** Lines that stand once in both stretches, the longest run of them in the same order. */
+function findAnchors(
+  { a, b, seen, place }: Comparison,
+  fromA: number,
+  toA: number,
+  fromB: number,
+  toB: number,
+): [number, number][] {
+  // The upper half of a cell counts lines of the old text, the lower half those of the new one.
+  const count = (lines: Int32Array, from: number, to: number, one: number) => {
+    for (let n = from; n < to; n += 1) {
+      const id = lines[n] as number;
+      const times = seen[id] as number;
+      if ((times & (one === 1 ? 0xff : 0xff00)) < 2 * one) seen[id] = times + one;
+    }
+  };
+  count(a, fromA, toA, 256);
+  count(b, fromB, toB, 1);
+  const once = 256 + 1;
+  for (let n = fromB; n < toB; n += 1) if (seen[b[n] as number] === once) place[b[n] as number] = n;
+  const pairs: [number, number][] = [];
+  for (let n = fromA; n < toA; n += 1)
+    if (seen[a[n] as number] === once) pairs.push([n, place[a[n] as number] as number]);
+  for (let n = fromA; n < toA; n += 1) seen[a[n] as number] = 0;
+  for (let n = fromB; n < toB; n += 1) seen[b[n] as number] = 0;
+  return longestRising(pairs);
+}
+
+/** Of pairs that rise in the first place, most of those that rise in the second one too. */
+function longestRising(pairs: readonly [number, number][]): [number, number][] {
+  const ends: number[] = [];
+  const previous = new Int32Array(pairs.length);
+  for (const [n, [, value]] of pairs.entries()) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((pairs[ends[middle] as number] as [number, number])[1] < value) low = middle + 1;
+      else high = middle;
+    }
+    previous[n] = low === 0 ? -1 : (ends[low - 1] as number);
+    ends[low] = n;
+  }
+  const result: [number, number][] = [];
+  for (let n = ends.at(-1) ?? -1; n !== -1; n = previous[n] as number)
+    result.push(pairs[n] as [number, number]);
+  return result.reverse();
+}
+
+function joinTouching(changes: readonly LineChange[]): LineChange[] {
+  const joined: LineChange[] = [];
+  for (const change of changes) {
+    const last = joined.at(-1);
+    if (last !== undefined && last.old[1] === change.old[0] && last.now[1] === change.now[0])
+      joined[joined.length - 1] = { old: [last.old[0], change.old[1]], now: [last.now[0], change.now[1]] };
+    else joined.push(change);
+  }
+  return joined;
+}
+
+/** Lines of a unified diff, without their line ends: ` same`, `-old`, `+new`. */
+export interface DiffHunk {
+  /** From 1. */
+  readonly oldStart: number;
+  readonly oldCount: number;
+  readonly newStart: number;
+  readonly newCount: number;
+  readonly lines: readonly string[];
+}
+
+const CONTEXT = 3;
+const NO_END = "\\ No newline at end of file";
+
+/** The changes of two texts with three lines around them, as a unified diff has them. */
+export function toHunks(old: readonly string[], now: readonly string[]): DiffHunk[] {
+  const hunks: DiffHunk[] = [];
+  const changes = compareLines(old, now);
+  for (let first = 0; first < changes.length; ) {
+    let last = first;
+    while (
+      last + 1 < changes.length &&
+      (changes[last + 1] as LineChange).old[0] - (changes[last] as LineChange).old[1] <= 2 * CONTEXT
+    )
+      last += 1;
+    hunks.push(toHunk(old, now, changes.slice(first, last + 1)));
+    first = last + 1;
+  }
+  return hunks;
+}
+
+function toHunk(old: readonly string[], now: readonly string[], changes: readonly LineChange[]): DiffHunk {
+  const [begin, end] = [changes[0] as LineChange, changes.at(-1) as LineChange];
+  const before = Math.min(CONTEXT, begin.old[0]);
+  const after = Math.min(CONTEXT, old.length - end.old[1]);
+  const lines: string[] = [];
+  const add = (sign: string, from: readonly string[], start: number, to: number) => {
+    for (let n = start; n < to; n += 1) {
+      const line = from[n] as string;
+      if (line.endsWith("\n")) lines.push(sign + line.slice(0, -1));
+      else lines.push(sign + line, NO_END);
+    }
+  };
+  let at = begin.old[0] - before;
+  for (const change of changes) {
+    add(" ", old, at, change.old[0]);
+    add("-", old, ...change.old);
+    add("+", now, ...change.now);
+    at = change.old[1];
+  }
+  add(" ", old, at, end.old[1] + after);
+  const oldCount = end.old[1] + after - (begin.old[0] - before);
+  const newCount = end.now[1] + after - (begin.now[0] - before);
+  return {
+    // A side without lines is counted from the line before it.
+    oldStart: begin.old[0] - before + (oldCount === 0 ? 0 : 1),
+    oldCount,
+    newStart: begin.now[0] - before + (newCount === 0 ? 0 : 1),
+    newCount,
+    lines,
+  };
+}

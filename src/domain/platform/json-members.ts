@@ -1,0 +1,32 @@
+const [QUOTE, BACKSLASH, COMMA, OPEN, OPEN_LIST] = [34, 92, 44, 123, 91];
+
+/**
+ * Whether a JSON text has more than `most` values. It is told from commas and brackets outside of texts, in one pass
+ * that is far cheaper than reading the document.
+ */
+export function hasMoreMembers(json: string, most: number): boolean {
+  let count = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfText(json, at + 1);
+      continue;
+    }
+    if (code !== COMMA && code !== OPEN && code !== OPEN_LIST) continue;
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}
+
+/** Where the closing quote stands; the end of the document where none does. */
+function endOfText(json: string, from: number): number {
+  let end = json.indexOf('"', from);
+  while (end !== -1) {
+    let slashes = 0;
+    while (end - 1 - slashes >= from && json.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1;
+    if (slashes % 2 === 0) return end;
+    end = json.indexOf('"', end + 1);
+  }
+  return json.length;
+}
