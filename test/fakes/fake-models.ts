@@ -33,7 +33,7 @@ export interface FakeOptions {
 
 /** `answer` is asked in order; `at` counts the calls of that role from 0. */
 export function createFakeModels(
-  answer: (asked: AskedRequest, at: number) => FakeAnswer,
+  answer: (asked: AskedRequest, at: number) => FakeAnswer | Promise<FakeAnswer>,
   options: FakeOptions = {},
 ) {
   const asked: AskedRequest[] = [];
@@ -52,7 +52,7 @@ export function createFakeModels(
           counts.set(role, at + 1);
           const entry = { ...request, role };
           asked.push(entry);
-          yield* play(answer(entry, at), request.signal);
+          yield* play(await answer(entry, at), request.signal);
         },
       };
     },

@@ -161,6 +161,11 @@ ${event.error !== "" && html`<p class="error">${visible(event.error)}</p>`}
 ${event.notes.map((note) => html`<p class="note">${visible(wordNote(messages, note))}</p>`)}
 ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && html`open`}><summary>${words.output}</summary><pre class="output" tabindex="0">${visible(event.output.trimEnd())}</pre></details>`}`,
       };
+    case "merged":
+      return {
+        tone: "plain",
+        what: visible(wordNote(messages, { code: "merged", path: event.path, by: event.by })),
+      };
     // Told at its command.
     case "command_judged":
       return null;

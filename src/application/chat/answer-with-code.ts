@@ -17,6 +17,7 @@ import {
   coderLoop,
 } from "../coder/coder-loop.ts";
 import { createExplorer, showAsked } from "../coder/explorer.ts";
+import { createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { executionFacts, type JobFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
@@ -54,6 +55,7 @@ interface BenchRequest {
   /** What the user asked for. */
   readonly request: string;
   readonly judged: boolean;
+  readonly shown: ShownFiles;
   readonly beside?: SharedBench | undefined;
 }
 
@@ -61,7 +63,7 @@ interface BenchRequest {
 export async function openBench(
   parts: ChatDeps,
   turn: ChatTurn,
-  { request, judged, beside }: BenchRequest,
+  { request, judged, shown, beside }: BenchRequest,
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = parts;
   const { groupId, sessionKey, signal, preview } = turn;
@@ -92,7 +94,13 @@ export async function openBench(
         })
       : null;
   const bench = createDraftBench({
-    workspace: { files: workspace.files, openDraft: beside?.openDraft ?? workspace.openDraft },
+    workspace: {
+      files: workspace.files,
+      archive: workspace.archive,
+      openDraft: beside?.openDraft ?? workspace.openDraft,
+    },
+    shown,
+    since: now(),
     request: { ...about, onStart: told.onStart, signal, network: !preview && beside === undefined },
     filesOf: projectOf,
     checks: judge,
@@ -247,9 +255,11 @@ export async function runCoder(
   { role, text, planOnly, steering, chosen, beside, time }: CoderRun,
 ): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
+  const shownFiles = createShownFiles();
   const { bench, checks, checked } = await openBench(parts, turn, {
     request: text,
     judged: !planOnly,
+    shown: shownFiles,
     beside,
   });
   const { attempts, explore, onRed } = settings.coder;
@@ -267,7 +277,7 @@ export async function runCoder(
     rounds: explore,
     tell: (calls) => reportCoderEvent(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
-  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, skills, time };
+  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, skills, shownFiles, time };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     ask: talk.ask,
@@ -366,6 +376,11 @@ function reportCoderEvent(
       const detail = doing === "checking" ? checks.join(", ") : "";
       if (doing !== "checking" || detail !== "")
         turn.emit({ type: "progress", attempt, of, doing, detail, tokens, costUsd });
+      return;
+    }
+    case "contested": {
+      const paths = event.paths.map(mask);
+      turn.emit(createNotice(parts, (chat) => chat.contested(paths, event.jobs)));
       return;
     }
     case "steered":

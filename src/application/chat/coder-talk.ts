@@ -7,6 +7,7 @@ import { type ContextBudget, coderContext, contextBudget } from "../coder/coder-
 import type { CoderAnswer } from "../coder/coder-loop.ts";
 import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
 import type { RecentFile } from "../coder/job-history.ts";
+import type { ShownFiles } from "../coder/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
 import type { OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
@@ -130,6 +131,8 @@ export interface CoderQuestion {
   readonly looks: CoderLooks;
   /** What the user wrote for requests of a kind. */
   readonly skills: Skills;
+  /** Remembers what it is shown. */
+  readonly shownFiles: ShownFiles;
 }
 
 export interface CoderTalk {
@@ -234,7 +237,7 @@ async function readPast({ history, jobs }: ChatTurn): Promise<ConversationPast> 
 function createFirstMessage(
   { project, workspace }: ChatDeps,
   { history, older }: ChatTurn,
-  { request, skills }: CoderQuestion,
+  { request, skills, shownFiles }: CoderQuestion,
   { recent, differences }: ConversationPast,
 ): (model: Model, size: RequestSize) => string {
   const made = new Map<string, string>();
@@ -242,7 +245,11 @@ function createFirstMessage(
     const key = `${size} ${model.local}`;
     const known = made.get(key);
     if (known !== undefined) return known;
-    const context = coderContext(project, { request, recent, budget: contextBudget(model, size) });
+    const context = coderContext(shownFiles.watch(project), {
+      request,
+      recent,
+      budget: contextBudget(model, size),
+    });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
     const earlier = earlierExchangesFor(model, {
       request,

@@ -77,6 +77,8 @@ function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReaso
       return chat.coderStopped.same;
     case "gave-up":
       return chat.coderStopped.gaveUp;
+    case "conflict":
+      return chat.coderStopped.conflict;
     case "unanswered":
       // A reply of an older version holds one language.
       return typeof stopped.text === "string" ? stopped.text : stopped.text[locale];

@@ -7,9 +7,16 @@ import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
-import type { JobEvent } from "../ports/jobs.ts";
+import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import {
+  type MergedFile,
+  type OtherChange,
+  type SettledCommands,
+  type ShownFiles,
+  settleStaleEdits,
+} from "./shown-files.ts";
 
 /**
  * Where the proposals of one coder are carried out and judged, one after the other, each over what those before it left.
@@ -18,6 +25,11 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 export interface Bench {
   /** Files as the proposals left them. */
   files(): ProjectFiles;
+  /**
+   * What a patch replaces, removes or renames whole, held against what its coder was shown: a block for a file that
+   * changed since is merged, and what cannot be merged must not be carried out.
+   */
+  settle(commands: readonly PatchCommand[]): SettledCommands;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
   /** The project's checks over what stands now; null where nobody judges. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
@@ -49,6 +61,8 @@ interface BenchAttempt {
   readonly number: number;
   readonly proposal: Proposal;
   readonly commands: readonly PatchCommand[];
+  /** Files in whose blocks another's change was merged: the commands are then not those of the patch. */
+  readonly merged?: readonly MergedFile[];
 }
 
 type CarryOutResult =
@@ -58,7 +72,13 @@ type CarryOutResult =
   | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
 
 export interface DraftBenchDeps {
-  readonly workspace: Pick<Workspace, "openDraft" | "files">;
+  readonly workspace: Pick<Workspace, "openDraft" | "files"> & {
+    readonly archive: Pick<JobArchive, "list" | "differences">;
+  };
+  /** What the coder has seen of it. */
+  readonly shown: ShownFiles;
+  /** When the message began, in milliseconds. */
+  readonly since: number;
   readonly request: Omit<DraftRequest, "checked">;
   /** What of a workspace's files a coder may be shown. */
   readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
@@ -99,16 +119,25 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     return draft;
   }
 
-  async function carryOut({ number, proposal, commands }: BenchAttempt): Promise<CarryOutResult> {
+  /** Files as the draft has them, so that they are remembered as shown. */
+  const filesNow = () => parts.filesOf(draft?.files ?? workspace.files);
+
+  async function carryOut({
+    number,
+    proposal,
+    commands,
+    merged = [],
+  }: BenchAttempt): Promise<CarryOutResult> {
     const opened = await open();
     if ("status" in opened) return { kind: "refused", execution: opened };
     const { now, later, checked } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
-    const isWhole = now.length === commands.length;
+    const isWhole = now.length === commands.length && merged.length === 0;
     const ran = await opened.run({
       attempt: number,
       work: isWhole ? { patch: proposal.patch } : { commands: now },
       plan: proposal.plan,
+      merged,
       onOutput: parts.onOutput,
       onEvent: parts.onEvent,
     });
@@ -125,7 +154,18 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       const opened = await open();
       if (!("status" in opened)) checks.begin(opened);
     },
-    files: () => parts.filesOf(draft?.files ?? workspace.files),
+    files: () => parts.shown.watch(filesNow()),
+    settle: (commands) =>
+      settleStaleEdits(
+        {
+          files: filesNow().source,
+          shown: parts.shown,
+          changedMeanwhile: (path) =>
+            (workspace.files.changedAt?.(path) ?? 0) >= parts.since - CLOCK_SLACK_MS,
+          whoChanged: (path) => findOtherChange(parts, draft?.id, path),
+        },
+        commands,
+      ),
     carryOut,
     async tryOut(command) {
       const opened = await open({ checked: true });
@@ -158,6 +198,39 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       await draft?.discard(reason);
     },
   };
+}
+
+/** The kernel's clock for files runs a few milliseconds behind. */
+const CLOCK_SLACK_MS = 20;
+
+/** The job that changed a path since the message began. */
+function findOtherChange(
+  { workspace: { archive }, since }: DraftBenchDeps,
+  own: string | undefined,
+  path: string,
+): OtherChange {
+  const job = archive
+    .list()
+    .findLast(
+      ({ jobId, state, stateAt, changes }) =>
+        jobId !== own &&
+        state === "committed" &&
+        Date.parse(stateAt) >= since &&
+        changes.some((change) => change.path === path),
+    );
+  if (job === undefined) return { job: null };
+  const gone = job.changes.some((change) => change.path === path && change.kind === "deleted");
+  const movedTo = gone ? findNewPath(archive.differences(job.jobId), path) : undefined;
+  return { job, ...(movedTo !== undefined && { movedTo }) };
+}
+
+/** Where a job took a file to: the file that it made with the same bytes. */
+function findNewPath(differences: readonly FileDifference[], path: string): string | undefined {
+  const before = differences.find((one) => one.path === path)?.before;
+  if (!before) return undefined;
+  return differences.find(
+    (one) => one.path !== path && one.before === null && one.after && Buffer.compare(one.after, before) === 0,
+  )?.path;
 }
 
 interface SortedCommands {
@@ -234,6 +307,7 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
   };
   return {
     files: () => files,
+    settle: (commands) => ({ commands, merged: [], stale: [] }),
     async carryOut(attempt) {
       last = attempt;
       const checked = checkEdits(attempt.commands, files.source, files.planOptions);

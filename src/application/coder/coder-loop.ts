@@ -13,6 +13,7 @@ import type { ProjectFiles } from "../ports/coder.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench } from "./bench.ts";
 import type { AskedContext } from "./explorer.ts";
+import { type StaleEdit, wordStaleEdits } from "./shown-files.ts";
 
 /** How a coder's work on one message ended. */
 export type CoderEnd =
@@ -67,6 +68,8 @@ export type CoderStopReason =
   | { readonly why: "same" }
   /** The coder had nothing more to propose. */
   | { readonly why: "gave-up" }
+  /** Others changed the same lines, and the coder did not bring the two together. */
+  | { readonly why: "conflict" }
   /** No further answer came; `text` is for the user. */
   | { readonly why: "unanswered"; readonly text: Worded };
 
@@ -120,6 +123,8 @@ export type CoderEvent =
   | { readonly type: "doing"; readonly attempt: number; readonly doing: "asking" | "running" | "checking" }
   /** It goes back: what is wrong, in few words. */
   | { readonly type: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
+  /** Others changed the same lines of these files meanwhile; `jobs` are theirs, where jobs did it. */
+  | { readonly type: "contested"; readonly paths: readonly string[]; readonly jobs: readonly string[] }
   | { readonly type: "steered"; readonly messages: number };
 
 /** How far a loop is. */
@@ -135,6 +140,15 @@ interface LoopState {
   readonly asked: Set<string>;
   /** Files that it was warned about. */
   readonly told: Set<string>;
+  /** Rounds in which it was told that others changed the same lines; they are no attempts. */
+  conflicts: number;
+  /** What it answered to the user beside its proposals. */
+  readonly answers: string[];
+}
+
+/** Nothing is red, and a proposal stands in the draft. */
+function isGreen({ red, proposal }: LoopState): boolean {
+  return red === null && proposal !== null;
 }
 
 /** The user gave up: a draft that is ended then takes everything back, and its job says so. */
@@ -165,6 +179,15 @@ async function endGivenUp(
 ): Promise<CoderEnd> {
   const { bench, limits } = loop;
   const { red } = state;
+  // What is wrong with a later answer is no fault of the draft.
+  if (isGreen(state)) {
+    if (words !== "") state.answers.push(words);
+    const step = await commitBench(loop, state, state.attempts, [], { steered: false });
+    if ("end" in step) return step.end;
+    if (state.red !== null) return endGivenUp(loop, state, stopped, "", report);
+    state.red = { kind: "conflict", failed: [], brief: step.back.split("\n")[0] ?? "" };
+    return endContested(loop, state);
+  }
   if (red === null) {
     if (stopped.why === "unanswered") return { kind: "unanswered", text: stopped.text };
     return { kind: "unusable", why: report || words };
@@ -189,14 +212,21 @@ async function endGivenUp(
   }
 }
 
+/** Others changed the same lines and nobody brought the two together: whatever `onRed` says, it must not land over them. */
+async function endContested({ bench, limits }: CoderLoop, state: LoopState): Promise<CoderEnd> {
+  const execution = limits.onRed === "discard" ? null : await bench.keep("conflict");
+  return endWorked(state, execution, { why: "conflict" }, "");
+}
+
 function endWorked(
-  { proposal, attempts, red, tried }: LoopState,
+  { proposal, attempts, red, tried, answers }: LoopState,
   execution: Extract<CoderEnd, { kind: "worked" }>["execution"],
   stopped: CoderStopReason | null,
   words: string,
 ): CoderEnd {
   if (proposal === null) throw new Error("a coder's work ended without a proposal");
-  return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words } };
+  const said = [...answers, words].filter((text) => text !== "").join("\n\n");
+  return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words: said } };
 }
 
 /** What is wrong with an attempt: its own commands, or what the checks say; null where nothing is. */
@@ -321,6 +351,8 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     tried: [],
     asked: new Set(),
     told: new Set(),
+    conflicts: 0,
+    answers: [],
   };
   try {
     for (;;) {
@@ -364,6 +396,11 @@ async function takeAnswer(
   if (read.kind === "none") {
     if (looksLikePatch(read.text))
       return sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] });
+    // A word to the user beside a finished draft is an answer, and the draft lands.
+    if (isGreen(state)) {
+      state.answers.push(read.text.trim());
+      return commitBench(loop, state, state.attempts, []);
+    }
     if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }
@@ -376,16 +413,21 @@ async function takeAnswer(
   }
   if (parsed.commands.length === 0 && state.red !== null)
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, proposal.plan) };
-  if (parsed.commands.length === 0 && state.proposal !== null)
+  if (parsed.commands.length === 0 && state.proposal !== null) {
+    state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
+  }
   return attemptProposal(loop, state, answer, proposal, parsed.commands);
 }
 
 /** What the coder asks to see; when the rounds are used up it is told so, once. */
-function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext): CoderStep {
+async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext): Promise<CoderStep> {
   const { explore } = loop.limits;
   state.explored++;
-  if (state.explored > explore + 1) return { end: { kind: "unusable", why: `coder.explore: ${explore}` } };
+  if (state.explored > explore + 1) {
+    if (isGreen(state)) return commitBench(loop, state, state.attempts, []);
+    return { end: { kind: "unusable", why: `coder.explore: ${explore}` } };
+  }
   const all = [...asked.files, ...asked.searches];
   const isNew = all.some((one) => !state.asked.has(one));
   for (const one of all) state.asked.add(one);
@@ -417,14 +459,23 @@ async function attemptProposal(
     );
     return sendBack(loop, state, { report: wordDoubts(doubts), commands: doubted });
   }
+  const settled = bench.settle(commands);
+  const isContested = settled.stale.length > 0 && state.conflicts >= CONFLICT_ROUNDS;
+  if (settled.stale.length > 0 && !isContested) return sendConflictBack(loop, state, settled.stale);
   const number = state.attempts + 1;
   tell({ type: "proposed", attempt: number, proposal, commands });
   if (state.proposal !== null) state.tried.push(state.proposal.plan);
   state.proposal = proposal;
   tell({ type: "doing", attempt: number, doing: "running" });
-  const carried = await bench.carryOut({ number, proposal, commands });
+  const { merged } = settled;
+  const carried = await bench.carryOut({ number, proposal, commands: settled.commands, merged });
   if (carried.kind === "refused") return { end: { kind: "refused", execution: carried.execution } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
+  if (isContested) {
+    state.red = { kind: "conflict", failed: [], brief: settled.stale.map(({ path }) => path).join(", ") };
+    state.attempts = number;
+    return { end: await endContested(loop, state) };
+  }
   const failed = carried.results.filter(({ success }) => !success);
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
@@ -434,6 +485,24 @@ async function attemptProposal(
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`;
   return sendBack(loop, state, { head, report, commands });
+}
+
+/** How often a coder is shown that others changed the same lines. */
+const CONFLICT_ROUNDS = 2;
+
+/** The draft is as it was but for what could be merged; the coder sees who changed what, and answers anew. */
+function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly StaleEdit[]): CoderStep {
+  const { limits, bench, tell, mask } = loop;
+  state.conflicts++;
+  const paths = stale.map(({ path, other }) => other.movedTo ?? path);
+  tell({ type: "contested", paths, jobs: stale.flatMap(({ other }) => other.job?.jobId ?? []) });
+  const places = [...new Set(paths)].map((path) => ({ path, lines: [] }));
+  const files = showAgain(bench.files(), places, limits.shownChars);
+  const back = [
+    mask(wordStaleEdits(stale, limits.shownChars)),
+    files === "" ? "" : `As they are now:\n${mask(files)}`,
+  ];
+  return { back: back.filter((part) => part !== "").join("\n\n") };
 }
 
 interface SentBack {
@@ -478,6 +547,7 @@ async function commitBench(
   state: LoopState,
   number: number,
   commands: readonly PatchCommand[],
+  { steered = true }: { readonly steered?: boolean } = {},
 ): Promise<CoderStep> {
   const { bench, preview } = loop;
   const other = await endPassedOver(loop, state, number);
@@ -491,7 +561,7 @@ async function commitBench(
       commands,
     });
   state.attempts = number;
-  const said = number < loop.limits.attempts ? wordSteering(loop) : "";
+  const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   if (said !== "")
     return {
       back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,

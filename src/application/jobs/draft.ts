@@ -72,12 +72,20 @@ export interface Draft {
   discard(reason: string): Promise<void>;
 }
 
+/** Whose change was merged into a file; null where it was made outside of PicoClaw. */
+export interface MergedNote {
+  readonly path: string;
+  readonly by: string | null;
+}
+
 export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
   readonly work: { readonly patch: string } | { readonly commands: readonly PatchCommand[] };
   /** The coder's plan; without a request, the first line of the latest one titles the job. */
   readonly plan?: string;
+  /** Files whose commands hold another's change, merged: the job tells of it. */
+  readonly merged?: readonly MergedNote[];
   /** Ends this attempt alone. */
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: JobEvent) => void;

@@ -22,6 +22,7 @@ import {
   swapConflicts,
   wantsRollback,
 } from "./conclude-job.ts";
+import type { MergedNote } from "./draft.ts";
 import { PolicyFault } from "./edit-policy.ts";
 import {
   type ExecuteRequest,
@@ -269,6 +270,18 @@ export class JobRun {
 
   note(notes: readonly Note[]): void {
     this.#notes.push(...notes);
+  }
+
+  /** Says of files that another's change was merged into them, in the result and in the journal. */
+  noteMerged(merged: readonly MergedNote[]): void {
+    for (const { path, by } of merged) {
+      const isNoted = this.#notes.some(
+        (note) => typeof note !== "string" && note.code === "merged" && note.path === path && note.by === by,
+      );
+      if (isNoted) continue;
+      this.#notes.push({ code: "merged", path, by });
+      this.emit({ type: "merged", path, by });
+    }
   }
 
   async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<Execution> {

@@ -103,7 +103,7 @@ class OpenDraft implements Draft {
     return this.#inTurn(() => this.#run(attempt));
   }
 
-  async #run({ work, attempt, plan, ...told }: DraftAttempt): Promise<DraftRun> {
+  async #run({ work, attempt, plan, merged = [], ...told }: DraftAttempt): Promise<DraftRun> {
     const parsed =
       "patch" in work
         ? await parseCommands(work.patch)
@@ -118,6 +118,7 @@ class OpenDraft implements Draft {
     this.#last = { commands, results: [] };
     this.#warnings.push(...warnings);
     this.#describe(plan, patch);
+    job.noteMerged(merged);
     const signal = AbortSignal.any([
       this.#request.signal,
       this.#end.signal,

@@ -29,6 +29,8 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.undoIsTheTasks;
     case "auto-commit-failed":
       return messages.autoCommitFailed(note.error);
+    case "merged":
+      return messages.mergedWith(shownPath(note.path), note.by);
     case "identity-fallback":
       return messages.identityFallback;
     case "signing-skipped":

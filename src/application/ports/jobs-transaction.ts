@@ -111,6 +111,8 @@ function describe(code: ViewFaultCode | undefined, path: string, error: unknown)
 export interface WorkspaceFiles extends Pick<View, "look" | "list" | "read"> {
   /** Up to `length` bytes from `offset` on; fewer only at the end of the file. */
   readPart(path: string, offset: number, length: number): Uint8Array;
+  /** When a file was last written or replaced, in milliseconds; null where none stands. Absent where nobody can tell. */
+  readonly changedAt?: (path: string) => number | null;
 }
 
 /** The environment variable that every process of a job carries. */

@@ -57,6 +57,8 @@ export type JobEvent =
       readonly commit: string | null;
       readonly error?: string;
     }
+  /** Another's change of the file was merged with the job's; by null where no job made it. */
+  | { readonly type: "merged"; readonly path: string; readonly by: string | null }
   | { readonly type: "staged"; readonly changes: number }
   | { readonly type: "committed"; readonly changes: number }
   | { readonly type: "conflict"; readonly paths: readonly string[] }

@@ -34,6 +34,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   failing: 1,
   worse: 2,
   unended: 2,
+  conflict: 2,
   said: 3,
   none: 3,
 };

@@ -40,12 +40,12 @@ export interface JobStatusFacts {
   readonly red?: RedReason;
 }
 
-/** `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. */
-export type RedReason = "failing" | "worse" | "unended";
+/** `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. `conflict`: others changed the same lines. */
+export type RedReason = "failing" | "worse" | "unended" | "conflict";
 
 /** The status of a draft that was kept. */
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {
-  return red === undefined || red === "failing" ? "preview" : red;
+  return red === undefined || red === "failing" || red === "conflict" ? "preview" : red;
 }
 
 /** `alive`: whether the process of a running job still works on it. */

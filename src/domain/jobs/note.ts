@@ -82,6 +82,8 @@ export type NoteFact =
   | { readonly code: "staging"; readonly kind: TransactionKind; readonly reason: TransactionReason }
   | { readonly code: "not-covered"; readonly what: readonly NotCovered[] }
   | { readonly code: "auto-commit-failed"; readonly error: string }
+  /** `by`: the job whose change it was; null where it was made outside of PicoClaw. */
+  | { readonly code: "merged"; readonly path: string; readonly by: string | null }
   | {
       readonly code:
         | "protected-restored"
@@ -132,6 +134,7 @@ export interface RepairedNote {
 export function maskNote(note: Note, mask: (text: string) => string): Note {
   if (typeof note === "string") return mask(note);
   if ("paths" in note) return { ...note, paths: note.paths.map(mask) };
+  if ("path" in note) return { ...note, path: mask(note.path) };
   if ("error" in note) return { ...note, error: mask(note.error) };
   return "host" in note ? { ...note, host: mask(note.host) } : note;
 }

@@ -65,12 +65,14 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   failing: "Still failing",
   worse: "The checks got worse",
   unended: "The checks did not end",
+  conflict: "Others changed the same lines",
 };
 
 const DROPPED: Readonly<Record<RedReason, string>> = {
   failing: "Stopped, nothing changed",
   worse: "Not applied: checks got worse",
   unended: "Not applied: checks did not end",
+  conflict: "Not applied: others changed the same lines",
 };
 
 export interface AskedModel {
@@ -154,6 +156,8 @@ export const chatTexts = {
   sentBack: (attempt: number, of: number, brief: string) => `Attempt ${attempt} of ${of}: ${brief} → mending`,
   joins: "A coder is at work; this joins its next round.",
   giveToCoder: "Give to a coder",
+  contested: (paths: readonly string[], jobs: readonly string[]) =>
+    `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
@@ -167,6 +171,7 @@ export const chatTexts = {
     attempts: (limit: number) => `Not green after ${limit} attempts (coder.attempts).`,
     same: "The same failure came twice; the coder does not get further.",
     gaveUp: "The coder had nothing more to propose.",
+    conflict: "The coder was shown their change twice and did not settle it.",
   },
   heads,
   headsAlone: "Several coders were asked for; only one can work here (keys, /dry, or no drafts).",

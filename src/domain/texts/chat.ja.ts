@@ -57,12 +57,14 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   failing: "まだ失敗しています",
   worse: "チェックが悪化しました",
   unended: "チェックが終わりませんでした",
+  conflict: "同じ行がほかで変更されました",
 };
 
 const DROPPED: Readonly<Record<RedReason, string>> = {
   failing: "停止、変更なし",
   worse: "未反映: チェックが悪化",
   unended: "未反映: チェックが終わらない",
+  conflict: "未反映: 同じ行がほかで変更された",
 };
 
 /** What helps, beside what the model's own message says. */
@@ -122,6 +124,8 @@ export const chatTexts: typeof englishChatTexts = {
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,
   joins: "コーダーが作業中です。次の回に取り入れます。",
   giveToCoder: "コーダーに渡す",
+  contested: (paths, jobs) =>
+    `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
   steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
@@ -134,6 +138,7 @@ export const chatTexts: typeof englishChatTexts = {
     attempts: (limit) => `${limit} 回試しましたが、成功しませんでした（coder.attempts）。`,
     same: "同じ失敗が二度続いたため、ここで止めました。",
     gaveUp: "コーダーから、これ以上の提案はありませんでした。",
+    conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
   },
   heads,
   headsAlone:

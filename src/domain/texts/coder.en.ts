@@ -33,6 +33,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   failing: "still failing",
   worse: "checks got worse",
   unended: "checks did not end",
+  conflict: "others changed the same lines",
   said: "answered in words",
   none: "no usable proposal",
 };

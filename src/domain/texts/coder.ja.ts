@@ -28,6 +28,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   failing: "まだ失敗",
   worse: "チェックが悪化",
   unended: "チェックが終わらない",
+  conflict: "同じ行がほかで変更された",
   said: "言葉で回答",
   none: "使える提案なし",
 };

@@ -233,6 +233,8 @@ export const workTexts = {
   gitMissing: "git was not found.",
   notARepository: (path: string) => `Not a git repository: ${path}`,
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
+  mergedWith: (path: string, by: string | null) =>
+    by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
   autoCommitFailed: (error: string) =>
     `The commit after the patch failed (the changes are applied): ${error}`,
   identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",

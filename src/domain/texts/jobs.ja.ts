@@ -183,6 +183,10 @@ export const workTexts: typeof englishWorkTexts = {
   gitMissing: "git が見つからないよ。",
   notARepository: (path) => `Git リポジトリではないよ: ${path}`,
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
+  mergedWith: (path, by) =>
+    by === null
+      ? `${path} は PicoClaw の外での変更とマージしました`
+      : `${path} はジョブ ${by} の変更とマージしました`,
   autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は反映済み）: ${error}`,
   identityFallback: "Git の user.name / user.email が未設定のため、PicoClaw の名前でコミットしました。",
   signingSkipped: "署名に入力が必要なため、署名なしでコミットしました。",

@@ -271,6 +271,13 @@ export function createWorkspaceFiles(root: string): WorkspaceFiles {
         throw toViewFault(error, path);
       }
     },
+    changedAt(path) {
+      try {
+        return inParent(root, path, (folder, name) => lstatSync(`${folder}/${name}`).ctimeMs);
+      } catch {
+        return null;
+      }
+    },
   };
 }
 

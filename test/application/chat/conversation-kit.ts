@@ -22,7 +22,7 @@ export interface ConversationOptions extends FakeOptions {
 }
 
 export async function openConversation(
-  answer: (asked: AskedRequest, at: number) => FakeAnswer,
+  answer: (asked: AskedRequest, at: number) => FakeAnswer | Promise<FakeAnswer>,
   options: ConversationOptions = {},
 ) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-chat-")));

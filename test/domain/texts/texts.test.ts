@@ -169,6 +169,7 @@ const SAMPLES: Samples = {
     ),
   notARepository: (say) => [say("/ws")],
   autoCommitAborted: (say) => [say("e")],
+  mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   autoCommitFailed: (say) => [say("e")],
   workspaceMissing: (say) => [say("/ws")],
   workspaceNotADirectory: (say) => [say("/ws")],

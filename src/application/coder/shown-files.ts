@@ -1,0 +1,260 @@
+import type { CheckedFiles } from "../../domain/coder/check-edits.ts";
+import { decodeText, mergeFile } from "../../domain/jobs/merge.ts";
+import type { FileEntry, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+import type { StoredJob } from "../ports/jobs.ts";
+
+/**
+ * The files that one coder was shown, each by the bytes that it had then. Whoever replaces, removes or renames a file
+ * means the file as it was shown; where it has other bytes by now, somebody else's work is in it.
+ */
+export interface ShownFiles {
+  /** The same files; each that is read is remembered. */
+  watch(files: ProjectFiles): ProjectFiles;
+  /** The bytes when it was last shown; null where nothing stood there, undefined where nobody looked. */
+  bytes(path: string): Uint8Array | null | undefined;
+  /** Files of these messages that have other bytes by now than were shown. */
+  changed(paths: Iterable<string>, now: CheckedFiles): string[];
+}
+
+export function createShownFiles(): ShownFiles {
+  const shown = new Map<string, Uint8Array | null>();
+  return {
+    watch: (files) => ({
+      ...files,
+      read(path, limitChars) {
+        const entry = lookOrNull(files.source, path);
+        const read = files.read(path, limitChars);
+        if (read !== null && entry?.kind === "file") shown.set(path, entry.bytes);
+        else if (entry?.kind === "missing") shown.set(path, null);
+        return read;
+      },
+    }),
+    bytes: (path) => shown.get(path),
+    changed: (paths, now) =>
+      [...new Set(paths)].filter((path) => {
+        const before = shown.get(path);
+        const entry = before === undefined ? null : lookOrNull(now, path);
+        return entry !== null && before !== undefined && !isSameBytes(before, bytesOf(entry));
+      }),
+  };
+}
+
+function lookOrNull(files: CheckedFiles, path: string): FileEntry | null {
+  if (!files.judges(path)) return null;
+  try {
+    return files.look(path);
+  } catch {
+    return null;
+  }
+}
+
+function bytesOf(entry: FileEntry): Uint8Array | null {
+  return entry.kind === "file" ? entry.bytes : null;
+}
+
+function isSameBytes(one: Uint8Array | null, other: Uint8Array | null): boolean {
+  if (one === null || other === null) return one === other;
+  return Buffer.compare(one, other) === 0;
+}
+
+/** What one side of a conflict is called, and who made it. */
+export interface OtherChange {
+  /** The job that changed the file; null where it was changed outside of PicoClaw. */
+  readonly job: Pick<StoredJob, "jobId" | "title"> | null;
+  /** Where that job took the file to. */
+  readonly movedTo?: string;
+}
+
+export interface MergedFile {
+  readonly path: string;
+  /** The job whose change it was merged with; null where it was made outside of PicoClaw. */
+  readonly by: string | null;
+}
+
+/** An edit that was made for a file as it is not any more, and that does not run. */
+export interface StaleEdit {
+  readonly path: string;
+  readonly what: "conflict" | "delete" | "rename" | "gone";
+  /** Two of the three texts; the third is the file as it is now. Null where there is no file, undefined where its text is not known or is none. */
+  readonly shown: string | null | undefined;
+  readonly yours: string | null | undefined;
+  readonly other: OtherChange;
+}
+
+export interface SettledCommands {
+  /** Whole-file blocks of stale files hold what was merged. */
+  readonly commands: readonly PatchCommand[];
+  readonly merged: readonly MergedFile[];
+  readonly stale: readonly StaleEdit[];
+}
+
+export interface SettleDeps {
+  readonly files: CheckedFiles;
+  readonly shown: Pick<ShownFiles, "bytes">;
+  /** Whether a file that was never shown has changed since the message began. */
+  readonly changedMeanwhile: (path: string) => boolean;
+  readonly whoChanged: (path: string) => OtherChange;
+}
+
+/**
+ * Looks at what a patch replaces, removes or renames whole. A block for a file that changed since it was shown is merged
+ * with that change; what cannot be merged is named and must not run. Edits by matching look at the file themselves.
+ */
+export function settleStaleEdits(deps: SettleDeps, commands: readonly PatchCommand[]): SettledCommands {
+  const merged: MergedFile[] = [];
+  const stale: StaleEdit[] = [];
+  const written = new Set<string>();
+  const settled = commands.map((command) => {
+    const { type, action, content, edit } = command;
+    if (type !== "file_edit") return command;
+    const path = plainPath(command.target);
+    if (edit !== undefined) {
+      if (edit.kind === "v4a" && edit.moveTo !== undefined) {
+        stale.push(...staleTarget(deps, plainPath(edit.moveTo), written));
+        written.add(plainPath(edit.moveTo));
+      }
+      return command;
+    }
+    const isOwn = written.has(path);
+    written.add(path);
+    switch (action) {
+      case "create":
+      case "update": {
+        if (isOwn) return command;
+        const block = settleBlock(deps, path, content);
+        if (block === null) return command;
+        if ("what" in block) {
+          stale.push(block);
+          return command;
+        }
+        if (block.by !== undefined) merged.push({ path, by: block.by });
+        return { ...command, content: block.content };
+      }
+      case "delete":
+        if (!isOwn) stale.push(...staleRemoval(deps, path, "delete"));
+        return command;
+      case "rename":
+      case "copy": {
+        if (!isOwn && action === "rename") stale.push(...staleRemoval(deps, path, "rename"));
+        const to = plainPath(content);
+        stale.push(...staleTarget(deps, to, written));
+        written.add(to);
+        return command;
+      }
+      default:
+        return command;
+    }
+  });
+  return { commands: settled, merged, stale };
+}
+
+function plainPath(path: string): string {
+  return path.replace(/^(\.\/)+/, "");
+}
+
+interface MergedBlock {
+  readonly content: string;
+  /** Absent where the block changes nothing. */
+  readonly by?: string | null;
+}
+
+/** Null: the file is as it was shown, or was never looked at. */
+function settleBlock(deps: SettleDeps, path: string, content: string): StaleEdit | MergedBlock | null {
+  const base = deps.shown.bytes(path);
+  const entry = lookOrNull(deps.files, path);
+  if (base === undefined || base === null || entry === null) return null;
+  const now = bytesOf(entry);
+  if (isSameBytes(base, now)) return null;
+  if (now === null) return toStaleEdit(deps, { path, what: "gone", yours: content });
+  const result = mergeFile({ base, ours: new TextEncoder().encode(content), theirs: now });
+  switch (result.kind) {
+    case "same":
+    case "ours":
+      return null;
+    case "theirs":
+      return { content: decodeText(now) ?? content };
+    case "clean":
+      return { content: decodeText(result.bytes) ?? content, by: deps.whoChanged(path).job?.jobId ?? null };
+    case "conflict":
+      return toStaleEdit(deps, { path, what: "conflict", yours: content });
+  }
+}
+
+function staleRemoval(deps: SettleDeps, path: string, what: "delete" | "rename"): StaleEdit[] {
+  const base = deps.shown.bytes(path);
+  const entry = lookOrNull(deps.files, path);
+  if (entry?.kind !== "file") return [];
+  const isStale = base === undefined ? deps.changedMeanwhile(path) : !isSameBytes(base, entry.bytes);
+  return isStale ? [toStaleEdit(deps, { path, what, yours: null })] : [];
+}
+
+/** A file that came to stand where one is moved or copied to would be replaced. */
+function staleTarget(deps: SettleDeps, path: string, written: ReadonlySet<string>): StaleEdit[] {
+  const entry = written.has(path) ? null : lookOrNull(deps.files, path);
+  if (entry?.kind !== "file") return [];
+  const base = deps.shown.bytes(path);
+  const isStale =
+    base === undefined || base === null ? deps.changedMeanwhile(path) : !isSameBytes(base, entry.bytes);
+  return isStale ? [toStaleEdit(deps, { path, what: "conflict", yours: undefined })] : [];
+}
+
+function toStaleEdit(
+  { shown, whoChanged }: SettleDeps,
+  { path, what, yours }: Pick<StaleEdit, "path" | "what" | "yours">,
+): StaleEdit {
+  const base = shown.bytes(path);
+  return {
+    path,
+    what,
+    yours,
+    shown: base === null || base === undefined ? base : (decodeText(base) ?? undefined),
+    other: whoChanged(path),
+  };
+}
+
+const ASK_AGAIN =
+  "The file stands as it is now. Answer with what is still to be changed in it, so that both changes hold; repeat your edit only if it is meant for the file as it is now.";
+
+/** What a coder is told of edits that did not run: who changed the file, and two of the three texts; now is shown with it. */
+export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number): string {
+  const share = Math.floor(limitChars / Math.max(1, stale.length) / 2);
+  return [
+    ...stale.map((edit) => {
+      const { path, shown, yours } = edit;
+      const texts = [
+        wordText(path, "as you were shown it", shown, share),
+        wordText(path, "as you would have it", yours, share),
+      ];
+      return [wordStale(edit), ...texts.filter((text) => text !== "")].join("\n");
+    }),
+    ASK_AGAIN,
+  ].join("\n\n");
+}
+
+function wordStale({ path, what, other }: StaleEdit): string {
+  const who =
+    other.job === null
+      ? "somebody (no job of PicoClaw)"
+      : `job ${other.job.jobId} ("${other.job.title.slice(0, 100)}")`;
+  switch (what) {
+    case "conflict":
+      return `${path} was changed by ${who} after you were shown it, and your version would undo that. Nothing of your version was taken.`;
+    case "delete":
+      return `${path} was changed by ${who} after you were shown it. It was not deleted: look at the change first.`;
+    case "rename":
+      return `${path} was changed by ${who} after you were shown it. It was not renamed: look at the change first.`;
+    case "gone":
+      return other.movedTo === undefined
+        ? `${path} was removed by ${who} after you were shown it. Your version was not written: it would bring the file back.`
+        : `${path} was renamed to ${other.movedTo} by ${who} after you were shown it. Your version was not written: edit ${other.movedTo} if the change still belongs there.`;
+  }
+}
+
+/** Not as a `<file>`: only the text of now may be taken for what was shown. */
+function wordText(path: string, which: string, text: string | null | undefined, limit: number): string {
+  if (text === undefined || text === null) return "";
+  const cut =
+    text.length > limit ? `${text.slice(0, limit)}\n… (${text.length - limit} more characters)` : text;
+  return `<text path="${path}" version="${which}">\n${cut}${cut.endsWith("\n") ? "" : "\n"}</text>`;
+}

@@ -1,0 +1,193 @@
+/** What a coder replaces, removes or renames whole is held against what it was shown. */
+import { afterEach, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { proposal, replace } from "./chat-kit.ts";
+import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const TEN = Array.from({ length: 10 }, (_, line) => `line ${line}\n`).join("");
+const block = (path: string, text: string) => `\`\`\`txt:${path}\n${text}\`\`\``;
+const first = TEN.replace("line 0", "first");
+const last = TEN.replace("line 9", "last");
+
+async function open(answers: readonly (() => string)[], config = "") {
+  at = await openConversation((_, turn) => answers[turn]?.() ?? "Nothing more.", { config });
+  at.write("a.txt", TEN);
+}
+
+test("a file that the user saves while the model thinks keeps both changes, and the reply says so", async () => {
+  await open([
+    () => {
+      at.write("a.txt", last);
+      return proposal("Change the first line", block("a.txt", first));
+    },
+  ]);
+  const reply = await at.send("/code3 change the first line of a.txt");
+  expect(reply.ok).toBe(true);
+  expect(at.read("a.txt")).toBe(first.replace("line 9", "last"));
+  expect(reply.text).toContain("merged with a change from outside in a.txt");
+  expect(at.archive.events(at.archive.list()[0]?.jobId ?? "").map(({ event }) => event)).toContainEqual({
+    type: "merged",
+    path: "a.txt",
+    by: null,
+  });
+});
+
+test("the same lines go back with the texts, the user's save stands until the coder answers for it", async () => {
+  const saved = TEN.replace("line 0", "the user's");
+  await open([
+    () => {
+      at.write("a.txt", saved);
+      return proposal("Change the first line", block("a.txt", first));
+    },
+    () => {
+      expect(at.read("a.txt")).toBe(saved);
+      return proposal("Both", replace("a.txt", "the user's", "the user's first"));
+    },
+  ]);
+  const reply = await at.send("/code3 change the first line of a.txt");
+  expect(reply.ok).toBe(true);
+  const back = at.asked[1]?.messages.at(-1)?.text ?? "";
+  expect(back).toContain("a.txt was changed by somebody (no job of PicoClaw) after you were shown it");
+  expect(back).toContain('version="as you were shown it">\nline 0\n');
+  expect(back).toContain('version="as you would have it">\nfirst\n');
+  expect(back).toContain('<file path="a.txt">\nthe user\'s\n');
+  expect(at.read("a.txt")).toBe(TEN.replace("line 0", "the user's first"));
+});
+
+test("a conflict that the coder does not settle twice is a preview, and the workspace is untouched", async () => {
+  let saves = 0;
+  const answer = () => {
+    at.write("a.txt", TEN.replace("line 0", `save ${++saves}`));
+    return proposal("Change the first line", block("a.txt", first));
+  };
+  await open([answer, answer, answer]);
+  const reply = await at.send("/code3 change the first line of a.txt");
+  expect(reply.ok).toBe(false);
+  expect(reply.text).toStartWith("Preview, nothing applied");
+  expect(reply.text).toContain("Others changed the same lines: a.txt");
+  expect(at.read("a.txt")).toBe(TEN.replace("line 0", "save 3"));
+  expect(at.archive.list()).toMatchObject([{ state: "staged", red: "conflict" }]);
+});
+
+test("what must not land over others does not, whatever coder.on_red says", async () => {
+  let saves = 0;
+  const answer = () => {
+    at.write("a.txt", TEN.replace("line 0", `save ${++saves}`));
+    return proposal("Change the first line", block("a.txt", first));
+  };
+  await open([answer, answer, answer], "coder: { on_red: apply }\n");
+  expect((await at.send("/code3 change the first line of a.txt")).ok).toBe(false);
+  expect(at.read("a.txt")).toBe(TEN.replace("line 0", "save 3"));
+});
+
+const json = (...commands: readonly object[]) => `\`\`\`json\n${JSON.stringify(commands)}\n\`\`\``;
+
+test.each([
+  ["delete", json({ type: "file_edit", action: "delete", target: "a.txt" })],
+  ["rename", json({ type: "file_edit", action: "rename", target: "a.txt", content: "b.txt" })],
+])("a %s of a file that was saved meanwhile goes back, and the save stands", async (_, patch) => {
+  await open([
+    () => {
+      at.write("a.txt", last);
+      return proposal("Away", patch);
+    },
+    () => "Then it stays.",
+  ]);
+  const reply = await at.send("/code3 look at a.txt");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by somebody");
+  expect(at.tree()).toEqual({ "a.txt": last });
+  expect(reply.text).toContain("Then it stays.");
+});
+
+test("a file that was never shown is not removed when it was saved meanwhile", async () => {
+  await open([
+    () => {
+      at.write("unseen.bin", new Uint8Array([0, 1, 2]));
+      return proposal("Away", json({ type: "file_edit", action: "delete", target: "unseen.bin" }));
+    },
+    () => "Then it stays.",
+  ]);
+  at.write("unseen.bin", new Uint8Array([0, 1]));
+  // The file is older than the message.
+  await Bun.sleep(60);
+  await at.send("/code3 do something");
+  expect([...Buffer.from(at.read("unseen.bin"))]).toEqual([0, 1, 2]);
+});
+
+test("a removed file does not come back by a block", async () => {
+  await open([
+    () => {
+      rmSync(join(at.workspace, "a.txt"));
+      return proposal("Change the first line", block("a.txt", first));
+    },
+    () => "Then not.",
+  ]);
+  await at.send("/code3 change the first line of a.txt");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was removed by somebody");
+  expect(at.tree()).toEqual({});
+});
+
+test("a file that another job renamed does not come back by a block, and the coder is told where it is", async () => {
+  const rename = json({ type: "file_edit", action: "rename", target: "a.txt", content: "b.txt" });
+  at = await openConversation(async ({ messages }, turn) => {
+    if (messages[0]?.text.includes("Rename it")) return proposal("Rename", rename);
+    if (turn > 1) return "Then not.";
+    expect((await at.send("/code3 Rename it: a.txt", { chatId: "other" })).ok).toBe(true);
+    return proposal("Change", block("a.txt", first));
+  });
+  at.write("a.txt", TEN);
+  await at.send("/code3 change the first line of a.txt");
+  const [{ jobId = "" } = {}] = at.archive.list();
+  expect(at.asked[2]?.messages.at(-1)?.text).toContain(`a.txt was renamed to b.txt by job ${jobId}`);
+  expect(at.tree()).toEqual({ "b.txt": TEN });
+});
+
+test("a deleted file and an edit of another job: the delete goes back and names the job", async () => {
+  at = await openConversation(async ({ messages }, turn) => {
+    if (messages[0]?.text.includes("Edit it")) return proposal("Edit", replace("a.txt", "line 9", "last"));
+    if (turn > 1) return "Then it stays.";
+    expect((await at.send("/code3 Edit it: a.txt", { chatId: "other" })).ok).toBe(true);
+    return proposal("Away", json({ type: "file_edit", action: "delete", target: "a.txt" }));
+  });
+  at.write("a.txt", TEN);
+  await at.send("/code3 delete a.txt");
+  const [{ jobId = "" } = {}] = at.archive.list();
+  expect(at.asked[2]?.messages.at(-1)?.text).toContain(`a.txt was changed by job ${jobId}`);
+  expect(at.tree()).toEqual({ "a.txt": last });
+});
+
+test("a word that comes while a green draft waits does not drop it", async () => {
+  await open([
+    () => {
+      void at.send("is it going well?");
+      return proposal("Change the first line", block("a.txt", first));
+    },
+    () => "Yes, it is nearly done.",
+  ]);
+  const reply = await at.send("/code3 change the first line of a.txt");
+  expect(reply).toMatchObject({ ok: true, jobs: [{ status: "applied" }] });
+  expect(reply.text).toContain("Yes, it is nearly done.");
+  expect(at.read("a.txt")).toBe(first);
+});
+
+test.each([
+  ["fails", { fails: "bad-request" } as const],
+  ["writes half a patch", "*** Begin Patch\n*** Update File: a.txt\n@@ nothing"],
+  ["asks for files without end", 'NEEDS_FILES: ["nothing.txt"]'],
+])("a model that %s when it is steered does not drop a green draft", async (_, then) => {
+  at = await openConversation(
+    (_, turn) => {
+      if (turn > 0) return then;
+      void at.send("is it going well?");
+      return proposal("Change the first line", block("a.txt", first));
+    },
+    { config: "coder: { attempts: 2 }\n" },
+  );
+  at.write("a.txt", TEN);
+  await at.send("/code3 change the first line of a.txt");
+  expect(at.read("a.txt")).toBe(first);
+});
