@@ -1,7 +1,7 @@
 /** What a job leaves in a git directory runs later, outside of any sandbox, when the user calls git. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { shell } from "../e2e/cli-kit.ts";
 import { requirePart } from "../require.ts";
@@ -18,6 +18,13 @@ beforeEach(() => {
     [...git, "commit", "-qm", "one"],
   ])
     spawnSync("git", args, { cwd: target.workspace });
+  // What some users do to switch a sample on, and one that leads nowhere yet.
+  rmSync(join(target.workspace, ".git/hooks/post-checkout"), { force: true });
+  symlinkSync("pre-commit.sample", join(target.workspace, ".git/hooks/post-index-change"));
+  writeFileSync(join(target.workspace, ".git/hooks/pre-commit.sample"), "#!/bin/sh\nexit 0\n", {
+    mode: 0o755,
+  });
+  symlinkSync("new.sample", join(target.workspace, ".git/hooks/post-checkout"));
 });
 afterEach(() => target.remove());
 
@@ -52,6 +59,14 @@ describe.if(here).each(["overlay", "copy"] as const)(
       ],
       ["another git directory", "mv .git real; cp -a eh/. real/hooks/; echo 'gitdir: real' > .git"],
       ["a git directory that is a link", "mv .git real; cp -a eh/. real/hooks/; ln -s real .git"],
+      [
+        "an alias that writes the settings",
+        'printf "[core]\\n fsmonitor=./evil.sh\\n" > fs; git config alias.st "diff --no-index --output=.git/config /dev/null fs"; git config alias.lg "log -1 --format=%B --output=.git/config"',
+      ],
+      [
+        "a sample of a hook that a hook is a link to",
+        "cp evil.sh .git/hooks/pre-commit.sample; cp evil.sh .git/hooks/new.sample",
+      ],
       ["a file system monitor", "git config core.fsmonitor ./evil.sh"],
       [
         "a process that stays behind and acts when it is ended",
@@ -60,7 +75,14 @@ describe.if(here).each(["overlay", "copy"] as const)(
     ])("%s", (_, line) => {
       const env = { OUT: target.outside, PICOCLAW_WORKER_ENV_PASS: "OUT", PICOCLAW_WORKER_TRANSACTION: kind };
       target.apply([shell(`${EVIL}; ${line}; true`)], [], { env });
-      for (const args of [["status"], ["add", "-A"], ["commit", "-qm", "two"], ["checkout", "-q", "-b", "x"]])
+      for (const args of [
+        ["st"],
+        ["lg"],
+        ["status"],
+        ["add", "-A"],
+        ["commit", "-qm", "two"],
+        ["checkout", "-q", "-b", "x"],
+      ])
         spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: target.workspace });
       expect(existsSync(join(target.outside, "ran"))).toBe(false);
     });

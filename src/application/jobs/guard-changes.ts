@@ -96,7 +96,7 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
     return { why: `a git directory cannot be made of these files by a job: ${directory || "."}` };
   switch (top) {
     case "hooks":
-      if (isFolder() || below.at(-1)?.endsWith(".sample")) return null;
+      if (isFolder() || isIdleSample(sides, path)) return null;
       return below.length > 0
         ? { why: `git hooks cannot be installed by a job: ${path}` }
         : { why: `the folder of git hooks cannot be replaced by a job: ${path}` };
@@ -121,6 +121,46 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
       return null;
   }
 }
+
+/** A sample of a hook runs only where a hook is a link, which may lead to it. */
+function isIdleSample(sides: BeforeAndAfter, path: string): boolean {
+  if (!path.endsWith(".sample")) return false;
+  if (sides.look(path, "before")?.kind === "file" && saysTheSame(sides, path)) return true;
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  return !GIT_HOOKS.some((name) => sides.look(`${folder}/${name}`, "after")?.kind === "symlink");
+}
+
+/** Every name that git looks for in a folder of hooks. */
+const GIT_HOOKS = [
+  "applypatch-msg",
+  "pre-applypatch",
+  "post-applypatch",
+  "pre-commit",
+  "pre-merge-commit",
+  "prepare-commit-msg",
+  "commit-msg",
+  "post-commit",
+  "pre-rebase",
+  "post-checkout",
+  "post-merge",
+  "pre-push",
+  "pre-receive",
+  "update",
+  "proc-receive",
+  "post-receive",
+  "post-update",
+  "reference-transaction",
+  "push-to-checkout",
+  "pre-auto-gc",
+  "post-rewrite",
+  "sendemail-validate",
+  "fsmonitor-watchman",
+  "p4-changelist",
+  "p4-prepare-changelist",
+  "p4-post-changelist",
+  "p4-pre-submit",
+  "post-index-change",
+];
 
 /** `.git` itself: a folder may come, a file may lead to where git keeps submodules and worktrees. */
 function entryFinding(sides: BeforeAndAfter, { path, kind }: Change): GitFinding | null {
@@ -163,7 +203,7 @@ function settingsFinding(
   const taken = revertSettings(latin1Text(read), latin1Text(bytes), allowed);
   if (taken === null) return null;
   const names = Buffer.from(taken.names.join(", "), "latin1").toString();
-  const why = `git settings that run programs cannot be set by a job: ${names} (${path})`;
+  const why = `git settings that are not known to be harmless cannot be set by a job: ${names} (${path})`;
   if (taken.text === null || (read !== null && taken.text === latin1Text(read))) return { why };
   return { why, without: Buffer.from(taken.text, "latin1") };
 }

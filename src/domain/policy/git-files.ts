@@ -100,7 +100,7 @@ function readValue(text: string, start: number): { value: string; end: number; i
 /** Settings that name nothing to run, nothing to read and nowhere to go. In names `*` stands for any subsection. */
 const HARMLESS = [
   /^(user|author|committer)\.(name|email|useconfigonly)$/,
-  /^core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|safecrlf|eol|quotepath|abbrev|compression|loosecompression|bigfilethreshold|packedgitlimit|packedgitwindowsize|deltabasecachelimit|sharedrepository|trustctime|checkstat|untrackedcache|preloadindex|fscache|commentchar|commentstring|whitespace|sparsecheckout|sparsecheckoutcone|longpaths|hidedotfiles|multipackindex|commitgraph|splitindex|fsync|fsyncmethod|maxtreedepth|notesref|warnambiguousrefs|checkroundtripencoding)$/,
+  /^core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|safecrlf|eol|quotepath|abbrev|compression|loosecompression|bigfilethreshold|packedgitlimit|packedgitwindowsize|deltabasecachelimit|trustctime|checkstat|untrackedcache|preloadindex|fscache|commentchar|commentstring|whitespace|sparsecheckout|sparsecheckoutcone|longpaths|hidedotfiles|multipackindex|commitgraph|splitindex|fsync|fsyncmethod|maxtreedepth|notesref|warnambiguousrefs|checkroundtripencoding)$/,
   /^gc\.(?!recentobjectshook$)[a-z0-9.-]+$/,
   /^(advice|color|column|i18n|index|log|maintenance|notes|pack|rerere|stash|status|versionsort)\.[a-z0-9.-]+$/,
   /^(init\.defaultbranch|clone\.defaultremotename|checkout\.(defaultremote|guess|workers)|feature\.(manyfiles|experimental))$/,
@@ -122,14 +122,52 @@ const PLAIN_URL =
   /^(?!-)(?:(?:https?|ssh|git|file|git\+ssh|ssh\+git|ftps?):\/\/|(?![\w+.-]*::|[\w+.-]+:\/\/))[^\n\0]*$/i;
 
 /** Commands of git that run nothing which an argument names. */
-const PLAIN_ALIAS =
-  /^(?:status|log|diff|show|branch|checkout|switch|restore|commit|add|stash|tag|shortlog|blame|reflog|rev-parse|describe|ls-files|reset)(?:\s+[\w./@^~:=%,+'"<>()#*-]+)*$/;
+const PLAIN_COMMAND =
+  /^(?:status|log|diff|show|branch|checkout|switch|restore|commit|add|stash|tag|shortlog|blame|reflog|rev-parse|describe|ls-files|reset)$/;
+
+/**
+ * Long options that an alias may carry: those that neither write a file nor start a program. An allow-list, since git
+ * takes options by any unique beginning, and `--output=.git/config` is one of `log`.
+ */
+const PLAIN_OPTION =
+  /^--(?:abbrev|abbrev-commit|all|all-match|always|amend|ancestry-path|author|author-date-order|auto|before|after|boundary|branch|branches|cached|cherry|cherry-pick|color|color-words|column|committer|contains|count|create|date|date-order|decorate|delete|deleted|dirstat|dirty|detach|discard-changes|exclude-standard|exit-code|find-renames|first-parent|follow|force|format|full-history|git-dir|graph|grep|hard|histogram|ignore-all-space|ignore-blank-lines|ignore-case|ignore-space-at-eol|ignore-space-change|ignored|include-untracked|intent-to-add|is-inside-work-tree|keep|keep-index|left-right|list|long|match|max-count|merge|merged|merges|minimal|mixed|modified|move|name-only|name-status|name-rev|no-abbrev|no-color|no-decorate|no-edit|no-ext-diff|no-merged|no-merges|no-patch|no-renames|no-textconv|no-track|no-verify|not|numbered|numstat|oneline|others|ours|patch|patch-with-stat|patience|porcelain|pretty|quiet|raw|relative-date|remotes|reset-author|reverse|root|set-upstream-to|short|shortstat|show-current|show-signature|show-stash|show-toplevel|signoff|simplify-by-decoration|since|skip|soft|sort|source|staged|stat|summary|tags|theirs|topo-order|track|unified|unmerged|untracked|untracked-files|until|update|verbose|verify|word-diff|word-diff-regex|worktree|zero-commit)(?:=.*)?$/s;
+
+/** What git makes of an alias: words, with quotes taken off; null where a quote is not closed. */
+function splitAlias(value: string): string[] | null {
+  const words: string[] = [];
+  let word: string | null = null;
+  let quote = "";
+  for (const char of value) {
+    if (quote === "" && /\s/.test(char)) {
+      if (word !== null) words.push(word);
+      word = null;
+    } else if (char === quote) quote = "";
+    else if (quote === "" && /['"]/.test(char)) {
+      quote = char;
+      word ??= "";
+    } else word = (word ?? "") + char;
+  }
+  if (quote !== "") return null;
+  return word === null ? words : [...words, word];
+}
+
+/** Nothing but letters that mean nothing to a shell, a plain command of git, and options that only show or choose. */
+function isPlainAlias(value: string): boolean {
+  if (!/^[\w\s./@^~:=%,+'"<>()#*|-]+$/.test(value)) return false;
+  const [command = "", ...words] = splitAlias(value) ?? [];
+  return (
+    PLAIN_COMMAND.test(command) &&
+    words.every((word) => word === "--" || !word.startsWith("--") || PLAIN_OPTION.test(word))
+  );
+}
 
 /** Whether a job may set this: an allow-list, since git has more ways to run a program than anybody can list. */
 export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   if (HARMLESS.some((known) => known.test(name))) return true;
   if (name === "core.fsmonitor") return value === "false" || value === "";
-  if (name.startsWith("alias.")) return PLAIN_ALIAS.test(value.trim());
+  // What git makes may be read and written by the user alone; more is somebody else's power.
+  if (name === "core.sharedrepository") return /^(?:false|umask|0|no|off|0600)$/i.test(value);
+  if (name.startsWith("alias.")) return isPlainAlias(value.trim());
   if (/^remote\..*\.(url|pushurl)$/s.test(name) || /^submodule\..*\.url$/s.test(name))
     return PLAIN_URL.test(value);
   if (/^branch\..*\.(remote|pushremote|merge)$/s.test(name)) return PLAIN_NAME.test(value);

@@ -55,7 +55,7 @@ describe.each(PLACES)("a shell command in %s", (_name, enter) => {
       at,
     });
     expect(said(ran)[0]).toContain(
-      "git settings that run programs cannot be set by a job: core.sshcommand, alias.x (",
+      "git settings that are not known to be harmless cannot be set by a job: core.sshcommand, alias.x (",
     );
     expect(bench.read(".git/config")).toBe(before);
   });
