@@ -20,6 +20,22 @@ const HIDDEN = [
   "Documents/letter.txt",
 ] as const;
 
+/** Settings of tools as people have them; in each, one line is worth keeping. */
+const SETTINGS_WITH_SECRETS: Readonly<Record<string, string>> = {
+  ".bundle/config": `---\nBUNDLE_GEMS__EXAMPLE__COM: "user:${SECRET}"\nBUNDLE_JOBS: "kept-setting"\nBUNDLE_RUBYGEMS__PKG__GITHUB__COM: >-\n  ${SECRET}\n`,
+  ".yarnrc.yml": `npmRegistryServer: "https://kept-setting.example"\nnpmAuthIdent: "user:${SECRET}"\nnpmRegistries:\n  "//r.example":\n    npmAuthIdent: >-\n      user:${SECRET}\nnpmScopes: {a: {npmAuthToken: ${SECRET}}}\n`,
+  ".yarnrc": `registry "https://kept-setting.example"\n"//r.example/:_authToken" "${SECRET}"\n`,
+  ".condarc": `channels:\n  - https://conda.example/t/${SECRET}/private\n  - kept-setting\nproxy_servers:\n  http: http://u:${SECRET}@proxy:8080\n`,
+  ".npmrc": `key="-----BEGIN PRIVATE KEY-----\\n${SECRET}\\n-----END PRIVATE KEY-----"\n//r.example/:key="-----BEGIN RSA PRIVATE KEY-----\n${SECRET}\n-----END RSA PRIVATE KEY-----"\nproxy=user:${SECRET}@proxy:8080\nregistry=https://kept-setting/\n_auth=${SECRET}\nregistry2=https://r.example/?private_token=${SECRET}\n`,
+  ".pip/pip.conf": `[global]\nindex-url =\n    https://kept-setting/simple\nextra-index-url = https://ok.example\n    https://u:${SECRET}@r.example/simple\npassword = ${SECRET}\npassword =\n    ${SECRET}\nproxy = user:${SECRET}@proxy:3128\n`,
+  ".cargo/config.toml": `[registries]\nmine = { index = "sparse+https://r.example", token = "${SECRET}" }\n[build]\ntarget = "kept-setting"\n[http]\nproxy = "user:${SECRET}@proxy:1"\n`,
+  ".bunfig.toml": `[install]\nregistry = { url = "https://r.example", password = "${SECRET}" }\n[test]\nroot = "kept-setting"\n`,
+  ".gemrc": `---\n:sources:\n- https://${SECRET}@gems.example/\n- https://kept-setting/\n:rubygems_api_key: ${SECRET}\n`,
+  ".config/ccache/ccache.conf": `remote_storage = http://c.example|bearer-token=${SECRET}\nmax_size = kept-setting\n`,
+  ".config/go/env": `GOPROXY=https://u:${SECRET}@go.example\nGOFLAGS=kept-setting\n`,
+  ".config/pypoetry/config.toml": `[http-basic.mine]\nusername = "u"\npassword = """\n${SECRET}"""\n[virtualenvs]\npath = "kept-setting"\n`,
+};
+
 let target: Target;
 const inHome = (path: string) => join(target.user, path);
 
@@ -96,6 +112,18 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
       expect(one?.success).toBe(true);
       expect(one?.said).not.toContain(backwards(SECRET));
     }
+  });
+
+  test("finds no token in any tool's own way of writing it, and what stands beside it", () => {
+    const planted = Object.entries(SETTINGS_WITH_SECRETS);
+    for (const [path, text] of planted) target.put(inHome(path), text);
+    const said = target.attempt(planted.map(([path]) => `rev < ~/${path}; cat ~/${path}`));
+    for (const [i, one] of said.entries()) {
+      const path = planted[i]?.[0];
+      expect({ path, found: one.said.includes(backwards(SECRET)) }).toEqual({ path, found: false });
+      expect({ path, kept: one.said.includes("kept-setting") }).toEqual({ path, kept: true });
+    }
+    for (const [path] of planted) rmSync(inHome(path));
   });
 
   test("finds the tool chains of version managers, and their programs run", () => {

@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { maskSecrets } from "../../domain/policy/mask.ts";
 
 /**
  * What tools need of a home; nothing else of it is shown to a job. Folders are named as deep as it takes to leave out the
@@ -290,7 +291,9 @@ const SECRET_PATHS = [
  * twice, by its own name and by what it leads to.
  */
 export function findHomeSecrets(home: string): string[] {
-  const paths = [...SECRET_PATHS, ...(holdsToken(join(home, ".npmrc")) ? [".npmrc"] : [])];
+  // Git does not commit without its settings, and their secrets are mostly ways to a helper.
+  const settings = ALLOWED_FILES.filter((path) => !path.includes("git") && holdsSecret(join(home, path)));
+  const paths = [...SECRET_PATHS, ...settings];
   return paths.flatMap((path) => namesOf(join(home, path)));
 }
 
@@ -305,10 +308,69 @@ function namesOf(path: string): string[] {
   }
 }
 
-function holdsToken(file: string): boolean {
+function holdsSecret(file: string): boolean {
   try {
-    return /_auth(Token)?\s*=|_password\s*=/.test(readFileSync(file, "utf8"));
+    const text = readFileSync(file, "utf8");
+    return stripSecrets(text) !== text;
   } catch {
     return false;
   }
+}
+
+/**
+ * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
+ * otherwise belong to the one before. A line that goes takes along the lines that continue it.
+ */
+export function stripSecrets(text: string): string {
+  const kept: string[] = [];
+  let gone: string | null = null;
+  /** The quotes that a value over several lines ends with. */
+  let open: string | null = null;
+  for (const line of withoutPrivateKeys(text).split("\n")) {
+    if (open !== null) {
+      if (line.includes(open)) open = null;
+      continue;
+    }
+    if (gone !== null && continues(line, gone)) continue;
+    const plain = maskSecrets(
+      line
+        .replace(/(:\/\/)[^/\s"'@]+@/g, "$1")
+        .replace(/(:\/\/[^/\s"']+(?:\/[^\s"']*)?)\/t\/[^/\s"']+/g, "$1")
+        .replace(/[^\s/@"'=,]*:[^\s/@"']+@(?=[\w[])/g, ""),
+    );
+    const isHeading = /^\s*\[.*\]\s*$/.test(line);
+    const stays = isHeading || (plain === line && !namesSecret(line));
+    if (stays) kept.push(plain);
+    gone = stays ? null : line;
+    if (!stays) open = /^[^"']*("""|''')(?!.*\1)/.exec(line)?.[1] ?? null;
+  }
+  return kept.join("\n");
+}
+
+/** A key in quotes may stand on one line, its breaks written as `\n`, or on many. */
+function withoutPrivateKeys(text: string): string {
+  return text.replace(
+    /^.*-----BEGIN [A-Z ]*PRIVATE KEY[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-*.*(?:\n|(?![\s\S]))|(?![\s\S]))/gm,
+    "",
+  );
+}
+
+/** What stands deeper than the line before it, or after a backslash, belongs to it in all of these formats. */
+function continues(line: string, before: string): boolean {
+  if (/\\\r?$/.test(before)) return true;
+  const depth = (one: string) => /^\s*/.exec(one)?.[0].length ?? 0;
+  return line.trim() !== "" && depth(line) > depth(before);
+}
+
+const SECRET_WORD =
+  "(?:auth(?!or(?!i))|token|passw|passphrase|pass(?=[\"']?\\s*[=:])|secret|(?:api|access|private)[_-]?key|credential|extraheader|cookie)";
+/** As a key wherever it stands in a line: in a table of one line, or in the query of an address. */
+const NAMES_SECRET = new RegExp(`(?:^|[\\s{,;|?&"'(])[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s*[=:]`, "i");
+/** Formats that write a key and its value side by side. */
+const SECRET_BESIDE = new RegExp(`^\\s*["']?[\\w./:@%-]*${SECRET_WORD}[\\w.-]*["']?\\s+["']?\\S`, "i");
+/** Bundler names a host by its letters, dots as `__`, and its value is a user and a password. */
+const BUNDLER_HOST = /^\s*["']?BUNDLE_(?!(?:LOCAL|BUILD|MIRROR|PLUGINS)__)\w*__\w*["']?\s*:/i;
+
+function namesSecret(line: string): boolean {
+  return NAMES_SECRET.test(line) || SECRET_BESIDE.test(line) || BUNDLER_HOST.test(line);
 }

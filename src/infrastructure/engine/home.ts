@@ -16,12 +16,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative } from "node:path";
-import { maskSecrets } from "../../domain/policy/mask.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { getXattr } from "../platform/xattr.ts";
 import { inParent } from "./entry-identity.ts";
 import { isInside } from "./git-roots.ts";
-import { ALLOWED_FILES, ALLOWED_FOLDERS } from "./home-lists.ts";
+import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
 import { removeTree } from "./walk-folder.ts";
 
 /** What a job may see of one home; every path is below it and really there. */
@@ -111,25 +110,6 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
   for (const { path, target } of links)
     if (lstatSync(place(path), { throwIfNoEntry: false }) === undefined) symlinkSync(target, place(path));
 }
-
-/**
- * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
- * otherwise belong to the one before.
- */
-function stripSecrets(text: string): string {
-  return text
-    .split("\n")
-    .flatMap((line) => {
-      const plain = maskSecrets(line.replace(/(:\/\/)[^/\s"'@]+@/g, "$1"));
-      const isHeading = /^\s*\[.*\]\s*$/.test(line);
-      return plain === line || isHeading ? [plain] : [];
-    })
-    .filter((line) => !NAMES_SECRET.test(line))
-    .join("\n");
-}
-
-const NAMES_SECRET =
-  /^\s*["']?[\w./:@-]*(_auth|authtoken|auth_token|token|passw(or)?d|_password|smtppass|secret|api_?key|extraheader|cookiefile)["']?\s*[=:]/i;
 
 /** A private home as a sandbox mounts it: the allowed files, and above them a layer for each allowed folder. */
 export interface PrivateHome {
