@@ -6,7 +6,7 @@ import {
   readGitIndex,
   revertSettings,
 } from "../../domain/policy/git-files.ts";
-import { inDependencyFolder, isGitName, type Protection } from "../../domain/policy/protection.ts";
+import { createToolsWork, inDependencyFolder, isGitName, type Protection } from "../../domain/policy/protection.ts";
 import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
 
 type BeforeOrAfter = "before" | "after";
@@ -342,6 +342,10 @@ export function validateChanges(
   const created: string[] = [];
   const logged: string[] = [];
   const isKnownToGit = createKnownToGit(sides, sha1);
+  const isToolsWork = createToolsWork(
+    changes.map(({ path }) => path),
+    (folder) => sides.look(folder, "after") === null,
+  );
   const git = createGitGuard(sides);
   for (const change of changes) {
     const { path, kind } = change;
@@ -356,7 +360,8 @@ export function validateChanges(
       restored.push({ path, why: `PicoClaw's own files cannot be modified: ${path}`, rule: "picoclaw" });
       continue;
     }
-    if (protection.protects(path) === null || inDependencyFolder(path)) continue;
+    if (protection.protects(path) === null) continue;
+    if (inDependencyFolder(path) && (kind === "added" || isToolsWork(path))) continue;
     if (kind === "modified" && saysTheSame(sides, path)) same.push(path);
     else if (protection.action === "log") logged.push(path);
     else if (kind === "added") created.push(path);

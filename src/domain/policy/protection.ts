@@ -104,8 +104,44 @@ const DEPENDENCY_FOLDERS = new Set([
 ]);
 
 export function inDependencyFolder(path: string): boolean {
-  return path
-    .split("/")
-    .slice(0, -1)
-    .some((part) => DEPENDENCY_FOLDERS.has(part));
+  return dependencyFolderOf(path) !== null;
+}
+
+/** The outermost folder above a path that tools fill; null where there is none. */
+function dependencyFolderOf(path: string): string | null {
+  const parts = path.split("/").slice(0, -1);
+  const at = parts.findIndex((part) => DEPENDENCY_FOLDERS.has(part));
+  return at < 0 ? null : parts.slice(0, at + 1).join("/");
+}
+
+/** What package managers write whenever they put another package in the place of one. */
+const MANIFEST =
+  /^(?:package\.json|\.package-lock\.json|\.modules\.yaml|\.yarn-state\.yml|\.yarn-integrity|composer\.json|installed\.json|modules\.txt|go\.mod|Cargo\.toml|\.cargo-checksum\.json|METADATA|RECORD|PKG-INFO|pyvenv\.cfg|\.?bower\.json|.*\.gemspec|.*\.pom)$/;
+
+/**
+ * Which protected names in folders that tools fill a job may have changed: those of a folder in which a package manager
+ * has been at work or that is gone as a whole, and those of a tool's own cache. A file that is changed alone is changed
+ * by the job.
+ */
+export function createToolsWork(
+  paths: Iterable<string>,
+  isGone: (folder: string) => boolean,
+): (path: string) => boolean {
+  let folders: Set<string> | null = null;
+  const findFolders = () => {
+    const found = new Set<string>();
+    for (const path of paths) {
+      if (!MANIFEST.test(path.slice(path.lastIndexOf("/") + 1))) continue;
+      const folder = dependencyFolderOf(path);
+      if (folder !== null) found.add(folder);
+    }
+    return found;
+  };
+  return (path) => {
+    const folder = dependencyFolderOf(path);
+    if (folder === null) return false;
+    if (path.slice(folder.length).startsWith("/.cache/")) return true;
+    folders ??= findFolders();
+    return folders.has(folder) || isGone(folder);
+  };
 }

@@ -62,17 +62,32 @@ describe("a shell command that touches protected files", () => {
     expect(result.results[0]?.notes).toEqual([{ code: "protected-created", paths: ["new.pem"] }]);
   });
 
-  test("dependency folders are the tools' own", async () => {
+  test("in a dependency folder it is the package manager's, where one was at work", async () => {
     bench.write("node_modules/x/cert.pem", "1");
+    bench.write("node_modules/x/package.json", '{"version":"1.0.0"}');
     bench.write("a/.venv/lib/cacert.pem", "1");
     const { result } = await bench.run([
       shell(
-        "echo 2 > node_modules/x/cert.pem; rm a/.venv/lib/cacert.pem; mkdir -p vendor/y; echo > vendor/y/z.key",
+        "echo 2 > node_modules/x/cert.pem; echo '{\"version\":\"2.0.0\"}' > node_modules/x/package.json; rm -rf a/.venv; mkdir -p vendor/y; echo > vendor/y/z.key",
       ),
     ]);
     expect(result.results[0]).toMatchObject({ success: true, notes: [] });
     expect(bench.read("node_modules/x/cert.pem")).toBe("2\n");
   });
+
+  test.each(["node_modules/x/cert.pem", "vendor/.env", "target/deep/a.key", "a/.venv/lib/cacert.pem"])(
+    "a command that changes %s and no package there changed it",
+    async (path) => {
+      bench.write(path, "1");
+      expect(said(await bench.run([shell(`echo 2 > ${path}`)]))).toEqual([
+        `protected file cannot be modified: ${path} (restored)`,
+      ]);
+      expect(said(await bench.run([shell(`rm ${path}`)]))).toEqual([
+        `protected file cannot be modified: ${path} (restored)`,
+      ]);
+      expect(bench.read(path)).toBe("1");
+    },
+  );
 
   test("PicoClaw's own files are restored even under log", async () => {
     bench.write("picoclaw.yaml", "locale: en\n");
