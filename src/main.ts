@@ -11,6 +11,14 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
   return dispatch(command, rest, createProgram(process.env, process.cwd()));
 }
 
+/** The launcher starts the runtime elsewhere, so that it reads no file of the user's folder; a launch without it stays where it is. */
+function enterStartFolder(env: NodeJS.ProcessEnv): void {
+  const { PICOCLAW_STARTED_IN: folder } = env;
+  delete env.PICOCLAW_STARTED_IN;
+  if (folder) process.chdir(folder);
+}
+
+enterStartFolder(process.env);
 void main(process.argv.slice(2)).then((code) => {
   process.exitCode = code;
 });
