@@ -37,6 +37,11 @@ export function mountPoints(): string[] {
   return points;
 }
 
+/** Whether a mount that somebody makes on this machine shows in the namespaces that were made of it before. */
+export function mountsAreShared(): boolean {
+  return / (?:shared|master):\d/.test(readFileSync("/proc/self/mountinfo", "utf8"));
+}
+
 function unescaped(point: string): string {
   return point.replace(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }

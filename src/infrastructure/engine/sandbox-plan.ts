@@ -18,6 +18,13 @@ export interface SandboxPlan {
   readonly hidden: readonly string[];
   /** The same for what surely stays: hidden by one call for all. */
   readonly closed: readonly { readonly path: string; readonly isFolder: boolean }[];
+  /**
+   * Folders that are shown through a layer of their own: a socket behind one answers nobody, whatever its name, and
+   * whenever it comes. None of them has a mount below it.
+   */
+  readonly screened: readonly string[];
+  /** Mounts of the host that come later would come into the sandbox. */
+  readonly sharesMounts: boolean;
   /** Folders that must show nothing but the roots in them. */
   readonly veiled: readonly string[];
   /** Further folders that must be there, read-only: the program itself. */
@@ -64,21 +71,29 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
 
 /**
  * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
- * every capability, and becomes the executor.
- * Arguments: the stage, the table of mounts, what to hide, "--", the working folder, the command.
+ * every capability, and becomes the executor. First of all it takes leave of the host's mounts: one that came later would
+ * come in, and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done
+ * without: the sockets that are known behind it are hidden one by one.
+ * Arguments: whether the host's mounts are shared, the stage, the screens, the table of mounts, what to hide, "--", the command.
  */
 const SETUP = `set -e
-printf %s "$2" > "$1/table"
+if [ "$1" = shared ]; then mount --make-rprivate /; fi
+shift
+if [ -n "$2" ]; then
+  mkdir "$1/void"
+  printf %s "$2" > "$1/table"
+  mount -a -T "$1/table" 2> /dev/null || :
+fi
+printf %s "$3" > "$1/table"
 mount -a -T "$1/table"
-shift 2
+shift 3
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
   elif [ -e "$1" ]; then mount --bind /dev/null "$1"; fi
   shift
 done
 shift
-cd "$1"
-shift
+cd /
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
 
@@ -132,6 +147,17 @@ function mountTable(plan: SandboxPlan, stage: string): string {
     ["picoclaw", stage, "tmpfs", "mode=0755"],
   ];
   return lines.map((line) => `${line.map(escapeField).join(" ")} 0 0\n`).join("");
+}
+
+/** Folders over themselves, without an upper: such an overlay wants a second folder below, and that one is empty. */
+function screenTable({ screened }: SandboxPlan, stage: string): string {
+  const lines = screened
+    .filter((folder) => PLAIN.test(folder))
+    .map(
+      (folder) =>
+        `picoclaw ${folder} overlay ro,nosuid,nodev,userxattr,lowerdir=${folder}:${stage}/void 0 0\n`,
+    );
+  return lines.join("");
 }
 
 type OverlayText = (lowers: readonly string[], upper: string, work: string) => string;
@@ -202,6 +228,55 @@ export function sandboxEnvironment({
   };
 }
 
+/** Where bubblewrap reads the filter of calls. */
+export const FILTER_DESCRIPTOR = 5;
+
+/** Numbers by which the kernel knows a machine, and its calls for keys: `add_key`, `request_key`, `keyctl`. */
+const KEY_CALLS = [
+  { machine: 0xc000003e, first: 248, last: 250 },
+  { machine: 0x40000003, first: 286, last: 288 },
+  { machine: 0xc00000b7, first: 217, last: 219 },
+  { machine: 0x40000028, first: 309, last: 311 },
+  { machine: 0xc00000f3, first: 217, last: 219 },
+] as const;
+/** The other numbering of calls that an x86-64 kernel may know. */
+const X32 = 0x40000000;
+
+/**
+ * A filter of calls as the kernel takes it: a session's keyring is inherited through every namespace, and nothing but
+ * this keeps a job from the keys in it. The three calls answer that there are none such.
+ */
+export function keyringFilter(): Uint8Array {
+  const LOAD = 0x20;
+  const EQUAL = 0x15;
+  const AT_LEAST = 0x35;
+  const AND = 0x54;
+  const RETURN = 0x06;
+  const ALLOW = 0x7fff0000;
+  const NO_SUCH_CALL = 0x00050000 | 38;
+  const steps: [code: number, yes: number, no: number, value: number][] = [];
+  for (const { machine, first, last } of KEY_CALLS)
+    steps.push(
+      [LOAD, 0, 0, 4],
+      [EQUAL, 0, 6, machine],
+      [LOAD, 0, 0, 0],
+      [AND, 0, 0, ~X32 >>> 0],
+      [AT_LEAST, 0, 2, first],
+      [AT_LEAST, 1, 0, last + 1],
+      [RETURN, 0, 0, NO_SUCH_CALL],
+      [RETURN, 0, 0, ALLOW],
+    );
+  steps.push([RETURN, 0, 0, ALLOW]);
+  const bytes = Buffer.alloc(steps.length * 8);
+  for (const [i, [code, yes, no, value]] of steps.entries()) {
+    bytes.writeUInt16LE(code, i * 8);
+    bytes.writeUInt8(yes, i * 8 + 2);
+    bytes.writeUInt8(no, i * 8 + 3);
+    bytes.writeUInt32LE(value, i * 8 + 4);
+  }
+  return bytes;
+}
+
 /** The arguments of `bwrap` for a plan; `command` is what runs inside, `stage` an absolute path of plain letters. */
 export function sandboxArguments(plan: SandboxPlan, command: readonly string[], stage: string): string[] {
   const args = plan.confined
@@ -225,8 +300,10 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   if (plan.network !== "host") args.push("--unshare-net");
   if (typeof plan.network === "object" && plan.confined)
     args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
-  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox", stage);
-  args.push(mountTable(plan, stage), ...plan.hidden, "--", plan.directory, ...command);
+  if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
+  args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
+  args.push(plan.sharesMounts ? "shared" : "own", stage);
+  args.push(screenTable(plan, stage), mountTable(plan, stage), ...plan.hidden, "--", ...command);
   return args;
 }
 

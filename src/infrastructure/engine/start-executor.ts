@@ -20,6 +20,7 @@ import type { PrivateHome } from "./home.ts";
 import { killStrays } from "./process-table.ts";
 import {
   CONFINED_STAGE,
+  keyringFilter,
   type LimitedNetwork,
   limitedNetwork,
   proxySocket,
@@ -132,9 +133,18 @@ export async function startExecutor(
 ): Promise<ExecutorStart> {
   const pipes = openChannels();
   if (pipes === null) return { ok: false, complaint: "no pipes" };
-  const { calls, answers, requests, replies, complaints } = pipes;
+  const { calls, answers, requests, replies, complaints, filter } = pipes;
+  writeFrame(filter.writeEnd, keyringFilter());
+  closeSync(filter.writeEnd);
   const command = executorCommand(installation, plan, env.PATH ?? SYSTEM_PATH);
-  const ends = [requests.readEnd, replies.writeFd, complaints.writeFd, calls.readEnd, answers.writeEnd];
+  const ends = [
+    requests.readEnd,
+    replies.writeFd,
+    complaints.writeFd,
+    calls.readEnd,
+    answers.writeEnd,
+    ...(plan.confined ? [filter.readEnd] : []),
+  ];
   const stage = openStage(plan);
   const started = trySpawn(() =>
     spawnChild({
@@ -147,6 +157,7 @@ export async function startExecutor(
     }),
   );
   for (const end of ends) closeSync(end);
+  if (!plan.confined) closeSync(filter.readEnd);
   if ("complaint" in started) {
     stage.close();
     return { ok: false, complaint: started.complaint };
@@ -262,13 +273,15 @@ function openChannels() {
   const requests = rawPipe();
   const replies = openPipe();
   const complaints = openPipe();
-  if (!calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
+  const filter = rawPipe();
+  if (!filter.ok || !calls.ok || !answers.ok || !requests.ok || !replies.ok || !complaints.ok) return null;
   return {
     calls: calls.value,
     answers: answers.value,
     requests: requests.value,
     replies: replies.value,
     complaints: complaints.value,
+    filter: filter.value,
   };
 }
 

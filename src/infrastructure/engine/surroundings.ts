@@ -15,7 +15,7 @@ import type { Installation } from "../platform/installation.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { findHomeSecrets } from "./home-lists.ts";
-import type { Storage } from "./job-storage.ts";
+import { mountPoints, mountsAreShared, type Storage } from "./job-storage.ts";
 import type { SandboxPlan } from "./sandbox-plan.ts";
 
 /** Sockets of this machine that a process could reach by path, but for those below the given folders. */
@@ -167,7 +167,10 @@ function entriesOf(folder: string): Dirent[] {
 }
 
 export interface Surroundings
-  extends Pick<SandboxPlan, "hidden" | "closed" | "homes" | "veiled" | "readable" | "files" | "sockets"> {
+  extends Pick<
+    SandboxPlan,
+    "hidden" | "closed" | "screened" | "sharesMounts" | "homes" | "veiled" | "readable" | "files" | "sockets"
+  > {
   /** The home that the job gets in private; null where there is none, or the workspace holds it. */
   readonly shown: ShownHome | null;
 }
@@ -195,6 +198,8 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
       shown: null,
       hidden: [],
       closed: [],
+      screened: [],
+      sharesMounts: mountsAreShared(),
       homes: [],
       veiled: [],
       readable: [],
@@ -223,11 +228,40 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
       ...secrets.filter((path) => !holdsRoot(path) && !own.includes(path)),
       ...reachable.filter((socket) => !sockets.includes(socket)),
     ],
+    screened: findScreened("/", {
+      mounts: [...mountPoints(), ...PRIVATE_FOLDERS],
+      spared: [...PRIVATE_FOLDERS, ...KERNEL_FOLDERS, ...roots, ...covered],
+      links: sockets,
+    }),
+    sharesMounts: mountsAreShared(),
     veiled: own.filter(holdsRoot),
     readable: [installation.folder, dirname(installation.runtime)],
     files: resolverFile(),
     sockets,
   };
+}
+
+const KERNEL_FOLDERS = ["/proc", "/sys"];
+
+/**
+ * The folders of the machine, each as high up as the mounts below it let: a layer over a folder shows nothing of what is
+ * mounted in it. What is private or laid over anyway needs none.
+ */
+function findScreened(
+  folder: string,
+  parts: {
+    readonly mounts: readonly string[];
+    readonly spared: readonly string[];
+    readonly links: readonly string[];
+  },
+): string[] {
+  const { mounts, spared, links } = parts;
+  if (spared.some((one) => isInside(one, folder)) || !isOpen(folder)) return [];
+  const isWay = (path: string) => path !== folder && isInside(folder, path);
+  if (folder !== "/" && !mounts.some(isWay) && !links.some(isWay)) return [folder];
+  return entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => findScreened(join(folder, name), parts));
 }
 
 export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string[] {
