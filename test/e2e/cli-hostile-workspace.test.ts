@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Cli, create, createCli } from "./cli-kit.ts";
 
@@ -53,6 +54,14 @@ const TRAPS: readonly (readonly [name: string, set: () => void])[] = [
       }
     },
   ],
+  [
+    "package.json that is a link to what is no JSON",
+    () => {
+      writeFileSync(join(cli.folder, "secret"), "the first line of a secret\n");
+      symlinkSync("../secret", join(cli.workspace, "package.json"));
+    },
+  ],
+  ["package.json that is a pipe", () => void spawnSync("mkfifo", [join(cli.workspace, "package.json")])],
   [
     "package.json with a type and imports",
     () =>

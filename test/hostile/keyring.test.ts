@@ -8,7 +8,8 @@ const [ADD, REQUEST, CONTROL] = CALLS;
 const SESSION = -3;
 
 /** Prints what the kernel answers; -1 is a refusal. */
-const perl = (call: string) => `perl -e 'my ($kind, $name, $value) = ("user", "picoclaw", "x"); my $r = syscall(${call}); print "answer $r\\n"'`;
+const perl = (call: string) =>
+  `perl -e 'my ($kind, $name, $value) = ("user", "picoclaw", "x"); my $r = syscall(${call}); print "answer $r\\n"'`;
 
 let target: Target;
 describe.if(process.platform === "linux" && requirePart("bwrap"))("the keys of the user's session", () => {

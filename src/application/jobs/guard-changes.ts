@@ -6,7 +6,12 @@ import {
   readGitIndex,
   revertSettings,
 } from "../../domain/policy/git-files.ts";
-import { createToolsWork, inDependencyFolder, isGitName, type Protection } from "../../domain/policy/protection.ts";
+import {
+  createToolsWork,
+  inDependencyFolder,
+  isGitName,
+  type Protection,
+} from "../../domain/policy/protection.ts";
 import type { BeforeAndAfter, Repository, Transaction } from "../ports/jobs-transaction.ts";
 
 type BeforeOrAfter = "before" | "after";

@@ -68,7 +68,7 @@ describe("a shell command that touches protected files", () => {
     bench.write("a/.venv/lib/cacert.pem", "1");
     const { result } = await bench.run([
       shell(
-        "echo 2 > node_modules/x/cert.pem; echo '{\"version\":\"2.0.0\"}' > node_modules/x/package.json; rm -rf a/.venv; mkdir -p vendor/y; echo > vendor/y/z.key",
+        'echo 2 > node_modules/x/cert.pem; echo \'{"version":"2.0.0"}\' > node_modules/x/package.json; rm -rf a/.venv; mkdir -p vendor/y; echo > vendor/y/z.key',
       ),
     ]);
     expect(result.results[0]).toMatchObject({ success: true, notes: [] });
