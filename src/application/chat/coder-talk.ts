@@ -71,13 +71,34 @@ export interface CoderLooksDeps {
 }
 
 const NO_ROUND = "refused: no round is left for looking. Write the proposal now, with what you have seen.";
+const SAME_AGAIN = "(the same call gave the same before; write the proposal, or look at something else)";
+/** Rounds in which nothing new came, before looking ends. */
+const MOST_SAME_ROUNDS = 3;
+/** It is told how many rounds are left when so few are. */
+const FEW_ROUNDS = 3;
 /** Rounds that are refused before it is given up. */
 const PATIENCE = 2;
 
 export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): CoderLooks {
   const looks: { readonly after: number; readonly messages: readonly ModelMessage[] }[] = [];
+  const seen = new Map<string, string>();
   let used = 0;
+  let same = 0;
   let offered = rounds > 0;
+
+  /** The results, and whether anything among them is new. */
+  async function look(calls: readonly ToolCall[]) {
+    const results = await Promise.all(calls.map((call) => explorer.call(call)));
+    const texts = results.map(({ text }, at) => {
+      const key = JSON.stringify([calls[at]?.name, calls[at]?.arguments]);
+      const isSame = seen.get(key) === text;
+      seen.set(key, text);
+      return { text: isSame ? SAME_AGAIN : text, isSame };
+    });
+    same = texts.every(({ isSame }) => isSame) ? same + 1 : 0;
+    return texts;
+  }
+
   return {
     tools: () => (offered ? explorer.tools : []),
     withoutTools() {
@@ -95,15 +116,14 @@ export function createCoderLooks({ explorer, rounds, tell }: CoderLooksDeps): Co
     async take(exchange, { text, toolCalls, thoughts }) {
       if (toolCalls.length === 0 || used >= rounds + PATIENCE) return false;
       used++;
+      if (same >= MOST_SAME_ROUNDS) used = Math.max(used, rounds + 1);
       const left = rounds - used;
       if (left >= 0) tell(toolCalls);
-      const results = await Promise.all(
-        toolCalls.map((call) => (left < 0 ? { text: NO_ROUND } : explorer.call(call))),
-      );
+      const results = left < 0 ? toolCalls.map(() => ({ text: NO_ROUND })) : await look(toolCalls);
       const count = left === 1 ? "1 round of calls is left" : `${Math.max(0, left)} rounds of calls are left`;
       const told = results.map((result, at): ModelMessage => {
         const { id: callId, name } = toolCalls[at] as ToolCall;
-        const isLast = at === results.length - 1 && left >= 0;
+        const isLast = at === results.length - 1 && left >= 0 && left <= FEW_ROUNDS;
         return { role: "tool", callId, name, text: isLast ? `${result.text}\n(${count})` : result.text };
       });
       const said: ModelMessage = {

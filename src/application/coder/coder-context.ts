@@ -475,7 +475,37 @@ function chosenFiles(
   ]);
   const guessed = guessFiles(project, { request, terms, paths, called, changed, budget: budget.guessed });
   for (const [path, element] of guessed) shown.set(path, element);
+  const beside = [
+    ...testsBeside(paths, [...called.map(({ path }) => path), ...guessed.keys()]),
+    ...(ASKS_CHANGELOG.test(request) ? paths.filter((path) => CHANGELOG.test(path)).slice(0, 1) : []),
+  ].filter((path) => !shown.has(path));
+  const more = beside.flatMap((path) => read({ path, lines: [] }));
+  const share = Math.min(BESIDE, budget.guessed / 4);
+  for (const { path, text } of more)
+    shown.set(path, showFile(path, text, { terms, limit: share, ends: true }));
   return shown;
+}
+
+const ASKS_CHANGELOG = /\bchange-?log|\brelease notes|変更履歴/i;
+const CHANGELOG = /^(?:change-?log|changes|history|news)(?:\.\w+)?$/i;
+/** Characters of a test or a changelog that stands beside what is shown. */
+const BESIDE = 3_500;
+const MOST_TESTS_BESIDE = 1;
+
+/** The tests of the first sources that are shown, by their names: a fix brings a test. */
+function testsBeside(paths: readonly string[], shown: readonly string[]): string[] {
+  if (shown.some((path) => fileKind(path) === "test")) return [];
+  const sources = shown.filter((path) => fileKind(path) === "source").slice(0, 2);
+  const stemOf = (path: string) =>
+    lastName(path).replace(/^test_|(?:[._-](?:test|spec))?\.\w+$|_test\.\w+$/g, "");
+  const wanted = new Set(sources.map(stemOf));
+  return paths
+    .filter((path) => fileKind(path) === "test" && SOURCE.test(path) && wanted.has(stemOf(path)))
+    .slice(0, MOST_TESTS_BESIDE);
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** Texts that share a budget: whole where they are short, else around the lines and terms that matter. */

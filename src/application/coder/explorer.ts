@@ -96,10 +96,18 @@ interface Match {
   readonly defines: boolean;
 }
 
+interface SearchRequest {
+  readonly pattern: string;
+  /** Only below this folder. */
+  readonly under?: string;
+  /** Files with matches that were shown before. */
+  readonly after?: number;
+}
+
 /** The lines of the project that match, definitions before uses and source before tests, within a budget; says what it left out. */
 export function searchProject(
   project: SearchedFiles,
-  { pattern, under = "" }: { readonly pattern: string; readonly under?: string },
+  { pattern, under = "", after = 0 }: SearchRequest,
   limit: number,
 ): string {
   const { matches, literal } = readSearchPattern(pattern);
@@ -121,7 +129,7 @@ export function searchProject(
       Number(b.lines.some(({ defines }) => defines)) - Number(a.lines.some(({ defines }) => defines)) ||
       ORDER.indexOf(fileKind(a.path)) - ORDER.indexOf(fileKind(b.path)),
   );
-  return wordMatches(pattern, found, limit, paths.length > MOST_READ);
+  return wordMatches(pattern, found, { limit, after, unread: paths.length > MOST_READ });
 }
 
 function isUnder(path: string, folder: string): boolean {
@@ -133,7 +141,12 @@ function matchingLines(project: SearchedFiles, path: string, matches: (line: str
   const lines = (project.read(path, LONGEST_SEARCHED_FILE)?.text ?? "").split("\n");
   const hits = lines.flatMap((text, at) => (matches(text.slice(0, 2_000)) ? [at] : []));
   if (hits.length === 0) return [];
-  const defined = new Set(definitionsOf(hits.map((at) => lines[at] as string)).map(({ line }) => line - 1));
+  const defined = new Set(
+    definitionsOf(
+      hits.map((at) => lines[at] as string),
+      path,
+    ).map(({ line }) => line - 1),
+  );
   return hits.map((at, place) => ({
     line: at + 1,
     text: (lines[at] as string).trim().slice(0, LONGEST_LINE),
@@ -144,17 +157,16 @@ function matchingLines(project: SearchedFiles, path: string, matches: (line: str
 function wordMatches(
   pattern: string,
   found: readonly { readonly path: string; readonly lines: readonly Match[] }[],
-  limit: number,
-  unread: boolean,
+  { limit, after, unread }: { readonly limit: number; readonly after: number; readonly unread: boolean },
 ): string {
   const out: string[] = [];
   let left = limit;
-  let shownFiles = 0;
-  for (const { path, lines } of found) {
+  let shownFiles = Math.min(after, found.length);
+  for (const { path, lines } of found.slice(after)) {
     const shown = lines.slice(0, MOST_IN_A_FILE).map(({ line, text }) => `${line}: ${text}`);
     const more = lines.length - shown.length;
     const block = `${path}\n${shown.join("\n")}${more > 0 ? `\n… ${more} more` : ""}`;
-    if (block.length > left) break;
+    if (block.length > left && out.length > 0) break;
     left -= block.length + 1;
     out.push(block);
     shownFiles++;
@@ -162,7 +174,7 @@ function wordMatches(
   const missing = found.length - shownFiles;
   if (missing > 0)
     out.push(
-      `… and ${missing} more files: ${found
+      `… and ${missing} more files (after: ${shownFiles}): ${found
         .slice(shownFiles, shownFiles + 10)
         .map(({ path }) => path)
         .join(", ")}`,
@@ -277,7 +289,14 @@ const READ: ModelTool = {
 const SEARCH: ModelTool = {
   name: "search",
   description: "Finds lines by a text or regular expression; definitions first.",
-  parameters: object({ pattern: text("what to look for"), path: text("only below this folder") }, "pattern"),
+  parameters: object(
+    {
+      pattern: text("what to look for"),
+      path: text("only below this folder"),
+      after: line("files to skip"),
+    },
+    "pattern",
+  ),
 };
 const TREE: ModelTool = {
   name: "tree",
@@ -288,21 +307,22 @@ const RUN: ModelTool = {
   name: "run",
   description:
     "Runs a shell command in a throw-away view of the workspace, without network: to reproduce a bug or try something. What it writes is gone afterwards.",
-  parameters: object({ command: text("the command") }, "command"),
+  parameters: object({ command: text("the command"), from: line("first line of its output") }, "command"),
 };
 
 export function createExplorer(parts: ExplorerDeps): Explorer {
+  const printed = new Map<string, ThrownAwayRun>();
   return {
     tools: [READ, SEARCH, TREE, ...(parts.run === undefined ? [] : [RUN])],
     async call({ name, arguments: given }) {
-      const { ok, text: told } = await answer(parts, name, argumentsOf(given));
+      const { ok, text: told } = await answer({ ...parts, printed }, name, argumentsOf(given));
       return { ok, text: parts.mask(told) };
     },
   };
 }
 
 async function answer(
-  { project, request, limit, run }: ExplorerDeps,
+  { project, request, limit, run, printed }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
@@ -310,14 +330,15 @@ async function answer(
     case "read_file": {
       const asked = wishOf(args);
       if (asked === "") return wrong("read_file needs a path");
-      const shown = showAsked(project(), { files: [asked], searches: [] }, { request, limit });
+      const files = [withoutHoles(project(), asked, limit)];
+      const shown = showAsked(project(), { files, searches: [] }, { request, limit });
       return { ok: !shown.includes(">not there, or not to be shown"), text: shown };
     }
     case "search": {
       const pattern = stringOf(args.pattern);
       if (pattern === "") return wrong("search needs a pattern");
-      const under = stringOf(args.path);
-      return { ok: true, text: searchProject(project(), { pattern, under }, Math.min(limit, 8_000)) };
+      const asked = { pattern, under: stringOf(args.path), after: countOf(args.after) };
+      return { ok: true, text: searchProject(project(), asked, Math.min(limit, 8_000)) };
     }
     case "tree":
       return {
@@ -328,15 +349,45 @@ async function answer(
       const command = stringOf(args.command);
       if (run === undefined) return wrong("nothing can be run here");
       if (command === "") return wrong("run needs a command");
-      const ran = await run(command);
+      const from = countOf(args.from);
+      // A further page of what it printed is no further run.
+      const ran = (from > 1 ? printed.get(command) : undefined) ?? (await run(command));
       if (ran === null) return wrong("nothing can be run here");
+      printed.set(command, ran);
       const { exitCode, output } = ran;
       const ended = exitCode === null ? "It did not end by itself." : `Exit code ${exitCode}.`;
-      return { ok: exitCode === 0, text: `${ended}\n${cutMiddle(output, Math.min(limit, 8_000))}` };
+      return { ok: exitCode === 0, text: `${ended}\n${showOutput(output, from, Math.min(limit, 8_000))}` };
     }
     default:
       return wrong(`there is no tool ${name}; there are read_file, search, tree`);
   }
+}
+
+/** A file that is too long is read from its beginning on, and says what comes next. */
+function withoutHoles(project: SearchedFiles, asked: string, limit: number): string {
+  const { path, lines } = resolveAskedFile(project, asked);
+  if (lines !== undefined) return asked;
+  return (project.read(path, LONGEST_FILE)?.text.length ?? 0) > limit ? `${path}:1-` : asked;
+}
+
+/** What a command printed, from a line on: whole lines as far as they fit, and where the next begin. */
+function showOutput(output: string, from: number, limit: number): string {
+  if (from <= 1) {
+    const cut = cutMiddle(output, limit);
+    return cut === output ? cut : `${cut}\n(cut; the same command with from: LINE shows more of this output)`;
+  }
+  const lines = output.split("\n");
+  let to = Math.min(from, lines.length) - 1;
+  let left = limit;
+  while (to < lines.length && left >= (lines[to] as string).length + 1)
+    left -= (lines[to++] as string).length + 1;
+  const shown = lines.slice(from - 1, to).join("\n");
+  return `(lines ${from}-${to} of ${lines.length})\n${shown}`;
+}
+
+function countOf(value: unknown): number {
+  const count = Number(value ?? 0);
+  return Number.isInteger(count) && count > 0 ? count : 0;
 }
 
 function wrong(told: string): ToolResult {

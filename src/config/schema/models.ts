@@ -237,7 +237,10 @@ export const coder = z
       .enum(["preview", "apply", "discard"])
       .default("preview")
       .meta({ description: "What becomes of a draft whose checks got worse." }),
-    explore: count(12, "Rounds in which a coder may read and search before it writes."),
+    explore: count(
+      200,
+      "Rounds in which a coder may look and try before it writes; time, cost and repetition end it sooner.",
+    ),
     max_minutes: count(30, "Minutes that the models of one message may take.", { min: 1 }),
     budget_usd: z
       .number()

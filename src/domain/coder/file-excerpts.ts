@@ -20,8 +20,9 @@ const NAMED = [
   /^\s*(?:describe|suite|context|it|test|t\.test|specify)(?:\.\w+)*\s*\(\s*["'`](.{1,60}?)["'`]/,
   /^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*\*?([\w$#]+)\s*\([^;]*\)\s*(?::[^{;]+)?\{\s*$/,
   /^(?:[\w<>[\],*&:]+\s+)+\**(\w+)\s*\([^;]*\)\s*\{?\s*$/,
-  /^#{1,6}\s+(.{1,60})/,
 ];
+const HEADING = /^#{1,6}\s+(.{1,60})/;
+const PROSE = /\.(?:md|mdx|markdown|rst|adoc|txt)$/i;
 const NO_NAMES = new Set([
   "if",
   "for",
@@ -35,12 +36,16 @@ const NO_NAMES = new Set([
   "with",
 ]);
 
-/** By light patterns, in the order of the file: what a reader would look for, not a parse. */
-export function definitionsOf(lines: readonly string[]): Definition[] {
+/**
+ * By light patterns, in the order of the file: what a reader would look for, not a parse. Of prose those are its
+ * headings; in a program the same mark begins a comment.
+ */
+export function definitionsOf(lines: readonly string[], path: string): Definition[] {
+  const patterns = PROSE.test(path) ? [...NAMED, HEADING] : NAMED;
   const found: Definition[] = [];
   for (const [at, line] of lines.entries()) {
     if (line.length > 400) continue;
-    for (const pattern of NAMED) {
+    for (const pattern of patterns) {
       const name = pattern.exec(line)?.[1];
       if (name === undefined) continue;
       if (!NO_NAMES.has(name)) found.push({ line: at + 1, name: name.trim(), indent: indentOf(line) });
@@ -114,8 +119,8 @@ const SMALLEST = 3;
 const SEEN = 0.5;
 
 /** The parts of a long text that a request is about: whole definitions where they are short enough. */
-export function chooseExcerpts(lines: readonly string[], request: ExcerptRequest): LineRange[] {
-  const definitions = definitionsOf(lines);
+export function chooseExcerpts(path: string, lines: readonly string[], request: ExcerptRequest): LineRange[] {
+  const definitions = definitionsOf(lines, path);
   const taken = createExcerptBudget(lines, request.limit);
   if (request.ends === true) {
     taken.take({ from: 1, to: Math.min(ENDS.first, lines.length) });
@@ -255,7 +260,7 @@ export interface ShowFile extends ExcerptRequest {
 export function showFile(path: string, text: string, request: ShowFile): string {
   if (text.length <= request.limit) return fileElement(path, "", text);
   const lines = linesOf(text);
-  const ranges = chosen(lines, request);
+  const ranges = chosen(path, lines, request);
   if (ranges.length === 0) return cutElement(path, text, request.limit);
   return showRanges(path, lines, ranges);
 }
@@ -288,7 +293,7 @@ function showRanges(path: string, lines: readonly string[], ranges: readonly Lin
   if (next <= lines.length) parts.push(`… lines ${next}-${lines.length} not shown …`);
   const named = ranges.map(({ from, to }) => `${from}-${to}`).join(",");
   const element = fileElement(path, ` lines="${named} of ${lines.length}"`, parts.join("\n"));
-  const rest = restOf(lines, ranges);
+  const rest = restOf(path, lines, ranges);
   return rest === "" ? element : `${element}\n${rest}`;
 }
 
@@ -298,11 +303,11 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-function chosen(lines: readonly string[], request: ShowFile): LineRange[] {
-  if (request.fill !== true) return chooseExcerpts(lines, request);
-  const ranges = chooseExcerpts(lines, { ...request, limit: Math.floor(request.limit * 0.7) });
+function chosen(path: string, lines: readonly string[], request: ShowFile): LineRange[] {
+  if (request.fill !== true) return chooseExcerpts(path, lines, request);
+  const ranges = chooseExcerpts(path, lines, { ...request, limit: Math.floor(request.limit * 0.7) });
   const spent = ranges.reduce((sum, { from, to }) => sum + body(lines, from, to).length + 1, 0);
-  return chooseExcerpts(lines, {
+  return chooseExcerpts(path, lines, {
     ...request,
     also: [...ranges, ...headAndTail(lines, request.limit - spent)],
   });
@@ -339,21 +344,24 @@ function cutElement(path: string, text: string, limit: number): string {
   return `<file path="${path}" cut="true">\n${text.slice(0, limit)}…\n</file>`;
 }
 
-/** Where the definitions stand that the excerpts leave out, so that they can be asked for. */
-function restOf(lines: readonly string[], ranges: readonly LineRange[]): string {
-  const names: string[] = [];
-  let chars = 0;
-  for (const { line, name } of definitionsOf(lines)) {
-    if (ranges.some(({ from, to }) => line >= from && line <= to)) continue;
-    const one = `${name} ${line}`;
-    chars += one.length + 2;
-    if (chars > OUTLINE) {
-      names.push("…");
-      break;
-    }
-    names.push(one);
+/**
+ * Where the definitions stand that the excerpts leave out, so that they can be asked for: from the first line to the
+ * last. Where not all fit, the inner ones go first, then every second one.
+ */
+function restOf(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {
+  let left = definitionsOf(lines, path).filter(
+    ({ line }) => !ranges.some(({ from, to }) => line >= from && line <= to),
+  );
+  const all = left.length;
+  const word = () => left.map(({ name, line }) => `${name} ${line}`).join(", ");
+  while (left.length > 1 && word().length > OUTLINE) {
+    const deepest = Math.max(...left.map(({ indent }) => indent));
+    const outer = left.filter(({ indent }) => indent < deepest);
+    left = outer.length > 0 ? outer : left.filter((_, at) => at % 2 === 0);
   }
-  return names.length === 0 ? "" : `(not shown, by line: ${names.join(", ")})`;
+  if (left.length === 0) return "";
+  const more = all - left.length;
+  return `(not shown, by line: ${word()}${more > 0 ? `, and ${more} between them` : ""})`;
 }
 
 /** A file that a coder asks for, or some lines of it. */

@@ -14,12 +14,15 @@ const FIXTURE =
 const TEST =
   /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing)\/|(?:^|[./_-])(?:test|spec|tests)\.[a-z]+$|_test\.(?:go|py|rb|exs|dart)$|(?:^|\/)test_[^/]*\.py$|(?:Test|Tests|Spec)\.(?:java|kt|cs|scala|swift|php)$/;
 const HISTORY = /(?:^|\/)(?:change-?log|changes|history|news|releases?|licen[cs]e|copying|authors)[^/]*$/i;
+/** They say how sources are called, and are rarely what is to be changed. */
+const TYPINGS = /\.d\.[cm]?ts$|\.pyi$/i;
 const DOCS = /\.(?:md|mdx|rst|adoc|txt)$|(?:^|\/)(?:docs?|documentation)\//i;
 
 export function fileKind(path: string): FileKind {
   if (GENERATED.test(path)) return "generated";
   if (FIXTURE.test(path)) return "fixture";
   if (TEST.test(path)) return "test";
+  if (TYPINGS.test(path)) return "docs";
   if (!SOURCE.test(path) && HISTORY.test(path)) return "history";
   if (!SOURCE.test(path) && DOCS.test(path)) return "docs";
   return SOURCE.test(path) ? "source" : "settings";
@@ -102,7 +105,7 @@ export function refineRanking(
     .flatMap((file): RankedFile[] => {
       const text = textOf(file.path);
       if (text === null) return [];
-      const names = definitionsOf(text.split("\n")).map(({ name }) => name);
+      const names = definitionsOf(text.split("\n"), file.path).map(({ name }) => name);
       const defined = termsIn(names.join("\n"), ranking.terms);
       const bonus = defined.reduce((all, term) => all + (worth[term] ?? 0), 0);
       return [{ ...file, score: file.score + bonus * factors[file.kind] }];

@@ -101,3 +101,15 @@ test("a local coder asks in words", async () => {
   expect(at.asked[0]?.tools).toBeUndefined();
   expect(at.asked[0]?.system).toContain("## Files");
 });
+
+test("looking ends where the same calls bring nothing new, long before the rounds are used up", async () => {
+  at = await openConversation(() => ({ calls: [call("tree", {})], text: "I keep looking." }), {
+    ...cloud,
+    config: "security:\n  local_only: false\n",
+  });
+  at.write("a.txt", "one\n");
+  await at.send("/code3 change a.txt");
+  expect(at.asked.length).toBeLessThan(9);
+  expect(at.asked[2]?.messages.at(-1)?.text).toContain("the same call gave the same before");
+  expect(at.asked.at(-1)?.messages.at(-1)?.text).toContain("no round is left");
+});

@@ -58,3 +58,42 @@ test("what cannot be run is not offered", async () => {
   expect(tools.map(({ name }) => name)).toEqual(["read_file", "search", "tree"]);
   expect(JSON.stringify(explorer.tools).length).toBeLessThan(1_200);
 });
+
+test("what is too long is read page by page: a file, a search, the output of a command", async () => {
+  const lines = Array.from({ length: 400 }, (_, at) => `const line${at} = ${at};`);
+  let runs = 0;
+  const long = createExplorer({
+    project: () =>
+      memoryProject({
+        "src/long.ts": `${lines.join("\n")}\n`,
+        ...Object.fromEntries(
+          Array.from({ length: 60 }, (_, at) => [`src/use-${at}.ts`, `needle(${at});${" x".repeat(90)}\n`]),
+        ),
+      }),
+    request: "",
+    limit: 2_000,
+    mask: (text) => text,
+    run: async () => {
+      runs++;
+      return { exitCode: 0, output: lines.join("\n") };
+    },
+  });
+  const call = async (name: string, args: unknown) =>
+    (await long.call({ id: "1", name, arguments: args })).text;
+  const file = await call("read_file", { path: "src/long.ts" });
+  const next = /\(cut; the next is src\/long\.ts:(\d+)-400\)$/.exec(file)?.[1];
+  expect(file).toStartWith('<file path="src/long.ts" lines="1-');
+  expect(file).not.toContain("not shown");
+  expect(await call("read_file", { path: "src/long.ts", from: Number(next) })).toContain(
+    `\nconst line${Number(next) - 1} =`,
+  );
+  const first = await call("search", { pattern: "needle" });
+  const after = Number(/more files \(after: (\d+)\)/.exec(first)?.[1]);
+  const second = await call("search", { pattern: "needle", after });
+  expect(after).toBeGreaterThan(0);
+  expect(second).not.toContain("src/use-0.ts");
+  expect(second).toContain("needle(");
+  expect(await call("run", { command: "print" })).toContain("from: LINE");
+  expect(await call("run", { command: "print", from: 200 })).toContain("\nconst line199 = 199;");
+  expect(runs).toBe(1);
+});

@@ -62,9 +62,9 @@ test.each<[string, string]>([
   ["brace below", "int add(int a)\n{\n  return a;\n}\nrest();"],
   ["heading", "## One\ntext\n### Deeper\nmore\n## Two\nrest"],
   ["test", "t.test('adds', function (st) {\n  st.end();\n});\nrest();"],
-])("a definition ends where its body does: %s", (_, text) => {
+])("a definition ends where its body does: %s", (kind, text) => {
   const lines = text.split("\n");
-  const [first] = definitionsOf(lines);
+  const [first] = definitionsOf(lines, kind === "heading" ? "a.md" : "a.ts");
   expect(first?.line).toBe(1);
   const end = endOf(lines, first!);
   const left = lines.slice(end).join("\n");
@@ -113,7 +113,7 @@ test("excerpts keep their budget, their order and the bounds of the file", () =>
   );
   fc.assert(
     fc.property(fc.array(line, { maxLength: 120 }), fc.integer({ min: 0, max: 2_000 }), (lines, limit) => {
-      const ranges = chooseExcerpts(lines, { terms: requestTerms("needle"), limit, ends: true });
+      const ranges = chooseExcerpts("a.ts", lines, { terms: requestTerms("needle"), limit, ends: true });
       let last = 0;
       for (const { from, to } of ranges) {
         expect(from).toBeGreaterThan(last);
@@ -149,4 +149,22 @@ test("facts of a project: its scripts, and whether its dependencies are there", 
   );
   expect(facts([])).toContain("dependencies are NOT installed");
   expect(projectFacts({ read: () => "{ broken", has: () => false })).toContain("package.json, no scripts");
+});
+
+test("the outline covers a long file to its end, and comments are no headings", () => {
+  const functions = Array.from(
+    { length: 300 },
+    (_, at) => `def step_${at}(x):\n    # a comment\n    return x\n`,
+  );
+  const text = `# Copyright: some licence\n# All rights reserved\n${functions.join("\n")}`;
+  const shown = showFile("steps.py", text, { terms: [], limit: 800, ends: true });
+  const outline = /\(not shown, by line: .*\)$/.exec(shown)?.[0] ?? "";
+  expect(outline).not.toContain("Copyright");
+  expect(outline).not.toContain("comment");
+  expect(outline).toMatch(/step_2[89]\d \d+, and \d+ between them\)$/);
+  expect(outline.length).toBeLessThan(600);
+});
+
+test("typings are no sources", () => {
+  expect(["types/index.d.ts", "lib/a.pyi", "lib/a.ts"].map(fileKind)).toEqual(["docs", "docs", "source"]);
 });
