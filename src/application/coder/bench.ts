@@ -34,8 +34,8 @@ export interface Bench {
   /** The project's checks over what stands now; null where nobody judges. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
   /**
-   * Runs a command over what stands now, in a view that is thrown away; absent where there is none. Null: it cannot be
-   * done here.
+   * Runs a command over what stands now, in a scratch view: what it writes shows to the next one until a proposal is
+   * carried out, and never lands. Absent where there is none. Null: it cannot be done here.
    */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
@@ -103,6 +103,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   const { checks, request, workspace } = parts;
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
+  let attempts = 0;
 
   async function open({
     checked = checks !== null,
@@ -130,6 +131,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   }: BenchAttempt): Promise<CarryOutResult> {
     const opened = await open();
     if ("status" in opened) return { kind: "refused", execution: opened };
+    attempts++;
     const { now, later, checked } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
     const isWhole = now.length === commands.length && merged.length === 0;
@@ -173,6 +175,8 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       const tried = await opened.check({
         commands: [command],
         over: "draft",
+        // A further attempt changes what lies below.
+        scratch: `after ${attempts}`,
         attempt: 0,
         timeoutSeconds: TRY_OUT_SECONDS,
         onOutput: parts.onOutput,

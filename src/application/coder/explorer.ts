@@ -288,7 +288,7 @@ const READ: ModelTool = {
 };
 const SEARCH: ModelTool = {
   name: "search",
-  description: "Finds lines by a text or regular expression; definitions first.",
+  description: "Finds lines by text or regular expression; definitions first.",
   parameters: object(
     {
       pattern: text("what to look for"),
@@ -306,8 +306,8 @@ const TREE: ModelTool = {
 const RUN: ModelTool = {
   name: "run",
   description:
-    "Runs a shell command in a throw-away view of the workspace, without network: to reproduce a bug or try something. What it writes is gone afterwards.",
-  parameters: object({ command: text("the command"), from: line("first line of its output") }, "command"),
+    "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. What it writes shows at most in later runs.",
+  parameters: object({ command: text("the command"), from: line("first line of output") }, "command"),
 };
 
 export function createExplorer(parts: ExplorerDeps): Explorer {

@@ -118,6 +118,8 @@ export interface CheckRequest {
   readonly asBefore?: readonly string[];
   /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */
   readonly withoutBuildLayer?: boolean;
+  /** What the commands write shows in the next check of the same name, until one of another name; else it is gone. */
+  readonly scratch?: string;
   /** `checks.network`. */
   readonly network?: boolean;
   /** For each command. */

@@ -29,7 +29,14 @@ export async function runChecks(check: RunChecksDeps, request: Request): Promise
   if (!check.parts.staging.confinable && !check.parts.isTrusted()) return untrusted(check.parts);
   if (request.over === "draft") await layers.rest();
   const first = await runOnce(check, request, request.withoutBuildLayer !== true);
-  if (!first.ok || !first.hasBuilt || first.runs.every(({ exitCode }) => exitCode === 0)) return plain(first);
+  // What a scratch run wrote is there already; a second time is another run.
+  if (
+    request.scratch !== undefined ||
+    !first.ok ||
+    !first.hasBuilt ||
+    first.runs.every(({ exitCode }) => exitCode === 0)
+  )
+    return plain(first);
   const again = await runOnce(check, request, false);
   return again.ok ? { ok: true, runs: again.runs.map((run) => ({ ...run, repeated: true })) } : again;
 }
@@ -49,7 +56,12 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
   const { over, signal } = request;
   const aborted = { ok: false, why: "aborted", message: "aborted" } as const;
   if (signal.aborted) return aborted;
-  const opened = await transaction.layers?.openCheck?.({ over, network: request.network === true, built });
+  const opened = await transaction.layers?.openCheck?.({
+    over,
+    network: request.network === true,
+    built,
+    ...(request.scratch !== undefined && { scratch: request.scratch }),
+  });
   if (opened?.ok !== true)
     return { ok: false, why: "unavailable", message: opened?.message ?? "no throw-away view" };
   const view = opened.check;

@@ -407,6 +407,11 @@ export interface CheckViewRequest {
   readonly network: boolean;
   /** Whether what `keepBuilt` kept shows. */
   readonly built: boolean;
+  /**
+   * What is written shows again in the next view of the same name, where layers allow it; a view of another name forgets
+   * it.
+   */
+  readonly scratch?: string;
 }
 
 export type OpenedCheck =

@@ -60,10 +60,18 @@ interface OverlayChecks {
 function createOverlayChecks(parts: OverlayChecks) {
   const { workspace, folder, roots, installation, env } = parts;
   let count = 0;
-  return async ({ over, network, built }: CheckViewRequest): Promise<OpenedCheck> => {
+  let scratchName: string | null = null;
+  const scratchFolder = join(folder.path, "scratch");
+  return async ({ over, network, built, scratch }: CheckViewRequest): Promise<OpenedCheck> => {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(into, { mode: 0o700 });
-    const laid = roots.map((root, i) => layUpper(root, into, i));
+    // Its layers stood over others: they would show what is there no more.
+    if (scratch !== undefined && scratch !== scratchName) removeTree(scratchFolder);
+    if (scratch !== undefined) scratchName = scratch;
+    const laid = roots.map((root, i) => {
+      const kept = join(scratchFolder, `u${i}`);
+      return layUpper(root, into, i, scratch !== undefined && existsSync(kept) ? kept : null);
+    });
     const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
     const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
     const opened = await parts.openThrowAway(into, { network, over });
@@ -111,6 +119,10 @@ function createOverlayChecks(parts: OverlayChecks) {
         },
         async close() {
           await stop();
+          if (scratch !== undefined) {
+            mkdirSync(scratchFolder, { recursive: true, mode: 0o700 });
+            for (const [i, { upper }] of laid.entries()) renameSync(upper, join(scratchFolder, `u${i}`));
+          }
           removeTree(into);
         },
       },
@@ -118,9 +130,11 @@ function createOverlayChecks(parts: OverlayChecks) {
   };
 }
 
-function layUpper({ path, redirects }: LaidRoot, into: string, index: number): LaidRoot {
+/** `kept`: an upper of an earlier view, which goes on. Its work folder is always new: an old one is refused. */
+function layUpper({ path, redirects }: LaidRoot, into: string, index: number, kept: string | null): LaidRoot {
   const upper = join(into, `u${index}`);
-  mkdirSync(upper);
+  if (kept === null) mkdirSync(upper);
+  else renameSync(kept, upper);
   mkdirSync(join(into, `w${index}`));
   chmodSync(upper, lstatSync(path).mode & 0o7777);
   return { path, upper, redirects };

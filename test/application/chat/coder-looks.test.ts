@@ -113,3 +113,30 @@ test("looking ends where the same calls bring nothing new, long before the round
   expect(at.asked[2]?.messages.at(-1)?.text).toContain("the same call gave the same before");
   expect(at.asked.at(-1)?.messages.at(-1)?.text).toContain("no round is left");
 });
+
+test.if(requirePart("bwrap"))(
+  "what it tries out stays for its next run, and a proposal begins anew",
+  async () => {
+    const run = (command: string) => ({ calls: [call("run", { command })] });
+    at = await openConversation(
+      (_, turn) =>
+        [
+          run("sed -i s/one/ONE/ a.txt; mkdir d; echo new > d/made.txt; rm b.txt"),
+          run("cat a.txt d/made.txt; ls"),
+          proposal("p", `${replace("a.txt", "not there", "x")}\n${replace("c.txt", "three", "3")}`),
+          run("cat a.txt c.txt; ls"),
+          proposal("p", replace("a.txt", "one", "two")),
+        ][turn] ?? proposal("p", ""),
+      { ...cloud, config: "security:\n  local_only: false\n" },
+    );
+    at.write("a.txt", "one\n");
+    at.write("b.txt", "b\n");
+    at.write("c.txt", "three\n");
+    const reply = await at.send("/code3 change a.txt");
+    expect(at.asked[2]?.messages.at(-1)?.text).toStartWith("Exit code 0.\nONE\nnew\na.txt\nc.txt\nd\n");
+    expect(at.asked[4]?.messages.at(-1)?.text).toStartWith("Exit code 0.\none\n3\na.txt\nb.txt\nc.txt\n");
+    expect(reply.ok).toBe(true);
+    expect(Object.keys(at.tree())).not.toContain("d/made.txt");
+    expect([at.read("a.txt"), at.read("b.txt"), at.read("c.txt")]).toEqual(["two\n", "b\n", "3\n"]);
+  },
+);
