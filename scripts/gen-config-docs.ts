@@ -49,7 +49,7 @@ Variables that other programs read, too, stand above the defaults and below ever
 | \`OPENAI_BASE_URL\` | \`providers.openai.base_url\`; any other server than OpenAI's is \`type: openai-compatible\` and may do without a key. Its model: \`PICOCLAW_PROVIDERS_OPENAI_MODEL\` |
 | \`OPENROUTER_API_KEY\` | a provider \`openrouter\` with the model \`anthropic/claude-sonnet-4.6\` |
 | \`GITHUB_TOKEN\` | \`forges.github.token\`, where \`GITHUB_PERSONAL_ACCESS_TOKEN\` is not set |
-| \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and where no file names a role or a provider: the first that is set says who answers \`CODE\`. A \`PICOCLAW_…\` variable changes that only if it sets \`roles.default_coder\`, the provider of a coder, or the type, address or key of \`providers.claude\` |
+| \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`GEMINI_API_KEY\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and where no file names a role or a provider: the first that is set says who answers \`CODE\`. A \`PICOCLAW_…\` variable changes that only if it sets \`roles.default_coder\`, the provider of a coder, or the type, address or key of \`providers.claude\` |
 
 \`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (\`ja\` or \`en\`) goes before \`locale\`, which goes before
 \`LC_ALL\`, \`LC_MESSAGES\` and \`LANG\`: \`ja*\` is Japanese, everything else English.

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import { type ChatQueue, createChatQueue } from "../application/chat/chat-queue.ts";
 import { type ChatDeps, groupPrefix } from "../application/chat/chat-turn.ts";
 import { memoryCommands, memoryLooks } from "../application/chat/memory-commands.ts";
+import { type ModelCommandDeps, modelCommands } from "../application/chat/model-commands.ts";
 import { createRouter, createRouteTeacher, type Router } from "../application/chat/route-message.ts";
 import { createSessions, cutSessionsOnTime, type Sessions } from "../application/chat/sessions.ts";
 import { createSummarise } from "../application/chat/summarise.ts";
@@ -12,9 +13,9 @@ import type { Model, Models, ModelUsage, UsageStore } from "../application/ports
 import type { Logger } from "../application/ports/platform.ts";
 import type { Config, LoadedConfig } from "../config/config.ts";
 import { compileRules, compileTrustedRule } from "../domain/chat/routing-rules.ts";
-import { createDayClock } from "../domain/chat/session.ts";
+import { createDayClock, resolveTimeZone } from "../domain/chat/session.ts";
 import { SHIPPED_RULES } from "../domain/chat/shipped-rules.ts";
-import { costBy } from "../domain/models/model-facts.ts";
+import { type Catalogue, costBy } from "../domain/models/catalogue.ts";
 import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
@@ -22,6 +23,7 @@ import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../infrastructure/chat/session-store.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
+import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { type OpenedStore, openMigratedStore } from "../infrastructure/store/open-store.ts";
@@ -53,8 +55,9 @@ export interface ChatMemory {
 }
 
 export interface ChatMemoryOptions {
-  readonly config: Pick<Config, "routing" | "session" | "budget" | "coder">;
+  readonly config: Pick<Config, "routing" | "session" | "budget" | "coder" | "roles" | "providers">;
   readonly models: Models;
+  readonly catalogue: Catalogue;
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   readonly log: Logger;
   readonly locale: Locale;
@@ -78,7 +81,7 @@ const POLL_MS = 100;
 
 export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
   const { config, models, log, mask, now, workspace } = options;
-  const clock = createDayClock(config.session.timezone, config.session.cutover);
+  const clock = createDayClock(resolveTimeZone(config.session.timezone), config.session.cutover);
   const held = new Map<string, string>();
   const usage = createUsageStore(db, { workspace, held });
   const owners = createOwnerNames(options.pid);
@@ -88,7 +91,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     models,
     usage,
     costOf: options.costOf,
-    budget: config.budget,
+    budget: { ...config.budget, perMessage: config.coder.budget_usd },
     fallback: config.coder.fallback,
     now,
     log,
@@ -148,7 +151,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     }),
     meter,
     usage,
-    commands: memoryCommands(told),
+    commands: { ...memoryCommands(told), ...modelCommands(modelDepsOf(options)) },
     looks: memoryLooks(told),
     keepTime: () =>
       cutSessionsOnTime({
@@ -160,6 +163,21 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
         onTrouble: (cause) =>
           log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
       }),
+  };
+}
+
+/** What `/model` and `/effort` choose from. */
+function modelDepsOf({ config, models, catalogue }: ChatMemoryOptions): ModelCommandDeps {
+  const { roles, providers } = config;
+  return {
+    models,
+    catalogue,
+    providers: [
+      { name: "ollama", model: null },
+      ...Object.entries(providers).map(([name, { model }]) => ({ name, model })),
+    ],
+    defaultCoder: roles.default_coder,
+    effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
   };
 }
 
@@ -182,10 +200,14 @@ export function memoryOptionsOf(
 ): ChatMemoryOptions {
   const { config, home, secrets } = loaded;
   const { locale } = messages;
+  const { catalogue, trouble } = loadCatalogue(home);
+  if (trouble !== null)
+    parts.logger.warn("models", "Table of models not usable", "models.table_refused", { ...trouble });
   return {
     config,
+    catalogue,
     models: choices.models ?? openModels(config, secrets, { locale, home, env, mask: workspace.mask }),
-    costOf: costBy(config.budget.prices),
+    costOf: costBy(config.budget.prices, catalogue),
     log: parts.logger,
     locale,
     mask: workspace.mask,

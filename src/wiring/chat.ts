@@ -12,7 +12,7 @@ import type { Models } from "../application/ports/models.ts";
 import type { Logger } from "../application/ports/platform.ts";
 import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
-import { chatKeyOf, formatDayIn } from "../domain/chat/session.ts";
+import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { ROUTES } from "../domain/config/route.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
@@ -112,7 +112,7 @@ export async function openChat(
     chat,
     logger,
     now,
-    today: () => formatDayIn(config.session.timezone, now()),
+    today: () => formatDayIn(resolveTimeZone(config.session.timezone), now()),
     clock,
     random,
   };
@@ -134,11 +134,15 @@ export async function openChat(
     ownCommands,
     who: async () => {
       await remembered.models.look?.(AbortSignal.timeout(LOOK_MS));
-      const named = (role: Parameters<Models["forRole"]>[0]) => {
+      const named = async (role: Parameters<Models["forRole"]>[0]) => {
         const model = remembered.models.forRole(role);
-        return "generate" in model ? `${model.provider}/${model.model}` : null;
+        if (!("generate" in model)) return null;
+        // A local model that is not there is not announced; a cloud is not asked for a banner.
+        const check = model.local ? await model.check(AbortSignal.timeout(LOOK_MS)) : null;
+        return check === null || check.ok ? `${model.provider}/${model.model}` : null;
       };
-      return { chat: named("chat"), coder: named(config.roles.default_coder) };
+      const [talker, coder] = await Promise.all([named("chat"), named(config.roles.default_coder)]);
+      return { chat: talker, coder };
     },
     fork: memory.sessions.fork,
     chats: namedChats(stored.db, remembered.workspace, memory.queue),

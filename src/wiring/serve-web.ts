@@ -23,7 +23,7 @@ import {
   trustWorkspace,
 } from "../config/trust.ts";
 import { isOwnVariable } from "../config/usual-variables.ts";
-import { formatDayIn } from "../domain/chat/session.ts";
+import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../domain/texts/web.ts";
 import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
@@ -230,8 +230,8 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     workspace: () => state.current().workspace.root,
     locale: () => state.current().locale,
     mask: (text) => state.current().workspace.mask(text),
-    dayOf: (at) => formatDayIn(state.current().config.session.timezone, at),
-    timezone: () => state.current().config.session.timezone,
+    dayOf: (at) => formatDayIn(resolveTimeZone(state.current().config.session.timezone), at),
+    timezone: () => resolveTimeZone(state.current().config.session.timezone),
     place: () => parts.place,
     sha256: (text) => hashHex("sha256", text),
     random: (bytes) => crypto.getRandomValues(new Uint8Array(bytes)),

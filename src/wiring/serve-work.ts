@@ -17,7 +17,7 @@ import { createWorkKeeper } from "../application/serve/take-work.ts";
 import { settleEarlier } from "../application/serve/timed-rounds.ts";
 import { createNotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
 import type { Config } from "../config/config.ts";
-import { formatDayIn } from "../domain/chat/session.ts";
+import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { jobActions } from "../domain/jobs/job-status.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
@@ -81,7 +81,7 @@ export async function openInbox(parts: ServeDeps) {
     },
     uuid: () => crypto.randomUUID(),
     messages: words,
-    dayOf: (at) => formatDayIn(state.current().config.session.timezone, at),
+    dayOf: (at) => formatDayIn(resolveTimeZone(state.current().config.session.timezone), at),
     limit: parts.config.serve.max_chats,
     isBusy: () => receiver.isBusy(),
     onTrouble: (error, message) => onTrouble(error, message?.id),

@@ -13,7 +13,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import { type JobAction, jobNamedInButton } from "../../domain/jobs/job-status.ts";
 import type { SlackMessages } from "../../domain/texts/channels.ts";
-import { splitText } from "../../domain/texts/format-text.ts";
+import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
   createStreamedMessage,
   mapMarkdown,
@@ -153,7 +153,9 @@ function footer(content: Outgoing): Block[] {
     ...(decision === undefined ? [] : [decision.route]),
     ...(model === undefined ? [] : [`${model.provider}/${model.model} (${model.local ? "local" : "cloud"})`]),
     ...(usage === undefined ? [] : [`${usage.inputTokens + usage.outputTokens} tokens`]),
-    ...(usage === undefined || usage.costUsd === 0 ? [] : [`$${usage.costUsd.toFixed(4)}`]),
+    ...(usage === undefined || usage.costUsd === 0
+      ? []
+      : [formatCost(usage.costUsd ?? 0, usage.costUsd === null)]),
   ];
   return facts.length === 0
     ? []

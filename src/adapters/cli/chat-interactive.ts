@@ -256,8 +256,14 @@ function showReply(
   write(`${terminalLines(renderMarkdown(rest, columns()))}\r\n`);
   if (reply.model !== undefined && reply.usage !== undefined) {
     const { provider, model, local } = reply.model;
-    const { inputTokens, outputTokens, costUsd } = reply.usage;
-    const footer = { model: `${provider}/${model}`, local, tokens: inputTokens + outputTokens, costUsd };
+    const { inputTokens, outputTokens, cachedTokens, costUsd } = reply.usage;
+    const footer = {
+      model: `${provider}/${model}`,
+      local,
+      tokens: inputTokens + outputTokens,
+      cachedTokens,
+      costUsd,
+    };
     write(`\x1b[2m${chat.footer(footer)}\x1b[0m\r\n`);
   }
   write("\r\n");

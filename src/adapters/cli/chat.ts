@@ -75,7 +75,7 @@ export function createChatProgress(
         const { provider, model, local } = reply.model;
         const tokens = reply.usage.inputTokens + reply.usage.outputTokens;
         program.err(
-          `\x1b[2m${chat.footer({ model: `${provider}/${model}`, local, tokens, costUsd: reply.usage.costUsd })}\x1b[0m\n`,
+          `\x1b[2m${chat.footer({ model: `${provider}/${model}`, local, tokens, cachedTokens: reply.usage.cachedTokens, costUsd: reply.usage.costUsd })}\x1b[0m\n`,
         );
       }
     },

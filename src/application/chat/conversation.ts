@@ -152,10 +152,10 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
   if (cutOver !== null) emit({ type: "cut-over", sessionId: session.id });
   const groupId =
     message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
-  const [{ memory, turns, older }, { dry, memory: kept }, models] = await Promise.all([
+  const { dry, memory: kept, models: chosen } = await sessions.settings({ channel, chatId });
+  const [{ memory, turns, older }, models] = await Promise.all([
     sessions.context(session),
-    sessions.settings({ channel, chatId }),
-    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }),
+    meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }, chosen),
   ]);
   const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey), session.openedAt);
   return {
@@ -469,7 +469,8 @@ function lookReply({ text, said, ok, jobs, actions = [] }: Answer): Reply {
 }
 
 function toReply({ messages }: ChatDeps, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
-  const usage = turn.models.used();
+  const { isUnpriced, costUsd, ...tokens } = turn.models.used();
+  const usage = { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd };
   const notices = turn.models.notices().map((notice) => say("budget", notice));
   const standIns = turn.models.standIns().map((standIn) => say("stoodIn", standIn));
   const said = [...turn.notes, ...answerPieces(answer), ...standIns, ...notices];

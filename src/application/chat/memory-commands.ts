@@ -177,9 +177,11 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
       calls: line.calls + total.calls,
       inputTokens: line.inputTokens + total.inputTokens,
       outputTokens: line.outputTokens + total.outputTokens,
+      cachedTokens: line.cachedTokens + total.cachedTokens,
       costUsd: line.costUsd + total.costUsd,
+      unpriced: line.unpriced + total.unpriced,
     }),
-    { name, calls: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 },
+    { name, calls: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, unpriced: 0 },
   );
 }
 

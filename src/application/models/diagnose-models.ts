@@ -1,4 +1,4 @@
-import { priceOf } from "../../domain/models/model-facts.ts";
+import { priceOf } from "../../domain/models/catalogue.ts";
 import { modelMessagesFor } from "../../domain/texts/models.ts";
 import type { DoctorCheck, Opened } from "../ports/jobs-workspace.ts";
 import type { ModelCheck, ModelRole, Models } from "../ports/models.ts";

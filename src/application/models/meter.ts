@@ -1,6 +1,7 @@
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
 import type {
   Model,
+  ModelChoiceOfRole,
   ModelEvent,
   ModelFailure,
   ModelRequest,
@@ -95,7 +96,7 @@ export function withFallback(
  * whoever answers a message takes its models from here.
  */
 export interface Meter {
-  open(context: MeterContext): Promise<MeteredModels>;
+  open(context: MeterContext, chosen?: ChosenModels): Promise<MeteredModels>;
 }
 
 interface MeterContext {
@@ -103,6 +104,9 @@ interface MeterContext {
   readonly sessionId: string;
   readonly groupId: string;
 }
+
+/** What the chat chose for its roles at run time. */
+export type ChosenModels = Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
 
 /** A model was asked, and how that ended. */
 export interface ModelCall extends MeterContext {
@@ -125,9 +129,20 @@ export interface MeteredModels {
   notices(): readonly BudgetNotice[];
   /** Who answered in another one's place, each once. */
   standIns(): readonly StandIn[];
-  used(): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  used(): UsedByMessage;
   /** Worker CLIs bring models of their own, which count all the same. */
   readonly workers: WorkerAccount;
+}
+
+export interface UsedByMessage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of `inputTokens`, those that the provider read from its cache. */
+  readonly cachedTokens: number;
+  /** Of what has a price. */
+  readonly costUsd: number;
+  /** Some of it was answered by a model of which nobody said what it costs. */
+  readonly isUnpriced: boolean;
 }
 
 export interface WorkerAccount {
@@ -156,7 +171,12 @@ export interface MeterDeps {
   readonly costOf: (model: Pick<Model, "provider" | "model" | "local">, usage: ModelUsage) => number | null;
   /** Coders that are asked when one cannot answer, in this order; default: none. */
   readonly fallback?: readonly ModelRole[];
-  readonly budget: { readonly daily: number | null; readonly on_exceed: "local" | "refuse" };
+  readonly budget: {
+    readonly daily: number | null;
+    readonly on_exceed: "local" | "refuse";
+    /** What one message may cost; null or absent: no limit. */
+    readonly perMessage?: number | null;
+  };
   readonly now: () => Date;
   readonly log: Logger;
   /** When the budget's day began. */
@@ -171,15 +191,16 @@ const WARN_AT = 0.8;
 
 export function createMeter(parts: MeterDeps): Meter {
   return {
-    async open(context) {
+    async open(context, chosen = {}) {
       const account = openAccount(parts, context);
       await Promise.all([account.look(), parts.models.look?.(AbortSignal.timeout(LOOK_MS))]);
       const standIns = new Map<string, StandIn>();
       const own = (role: ModelRole): Model | ModelFailure => {
-        const model = parts.models.forRole(role);
+        const model = parts.models.forRole(role, chosen[role]);
         if (!("generate" in model)) return model;
-        const chosen = !model.local && account.isOver() ? account.instead() : model;
-        return "generate" in chosen ? meterModel(account, role, chosen) : chosen;
+        if (account.isWithoutPrice(model)) return account.refusalOfPrice(model);
+        const used = !model.local && account.isOver() ? account.instead() : model;
+        return "generate" in used ? meterModel(account, role, used) : used;
       };
       return {
         models: {
@@ -215,6 +236,9 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** The local model in a cloud coder's place; the refusal where there is none. */
   instead(): Model | ModelFailure;
   refusal(): ModelFailure;
+  /** A budget cannot be kept with a model of which nobody said what it costs. */
+  isWithoutPrice(model: Model): boolean;
+  refusalOfPrice(model: Model): ModelFailure;
   record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
   /** A model is asked; the answer tells how that ended. */
   call(role: ModelRole, model: Model): (usage: ModelUsage | null, failure: string | null) => void;
@@ -225,7 +249,8 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
 function openAccount(parts: MeterDeps, context: MeterContext): Account {
   const { models, usage, budget, now } = parts;
   const { daily } = budget;
-  const sums = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  const sums = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, isUnpriced: false };
+  const hasBudget = daily !== null || (budget.perMessage ?? null) !== null;
   const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
   let spentUsd = 0;
   const note = (notice: BudgetNotice) => void notices.set(notice.kind, notice);
@@ -253,10 +278,15 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
       const message = `$${spentUsd.toFixed(2)} / $${(daily ?? 0).toFixed(2)}`;
       return { code: "over-budget", message, retryable: false };
     },
+    isWithoutPrice: (model) =>
+      hasBudget &&
+      !model.local &&
+      parts.costOf(model, { inputTokens: 0, outputTokens: 0, cachedTokens: 0 }) === null,
+    // The name only, as above.
+    refusalOfPrice: ({ model }) => ({ code: "no-price", message: model, retryable: false }),
     async record(role, { provider, model, local }, used) {
       const cost = parts.costOf({ provider, model, local }, used);
-      if (cost === null && daily !== null) note({ kind: "unpriced", spentUsd, dailyUsd: daily, model });
-      await account.add({ role, provider, model, local, ...used, costUsd: cost ?? 0 });
+      await account.add({ role, provider, model, local, ...used, costUsd: cost });
     },
     call(role, { provider, model, local }) {
       const begun = now();
@@ -281,15 +311,17 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
       const cost = costUsd > 0 ? costUsd : parts.costOf(by, used);
       if (cost === null && daily !== null && inputTokens + outputTokens > 0)
         note({ kind: "unpriced", spentUsd, dailyUsd: daily, model: kind });
-      await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost ?? 0 });
+      await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost });
     },
     async add(entry) {
-      const { inputTokens, outputTokens, costUsd } = entry;
+      const { inputTokens, outputTokens, cachedTokens, costUsd } = entry;
       sums.inputTokens += inputTokens;
       sums.outputTokens += outputTokens;
-      sums.costUsd += costUsd;
-      spentUsd += costUsd;
-      if (daily !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
+      sums.cachedTokens += Math.min(cachedTokens, inputTokens);
+      sums.costUsd += costUsd ?? 0;
+      sums.isUnpriced ||= costUsd === null && inputTokens + outputTokens > 0;
+      spentUsd += costUsd ?? 0;
+      if (daily !== null && costUsd !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
         note({ kind: "warn", spentUsd, dailyUsd: daily });
       const at = now().toISOString();
       try {

@@ -4,6 +4,7 @@ import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
+import type { ModelChoiceOfRole, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/route.ts";
 
@@ -123,7 +124,7 @@ export interface Reply {
   readonly jobs: readonly ResultJson[];
   /** A job that was ended under this message before it had a result; nothing of it is applied. */
   readonly brokenJob?: string;
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  readonly usage?: ReplyUsage;
   /** The model that answered, for the footer; cloud answers on local routes must say so. */
   readonly model?: { readonly provider: string; readonly model: string; readonly local: boolean };
   /**
@@ -262,6 +263,8 @@ export interface ChatSettings {
   readonly memory: Readonly<Record<string, SessionMemory>>;
   /** What `/rewind` took back, the last one last. */
   readonly rewound: readonly Rewound[];
+  /** `/model` and `/effort`: what the chat chose for its roles. */
+  readonly models: Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
 }
 
 /** Turns that were set aside, and the jobs that were swapped with them, in that order. */
@@ -271,6 +274,16 @@ export interface Rewound {
   readonly jobIds: readonly string[];
   /** Those of them that were brought in again; the others were taken back. */
   readonly again: readonly string[];
+}
+
+/** What a message used of its models. */
+export interface ReplyUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of `inputTokens`, those that a provider read from its cache; absent in replies that were kept before. */
+  readonly cachedTokens?: number;
+  /** Null: nobody said what the model costs. */
+  readonly costUsd: number | null;
 }
 
 /** Names and values of one session. */

@@ -46,6 +46,10 @@ export interface ModelRequest {
 
 export type Effort = "off" | "low" | "medium" | "high";
 
+export function isEffort(text: string): text is Effort {
+  return text === "off" || text === "low" || text === "medium" || text === "high";
+}
+
 export type ModelMessage =
   /** A model that takes no images is told how many there were. */
   | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
@@ -120,7 +124,7 @@ export interface ModelUsage {
 /**
  * What went wrong, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
  * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the day's
- * budget, spent.
+ * budget, spent; `no-price` a budget over a model of which nobody said what it costs.
  */
 export interface ModelFailure {
   readonly code: ModelFailureCode;
@@ -142,10 +146,18 @@ export type ModelCheck =
 /** Who answers. The coder roles may be cloud models, the others only local ones. */
 export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 
+/** What a chat chose for a role at run time; what is absent is the configuration's. */
+export interface ModelChoiceOfRole {
+  /** A provider of the configuration, or `ollama`. */
+  readonly provider?: string;
+  readonly model?: string;
+  readonly effort?: Effort;
+}
+
 /** The models of the configuration. */
 export interface Models {
   /** The one place where local-only is enforced. */
-  forRole(role: ModelRole): Model | ModelFailure;
+  forRole(role: ModelRole, choice?: ModelChoiceOfRole): Model | ModelFailure;
   /**
    * Looks which models the local server has, for roles that nobody configured: the shipped names may not be among them.
    * Never rejects; asks once, and again only where nobody answered.
@@ -175,7 +187,8 @@ export interface UsageEntry {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
-  readonly costUsd: number;
+  /** Null: nobody said what the model costs. */
+  readonly costUsd: number | null;
 }
 
 export interface UsageFilter {
@@ -195,5 +208,8 @@ export interface UsageTotal {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
+  /** Of the calls whose price is known. */
   readonly costUsd: number;
+  /** Calls of models of which nobody said what they cost. */
+  readonly unpriced: number;
 }

@@ -358,7 +358,8 @@ export interface UsageRow {
   readonly replies: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  readonly costUsd: number;
+  /** Null: nobody said what the model costs. */
+  readonly costUsd: number | null;
 }
 
 export interface AwayReplies {

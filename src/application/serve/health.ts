@@ -186,7 +186,7 @@ export function createMetrics(bus: Bus): Metrics {
           const { inputTokens, outputTokens, costUsd } = reply.usage;
           add("picoclaw_tokens_total", { provider, model, direction: "in" }, inputTokens);
           add("picoclaw_tokens_total", { provider, model, direction: "out" }, outputTokens);
-          add("picoclaw_cost_usd_total", { provider, model }, costUsd);
+          add("picoclaw_cost_usd_total", { provider, model }, costUsd ?? 0);
         }
         seconds.sum += ms / 1_000;
         seconds.count += 1;

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { resolveTimeZone } from "../../domain/chat/session.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Timers } from "../ports/platform.ts";
 import {
@@ -115,11 +116,11 @@ export function configuredSchedules({
     .filter(({ enabled }) => enabled)
     .map(({ enabled: _, timezone, ...schedule }) => ({
       ...schedule,
-      timezone: timezone ?? session.timezone,
+      timezone: timezone ?? resolveTimeZone(session.timezone),
     }));
   if (!heartbeat.enabled) return all;
   const { cron, chat, message } = heartbeat;
-  return [...all, { name: "heartbeat", cron, chat, message, timezone: session.timezone }];
+  return [...all, { name: "heartbeat", cron, chat, message, timezone: resolveTimeZone(session.timezone) }];
 }
 
 /** The store is gone through so often, by whichever process asks first. */

@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
+import { resolveTimeZone } from "../../domain/chat/session.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
 import type { SettingEdit, SettingsStore } from "../ports/web.ts";
 
@@ -88,7 +89,12 @@ export function createManageSettings(
     },
     async saveSchedule({ name, cron, timezone, chat, message }) {
       const { config } = await store.read();
-      if ((await store.nextTime(cron, timezone === "" ? config.session.timezone : timezone)) === null)
+      if (
+        (await store.nextTime(
+          cron,
+          timezone === "" ? resolveTimeZone(config.session.timezone) : timezone,
+        )) === null
+      )
         return words.badCron(cron);
       const index = config.schedules.findIndex((one) => one.name === name);
       const value = { name, cron, ...(timezone !== "" && { timezone }), chat, message };

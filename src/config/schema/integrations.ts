@@ -16,11 +16,11 @@ import {
 
 export const session = z
   .strictObject({
-    timezone: z
-      .string()
-      .refine(isTimeZone)
-      .default("Asia/Tokyo")
-      .meta({ description: "Whose midnight ends a session.", timezone: true, shown: "time zone name" }),
+    timezone: z.string().min(1).refine(isTimeZone).meta({ timezone: true }).nullable().default(null).meta({
+      description:
+        "Whose midnight ends a session, and whose date models are told; null is the machine's zone.",
+      shown: "time zone name or null",
+    }),
     cutover: z
       .string()
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/)

@@ -143,5 +143,13 @@ export interface UsageLine {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  readonly cachedTokens: number;
   readonly costUsd: number;
+  /** Calls of models of which nobody said what they cost. */
+  readonly unpriced: number;
+}
+
+/** The zone in which a user's days are counted: the configuration's, else the machine's. */
+export function resolveTimeZone(configured: string | null): string {
+  return configured ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -41,7 +41,8 @@ export type ModelFailureCode =
   | "no-key"
   | "not-configured"
   | "refused-remote"
-  | "over-budget";
+  | "over-budget"
+  | "no-price";
 
 /** Why a server did not list its models: no connection, a refused key, or an answer that is no list. */
 export type ListTrouble =
@@ -68,42 +69,6 @@ export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
-}
-
-const MILLION = 1_000_000;
-const FREE: Price = { input: 0, output: 0, cached: 0 };
-
-/** What the default models cost, as far as known here: lists change, and `budget.prices` wins over it. */
-export const SHIPPED_PRICES: PriceTable = {
-  "claude-sonnet-4-6": { input: 3, output: 15, cached: 0.3 },
-  "gpt-5.1": { input: 1.25, output: 10, cached: 0.125 },
-  "deepseek-chat": { input: 0.28, output: 0.42, cached: 0.028 },
-};
-
-/** Null: nobody said what this model costs. A local model costs nothing unless the table says otherwise. */
-export function priceOf(
-  model: { readonly model: string; readonly local: boolean },
-  table: PriceTable = {},
-): Price | null {
-  const listed = Object.hasOwn(table, model.model) ? table[model.model] : undefined;
-  if (listed !== undefined) return listed;
-  if (model.local) return FREE;
-  return Object.hasOwn(SHIPPED_PRICES, model.model) ? (SHIPPED_PRICES[model.model] ?? null) : null;
-}
-
-/** What an answer cost by the table; null where nobody said what its model costs. */
-export function costBy(table: PriceTable) {
-  return (model: Parameters<typeof priceOf>[0], usage: TokenCounts): number | null => {
-    const price = priceOf(model, table);
-    return price === null ? null : costOf(usage, price);
-  };
-}
-
-/** In US dollars. */
-export function costOf(usage: TokenCounts, price: Price): number {
-  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
-  const fresh = usage.inputTokens - cached;
-  return (fresh * price.input + cached * price.cached + usage.outputTokens * price.output) / MILLION;
 }
 
 export interface TaskUsage {

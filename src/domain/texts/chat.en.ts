@@ -13,6 +13,7 @@ import {
 import type { ModelTrouble } from "../models/model-facts.ts";
 import type { StoreTrouble } from "../store/store-trouble.ts";
 import { coderProgress, heads } from "./coder.en.ts";
+import { formatCost } from "./format-text.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
@@ -125,6 +126,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "For coding alone, send /code3 and the like.";
     case "over-budget":
       return "Raise budget.daily, or send this again tomorrow.";
+    case "no-price":
+      return "Add it to budget.prices or to models.json in PICOCLAW_HOME, or take the budget away.";
     case "deadline":
       return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} sets it.`;
     default:
@@ -136,6 +139,8 @@ function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "the time limit was reached";
   if (code === "cut-by-length") return "the answer was cut at its longest (max_tokens)";
   if (code === "filtered") return "its provider's filter stopped the answer";
+  if (code === "no-price")
+    return `there is a budget, and nobody said what ${detail} costs, so it cannot be kept`;
   return code === "over-budget" ? `today's budget is spent (${detail})` : detail;
 }
 
@@ -278,6 +283,7 @@ export const chatTexts = {
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],
     ["/usage", "tokens and cost"],
+    ["/model /effort", "who answers with which model, and how much it thinks"],
     ["/new /resume", "begin anew, go back to the earlier conversation"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
     ["/stop", "stop what is running"],
@@ -328,14 +334,17 @@ export const chatTexts = {
     model,
     local,
     tokens,
+    cachedTokens = 0,
     costUsd,
   }: {
     readonly model: string;
     readonly local: boolean;
     readonly tokens: number;
-    readonly costUsd: number;
+    readonly cachedTokens?: number | undefined;
+    /** Null: nobody said what the model costs. */
+    readonly costUsd: number | null;
   }) =>
-    `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+    `${model} (${local ? "local" : "cloud"}) · ${tokens} tokens${cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
   actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
 };
 
@@ -357,6 +366,23 @@ const SOURCES = {
   classifier: "classifier",
   fallback: "fallback",
 } as const;
+
+/** A role and the model that answers for it. */
+export interface ModelFactsLine {
+  readonly role: string;
+  readonly agent: string;
+  /** `provider/model`; null: it cannot be asked. */
+  readonly name: string | null;
+  readonly isChosen: boolean;
+  readonly isDefault: boolean;
+  readonly local?: boolean;
+  readonly effort?: string | null;
+  /** In tokens. */
+  readonly context?: number | null;
+  /** US dollars per million tokens; null: nobody said. */
+  readonly price?: { readonly input: number; readonly output: number } | null;
+  readonly images?: boolean | null;
+}
 
 export const memoryTexts = {
   why: ({ route, source, confidence, reason, message, models, corrected }: WhyFacts) =>
@@ -411,8 +437,45 @@ export const memoryTexts = {
   nothingToResume: "There is no session to go back to.",
 
   usageHeader: { today: "Today", chat: "This chat today", person: "Your chats today", days: "Last 7 days" },
-  usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }: UsageLine) =>
-    `${name}: ${calls} calls, ${inputTokens} tokens in, ${outputTokens} out, $${costUsd.toFixed(4)}`,
+  usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }: UsageLine) => {
+    const cached = cachedTokens > 0 ? ` (${cachedTokens} from the cache)` : "";
+    return `${name}: ${calls} calls, ${inputTokens} tokens in${cached}, ${outputTokens} out, ${formatCost(costUsd, unpriced > 0)}`;
+  },
+  models: {
+    line: ({ agent, role, name, isChosen, isDefault, ...facts }: ModelFactsLine): string => {
+      const who = `${agent} (${role}${isDefault ? ", default coder" : ""})`;
+      if (name === null) return `${who}: cannot be asked (see: picoclaw doctor)`;
+      const price = facts.local
+        ? []
+        : [
+            facts.price == null
+              ? "price –"
+              : `$${facts.price.input} in, $${facts.price.output} out per million tokens`,
+          ];
+      const known = [
+        facts.local ? "local" : "cloud",
+        ...(facts.context == null ? [] : [`${Math.round(facts.context / 1000)}k context`]),
+        ...price,
+        ...(facts.images === true ? ["sees images"] : []),
+        ...(facts.effort == null ? [] : [`effort ${facts.effort}`]),
+        ...(isChosen ? ["chosen in this chat"] : []),
+      ];
+      return `${who}: ${name} · ${known.join(" · ")}`;
+    },
+    table: (dated: string) => `Prices as of ${dated}; models.json in PICOCLAW_HOME replaces them.`,
+    offered: (names: readonly string[]) => `To choose from: ${names.length === 0 ? "–" : names.join(", ")}`,
+    usage: "/model NAME (the default coder), /model gin NAME, /model default",
+    unknown: (name: string) => `No provider of the configuration has ${name}.`,
+    changed: (agent: string, name: string, local: boolean) =>
+      `${agent} uses ${name} (${local ? "local" : "cloud"}) in this chat from the next message on. Back: /model ${agent.toLowerCase()} default`,
+    reset: (agent: string) => `${agent} is as configured again.`,
+    effortNow: (agent: string, name: string | null, effort: string | null) =>
+      `${agent}${name === null ? "" : ` (${name})`}: effort ${effort ?? "is left to the model"}`,
+    effortUsage: "/effort off|low|medium|high (the default coder), /effort mio low, /effort default",
+    effortSet: (agent: string, effort: string) =>
+      `${agent} works with effort ${effort} in this chat from the next message on.`,
+    effortIgnored: (name: string) => `${name} has no such setting; it will not notice.`,
+  },
   noUsage: "No model was used today.",
   budgetLine: (spent: number, daily: number) =>
     `Budget: $${spent.toFixed(4)} of $${daily} spent (${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %)`,

@@ -9,6 +9,7 @@ import type {
   rewind as englishRewind,
 } from "./chat.en.ts";
 import { coderProgress, heads } from "./coder.ja.ts";
+import { formatCost } from "./format-text.ts";
 
 const files = (count: number) => `${count} ファイル`;
 const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);
@@ -96,6 +97,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "コーディングだけなら /code3 などで送れます。";
     case "over-budget":
       return "budget.daily を上げるか、明日もう一度送ってください。";
+    case "no-price":
+      return "budget.prices か PICOCLAW_HOME の models.json に料金を書くか、予算の設定を外してください。";
     case "deadline":
       return `${role.startsWith("coder") ? "coder.max_minutes" : "loop.max_millis"} で変えられます。`;
     default:
@@ -107,6 +110,7 @@ function reason(code: ModelTrouble, detail: string): string {
   if (code === "deadline") return "制限時間を超えたため打ち切りました";
   if (code === "cut-by-length") return "回答が最大長（max_tokens）で途切れました";
   if (code === "filtered") return "提供元のフィルターが回答を止めました";
+  if (code === "no-price") return `予算が設定されていますが、${detail} の料金が不明なため守れません`;
   return code === "over-budget" ? `今日の予算を使い切りました（${detail}）` : detail;
 }
 
@@ -235,6 +239,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/dry on|off", "実行せず内容だけ示す"],
     ["/why /route X", "なぜその担当か、正しい担当を教える"],
     ["/usage", "使ったトークンと費用"],
+    ["/model /effort", "誰がどのモデルで答えるか、どれだけ考えるか"],
     ["/new /resume", "会話を始め直す、前の会話に戻る"],
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
     ["/stop", "実行中の処理を止める"],
@@ -277,8 +282,8 @@ export const chatTexts: typeof englishChatTexts = {
   welcome: "/help で一覧、Ctrl-C で中断、Ctrl-D で終了",
   goodbye: "またね。",
   stopHint: "中断しています… もう一度 Ctrl-C で終了",
-  footer: ({ model, local, tokens, costUsd }) =>
-    `${model}（${local ? "ローカル" : "クラウド"}）· ${tokens} トークン${costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : ""}`,
+  footer: ({ model, local, tokens, cachedTokens = 0, costUsd }) =>
+    `${model}（${local ? "ローカル" : "クラウド"}）· ${tokens} トークン${cachedTokens > 0 ? `（うちキャッシュ ${cachedTokens}）` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
   actions: { undo: "取り消す", redo: "やり直す", diff: "差分", apply: "反映する", jobs: "ジョブ一覧" },
 };
 
@@ -344,8 +349,45 @@ export const memoryTexts: typeof englishMemoryTexts = {
     person: "あなたのチャットの今日",
     days: "直近 7 日",
   },
-  usageLine: ({ name, calls, inputTokens, outputTokens, costUsd }) =>
-    `${name}: ${calls} 回、入力 ${inputTokens}、出力 ${outputTokens} トークン、$${costUsd.toFixed(4)}`,
+  usageLine: ({ name, calls, inputTokens, outputTokens, cachedTokens, costUsd, unpriced }) => {
+    const cached = cachedTokens > 0 ? `（うちキャッシュ ${cachedTokens}）` : "";
+    return `${name}: ${calls} 回、入力 ${inputTokens}${cached}、出力 ${outputTokens} トークン、${formatCost(costUsd, unpriced > 0)}`;
+  },
+  models: {
+    line: ({ agent, role, name, isChosen, isDefault, ...facts }) => {
+      const who = `${agent}（${role}${isDefault ? "、既定のコーダー" : ""}）`;
+      if (name === null) return `${who}: 使えません（確認: picoclaw doctor）`;
+      const price = facts.local
+        ? []
+        : [
+            facts.price == null
+              ? "料金 –"
+              : `100 万トークンあたり入力 $${facts.price.input}、出力 $${facts.price.output}`,
+          ];
+      const known = [
+        facts.local ? "ローカル" : "クラウド",
+        ...(facts.context == null ? [] : [`コンテキスト ${Math.round(facts.context / 1000)}k`]),
+        ...price,
+        ...(facts.images === true ? ["画像可"] : []),
+        ...(facts.effort == null ? [] : [`effort ${facts.effort}`]),
+        ...(isChosen ? ["このチャットで選択"] : []),
+      ];
+      return `${who}: ${name} · ${known.join(" · ")}`;
+    },
+    table: (dated) => `料金は ${dated} 時点です。PICOCLAW_HOME の models.json で置き換えられます。`,
+    offered: (names) => `選べるモデル: ${names.length === 0 ? "–" : names.join(", ")}`,
+    usage: "/model 名前（既定のコーダー）、/model gin 名前、/model default",
+    unknown: (name) => `${name} を持つ提供元は設定にありません。`,
+    changed: (agent, name, local) =>
+      `このチャットでは、次のメッセージから ${agent} が ${name}（${local ? "ローカル" : "クラウド"}）を使います。元に戻す: /model ${agent.toLowerCase()} default`,
+    reset: (agent) => `${agent} を設定どおりに戻しました。`,
+    effortNow: (agent, name, effort) =>
+      `${agent}${name === null ? "" : `（${name}）`}: effort は${effort === null ? "モデルに任せています" : ` ${effort} です`}`,
+    effortUsage: "/effort off|low|medium|high（既定のコーダー）、/effort mio low、/effort default",
+    effortSet: (agent, effort) =>
+      `このチャットでは、次のメッセージから ${agent} の effort を ${effort} にします。`,
+    effortIgnored: (name) => `${name} にはこの設定がないため、変わりません。`,
+  },
   noUsage: "今日はまだモデルを使っていません。",
   budgetLine: (spent, daily) =>
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,

@@ -10,6 +10,8 @@ export type ChatMessages = typeof en.chatTexts;
 
 export const chatMessagesFor = (locale: Locale): ChatMessages => TEXTS[locale].chatTexts;
 
+export type { ModelFactsLine } from "./chat.en.ts";
+
 /** Texts about decisions, sessions and usage. */
 export type MemoryMessages = typeof en.memoryTexts;
 

@@ -118,3 +118,9 @@ function openFence(piece: string): string {
   }
   return open;
 }
+
+/** Of calls some of which have no known price: `–` where none has, else at least what is known. */
+export function formatCost(usd: number, isUnpriced: boolean, digits = 4): string {
+  if (!isUnpriced) return `$${usd.toFixed(digits)}`;
+  return usd === 0 ? "–" : `≥ $${usd.toFixed(digits)}`;
+}

@@ -9,6 +9,7 @@ import type {
   SessionStore,
   Turn,
 } from "../../application/ports/chat.ts";
+import { isEffort, type ModelChoiceOfRole, type ModelRole } from "../../application/ports/models.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import { type Database, type NoteRow, type SessionRow, storable, type TurnRow } from "../store/schema.ts";
@@ -89,12 +90,28 @@ function readNote(row: NoteRow): DailyNote | null {
 
 /** Settings that were saved but cannot be read hold nothing back by mistake: the chat is dry until told otherwise. */
 function readSettings(text: unknown): ChatSettings {
-  if (text === undefined) return { dry: false, memory: {}, rewound: [] };
+  if (text === undefined) return { dry: false, memory: {}, rewound: [], models: {} };
   const settings = isText(text) ? parseJson(text) : undefined;
   return {
     dry: settings === undefined || settings.dry === true,
     memory: readMemory(settings?.memory),
     rewound: Array.isArray(settings?.rewound) ? settings.rewound.flatMap(readRewound) : [],
+    models: Object.fromEntries(
+      entriesOf(settings?.models).flatMap(([role, value]) =>
+        ROLES.has(role) ? [[role, readModelChoice(value)]] : [],
+      ),
+    ),
+  };
+}
+
+const ROLES: ReadonlySet<string> = new Set<ModelRole>(["chat", "worker", "coder1", "coder2", "coder3"]);
+
+function readModelChoice(value: unknown): ModelChoiceOfRole {
+  const { provider, model, effort } = Object.fromEntries(entriesOf(value));
+  return {
+    ...(isText(provider) && { provider }),
+    ...(isText(model) && { model }),
+    ...(isText(effort) && isEffort(effort) && { effort }),
   };
 }
 

@@ -1,4 +1,11 @@
-import type { Effort, Model, ModelFailure, ModelRole, Models } from "../../application/ports/models.ts";
+import type {
+  Effort,
+  Model,
+  ModelChoiceOfRole,
+  ModelFailure,
+  ModelRole,
+  Models,
+} from "../../application/ports/models.ts";
 import { localityOf } from "../../domain/models/locality.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
@@ -56,8 +63,10 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
   const standIns = new Map<ModelRole, string>();
   let looked: Promise<boolean> | undefined;
   return {
-    forRole: (role) => {
-      const known = made.get(role) ?? make(role);
+    forRole: (role, choice = {}) => {
+      const { provider, model, effort } = choice;
+      if (provider ?? model ?? effort) return makeChosen(role, choice);
+      const known = made.get(role) ?? make(role, settings.roles[role]);
       made.set(role, known);
       return known;
     },
@@ -93,9 +102,19 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
     return { code: "not-configured", ...failureText(parts.messages, word), retryable: false };
   }
 
-  function make(role: ModelRole): Model | ModelFailure {
-    const { provider: name, model: configured, effort } = settings.roles[role];
-    const standIn = standIns.get(role);
+  /** A model belongs to its provider: who chose another provider alone means that provider's model. */
+  function makeChosen(role: ModelRole, choice: ModelChoiceOfRole): Model | ModelFailure {
+    const configured = settings.roles[role];
+    const provider = choice.provider ?? configured.provider;
+    const own = provider === configured.provider ? configured.model : null;
+    const effort = choice.effort ?? configured.effort;
+    const isDefault = choice.model === undefined && configured.isDefault === true && own !== null;
+    return make(role, { provider, model: choice.model ?? own, effort, isDefault });
+  }
+
+  function make(role: ModelRole, asked: RoleSettings): Model | ModelFailure {
+    const { provider: name, model: configured, effort } = asked;
+    const standIn = configured === settings.roles[role].model ? standIns.get(role) : undefined;
     const chosen = standIn ?? configured;
     const { messages } = parts;
     const provider = providerOf(settings, name);

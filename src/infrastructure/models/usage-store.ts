@@ -50,6 +50,7 @@ export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDep
           fn.sum("output_tokens").as("output_tokens"),
           fn.sum("cached_tokens").as("cached_tokens"),
           fn.sum("cost_usd").as("cost_usd"),
+          fn.count("cost_usd").as("priced"),
         ])
         .where("at", ">=", since.toISOString())
         .groupBy("name")
@@ -70,7 +71,8 @@ export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDep
         inputTokens: Number(row.input_tokens),
         outputTokens: Number(row.output_tokens),
         cachedTokens: Number(row.cached_tokens),
-        costUsd: Number(row.cost_usd),
+        costUsd: Number(row.cost_usd ?? 0),
+        unpriced: Number(row.calls) - Number(row.priced),
       }));
     },
   };

@@ -291,7 +291,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
         replies: Number(row.replies),
         inputTokens: Number(row.input ?? 0),
         outputTokens: Number(row.output ?? 0),
-        costUsd: Number(row.cost ?? 0),
+        costUsd: row.cost === null ? null : Number(row.cost),
       }));
     },
     async counts() {

@@ -96,7 +96,7 @@ interface UsageRow {
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
-  cost_usd: number;
+  cost_usd: number | null;
 }
 
 /** The fleet, as Kysely sees it. Times are milliseconds since 1970 by the database's clock. */

@@ -51,7 +51,7 @@ const TABLES = [
     at text not null, chat_key text not null, session_id text not null, group_id text not null,
     role text not null, provider text not null, model text not null, local integer not null,
     input_tokens bigint not null, output_tokens bigint not null, cached_tokens bigint not null,
-    cost_usd double precision not null)`,
+    cost_usd double precision)`,
   `create index usage_by_time on usage_entries (at)`,
   `create index usage_by_group on usage_entries (group_id)`,
   `create table chat_leases (

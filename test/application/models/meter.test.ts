@@ -18,7 +18,9 @@ function ledger(): UsageStore & { entries: UsageEntry[] } {
     entries,
     record: async (entry) => void entries.push(entry),
     spent: async (since) =>
-      entries.filter(({ at }) => at >= since.toISOString()).reduce((sum, { costUsd }) => sum + costUsd, 0),
+      entries
+        .filter(({ at }) => at >= since.toISOString())
+        .reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0),
     totals: async () => [],
   };
 }
@@ -26,6 +28,19 @@ function ledger(): UsageStore & { entries: UsageEntry[] } {
 const cloud = answering(["cloud"], { provider: "claude", model: "big", local: false });
 const local = answering(["local"]);
 const both: Models = { forRole: (role) => (role.startsWith("coder") ? cloud : local).models.forRole(role) };
+
+/** Nobody said what the cloud's model costs. */
+function unpricedMeter(budget: MeterDeps["budget"], usage = ledger()) {
+  return createMeter({
+    models: both,
+    usage,
+    costOf: ({ local: free }) => (free ? 0 : null),
+    budget,
+    now: () => new Date("2026-03-01T12:00:00.000Z"),
+    log: listeningLogger().log,
+    startOfDay: (at) => at,
+  });
+}
 
 function open(budget: MeterDeps["budget"], models: Models = both) {
   const usage = ledger();
@@ -73,7 +88,7 @@ describe("the meter", () => {
       },
       { ...context, role: "chat", provider: "fake", local: true, outputTokens: 100, costUsd: 0 },
     ]);
-    expect(used()).toEqual({ inputTokens: 2000, outputTokens: 200, costUsd: 1 });
+    expect(used()).toMatchObject({ inputTokens: 2000, outputTokens: 200, costUsd: 1, isUnpriced: false });
     expect(notices()).toEqual([]);
   });
 
@@ -93,7 +108,7 @@ describe("the meter", () => {
         costUsd: 2.5,
       },
     ]);
-    expect(used()).toEqual({ inputTokens: 900, outputTokens: 70, costUsd: 2.5 });
+    expect(used()).toMatchObject({ inputTokens: 900, outputTokens: 70, costUsd: 2.5 });
     expect(notices()).toEqual([{ kind: "warn", spentUsd: 2.5, dailyUsd: 2 }]);
     // The next message of the same day knows of it, too.
     const next = await meter.open(context);
@@ -184,20 +199,24 @@ describe("the meter", () => {
     expect(events).toMatchObject([{ type: "failed", failure: { code: "over-budget" } }]);
   });
 
-  test("says when nobody knows what a model costs", async () => {
-    const { log } = listeningLogger();
-    const meter = createMeter({
-      models: both,
-      usage: ledger(),
-      costOf: () => null,
-      budget: { daily: 1, on_exceed: "refuse" },
-      now: () => new Date("2026-03-01T12:00:00.000Z"),
-      log,
-      startOfDay: (at) => at,
-    });
-    const { models, notices } = await meter.open(context);
+  // A budget that cannot be counted is not a budget: it used to be asked, and counted as nothing.
+  test.each([
+    { daily: 1, on_exceed: "local" },
+    { daily: null, on_exceed: "refuse", perMessage: 1 },
+  ] as const)("a budget %j over a model without a price asks nobody and says why", async (budget) => {
+    const before = cloud.asked.length;
+    const { models } = await unpricedMeter(budget).open(context);
+    expect(models.forRole("coder3")).toMatchObject({ code: "no-price", message: "big" });
+    expect(models.forRole("chat")).toHaveProperty("generate");
+    expect(cloud.asked.length).toBe(before);
+  });
+
+  test("without a budget an unknown price stays unknown, and is not zero", async () => {
+    const usage = ledger();
+    const { models, used } = await unpricedMeter({ daily: null, on_exceed: "local" }, usage).open(context);
     await ask(models);
-    expect(notices()).toEqual([{ kind: "unpriced", spentUsd: 0, dailyUsd: 1, model: "big" }]);
+    expect(usage.entries).toMatchObject([{ model: "big", costUsd: null }]);
+    expect(used()).toMatchObject({ costUsd: 0, isUnpriced: true });
   });
 
   test("a budget of nothing never asks a cloud model", async () => {

@@ -118,6 +118,7 @@ test("a heartbeat is off until it is switched on; what is disabled is left out; 
       { ...entry, name: "b", enabled: false },
     ],
     heartbeat: { ...DEFAULTS.heartbeat, enabled: true },
+    session: { ...DEFAULTS.session, timezone: "Asia/Tokyo" },
   };
   expect(configuredSchedules(config).map(({ name, timezone }) => [name, timezone])).toEqual([
     ["a", "Asia/Tokyo"],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { costOf, priceOf } from "../../../src/domain/models/model-facts.ts";
+import { costOf, priceOf } from "../../../src/domain/models/catalogue.ts";
 
 test("cached input has its own price, and counts once", () => {
   const usage = { inputTokens: 1_000_000, outputTokens: 100_000, cachedTokens: 400_000 };

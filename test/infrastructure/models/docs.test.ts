@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { loadConfig } from "../../../src/config/load.ts";
-import { SHIPPED_PRICES } from "../../../src/domain/models/model-facts.ts";
+import { SHIPPED_CATALOGUE } from "../../../src/domain/models/catalogue.ts";
 import { readScript } from "../../../src/infrastructure/models/scripted.ts";
 import { openModels } from "../../../src/lib.ts";
 
@@ -46,8 +46,11 @@ describe("docs/models.md", () => {
     ]);
   });
 
-  test("names every shipped price", () => {
-    for (const [model, { input, output }] of Object.entries(SHIPPED_PRICES))
-      expect(page).toContain(`\`${model}\` ${input} / ${output} / `);
+  test("has the shipped table of models, dated", () => {
+    expect(page).toContain(`as of ${SHIPPED_CATALOGUE.dated}`);
+    for (const [model, { context, price }] of Object.entries(SHIPPED_CATALOGUE.models))
+      expect(page).toContain(
+        `| \`${model}\` | ${context} | ${price?.input} / ${price?.output} / ${price?.cached} |`,
+      );
   });
 });

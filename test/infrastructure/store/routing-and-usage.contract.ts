@@ -104,7 +104,7 @@ export function describeRoutingAndUsage(name: string, open: () => Promise<Routin
       expect(await usage.spent(new Date("2027-01-01T00:00:00.000Z"))).toBe(0);
       const sums = { inputTokens: 200, outputTokens: 20, cachedTokens: 10 };
       expect(await usage.totals({ by: "model", since, chatKey: "cli:default" })).toEqual([
-        { name: "claude/m", calls: 2, ...sums, costUsd: 0.5 },
+        { name: "claude/m", calls: 2, ...sums, costUsd: 0.5, unpriced: 0 },
         {
           name: "ollama/m",
           calls: 1,
@@ -112,6 +112,7 @@ export function describeRoutingAndUsage(name: string, open: () => Promise<Routin
           outputTokens: 10,
           cachedTokens: 5,
           costUsd: 0,
+          unpriced: 0,
         },
       ]);
       const until = new Date("2026-03-02T00:00:00.000Z");

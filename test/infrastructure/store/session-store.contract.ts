@@ -42,7 +42,12 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
     test("a chat that never spoke has no session", async () => {
       expect(await store.current("cli:default")).toEqual({ session: null, damaged: 0 });
       expect(await store.list("cli:default", 10)).toEqual([]);
-      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {}, rewound: [] });
+      expect(await store.settings("cli:default")).toEqual({
+        dry: false,
+        memory: {},
+        rewound: [],
+        models: {},
+      });
     });
 
     test("an opened session is the current one, as it was given", async () => {
@@ -136,7 +141,7 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       await store.saveSettings("a:b-c", { dry: true });
       expect((await store.turns("a-b:c", other.id, { after: 0, limit: 9 })).turns).toEqual([]);
       expect(await store.note("a-b:c", other.id)).toBeNull();
-      expect(await store.settings("a-b:c")).toEqual({ dry: false, memory: {}, rewound: [] });
+      expect(await store.settings("a-b:c")).toEqual({ dry: false, memory: {}, rewound: [], models: {} });
       expect(await store.find("a-b:c", "nothing")).toBeNull();
     });
 
@@ -260,9 +265,14 @@ export function describeSessionStore(name: string, open: () => Promise<SessionHa
       expect(await store.notes("cli:default", 9)).toEqual([]);
       await store.saveSettings("cli:default", { dry: false });
       await damage("update chat_settings set settings = '{half'");
-      expect(await store.settings("cli:default")).toEqual({ dry: true, memory: {}, rewound: [] });
+      expect(await store.settings("cli:default")).toEqual({ dry: true, memory: {}, rewound: [], models: {} });
       await store.saveSettings("cli:default", { dry: false });
-      expect(await store.settings("cli:default")).toEqual({ dry: false, memory: {}, rewound: [] });
+      expect(await store.settings("cli:default")).toEqual({
+        dry: false,
+        memory: {},
+        rewound: [],
+        models: {},
+      });
     });
   });
 }

@@ -129,7 +129,7 @@ function describeWorkspaces(
         id: session.id,
         turns: 2,
       });
-      expect(await b.sessions.settings(KEY)).toEqual({ dry: false, memory: {}, rewound: [] });
+      expect(await b.sessions.settings(KEY)).toEqual({ dry: false, memory: {}, rewound: [], models: {} });
       expect(await b.sessions.notes(KEY, 9)).toEqual([]);
       expect(await b.sessions.due(new Date(LATER), 9)).toHaveLength(1);
       await db.destroy();

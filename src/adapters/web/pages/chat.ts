@@ -6,6 +6,7 @@ import type { Viewer } from "../../../application/serve/access.ts";
 import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
+import { formatCost } from "../../../domain/texts/format-text.ts";
 import { type JobCard, jobCard } from "../job-view.ts";
 import { empty, page } from "../layout.ts";
 import { type LiveLine, liveLine } from "../live-streams.ts";
@@ -87,7 +88,7 @@ function renderReply(context: PageContext, view: ReplyView, reply: Reply): Marku
 <p class="from"><strong>${agent}</strong>${reply.decision !== undefined && html` <span class="chip" title="${reply.decision.reason}">${reply.decision.route}</span>`}</p>
 ${replyBlocks(context, view, reply, isOne ? buttons : [])}
 ${!isOne && buttons.length > 0 && html`<div class="actions">${buttons}</div>`}
-${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd > 0 && ` · $${reply.usage.costUsd.toFixed(4)}`}`}</p>`}
+${(reply.model !== undefined || reply.usage !== undefined) && html`<p class="meta">${reply.model !== undefined && t.modelFooter(reply.model.model, reply.model.local ? "local" : "cloud")}${reply.usage !== undefined && html` · ${t.tokens(reply.usage.inputTokens, reply.usage.outputTokens)}${reply.usage.costUsd !== 0 && ` · ${formatCost(reply.usage.costUsd ?? 0, reply.usage.costUsd === null)}`}`}</p>`}
 </div></div>`;
 }
 

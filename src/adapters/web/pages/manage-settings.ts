@@ -3,6 +3,7 @@ import type { SettingsRead, TrustState } from "../../../application/ports/web.ts
 import type { HealthReport } from "../../../application/serve/health.ts";
 import { createManageSettings, type SettingRefusal } from "../../../application/web/edit-settings.ts";
 import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agents.ts";
+import { resolveTimeZone } from "../../../domain/chat/session.ts";
 import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
 import { formField, formSelect, managePage } from "../layout.ts";
 import { actionButton, csrfField, healthTone, html, type Markup, moment, seal, visible } from "../markup.ts";
@@ -68,7 +69,7 @@ ${
 ${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? words.turnOff : words.turnOn, fields: { name, enabled: enabled ? "0" : "1" } })}${actionButton(context, { action: "/manage/schedules/remove", label: words.remove, style: "danger", fields: { name } })}</div></li>`;
       })}</ul>`
 }
-<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${formField(words.name, input("name", 60))}${formField(words.cron, input("cron", 100), words.cronHint)}${formField(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(session.timezone))}${formField(words.chat, input("chat", 200), words.chatHint)}${formField(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
+<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${formField(words.name, input("name", 60))}${formField(words.cron, input("cron", 100), words.cronHint)}${formField(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(resolveTimeZone(session.timezone)))}${formField(words.chat, input("chat", 200), words.chatHint)}${formField(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
 }
 
 function notifySection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
@@ -111,7 +112,7 @@ export function settingsRoutes(app: WebApp, web: Web): void {
     ]);
     const nextTimes = await Promise.all(
       read.config.schedules.map(({ cron, timezone }) =>
-        settings.nextTime(cron, timezone ?? read.config.session.timezone),
+        settings.nextTime(cron, timezone ?? resolveTimeZone(read.config.session.timezone)),
       ),
     );
     return respond(

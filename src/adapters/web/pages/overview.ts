@@ -2,6 +2,7 @@ import type { EnvironmentSummary } from "../../../application/ports/containers.t
 import type { StoreCounts, UsageRow } from "../../../application/ports/serve.ts";
 import type { TaskSummary } from "../../../application/ports/tasks.ts";
 import type { HealthReport } from "../../../application/serve/health.ts";
+import { formatCost } from "../../../domain/texts/format-text.ts";
 import { channelTitle } from "../../channels/registry.ts";
 import type { ConfigLine } from "../host.ts";
 import { empty, page } from "../layout.ts";
@@ -145,7 +146,8 @@ function usagePage(context: PageContext, { days, rows }: UsageView): Markup {
       };
     });
   const tokens = (row: UsageRow) => row.inputTokens + row.outputTokens;
-  const cost = (row: UsageRow) => row.costUsd;
+  const cost = (row: UsageRow) => row.costUsd ?? 0;
+  const isUnpriced = rows.some(({ costUsd }) => costUsd === null);
   return page(context, {
     title: t.usageTitle,
     section: "usage",
@@ -153,11 +155,11 @@ function usagePage(context: PageContext, { days, rows }: UsageView): Markup {
 ${
   rows.length === 0
     ? empty(t.usageEmptyTitle, t.usageEmpty)
-    : html`<div class="figures"><div><strong>${number(sum((row) => row.replies))}</strong><span>${t.usageReplies}</span></div><div><strong>${number(sum(tokens))}</strong><span>${t.usageTokens}</span></div><div><strong>${money(sum(cost))}</strong><span>${t.usageCost}</span></div></div>
+    : html`<div class="figures"><div><strong>${number(sum((row) => row.replies))}</strong><span>${t.usageReplies}</span></div><div><strong>${number(sum(tokens))}</strong><span>${t.usageTokens}</span></div><div><strong>${isUnpriced ? formatCost(sum(cost), true, 2) : money(sum(cost))}</strong><span>${t.usageCost}</span></div></div>
 <p class="legend"><span class="local">${t.usageLocal}</span><span class="cloud">${t.usageCloud}</span></p>
 <div class="charts">${bars(t.usageChart(t.usageTokens, days.length), chart(tokens, number), number)}${bars(t.usageChart(t.usageCost, days.length), chart(cost, money), money)}</div>
 <div class="scroll" tabindex="0" role="region" aria-label="${t.usageTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.day}</th><th scope="col">${t.columns.model}</th><th scope="col" class="num">${t.columns.replies}</th><th scope="col" class="num">${t.columns.input}</th><th scope="col" class="num">${t.columns.output}</th><th scope="col" class="num">${t.columns.cost}</th></tr></thead><tbody>
-${[...rows].reverse().map((row) => html`<tr><td>${row.day}</td><td>${row.model} <span class="meta">${row.provider} · ${row.local ? t.usageLocal : t.usageCloud}</span></td><td class="num">${number(row.replies)}</td><td class="num">${number(row.inputTokens)}</td><td class="num">${number(row.outputTokens)}</td><td class="num">${money(row.costUsd)}</td></tr>`)}</tbody></table></div>`
+${[...rows].reverse().map((row) => html`<tr><td>${row.day}</td><td>${row.model} <span class="meta">${row.provider} · ${row.local ? t.usageLocal : t.usageCloud}</span></td><td class="num">${number(row.replies)}</td><td class="num">${number(row.inputTokens)}</td><td class="num">${number(row.outputTokens)}</td><td class="num">${row.costUsd === null ? "–" : money(row.costUsd)}</td></tr>`)}</tbody></table></div>`
 }`,
   });
 }

@@ -1,0 +1,232 @@
+import { agentOf } from "../../domain/chat/agents.ts";
+import { type Catalogue, findInCatalogue } from "../../domain/models/catalogue.ts";
+import { familyOf } from "../../domain/models/model-facts.ts";
+import { type MemoryMessages, type ModelFactsLine, memoryMessagesFor } from "../../domain/texts/chat.ts";
+import type { ChosenModels } from "../models/meter.ts";
+import {
+  type Effort,
+  isEffort,
+  type Model,
+  type ModelChoiceOfRole,
+  type ModelFailure,
+  type ModelRole,
+  type Models,
+} from "../ports/models.ts";
+import { type Answer, answerInEveryLanguage, type ChatCommand, type ChatDeps } from "./chat-turn.ts";
+import type { Chat } from "./sessions.ts";
+
+export interface ModelCommandDeps {
+  readonly models: Models;
+  readonly catalogue: Catalogue;
+  /** The providers of the configuration, `ollama` among them; the model is the one that a role without one gets. */
+  readonly providers: readonly { readonly name: string; readonly model: string | null }[];
+  readonly defaultCoder: ModelRole;
+  /** What the configuration says of a role's effort. */
+  readonly effortOf: (role: ModelRole, provider: string) => Effort | null;
+}
+
+export type ModelChange =
+  | { readonly ok: true; readonly role: ModelRole; readonly choice: ModelChoiceOfRole; readonly model: Model }
+  | { readonly ok: false; readonly failure: ModelFailure }
+  | { readonly ok: false; readonly failure: null; readonly unknown: string };
+
+const ALL_ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
+/** A server that does not say by then whether it has a model is not waited for. */
+const CHECK_MS = 5_000;
+
+/** Every role with the model that answers for it in this chat: for `/model`, and for a picker. */
+export function listRoleModels(deps: ModelCommandDeps, chosen: ChosenModels): ModelFactsLine[] {
+  return ALL_ROLES.flatMap((role): ModelFactsLine[] => {
+    const model = deps.models.forRole(role, chosen[role]);
+    const agent = agentOf(role);
+    const isChosen = chosen[role] !== undefined;
+    const isDefault = role === deps.defaultCoder;
+    if (!("generate" in model)) return [{ role, agent, isChosen, isDefault, name: null }];
+    return [{ role, agent, isChosen, isDefault, ...describeModel(deps, role, model, chosen[role]) }];
+  });
+}
+
+/** Names that `/model` takes: what providers have by default, and what the table knows of their families. */
+export function listOfferedModels({
+  models,
+  catalogue,
+  providers,
+  defaultCoder,
+}: ModelCommandDeps): string[] {
+  const usable = providers.filter(({ name, model }) => {
+    const asked = models.forRole(defaultCoder, { provider: name, ...(model !== null && { model }) });
+    return "generate" in asked;
+  });
+  const listed = usable.flatMap(({ name, model }) => {
+    const family = model === null ? null : familyOf(model);
+    const known = Object.keys(catalogue.models).filter(
+      (one) => family !== null && family !== "other" && !one.includes("/") && familyOf(one) === family,
+    );
+    const own = model === null ? [] : [model];
+    return [...new Set([...own, ...(name === family ? known : [])])].map((one) => `${name}/${one}`);
+  });
+  return [...new Set(listed)];
+}
+
+/** Changes the model of a role, as far as the configuration lets it: local-only holds here as everywhere. */
+export async function chooseModel(
+  deps: ModelCommandDeps,
+  chosen: ChosenModels,
+  role: ModelRole,
+  name: string,
+): Promise<ModelChange> {
+  const found = findProvider(deps, chosen[role], role, name);
+  if (found === null) return { ok: false, failure: null, unknown: name };
+  const effort = chosen[role]?.effort;
+  const choice: ModelChoiceOfRole = { ...found, ...(effort !== undefined && { effort }) };
+  const model = deps.models.forRole(role, choice);
+  if (!("generate" in model)) return { ok: false, failure: model };
+  const check = await model.check(AbortSignal.timeout(CHECK_MS));
+  if (!check.ok && (check.failure.code === "unknown-model" || check.failure.code === "unauthorized"))
+    return { ok: false, failure: check.failure };
+  return { ok: true, role, choice, model };
+}
+
+/** `provider/model`, a provider, or a model: of the provider that has it, of its family's, else of the role's. */
+function findProvider(
+  { providers, models }: ModelCommandDeps,
+  current: ModelChoiceOfRole | undefined,
+  role: ModelRole,
+  name: string,
+): ModelChoiceOfRole | null {
+  const slash = name.indexOf("/");
+  const prefix = providers.find((one) => slash > 0 && one.name === name.slice(0, slash));
+  if (prefix !== undefined && slash < name.length - 1)
+    return { provider: prefix.name, model: name.slice(slash + 1) };
+  const alone = providers.find((one) => one.name === name);
+  if (alone !== undefined) return alone.model === null ? null : { provider: alone.name, model: alone.model };
+  const family = familyOf(name);
+  const owner = providers.find(({ model }) => model === name) ?? providers.find((one) => one.name === family);
+  if (owner !== undefined) return { provider: owner.name, model: name };
+  const now = models.forRole(role, current);
+  return "generate" in now ? { provider: now.provider, model: name } : null;
+}
+
+function describeModel(
+  { catalogue, effortOf }: ModelCommandDeps,
+  role: ModelRole,
+  { provider, model, local }: Model,
+  choice: ModelChoiceOfRole | undefined,
+) {
+  const known = findInCatalogue(catalogue, model);
+  return {
+    name: `${provider}/${model}`,
+    local,
+    effort: choice?.effort ?? effortOf(role, provider),
+    context: known?.context ?? null,
+    price: local ? null : (known?.price ?? null),
+    images: known?.images ?? null,
+  };
+}
+
+const WORDS: Readonly<Record<string, ModelRole>> = {
+  ...Object.fromEntries(ALL_ROLES.map((role) => [role, role])),
+  ...Object.fromEntries(ALL_ROLES.map((role) => [agentOf(role).toLowerCase(), role])),
+};
+
+/** `coder3 name`, `gin name`, or a name alone, which is the default coder's. */
+function readRoleAndRest(
+  deps: ModelCommandDeps,
+  rest: string,
+): { readonly role: ModelRole; readonly rest: string } {
+  const [first = "", ...others] = rest.trim().split(/\s+/u);
+  const role = Object.hasOwn(WORDS, first.toLowerCase()) ? WORDS[first.toLowerCase()] : undefined;
+  return role === undefined
+    ? { role: deps.defaultCoder, rest: rest.trim() }
+    : { role, rest: others.join(" ") };
+}
+
+const RESET = /^(?:default|reset|既定|元に戻す)$/iu;
+
+function answerAboutModels(
+  chat: Pick<ChatDeps, "messages">,
+  word: (words: MemoryMessages["models"]) => string,
+  ok = true,
+): Answer {
+  return answerInEveryLanguage(chat, (locale) => word(memoryMessagesFor(locale).models), ok);
+}
+
+/** `/model` and `/effort`: who answers in this chat, and how much they think, from the next message on. */
+export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, ChatCommand>> {
+  const save = async (chat: ChatDeps, where: Chat, role: ModelRole, choice: ModelChoiceOfRole | null) => {
+    const { models } = await chat.sessions.settings(where);
+    const others = Object.entries(models).filter(([name]) => name !== role);
+    const kept = choice === null || Object.keys(choice).length === 0 ? [] : [[role, choice] as const];
+    await chat.sessions.saveSettings(where, { models: Object.fromEntries([...others, ...kept]) });
+  };
+  return {
+    async model(chat, { session: { channel, chatId } }, text) {
+      const where = { channel, chatId };
+      const { models: chosen } = await chat.sessions.settings(where);
+      if (text.trim() === "") {
+        const [roles, offered] = [listRoleModels(deps, chosen), listOfferedModels(deps)];
+        return answerAboutModels(chat, (words) =>
+          [
+            ...roles.map(words.line),
+            words.table(deps.catalogue.dated),
+            words.offered(offered),
+            words.usage,
+          ].join("\n"),
+        );
+      }
+      const { role, rest } = readRoleAndRest(deps, text);
+      const agent = agentOf(role);
+      if (RESET.test(rest)) {
+        await save(chat, where, role, null);
+        return answerAboutModels(chat, (words) => words.reset(agent));
+      }
+      if (rest === "" || /\s/u.test(rest)) return answerAboutModels(chat, (words) => words.usage, false);
+      const change = await chooseModel(deps, chosen, role, rest);
+      if (!change.ok) {
+        const { failure } = change;
+        return answerInEveryLanguage(
+          chat,
+          (locale) =>
+            failure === null
+              ? memoryMessagesFor(locale).models.unknown(rest)
+              : (failure.texts?.[locale] ?? failure.message),
+          false,
+        );
+      }
+      await save(chat, where, role, change.choice);
+      const { provider, model, local } = change.model;
+      return answerAboutModels(chat, (words) => words.changed(agent, `${provider}/${model}`, local));
+    },
+    async effort(chat, { session: { channel, chatId } }, text) {
+      const where = { channel, chatId };
+      const { models: chosen } = await chat.sessions.settings(where);
+      const { role, rest } = readRoleAndRest(deps, text);
+      const agent = agentOf(role);
+      const model = deps.models.forRole(role, chosen[role]);
+      const name = "generate" in model ? `${model.provider}/${model.model}` : null;
+      const known = "generate" in model ? findInCatalogue(deps.catalogue, model.model) : null;
+      if (rest === "") {
+        const effort =
+          chosen[role]?.effort ?? ("generate" in model ? deps.effortOf(role, model.provider) : null);
+        return answerAboutModels(
+          chat,
+          (words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`,
+        );
+      }
+      const { effort: _, ...others } = chosen[role] ?? {};
+      if (RESET.test(rest)) {
+        await save(chat, where, role, others);
+        return answerAboutModels(chat, (words) => words.reset(agent));
+      }
+      const wanted = rest.toLowerCase();
+      if (!isEffort(wanted)) return answerAboutModels(chat, (words) => words.effortUsage, false);
+      await save(chat, where, role, { ...others, effort: wanted });
+      return answerAboutModels(chat, (words) =>
+        [
+          words.effortSet(agent, wanted),
+          ...(known?.effort === false ? [words.effortIgnored(name ?? "")] : []),
+        ].join("\n"),
+      );
+    },
+  };
+}

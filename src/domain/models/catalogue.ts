@@ -1,0 +1,121 @@
+import shipped from "./catalogue.json" with { type: "json" };
+import type { Price, PriceTable, TokenCounts } from "./model-facts.ts";
+
+/**
+ * What is known of models: how much they read, what they cost, whether they see images and can be told how much to think.
+ * The shipped table bears the day on which it was last held against the providers' lists; `models.json` in PICOCLAW_HOME
+ * replaces entries of it, or adds some.
+ */
+export interface Catalogue {
+  /** `2026-11-16`. */
+  readonly dated: string;
+  readonly models: Readonly<Record<string, CatalogueEntry>>;
+}
+
+export interface CatalogueEntry {
+  /** In tokens. */
+  readonly context: number | null;
+  /** Null: nobody said. */
+  readonly price: Price | null;
+  readonly images: boolean | null;
+  readonly effort: boolean | null;
+}
+
+export type CatalogueReading =
+  | { readonly ok: true; readonly catalogue: Catalogue }
+  /** `where` names the entry, or nothing where the whole is not a table. */
+  | { readonly ok: false; readonly where: string };
+
+/** The value of a table's file. An entry that cannot be read refuses the whole: half a price list is none. */
+export function readCatalogue(value: unknown): CatalogueReading {
+  if (!isRecord(value) || !isRecord(value.models)) return { ok: false, where: "" };
+  const { dated = "" } = value;
+  if (typeof dated !== "string" || !/^(?:\d{4}-\d{2}-\d{2})?$/.test(dated))
+    return { ok: false, where: "dated" };
+  const models: [string, CatalogueEntry][] = [];
+  for (const [name, entry] of Object.entries(value.models)) {
+    const read = readEntry(entry);
+    if (read === null) return { ok: false, where: name };
+    models.push([name, read]);
+  }
+  return { ok: true, catalogue: { dated, models: Object.fromEntries(models) } };
+}
+
+const FIELDS = new Set(["context", "input", "output", "cached", "images", "effort"]);
+
+function readEntry(entry: unknown): CatalogueEntry | null {
+  if (!isRecord(entry) || Object.keys(entry).some((name) => !FIELDS.has(name))) return null;
+  const { context = null, images = null, effort = null, input, output, cached = input } = entry;
+  if (!isAmountOrNull(context) || !isFlagOrNull(images) || !isFlagOrNull(effort)) return null;
+  const facts = { context, images, effort };
+  if (input === undefined && output === undefined && cached === undefined) return { ...facts, price: null };
+  if (!isAmount(input) || !isAmount(output) || !isAmount(cached)) return null;
+  return { ...facts, price: { input, output, cached } };
+}
+
+/** Entries of the second go before those of the first. */
+export function mergeCatalogues(base: Catalogue, own: Catalogue | null): Catalogue {
+  if (own === null) return base;
+  return { dated: own.dated || base.dated, models: { ...base.models, ...own.models } };
+}
+
+/** Null: nothing is known of it. */
+export function findInCatalogue(catalogue: Catalogue, model: string): CatalogueEntry | null {
+  return Object.hasOwn(catalogue.models, model) ? (catalogue.models[model] ?? null) : null;
+}
+
+const MILLION = 1_000_000;
+const FREE: Price = { input: 0, output: 0, cached: 0 };
+
+/**
+ * Null: nobody said what this model costs. `configured` (`budget.prices`) goes before the table; a local model costs nothing
+ * unless the configuration says otherwise.
+ */
+export function priceOf(
+  { model, local }: { readonly model: string; readonly local: boolean },
+  configured: PriceTable = {},
+  catalogue: Catalogue = SHIPPED_CATALOGUE,
+): Price | null {
+  const own = Object.hasOwn(configured, model) ? configured[model] : undefined;
+  if (own !== undefined) return own;
+  return local ? FREE : (findInCatalogue(catalogue, model)?.price ?? null);
+}
+
+/** What an answer cost by the tables; null where nobody said what its model costs. */
+export function costBy(configured: PriceTable, catalogue: Catalogue) {
+  return (model: Parameters<typeof priceOf>[0], usage: TokenCounts): number | null => {
+    const price = priceOf(model, configured, catalogue);
+    return price === null ? null : costOf(usage, price);
+  };
+}
+
+/** In US dollars. */
+export function costOf(usage: TokenCounts, price: Price): number {
+  const cached = Math.min(usage.cachedTokens, usage.inputTokens);
+  const fresh = usage.inputTokens - cached;
+  return (fresh * price.input + cached * price.cached + usage.outputTokens * price.output) / MILLION;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function isAmountOrNull(value: unknown): value is number | null {
+  return value === null || isAmount(value);
+}
+
+function isFlagOrNull(value: unknown): value is boolean | null {
+  return value === null || typeof value === "boolean";
+}
+
+export const SHIPPED_CATALOGUE: Catalogue = readShipped();
+
+function readShipped(): Catalogue {
+  const reading = readCatalogue(shipped);
+  if (!reading.ok) throw new Error(`catalogue.json: ${reading.where}`);
+  return reading.catalogue;
+}
