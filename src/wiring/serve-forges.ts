@@ -12,6 +12,7 @@ import { createTaskGate, createTaskRunner, type NotifyTaskEnd } from "../applica
 import { solveClaimed } from "../application/tasks/solve-task.ts";
 import { traceTask } from "../application/tasks/trace-task.ts";
 import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/forges/forge-items.ts";
+import { toErrorText } from "../domain/platform/error-text.ts";
 import { timers as systemTimers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -106,7 +107,7 @@ export async function openForgeService(
           : await traceTask({ ...telemetry, steps: store.steps, now }, task, solve);
       await tellEnd(ended, parts.budgetNotices?.() ?? []);
     },
-    onTrouble: (error) => say(solver.workspace.mask(String(error))),
+    onTrouble: (error) => say(solver.workspace.mask(toErrorText(error))),
   });
   const partsOf = (forge: Forge): IntakeDeps => ({
     forge,
@@ -153,7 +154,8 @@ export async function openForgeService(
           // What a forge did not tell now it is asked for again.
           if (taken.every(({ did }) => did !== "failed")) looked.at = at;
         };
-        const poll = () => void look().catch((error: unknown) => say(solver.workspace.mask(String(error))));
+        const poll = () =>
+          void look().catch((error: unknown) => say(solver.workspace.mask(toErrorText(error))));
         poll();
         timers.push(setInterval(poll, seconds * 1000));
       }

@@ -19,6 +19,7 @@ import { createNotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
 import type { Config } from "../config/config.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { jobActions } from "../domain/jobs/job-status.ts";
+import { toErrorText } from "../domain/platform/error-text.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/fleet-store.ts";
@@ -408,7 +409,7 @@ async function openForges(
 }
 
 function errorText(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof Error ? (error.stack ?? error.message) : toErrorText(error);
 }
 
 /** The work of `serve` without its listener, its channels' ears and its schedules. */

@@ -104,15 +104,17 @@ export function createEventStore(): EventStore {
 export interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly connections: Connections;
+  /** Calls whose answer is still on its way. */
+  readonly calls: Set<symbol>;
 }
 
 export interface Sessions {
-  /** A known session, or one that is about to begin; null for an unknown id. */
-  find(sessionId: string | undefined): Promise<Session | null>;
+  /** A known session, or one that is about to begin; null for an unknown id, "full" where all that there may be are at work. */
+  find(sessionId: string | undefined): Promise<Session | "full" | null>;
   close(): Promise<void>;
 }
 
-/** A client that went without a word leaves its session behind; the one unused for longest makes room. */
+/** A client that went without a word leaves its session behind; of those without a call the one unused for longest makes room. */
 const MOST_SESSIONS = 100;
 /** When a client whose connection broke should come back. */
 const RETRY_MS = 1_000;
@@ -130,11 +132,11 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
       retryInterval: RETRY_MS,
       onsessioninitialized: async (id) => {
         sessions.set(id, session);
-        const [oldest] = sessions.values();
-        if (sessions.size > MOST_SESSIONS) await oldest?.transport.close();
+        const idle = [...sessions.values()].find((one) => one !== session && one.calls.size === 0);
+        if (sessions.size > MOST_SESSIONS) await idle?.transport.close();
       },
     });
-    const session = { transport, connections };
+    const session: Session = { transport, connections, calls: new Set() };
     transport.onclose = () => {
       connections.close();
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
@@ -145,7 +147,11 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
 
   return {
     async find(sessionId) {
-      if (sessionId === undefined) return begin();
+      if (sessionId === undefined) {
+        const isFull =
+          sessions.size >= MOST_SESSIONS && [...sessions.values()].every((one) => one.calls.size > 0);
+        return isFull ? "full" : begin();
+      }
       const session = sessions.get(sessionId);
       if (session === undefined) return null;
       sessions.delete(sessionId);
@@ -174,15 +180,30 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
     const body = await readBody(request);
     if (body instanceof Response) return body;
     const session = await sessions.find(request.headers.get("mcp-session-id") ?? undefined);
+    if (session === "full")
+      return refusalResponse(
+        503,
+        { code: -32000, message: "Every session is at work; try again later" },
+        { "retry-after": "10" },
+      );
     if (session === null) return refusalResponse(404, { code: -32001, message: "Session not found" });
     const { transport, connections } = session;
     if (request.method === "GET" && request.headers.has("last-event-id")) connections.resumed(request);
-    const answered = await transport.handleRequest(request, {
-      authInfo: withConnection(request.method === "POST" ? connections.goneAfter(request) : request.signal),
-      ...(body.value !== undefined && { parsedBody: body.value }),
-    });
+    const call = Symbol("call");
+    const isCall = request.method === "POST";
+    if (isCall) session.calls.add(call);
+    const over = () => void session.calls.delete(call);
+    const answered = await transport
+      .handleRequest(request, {
+        authInfo: withConnection(request.method === "POST" ? connections.goneAfter(request) : request.signal),
+        ...(body.value !== undefined && { parsedBody: body.value }),
+      })
+      .catch((error: unknown) => {
+        over();
+        throw error;
+      });
     endCancelled(transport, body.value);
-    return answered;
+    return isCall ? watchEnd(answered, over) : answered;
   }
 
   return {
@@ -196,6 +217,33 @@ export function createMcpEndpoint(host: McpHost): McpEndpoint {
       await calls.settled();
     },
   };
+}
+
+/** The same answer; `over` is called when it was sent whole, or nobody reads it any more. */
+function watchEnd(answered: Response, over: () => void): Response {
+  if (answered.body === null) {
+    over();
+    return answered;
+  }
+  const reader = answered.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        over();
+        controller.close();
+      } catch (error) {
+        over();
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      over();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(body, { status: answered.status, headers: answered.headers });
 }
 
 /** A refusal in the protocol's own form. */

@@ -7,6 +7,7 @@ import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { isTimeZone } from "../../config/scalar-values.ts";
+import { readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { dayFormatter } from "../../domain/chat/session.ts";
 import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
@@ -168,6 +169,12 @@ function readJobQuery(field: (name: string) => string, perPage: number): JobQuer
 const LONGEST_WAIT_SECONDS = 25;
 const MOST_CHARACTERS = 100_000;
 
+const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard"]);
+
+function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspace">): string {
+  return sha256(workspace()).slice(0, 12);
+}
+
 /** Messages to a chat of the token's own person, and what was answered. */
 export function messageApi(app: Api, web: Web): void {
   const { host } = web;
@@ -180,6 +187,10 @@ export function messageApi(app: Api, web: Web): void {
     const { text, chat, route, event_id: eventId, wait = 0 } = body;
     if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
       return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
+    // What is done to jobs needs the same right in a chat as at their own addresses.
+    const command = readSlashCommand(text)?.name.toLowerCase() ?? "";
+    const forbidden = JOB_COMMANDS.has(command) ? refuseWithoutScope(viewer, "jobs") : null;
+    if (forbidden !== null) return forbidden;
     if (chat !== undefined && (typeof chat !== "string" || !/^[a-z0-9]{1,20}$/.test(chat)))
       return apiFailure(400, "bad-chat", "chat: 1 to 20 of a-z and 0-9");
     if (route !== undefined && !ROUTES.includes(route as Route))
@@ -191,7 +202,8 @@ export function messageApi(app: Api, web: Web): void {
     const traceparent = c.req.header("traceparent");
     const message: InboundMessage = {
       channel: viewer.channel,
-      eventId: `${viewer.userId}:api:${eventId ?? crypto.randomUUID()}`,
+      // Programs number their events in each workspace anew, and several may share one store.
+      eventId: `${viewer.userId}:api:${workspaceMark(host)}:${eventId ?? crypto.randomUUID()}`,
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
       text,

@@ -1,4 +1,5 @@
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { ModelRole, Models } from "../ports/models.ts";
 import type { Channel, StoreCounts } from "../ports/serve.ts";
@@ -47,7 +48,7 @@ export async function checkHealth(
       try {
         return { name, required, ...(await Promise.race([check(limit.signal), late])) };
       } catch (error) {
-        return { name, required, ok: false, detail: error instanceof Error ? error.message : String(error) };
+        return { name, required, ok: false, detail: toErrorText(error) };
       } finally {
         cancel();
       }

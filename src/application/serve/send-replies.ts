@@ -1,3 +1,4 @@
+import { toErrorText } from "../../domain/platform/error-text.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type {
@@ -131,7 +132,7 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
     } catch (error) {
       // A channel must not throw; if one does, its reply is not lost for it.
       parts.onTrouble(error);
-      return { status: "later", reason: String(error) };
+      return { status: "later", reason: toErrorText(error) };
     } finally {
       cancel();
       stopping.signal.removeEventListener("abort", abort);

@@ -156,6 +156,15 @@ interface ReplyStoreDeps {
   readonly now: () => Date;
 }
 
+/** Longer than any pause between two tries. */
+const LONGEST_REST_MS = 60 * 60_000;
+
+/** A reply that was never tried is due, and no pause is longer than the longest: a clock that was fast wrote the time. */
+function mustRest(row: { readonly attempts: unknown; readonly next_at: string }, now: Date): boolean {
+  const leftMs = Date.parse(row.next_at) - now.getTime();
+  return Number(row.attempts) > 0 && leftMs > 0 && leftMs <= LONGEST_REST_MS;
+}
+
 /** The outbox. A reply is marked while it is being sent, so that whoever takes it over knows that it may have arrived. */
 function createReplyStore(parts: ReplyStoreDeps) {
   const { db, queue, workspace, queueName } = parts;
@@ -170,8 +179,7 @@ function createReplyStore(parts: ReplyStoreDeps) {
     const row = await within.selectFrom("replies").selectAll().where("key", "=", key).executeTakeFirst();
     if (row === undefined) return null;
     // One that rests is not marked: whoever rests with it may die as well, and it has certainly not arrived.
-    if (row.state === "waiting" && row.next_at > parts.now().toISOString())
-      return toClaimedReply(row, row.next_at);
+    if (row.state === "waiting" && mustRest(row, parts.now())) return toClaimedReply(row, row.next_at);
     await within
       .updateTable("replies")
       .set({ state: "sending", attempts: Number(row.attempts) + 1 })

@@ -36,6 +36,17 @@ test.each(["stdio", "http"] as const)(
   120_000,
 );
 
+test("120 sessions of others end no call that runs", async () => {
+  const http = await mcp.http();
+  const first = await http.connect();
+  const running = first.callTool({
+    name: "execute_command",
+    arguments: { command: "sleep 8; echo went" },
+  });
+  for (let n = 0; n < 120; n += 1) await http.connect();
+  expect(JSON.stringify(await running)).toContain("went");
+}, 120_000);
+
 /** Of ten calls five read, four create a file each, one inserts into the same file as all others. */
 function argumentsOf(n: number): Record<string, unknown> {
   if (n % 2) return { path: "shared.txt" };

@@ -1,0 +1,107 @@
+/** Whatever people, models and projects write is rendered and read in time that grows with it, and not with its square. */
+import { expect, test } from "bun:test";
+import { fileDiffs } from "../../../src/adapters/web/diff-view.ts";
+import { markdown } from "../../../src/adapters/web/markdown.ts";
+import { visible } from "../../../src/adapters/web/markup.ts";
+import { diffText } from "../../../src/application/jobs/job-facts.ts";
+import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
+import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
+import { hasMoreMembers } from "../../../src/domain/platform/json-members.ts";
+
+function shuffledLines(count: number): string[] {
+  const all = Array.from({ length: count }, (_, n) => `line ${n}\n`);
+  let seed = 11;
+  for (let n = all.length - 1; n > 0; n -= 1) {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+    const other = seed % (n + 1);
+    [all[n], all[other]] = [all[other] as string, all[n] as string];
+  }
+  return all;
+}
+
+const lines = (count: number) => Array.from({ length: count }, (_, n) => `line ${n}\n`);
+const difference = (count: number) => [
+  {
+    path: "a",
+    before: Buffer.from(lines(count).join("")),
+    after: Buffer.from(shuffledLines(count).join("")),
+  },
+];
+const repeated = (piece: string) => (n: number) => piece.repeat(n);
+
+type Case = readonly [name: string, n: number, make: (n: number) => unknown, run: (given: never) => unknown];
+const TEXTS: readonly (readonly [string, (n: number) => string])[] = [
+  ["paragraphs", repeated("some words\n\n")],
+  ["one paragraph", repeated("some words\n")],
+  ["short fences", repeated("```\nx\n```\n")],
+  ["fences that stay open", repeated("```x\n")],
+  ["fences of every length", (n) => Array.from({ length: n }, (_, i) => "~".repeat(3 + (i % 50))).join("\n")],
+  ["rules of tables", repeated("a|b\n-|\n")],
+  ["tables", (n) => `a|b\n-|-\n${"1|2\n".repeat(n)}`],
+  ["a line of blanks", (n) => `|\n${" ".repeat(n * 8)}x`],
+  ["a fence of blanks", (n) => `\`\`\`${" ".repeat(n * 8)}\``],
+  ["backticks", (n) => "`".repeat(n * 8)],
+  ["stars", (n) => "**a".repeat(n * 3)],
+  ["list", repeated("- item\n")],
+  ["empty lines", repeated("\n\n\n\n")],
+  ["escapes of a terminal", (n) => "\x1b[1;".repeat(n * 2)],
+  ["marks of an order", (n) => `${"!".repeat(n * 8)}x`],
+];
+const CASES: readonly Case[] = [
+  [
+    "a comparison of shuffled lines",
+    5_000,
+    (n) => [lines(n), shuffledLines(n)],
+    (given: [string[], string[]]) => compareLines(...given),
+  ],
+  [
+    "a comparison of lines that repeat",
+    5_000,
+    (n) => [lines(n).map((_, i) => `${i % 9}`), lines(n).map((_, i) => `${(i * 7) % 11}`)],
+    (given: [string[], string[]]) => toHunks(...given),
+  ],
+  ["a unified diff", 4_000, difference, diffText],
+  ["the rows of a page", 4_000, difference, fileDiffs],
+  [
+    "members of JSON",
+    100_000,
+    (n) => `{${'"k\\"":"v\\\\",'.repeat(n)}"z":1}`,
+    (text: string) => hasMoreMembers(text, Infinity),
+  ],
+  ...TEXTS.map(([name, make]): Case => [`a page of ${name}`, 4_000, make, markdown]),
+  ...TEXTS.map(([name, make]): Case => [`what is seen of ${name}`, 8_000, make, visible]),
+  ...TEXTS.map(
+    ([name, make]): Case => [`a mention in ${name}`, 8_000, make, (text: string) => mentions(text, "bot")],
+  ),
+  ...TEXTS.map(
+    ([name, make]): Case => [`an order in ${name}`, 8_000, make, (text: string) => readOrder(text, "bot")],
+  ),
+];
+
+/** Processor time, so that a busy machine does not count; the least of a few runs. */
+async function leastMs(given: unknown, run: (given: never) => unknown): Promise<number> {
+  let least = Infinity;
+  for (let n = 0; n < 5; n += 1) {
+    const before = process.cpuUsage();
+    await run(given as never);
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1_000);
+  }
+  return least;
+}
+
+test.each(CASES)("%s: twice as much takes at most 2.5 times as long", async (_, n, make, run) => {
+  const [small, large] = [make(n), make(2 * n)];
+  await leastMs(small, run);
+  const once = await leastMs(small, run);
+  const twice = await leastMs(large, run);
+  // Below a few milliseconds the clock and the collector of garbage say more than the work does.
+  expect(twice).toBeLessThanOrEqual(Math.max(2.5 * once, once + 8));
+});
+
+test("a diff of a shuffled file of 10,000 lines leaves the process to others within 100 ms of work", async () => {
+  const before = process.cpuUsage();
+  expect((await diffText(difference(10_000))).length).toBeGreaterThan(100_000);
+  const { user } = process.cpuUsage(before);
+  expect(user / 1_000).toBeLessThan(1_000);
+});
