@@ -279,21 +279,23 @@ const object = (properties: Readonly<Record<string, unknown>>, ...required: stri
   required,
 });
 const text = (description: string) => ({ type: "string", description });
-const line = (description: string) => ({ type: "integer", description });
+/** Their names say what they are: every word here is sent with every request. */
+const TEXT = { type: "string" };
+const NUMBER = { type: "integer" };
 
 const READ: ModelTool = {
   name: "read_file",
-  description: "Shows a file, or lines of it.",
-  parameters: object({ path: text("path"), from: line("first line"), to: line("last line") }, "path"),
+  description: "Shows a file, or its lines from-to.",
+  parameters: object({ path: TEXT, from: NUMBER, to: NUMBER }, "path"),
 };
 const SEARCH: ModelTool = {
   name: "search",
   description: "Finds lines by text or regular expression; definitions first.",
   parameters: object(
     {
-      pattern: text("what to look for"),
+      pattern: TEXT,
       path: text("only below this folder"),
-      after: line("files to skip"),
+      after: NUMBER,
     },
     "pattern",
   ),
@@ -307,7 +309,7 @@ const RUN: ModelTool = {
   name: "run",
   description:
     "Runs a shell command in a scratch view of the workspace, without network: to reproduce a bug or try an edit. What it writes shows at most in later runs.",
-  parameters: object({ command: text("the command"), from: line("first line of output") }, "command"),
+  parameters: object({ command: TEXT, from: NUMBER }, "command"),
 };
 
 export function createExplorer(parts: ExplorerDeps): Explorer {
