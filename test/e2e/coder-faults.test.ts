@@ -62,7 +62,7 @@ describe("a model that fails", () => {
   ])("%s is asked again, and the work is done", async (_, reply) => {
     server.say(reply, GOOD);
     const { code, out } = await chat("/code3 change a.txt");
-    expect(out).toStartWith("Applied (1/1 commands succeeded)");
+    expect(out).toStartWith("Applied: 1 file");
     expect(code).toBe(0);
     expect(cli.read("a.txt")).toBe("two\n");
     expect(server.requests).toHaveLength(2);

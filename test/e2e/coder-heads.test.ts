@@ -45,7 +45,7 @@ const newTest = (path: string, sum: number) =>
 withChecks("/code all: the checks say who is taken, one job lands, the others are told", () => {
   project([...says("coder1", breaking, leave), ...says("coder2", large), ...says("coder3", breaking, leave)]);
   const ran = cli.chat("/code all mend add in src/add.mjs");
-  expect(ran.out).toStartWith("Applied (1/1 commands succeeded)");
+  expect(ran.out).toStartWith("Applied: 1 file");
   expect(ran.out).toContain("Coders: Ao, Gin, Aka. Taken: Ao (best by the checks).");
   expect(ran.out).toMatch(/\* Gin: checks got worse · 1 file, 2 lines · .*: Break/);
   expect(ran.out).toMatch(/\* Aka: checks got worse/);

@@ -102,6 +102,8 @@ export type ReplyPiece =
       readonly plan: string;
       /** Said beside the plan; lower ones are no news. */
       readonly risk?: "high";
+      /** What the project's checks showed; its first line says it. */
+      readonly checks?: ChecksFacts;
     }
   | { readonly kind: "refusal"; readonly facts: RefusalFacts }
   /** How a coder came to its job. */
@@ -182,7 +184,9 @@ function wordPiece(locale: Locale, piece: ReplyPiece): string {
     }
     case "job": {
       const risk = piece.risk === undefined ? "" : chat.riskNote(piece.risk);
-      return wordChatJob(messages, piece.facts, [piece.plan, risk].filter((line) => line !== "").join("\n"));
+      const plan = [piece.plan, risk].filter((line) => line !== "").join("\n");
+      const checks = piece.checks === undefined ? "" : checksMessagesFor(locale).headline(piece.checks);
+      return wordChatJob(messages, piece.facts, plan, checks);
     }
     case "refusal": {
       const why = wordRefusal(messages, piece.facts);

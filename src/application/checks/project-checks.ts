@@ -1,3 +1,4 @@
+import { namedPaths, readAskedFor } from "../../domain/checks/asked-for.ts";
 import {
   isDocumentation,
   isKnownCheck,
@@ -7,13 +8,13 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import {
+  type AskedFor,
   type CheckResult,
   type ChecksFacts,
   type Judgement,
   judgeAll,
   notChecked,
   settleFlaky,
-  type Verdict,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
@@ -25,6 +26,7 @@ interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly baseline: () => Promise<Baseline>;
+  readonly asked: AskedFor;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
 }
@@ -44,7 +46,7 @@ async function judgeDraft(
   draft: Pick<Draft, "check" | "changes">,
   attempt: number,
 ): Promise<DraftJudgement> {
-  const { checks } = parts;
+  const { checks, asked } = parts;
   const commands = checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const changes = draft.changes();
@@ -69,7 +71,7 @@ async function judgeDraft(
   let runs: readonly CheckRun[] = first.runs;
   let results: readonly CheckResult[] = checkResults(checks, runs);
   let { isFlaky } = baseline;
-  let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null });
+  let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
 
   const doubtful = checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
   if (doubtful.length > 0 && (judgement.verdict === "worse" || judgement.verdict === "new-failing")) {
@@ -78,7 +80,7 @@ async function judgeDraft(
     const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
     ({ runs, results } = settled);
     isFlaky ||= settled.isFlaky;
-    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null });
+    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
   }
 
   const tests = checks.filter(({ kind }) => kind === "test");
@@ -92,13 +94,30 @@ async function judgeDraft(
       baseline: baseline.results,
       draft: results,
       old: checkResults(tests, old.runs),
+      asked,
     });
   }
-  return {
-    facts: toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout }),
-    runs,
-  };
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
+  const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
+  return { facts: named.length > 0 ? { ...facts, namesChanged: named } : facts, runs };
 }
+
+/** Files that the draft changed and that the output of a red test names. */
+function namedByRed(
+  runs: readonly CheckRun[],
+  results: readonly CheckResult[],
+  changes: ReturnType<Draft["changes"]>,
+): string[] {
+  const printed = runs.filter((_, at) => results[at]?.kind === "test" && results[at]?.state === "red");
+  const output = printed.map(({ whole }) => failingOutput(whole, NAMED_IN_CHARS)).join("\n");
+  return namedPaths(
+    output,
+    changes.map(({ path }) => path),
+  );
+}
+
+/** Enough for the traces of many tests. */
+const NAMED_IN_CHARS = 2_000_000;
 
 function definesChecks(path: string): boolean {
   return READ_FOR_CHECKS.some((name) => name === path);
@@ -209,15 +228,28 @@ export function wordTests(title: string, names: readonly string[]): string[] {
 function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: readonly ProjectCheck[]): string {
   const red = runs.filter(({ exitCode }) => exitCode !== 0);
   return [
-    facts.verdict === "new-failing"
-      ? "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them."
-      : facts.unended !== undefined
-        ? `With your change these checks did not end in ${facts.unended.seconds} seconds, and before it they did: ${facts.unended.commands.join(", ")}.`
-        : "The project's own checks are worse than before your change.",
+    wordWhatIsRed(facts),
     ...wordTests("Passed before, and fail now or are gone", facts.worse),
     ...wordTests("New and failing", facts.newFailing),
+    ...wordTests("Red before, and still red", facts.stillRed ?? []),
+    ...(facts.verdict === "red-before" ? wordTests("Red before, and still red", facts.redBefore ?? []) : []),
     ...red.map((run) => wordRedCheck({ ...run, command: checkCommandLine(run, checks) })),
   ].join("\n\n");
+}
+
+function wordWhatIsRed({ verdict, unended, namesChanged = [] }: ChecksFacts): string {
+  switch (verdict) {
+    case "new-failing":
+      return "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them.";
+    case "still-red":
+      return "These checks were red before, the request is about them, and with your change they are still red.";
+    case "red-before":
+      return `Nothing is worse, but what was red before is still red, and its output names ${namesChanged.join(", ")}, which you changed. Mend it if it belongs to the request; else answer with an empty patch and say so.`;
+    default:
+      return unended === undefined
+        ? "The project's own checks are worse than before your change."
+        : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.join(", ")}.`;
+  }
 }
 
 function checkCommandLine({ command }: CheckRun, checks: readonly ProjectCheck[]): string {
@@ -230,6 +262,8 @@ export interface ProjectChecksDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly texts: ChecksMessages;
+  /** What the user asked for: tests that it asks to be mended have to be. */
+  readonly request: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
@@ -240,6 +274,8 @@ export interface ProjectChecksDeps {
 export interface JudgedAttempt {
   /** `unknown`: nobody can say, which the facts explain. */
   readonly verdict: "green" | "red" | "unknown";
+  /** It is red only so that the coder looks at it once more; the next time it is not. */
+  readonly landsAnyway: boolean;
   /** For the coder; empty where nothing is red. */
   readonly report: string;
   /** For whoever watches: `3 of 426 fail`. */
@@ -267,6 +303,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   let measured: Promise<Baseline> | null = null;
   let last: JudgedAttempt | null = null;
   let sentBack = false;
+  const asked = readAskedFor(parts.request);
 
   function baselineOf(draft: Draft): Promise<Baseline> {
     if (measured === null) {
@@ -283,12 +320,17 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     return baselineOf(draft);
   }
   async function judge(draft: Draft, attempt: number): Promise<JudgedAttempt> {
-    const judged = await judgeDraft({ ...parts, baseline: () => freshBaseline(draft) }, draft, attempt);
-    const verdict = shortChecksLine(judged, sentBack);
-    // New tests that fail are sent back once: to write a failing test may be just what was asked for.
-    if (judged.facts.verdict === "new-failing") sentBack = true;
+    const judged = await judgeDraft(
+      { ...parts, asked, baseline: () => freshBaseline(draft) },
+      draft,
+      attempt,
+    );
+    const verdict = shortVerdict(judged.facts, sentBack);
+    // To write a failing test may be just what was asked for, and what was red before may be another matter: both go back once.
+    if (goesBackOnce(judged.facts)) sentBack = true;
     last = {
       verdict,
+      landsAnyway: verdict === "red" && landsAnyway(judged.facts),
       report: verdict === "red" ? wordChecks(judged.facts, judged.runs, checks) : "",
       brief: texts.brief(judged.facts),
       facts: judged.facts,
@@ -302,22 +344,37 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     async confirm(draft, attempt) {
       const baseline = await baselineOf(draft);
       const isFresh = !baseline.ok || baseline.fingerprint === memory.fingerprint();
-      return last !== null && isFresh ? last : judge(draft, attempt);
+      if (last === null || !isFresh) return judge(draft, attempt);
+      return last.landsAnyway ? { ...last, verdict: "green", report: "", landsAnyway: false } : last;
     },
     facts: () => last?.facts ?? null,
     isCheck: (command) => isKnownCheck(command, checks),
   };
 }
 
-function shortChecksLine({ facts }: DraftJudgement, sentBack: boolean): JudgedAttempt["verdict"] {
-  const short: Readonly<Record<Verdict, JudgedAttempt["verdict"]>> = {
-    same: "green",
-    better: "green",
-    "red-before": "green",
-    worse: "red",
-    "new-failing": sentBack ? "green" : "red",
-    unknown: "unknown",
-    "not-checked": "unknown",
-  };
-  return short[facts.verdict];
+function goesBackOnce(facts: ChecksFacts): boolean {
+  return facts.verdict === "new-failing" || landsAnyway(facts);
+}
+
+/** Nothing is worse: the coder looks at it once more, and then it lands and is told. */
+function landsAnyway({ verdict, namesChanged }: ChecksFacts): boolean {
+  return verdict === "doubtful" || (verdict === "red-before" && namesChanged !== undefined);
+}
+
+function shortVerdict(facts: ChecksFacts, sentBack: boolean): JudgedAttempt["verdict"] {
+  switch (facts.verdict) {
+    case "same":
+    case "better":
+      return "green";
+    case "red-before":
+    case "new-failing":
+    case "doubtful":
+      return goesBackOnce(facts) && !sentBack ? "red" : "green";
+    case "worse":
+    case "still-red":
+      return "red";
+    case "unknown":
+    case "not-checked":
+      return "unknown";
+  }
 }

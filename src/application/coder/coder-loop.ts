@@ -60,6 +60,8 @@ interface RedAttempt {
   readonly kind: WhyRed;
   readonly failed: readonly CommandResult[];
   readonly brief: string;
+  /** The coder was only to look at it once more: it lands if nothing better comes. */
+  readonly lands?: boolean;
 }
 
 export type CoderStopReason =
@@ -194,6 +196,15 @@ async function endGivenUp(
   }
   const other = await endPassedOver(loop, state, state.attempts);
   if (other !== null) return other;
+  if (red.lands === true && (await bench.confirm(state.attempts))?.verdict !== "red") {
+    await bench.sendOut(state.attempts);
+    return endWorked(
+      { ...state, red: null },
+      await (loop.preview ? bench.keep() : bench.land()),
+      null,
+      words,
+    );
+  }
   // There is nothing to keep; what its commands did is told.
   if (red.kind === "failing" && bench.changes().length === 0)
     return endWorked(state, await bench.land(), stopped, words);
@@ -233,8 +244,12 @@ function endWorked(
 function findRedAttempt(failed: readonly CommandResult[], judged: JudgedAttempt | null): RedAttempt | null {
   if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
   if (judged?.verdict !== "red") return null;
-  const kind = judged.facts.unended === undefined ? "worse" : "unended";
-  return { kind, failed: [], brief: judged.brief };
+  return { kind: redReasonOf(judged.facts), failed: [], brief: judged.brief, lands: judged.landsAnyway };
+}
+
+function redReasonOf({ verdict, unended }: JudgedAttempt["facts"]): WhyRed {
+  if (unended !== undefined) return "unended";
+  return verdict === "still-red" ? "still-red" : "worse";
 }
 
 function firstFailureLine(failed: readonly CommandResult[]): string {

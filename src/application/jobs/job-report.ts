@@ -153,9 +153,9 @@ const CHAT_ERROR = 1_500;
 const CHAT_OUTPUT = 1_200;
 
 /** The same in a chat: beside its plan, only the commands that failed and what programs printed. */
-export function wordChatJob(messages: Messages, facts: JobFacts, plan: string): string {
+export function wordChatJob(messages: Messages, facts: JobFacts, plan: string, checks = ""): string {
   const words = reportMessages(messages.locale);
-  const first = chatHeadline(messages, facts);
+  const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, CHAT_ERROR) }));
   const results = [
@@ -175,18 +175,20 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string): 
   ]);
 }
 
-/** Where something was applied, how many of how many commands succeeded stands beside it. */
-function chatHeadline(messages: Messages, facts: JobFacts): string {
+/** A sentence as a person says it, which begins with the status; `checks`: what the project's checks say, in few words. */
+function chatHeadline(messages: Messages, facts: JobFacts, checks: string): string {
   const words = reportMessages(messages.locale);
   const status = words.status(facts.status, countFailed(facts));
-  if (facts.status !== "applied" && facts.status !== "partly") return status;
-  return `${status} ${words.counted(facts.executedCmds, facts.totalCmds)}`;
+  if (facts.status !== "applied" && facts.status !== "partly")
+    return checks === "" || facts.dryRun ? status : `${status}: ${checks}`;
+  const { executedCmds: succeeded, totalCmds: total } = facts;
+  return words.sentence({ status, succeeded, total, files: facts.changes.length, checks });
 }
 
 /** Status and counts, where the rest stands beside it. */
 export function wordJobBriefly(messages: Messages, facts: JobFacts): string {
   return [
-    chatHeadline(messages, facts),
+    chatHeadline(messages, facts, ""),
     wordJobTrouble(messages, facts, "terminal"),
     wordSummary(messages, facts),
   ]

@@ -1,9 +1,13 @@
-export type TestOutcome = "pass" | "fail" | "skip";
+/** `error`: the test could not be set up, so that it says nothing of the code. */
+export type TestOutcome = "pass" | "fail" | "skip" | "error";
 
 export interface TestCounts {
   readonly passed: number;
+  /** With those that could not be set up. */
   readonly failed: number;
   readonly skipped: number;
+  /** Of the failed: those that could not be set up; absent where there are none. */
+  readonly unable?: number;
 }
 
 /** What a tool said about its tests, with its own summary as the witness. */
@@ -49,7 +53,8 @@ export function createTestList(): TestList {
       tests.set(count === 1 ? name : `${name} #${count}`, outcome);
     },
     note(name, outcome) {
-      if (tests.get(name) !== "fail") tests.set(name, outcome);
+      const known = tests.get(name);
+      if (known !== "fail" && known !== "error") tests.set(name, outcome);
     },
   };
 }
@@ -57,7 +62,9 @@ export function createTestList(): TestList {
 export function countTests(tests: ReadonlyMap<string, TestOutcome>): TestCounts {
   const outcomes = [...tests.values()];
   const count = (wanted: TestOutcome) => outcomes.filter((outcome) => outcome === wanted).length;
-  return { passed: count("pass"), failed: count("fail"), skipped: count("skip") };
+  const unable = count("error");
+  const counts = { passed: count("pass"), failed: count("fail") + unable, skipped: count("skip") };
+  return unable === 0 ? counts : { ...counts, unable };
 }
 
 /**
@@ -72,12 +79,16 @@ export function confirmTestCounts(
 ): TestResults | null {
   const seen = countTests(tests);
   if (seen.passed === counts.passed && seen.failed === counts.failed)
-    return { formats: [format], listed: "all", tests, counts };
-  const failed = new Map([...failures].map((name) => [name, "fail" as const]));
+    return { formats: [format], listed: "all", tests, counts: withUnable(counts, seen) };
+  const failed = new Map([...failures].map((name) => [name, tests.get(name) ?? ("fail" as const)]));
   if (failed.size !== counts.failed) return null;
-  return { formats: [format], listed: "failed", tests: failed, counts };
+  return { formats: [format], listed: "failed", tests: failed, counts: withUnable(counts, seen) };
 }
 
 function failedIn(tests: ReadonlyMap<string, TestOutcome>): string[] {
-  return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+  return [...tests].flatMap(([name, outcome]) => (outcome === "fail" || outcome === "error" ? [name] : []));
+}
+
+function withUnable(counts: TestCounts, { unable }: TestCounts): TestCounts {
+  return unable === undefined ? counts : { ...counts, unable };
 }

@@ -12,22 +12,61 @@ export interface CheckResult {
 
 /**
  * `same`: green, and not red before. `better`: something was mended and nothing is worse. `new-failing`: only tests fail that were not
- * there before. `red-before`: red as it was, nothing worse. `unknown`: red before and after, and nobody can say by which tests.
+ * there before. `red-before`: red as it was, nothing worse. `still-red`: as before, and the request asked for it to be mended.
+ * `doubtful`: nothing is worse, but the code speaks of the test run. `unknown`: red before and after, and nobody can say by which tests.
  */
-export type Verdict = "same" | "better" | "worse" | "new-failing" | "red-before" | "unknown" | "not-checked";
+export type Verdict =
+  | "same"
+  | "better"
+  | "worse"
+  | "doubtful"
+  | "still-red"
+  | "new-failing"
+  | "red-before"
+  | "unknown"
+  | "not-checked";
 
-export interface Judgement {
-  readonly verdict: Verdict;
-  /** Tests that passed before, and fail now or are gone. Empty where only the exit code tells. */
+/** Tests by what became of them; a list of an older version is not there. */
+interface JudgedTests {
+  /** Passed before, and fail now or are gone. Empty where only the exit code tells. */
   readonly worse: readonly string[];
   readonly mended: readonly string[];
   readonly newFailing: readonly string[];
-  /** Of the draft. */
-  readonly counts: TestCounts | null;
-  /** The draft changed what its tests demand: tests that are gone, or that fail in their old version. */
-  readonly weakensTests: boolean;
+  /** Were not there before, and pass. */
+  readonly newPassing?: readonly string[];
+  /** Failed before, were to be mended, and fail or are gone. */
+  readonly stillRed?: readonly string[];
+  /** Fail as before, and nobody asked for them. */
+  readonly redBefore?: readonly string[];
+  /** Could not be set up, before as now: they say nothing. */
+  readonly unable?: readonly string[];
+  /** Passed before, and pass below another file or suite. */
+  readonly moved?: readonly string[];
+  /** Pass, and failed in their old version: the draft demands something else of the code. */
+  readonly expectsElse?: readonly string[];
+  /** Taken away or skipped: nobody asks any more what they asked. */
   readonly weakened: readonly string[];
 }
+
+export interface Judgement extends JudgedTests {
+  readonly verdict: Verdict;
+  /** Of the draft. */
+  readonly counts: TestCounts | null;
+  /** The draft took tests away, or skips them. */
+  readonly weakensTests: boolean;
+}
+
+/** What the request asked to be mended, of tests that were red before. */
+export interface AskedFor {
+  /** Of these names of red tests. */
+  readonly among: (red: readonly string[]) => readonly string[];
+  /** A check that names no tests is one test. */
+  readonly check: boolean;
+  /** One of them mended is enough: the request spoke of one, and did not say which. */
+  readonly anyOne: boolean;
+}
+
+const NOTHING_ASKED: AskedFor = { among: () => [], check: false, anyOne: false };
 
 export interface JudgeInput {
   /** The check over the workspace as it stood; null where it did not run. */
@@ -35,84 +74,106 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
+  readonly asked?: AskedFor;
 }
 
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judgeCheck({ baseline, draft, old }: JudgeInput): Judgement {
+export function judgeCheck({ baseline, draft, old, asked = NOTHING_ASKED }: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const compared = compare(ran, draft, old);
-  return { ...compared, counts, verdict: compareVerdict(ran, draft, old, compared) };
+  const compared = compare({ baseline: ran, draft, old, asked });
+  return { ...compared, counts, verdict: compareVerdict({ baseline: ran, draft, old, asked }, compared) };
 }
 
 type Compared = Omit<Judgement, "verdict" | "counts">;
+type Comparison = Required<Omit<JudgeInput, "baseline">> & { readonly baseline: CheckResult };
 
-function compareVerdict(
-  baseline: CheckResult,
-  draft: CheckResult,
-  old: CheckResult | null,
-  compared: Compared,
-): Verdict {
-  const { worse, mended, newFailing } = compared;
+function compareVerdict({ baseline, draft, old, asked }: Comparison, compared: Compared): Verdict {
+  const { worse, mended, newFailing, stillRed = [] } = compared;
   const wasGreen = baseline.state === "green";
-  if (draft.state === "green") {
-    // Green without a test to be seen, while the checks as they were are red: the checks were taken away.
-    const silenced = baseline.results !== null && draft.results === null && old?.state === "red";
-    if (worse.length > 0 || (wasGreen && silenced)) return "worse";
-    return wasGreen ? "same" : "better";
-  }
-  if (worse.length > 0) return "worse";
-  const onlyNew = newFailing.length > 0 && newFailing.length === draft.results?.counts.failed;
+  const before = baseline.results;
+  const now = draft.results;
+  if (worse.length > 0 || hasVanished(before, draft, old) || hasLostTests(before, now, old)) return "worse";
+  const isOneMended = asked.anyOne && mended.length > 0;
+  if (stillRed.length > 0 && !isOneMended) return "still-red";
+  if (draft.state === "green") return wasGreen ? "same" : "better";
+  const onlyNew = newFailing.length > 0 && newFailing.length === now?.counts.failed;
   if (wasGreen) return onlyNew ? "new-failing" : "worse";
-  if (baseline.results === null) return "unknown";
-  if (draft.results === null) return baseline.results.counts.passed > 0 ? "worse" : "unknown";
-  if (hasLostTests(baseline.results, draft.results)) return "worse";
+  if (before === null) return asked.check ? "still-red" : "unknown";
+  if (now === null) return before.counts.passed > 0 ? "worse" : asked.check ? "still-red" : "unknown";
   if (newFailing.length > 0) return "new-failing";
-  return mended.length > 0 ? "better" : "red-before";
+  if (mended.length > 0) return "better";
+  // Where nothing passed, nothing could get worse.
+  return before.counts.passed > 0 ? "red-before" : "unknown";
+}
+
+/** Tests were seen and none is any more: the checks as they were must show them, else they were taken away. */
+function hasVanished(before: TestResults | null, draft: CheckResult, old: CheckResult | null): boolean {
+  if (before === null || before.counts.passed === 0 || draft.state !== "green") return false;
+  if (draft.results !== null && total(draft.results.counts) > 0) return false;
+  return old?.state !== "green" || old.results === null;
 }
 
 /** Where names are not known, fewer tests than before are the only trace of one that is gone. */
-function hasLostTests(before: TestResults, now: TestResults): boolean {
-  if (before.listed === "all" && now.listed === "all") return false;
-  return total(now.counts) < total(before.counts);
+function hasLostTests(before: TestResults | null, now: TestResults | null, old: CheckResult | null): boolean {
+  if (before === null || now === null || (before.listed === "all" && now.listed === "all")) return false;
+  return total(now.counts) < total(before.counts) && old?.state !== "green";
 }
 
 const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
 
-function compare(baseline: CheckResult, draft: CheckResult, old: CheckResult | null): Compared {
+function compare({ baseline, draft, old, asked }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
-  const oldFails =
-    old !== null && old.state !== "green" && baseline.state === "green" && draft.state === "green";
-  if (before === null || now === null)
-    return { ...UNCOMPARED, weakensTests: oldFails || (draft.state === "green" && before !== null) };
-  const worse: string[] = [];
-  const newFailing: string[] = [];
-  const weakened: string[] = [];
-  const inOld = (name: string) => (old === null ? null : outcomeIn(old.results, name));
-  for (const name of namesOf(before, now, old?.results)) {
-    const kind = changeOf({
+  if (before === null || now === null) {
+    const isGone = draft.state === "green" && before !== null;
+    return { ...UNCOMPARED, weakensTests: isGone };
+  }
+  const names = [...namesOf(before, now, old?.results)];
+  const redBefore = failedIn(before);
+  const wanted = new Set(asked.among(redBefore));
+  const others = new Set(
+    names.flatMap((name) =>
+      outcomeIn(before, name) === "absent" && outcomeIn(now, name) === "pass" ? [bareTestName(name)] : [],
+    ),
+  );
+  const isFewer = total(now.counts) < total(before.counts);
+  const lists: Record<TestChange, string[]> = {
+    worse: [],
+    mended: [],
+    newFailing: [],
+    newPassing: [],
+    stillRed: [],
+    redBefore: [],
+    unable: [],
+    moved: [],
+    expectsElse: [],
+    weakened: [],
+  };
+  for (const name of names) {
+    const change = changeOf({
       before: outcomeIn(before, name),
       now: outcomeIn(now, name),
-      old: inOld(name),
-      changedTests: old !== null,
-      isGreen: draft.state === "green",
-      isFewer: total(now.counts) < total(before.counts),
+      old: old === null ? null : outcomeIn(old.results, name),
+      isElsewhere: others.has(bareTestName(name)),
+      isAsked: wanted.has(name),
+      isFewer,
     });
-    if (kind === "worse") worse.push(name);
-    else if (kind === "new-failing") newFailing.push(name);
-    else if (kind === "weakened") weakened.push(name);
+    if (change !== null) lists[change].push(name);
   }
-  const mended = failedIn(before).filter((name) => {
-    const outcome = outcomeIn(now, name);
-    return outcome === "pass" || outcome === "unlisted";
-  });
-  return { worse, mended, newFailing, weakened, weakensTests: oldFails || weakened.length > 0 };
+  const moved = new Set(lists.moved.map(bareTestName));
+  const newPassing = lists.newPassing.filter((name) => !moved.has(bareTestName(name)));
+  return { ...lists, newPassing, weakensTests: lists.weakened.length > 0 };
+}
+
+/** A test without its file and suite: what stays when the file is renamed. */
+export function bareTestName(name: string): string {
+  return name.split(/::| > | › |\/(?=\w+$)/).at(-1) ?? name;
 }
 
 /** `unlisted`: the tool names failures alone, so it passed, was skipped or was not there. `absent`: it was not there. */
@@ -123,37 +184,75 @@ interface Sightings {
   readonly now: SeenOutcome;
   /** Null where no test was changed. */
   readonly old: SeenOutcome | null;
-  readonly changedTests: boolean;
-  readonly isGreen: boolean;
-  /** Fewer tests than before: a failing one that is gone was taken away, and is not a file that can be run now. */
+  /** A test of the same name, below another file or suite, is new and passes. */
+  readonly isElsewhere: boolean;
+  readonly isAsked: boolean;
+  /** Fewer tests than before: one that is gone was taken away, and no other stands in its place. */
   readonly isFewer: boolean;
 }
 
-function changeOf({
-  before,
-  now,
-  old,
-  changedTests,
-  isGreen,
-  isFewer,
-}: Sightings): "worse" | "new-failing" | "weakened" | null {
+type TestChange = keyof JudgedTests;
+
+/** The verdict over one test. */
+function changeOf(seen: Sightings): TestChange | null {
+  switch (seen.before) {
+    case "pass":
+      return changeOfPassing(seen);
+    case "unlisted":
+      if (failsNow(seen.now)) return seen.old !== null && !failsNow(seen.old) ? "newFailing" : "worse";
+      return seen.old !== null && failsNow(seen.old) ? "expectsElse" : null;
+    case "fail":
+    case "error":
+      return changeOfFailing(seen);
+    case "skip":
+      // The exit code judges that.
+      return null;
+    case "absent":
+      if (failsNow(seen.now)) return "newFailing";
+      return seen.now === "pass" ? "newPassing" : null;
+  }
+}
+
+const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
+
+function changeOfPassing({ now, old, isElsewhere, isFewer }: Sightings): TestChange | null {
   const oldHolds = old === "pass" || old === "unlisted";
-  if (before === "pass") {
-    // The test was changed, and its old version still passes: not the code is worse, the test is another one.
-    if (now === "fail") return oldHolds ? "new-failing" : "worse";
-    if (now === "absent" || now === "skip") {
-      // Skipped, or taken away without another in its place, and it fails on the change: that is worse, however green.
-      const silenced = old === "fail" && (now === "skip" || isFewer);
-      return !silenced && (oldHolds || isGreen) ? "weakened" : "worse";
-    }
-    return old === "fail" || old === "absent" ? "weakened" : null;
+  switch (now) {
+    case "pass":
+      return old === null || oldHolds || old === "skip" ? null : "expectsElse";
+    case "unlisted":
+      return null;
+    case "fail":
+    case "error":
+      // The test was changed, and its old version still passes: not the code is worse, the test is another one.
+      return oldHolds ? "newFailing" : "worse";
+    case "skip":
+      return oldHolds ? "weakened" : "worse";
+    case "absent":
+      if (old === null) return "worse";
+      if (isElsewhere) return "moved";
+      if (oldHolds) return "weakened";
+      // Its name and what it demands are others now, as when what it tests got another name.
+      return isFewer ? "worse" : "expectsElse";
   }
-  if (before === "unlisted") {
-    if (now === "fail") return changedTests && old !== "fail" ? "new-failing" : "worse";
-    return old === "fail" ? "weakened" : null;
+}
+
+function changeOfFailing({ before, now, isAsked, isFewer }: Sightings): TestChange | null {
+  switch (now) {
+    case "pass":
+    case "unlisted":
+      return "mended";
+    case "error":
+      return before === "error" ? "unable" : isAsked ? "stillRed" : "redBefore";
+    case "fail":
+      return isAsked ? "stillRed" : "redBefore";
+    case "skip":
+      return isAsked ? "stillRed" : "weakened";
+    case "absent":
+      // A file that could not be run, and whose tests run now, is not a test that was taken away.
+      if (!isFewer) return null;
+      return isAsked ? "stillRed" : "weakened";
   }
-  if (before === "fail") return now === "skip" || (now === "absent" && isFewer) ? "weakened" : null;
-  return before === "absent" && now === "fail" ? "new-failing" : null;
 }
 
 function outcomeIn(results: TestResults | null, name: string): SeenOutcome {
@@ -165,7 +264,8 @@ function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<s
   return new Set(results.flatMap((one) => [...(one?.tests.keys() ?? [])]));
 }
 
-function failedIn({ tests }: TestResults): string[] {
+/** Tests that fail, without those that could not be set up. */
+export function failedIn({ tests }: TestResults): string[] {
   return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
 }
 
@@ -173,33 +273,48 @@ export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
+  readonly asked?: AskedFor;
 }
 
 /** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
-export function judgeAll({ baseline, draft, old }: JudgeAllInput): Judgement {
+export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const judged = draft.map((result) => ({
     kind: result.kind,
-    ...judgeCheck({ baseline: of(baseline, result), draft: result, old: of(old, result) }),
+    ...judgeCheck({
+      baseline: of(baseline, result),
+      draft: result,
+      old: of(old, result),
+      ...(asked !== undefined && result.kind === "test" && { asked }),
+    }),
   }));
-  const all = (key: "worse" | "mended" | "newFailing" | "weakened") => judged.flatMap((one) => one[key]);
+  const all = (key: TestChange) => judged.flatMap((one) => one[key] ?? []);
   return {
     verdict: combineVerdicts(judged),
     worse: all("worse"),
     mended: all("mended"),
     newFailing: all("newFailing"),
+    newPassing: all("newPassing"),
+    stillRed: all("stillRed"),
+    redBefore: all("redBefore"),
+    unable: all("unable"),
+    moved: all("moved"),
+    expectsElse: all("expectsElse"),
     weakened: all("weakened"),
     weakensTests: judged.some((one) => one.weakensTests),
     counts: judged.find(({ kind, counts }) => kind === "test" && counts !== null)?.counts ?? null,
   };
 }
 
+/** What any check says stands above the rest, in this order. */
+const LEADING: readonly Verdict[] = ["worse", "still-red", "new-failing"];
+
 function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
   const ran = judged.filter(({ verdict }) => verdict !== "not-checked");
   const verdicts = ran.map(({ verdict }) => verdict);
-  if (verdicts.includes("worse")) return "worse";
-  if (verdicts.includes("new-failing")) return "new-failing";
+  const first = LEADING.find((verdict) => verdicts.includes(verdict));
+  if (first !== undefined) return first;
   const leading = ran.find(({ kind }) => kind === "test") ?? ran[0];
   if (leading?.verdict === "same" && verdicts.includes("better")) return "better";
   return leading?.verdict ?? "not-checked";
@@ -267,6 +382,8 @@ export type WhyNotChecked =
 
 /** What a report says of checks: which ran, and what they showed. */
 export interface ChecksFacts extends Judgement {
+  /** It was red before, is so still, and its output names these files that the draft changed. */
+  readonly namesChanged?: readonly string[];
   /** As people type them. */
   readonly commands: readonly string[];
   /** A red result was run again and was another one. */

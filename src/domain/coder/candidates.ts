@@ -35,6 +35,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   worse: 2,
   unended: 2,
   conflict: 2,
+  "still-red": 1,
   said: 3,
   none: 3,
 };
@@ -46,7 +47,9 @@ const VERDICTS: Readonly<Record<Verdict, number>> = {
   "new-failing": 3,
   unknown: 4,
   "not-checked": 4,
-  worse: 5,
+  "still-red": 5,
+  doubtful: 6,
+  worse: 7,
 };
 
 /** By the checks: what they demand, who weakens them, what they show, how many tests were mended. */

@@ -40,12 +40,15 @@ export interface JobStatusFacts {
   readonly red?: RedReason;
 }
 
-/** `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. `conflict`: others changed the same lines. */
-export type RedReason = "failing" | "worse" | "unended" | "conflict";
+/**
+ * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. `still-red`: what was to
+ * be mended is not. `conflict`: others changed the same lines.
+ */
+export type RedReason = "failing" | "worse" | "unended" | "still-red" | "conflict";
 
 /** The status of a draft that was kept. */
 export function toKeptStatus(red: RedReason | undefined): "preview" | "worse" | "unended" {
-  return red === undefined || red === "failing" || red === "conflict" ? "preview" : red;
+  return red === "worse" || red === "unended" ? red : "preview";
 }
 
 /** `alive`: whether the process of a running job still works on it. */

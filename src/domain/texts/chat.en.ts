@@ -67,6 +67,7 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   worse: "The checks got worse",
   unended: "The checks did not end",
   conflict: "Others changed the same lines",
+  "still-red": "Still red",
 };
 
 const DROPPED: Readonly<Record<RedReason, string>> = {
@@ -74,6 +75,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   worse: "Not applied: checks got worse",
   unended: "Not applied: checks did not end",
   conflict: "Not applied: others changed the same lines",
+  "still-red": "Stopped, nothing changed: still red",
 };
 
 export interface AskedModel {

@@ -22,18 +22,31 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
+function listed(title: string, list: readonly string[] = []): string[] {
+  return list.length === 0 ? [] : [`${title}: ${names(list)}`];
+}
+
 const tests = (count: number) => (count === 1 ? "1 test" : `${count} tests`);
 
-function counts({ passed, failed, skipped }: TestCounts): string {
+function counts({ passed, failed, skipped, unable = 0 }: TestCounts): string {
   return [
     `${passed} pass`,
-    ...(failed > 0 ? [`${failed} fail`] : []),
+    ...(failed > unable ? [`${failed - unable} fail`] : []),
+    ...(unable > 0 ? [`${unable} cannot run`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
   ].join(", ");
 }
 
 function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): string {
   return `${commands.join(", ")} did not end in ${seconds} s`;
+}
+
+/** `1 of 2 still red`: of what was to be mended. */
+function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" | "mended">): string {
+  if (red.length === 0) return "still red";
+  return mended.length === 0
+    ? `${red.length} still red`
+    : `${red.length} of ${red.length + mended.length} still red`;
 }
 
 /** What the checks of the project say about a change. Nothing here ends in a newline. */
@@ -54,7 +67,9 @@ export const checksTexts = {
             ]
           : [facts.worse.length > 0 ? `${facts.worse.length} worse` : "red, and was not before"],
       "new-failing": [`${facts.newFailing.length} new and failing`],
-      "red-before": ["red as before, nothing worse"],
+      "red-before": ["still red as before, nothing worse"],
+      "still-red": [stillRed(facts)],
+      doubtful: [],
       unknown: ["red"],
       "not-checked": [],
     }[facts.verdict];
@@ -62,24 +77,64 @@ export const checksTexts = {
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
     return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said].join(", ")}`;
   },
+  /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
+  headline: (facts: ChecksFacts): string => {
+    if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
+    if (facts.notChecked !== null) return `NOT CHECKED: ${WHY[facts.notChecked]}`;
+    const by = facts.commands.join(", ");
+    const { newPassing = [], mended, redBefore = [] } = facts;
+    switch (facts.verdict) {
+      case "same":
+      case "better": {
+        const more = [
+          ...(newPassing.length > 0 ? [`${newPassing.length} new`] : []),
+          ...(mended.length > 0 ? [`${mended.length} mended`] : []),
+        ];
+        const passed = facts.counts === null ? "green" : `${facts.counts.passed} passed`;
+        const red = redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : "";
+        return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}`;
+      }
+      case "red-before":
+        return `${by} was red before and still is${redBefore.length > 0 ? ` (${redBefore.length} fail)` : ""}, nothing is worse`;
+      case "still-red":
+        return `${by} ${stillRed(facts)}`;
+      case "new-failing":
+        return `${by} ${facts.newFailing.length} new and failing`;
+      case "doubtful":
+        return "DOUBTFUL: its code speaks of the test run";
+      case "worse":
+      case "unknown":
+      case "not-checked":
+        return "";
+    }
+  },
   /** `3 of 426 fail`, for whoever watches. */
-  brief: ({ counts: all, verdict, unended: endless }: ChecksFacts): string =>
+  brief: ({ counts: all, verdict, unended: endless, ...facts }: ChecksFacts): string =>
     endless !== undefined
       ? unended(endless)
-      : all !== null && all.failed > 0
-        ? `${all.failed} of ${all.passed + all.failed} fail`
-        : verdict === "worse"
-          ? "checks got worse"
-          : "",
+      : verdict === "still-red" && (facts.stillRed ?? []).length > 0
+        ? `${stillRed(facts)}: ${names(facts.stillRed ?? [])}`
+        : all !== null && all.failed > 0
+          ? `${all.failed} of ${all.passed + all.failed} fail`
+          : verdict === "worse"
+            ? "checks got worse"
+            : verdict === "still-red"
+              ? "still red"
+              : "",
   /** What a person should know beyond that line; each is a line of its own. */
   remarks: (facts: ChecksFacts): string[] => [
     ...(facts.worse.length > 0 ? [`Passed before, and fail now or are gone: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
+    ...listed("Red before, asked for, and still red", facts.stillRed),
+    ...listed("Still red as before", facts.redBefore),
+    ...listed(`${tests(facts.expectsElse?.length ?? 0)} now expect something else`, facts.expectsElse),
+    ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
+    ...listed("Could not be set up, before as now", facts.unable),
     ...(facts.weakensTests
       ? [
           facts.weakened.length > 0
-            ? `This weakens ${tests(facts.weakened.length)}: ${names(facts.weakened)}`
-            : "This weakens tests: in their old version they do not pass.",
+            ? `This weakens ${tests(facts.weakened.length)}, taken away or skipped: ${names(facts.weakened)}`
+            : "This weakens tests: none can be seen any more.",
         ]
       : []),
     ...(facts.isFlaky ? ["A check is flaky: it was red once and not when it was run again."] : []),

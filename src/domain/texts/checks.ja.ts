@@ -24,16 +24,28 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join("、")}${rest > 0 ? ` ほか ${rest} 件` : ""}`;
 }
 
-function counts({ passed, failed, skipped }: TestCounts): string {
+function listed(title: string, list: readonly string[] = []): string[] {
+  return list.length === 0 ? [] : [`${title}: ${names(list)}`];
+}
+
+function counts({ passed, failed, skipped, unable = 0 }: TestCounts): string {
   return [
     `${passed} 件成功`,
-    ...(failed > 0 ? [`${failed} 件失敗`] : []),
+    ...(failed > unable ? [`${failed - unable} 件失敗`] : []),
+    ...(unable > 0 ? [`${unable} 件実行不可`] : []),
     ...(skipped > 0 ? [`${skipped} 件スキップ`] : []),
   ].join("、");
 }
 
 function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): string {
   return `${commands.join("、")} は ${seconds} 秒以内に終わりませんでした`;
+}
+
+function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" | "mended">): string {
+  if (red.length === 0) return "まだ失敗";
+  return mended.length === 0
+    ? `${red.length} 件がまだ失敗`
+    : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
 export const checksTexts: typeof englishChecksTexts = {
@@ -52,7 +64,9 @@ export const checksTexts: typeof englishChecksTexts = {
             ]
           : [facts.worse.length > 0 ? `${facts.worse.length} 件悪化` : "変更前は成功、変更後は失敗"],
       "new-failing": [`新しいテスト ${facts.newFailing.length} 件が失敗`],
-      "red-before": ["変更前と同じ失敗、悪化なし"],
+      "red-before": ["変更前と同じ失敗のまま、悪化なし"],
+      "still-red": [stillRed(facts)],
+      doubtful: [],
       unknown: ["失敗"],
       "not-checked": [],
     }[facts.verdict];
@@ -60,22 +74,63 @@ export const checksTexts: typeof englishChecksTexts = {
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
     return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said].join("、")}`;
   },
-  brief: ({ counts: all, verdict, unended: endless }) =>
+  headline: (facts) => {
+    if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
+    if (facts.notChecked !== null) return `検証なし: ${WHY[facts.notChecked]}`;
+    const by = facts.commands.join("、");
+    const { newPassing = [], mended, redBefore = [] } = facts;
+    switch (facts.verdict) {
+      case "same":
+      case "better": {
+        const more = [
+          ...(newPassing.length > 0 ? [`新規 ${newPassing.length} 件`] : []),
+          ...(mended.length > 0 ? [`修復 ${mended.length} 件`] : []),
+        ];
+        const passed = facts.counts === null ? "成功" : `${facts.counts.passed} 件成功`;
+        const red = redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : "";
+        return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}`;
+      }
+      case "red-before":
+        return `${by} は変更前から失敗しており、今も失敗しています（悪化なし）`;
+      case "still-red":
+        return `${by} ${stillRed(facts)}`;
+      case "new-failing":
+        return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗`;
+      case "doubtful":
+        return "要確認: コードがテスト実行に触れています";
+      case "worse":
+      case "unknown":
+      case "not-checked":
+        return "";
+    }
+  },
+  brief: ({ counts: all, verdict, unended: endless, ...facts }) =>
     endless !== undefined
       ? unended(endless)
-      : all !== null && all.failed > 0
-        ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
-        : verdict === "worse"
-          ? "検証が悪化しました"
-          : "",
+      : verdict === "still-red" && (facts.stillRed ?? []).length > 0
+        ? `${stillRed(facts)}: ${names(facts.stillRed ?? [])}`
+        : all !== null && all.failed > 0
+          ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
+          : verdict === "worse"
+            ? "検証が悪化しました"
+            : verdict === "still-red"
+              ? "まだ失敗しています"
+              : "",
   remarks: (facts) => [
     ...(facts.worse.length > 0 ? [`変更前は成功し、今は失敗または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),
+    ...listed("直すよう頼まれ、まだ失敗しているテスト", facts.stillRed),
+    ...listed("変更前と同じく失敗しているテスト", facts.redBefore),
+    ...listed(`期待する内容が変わったテスト ${facts.expectsElse?.length ?? 0} 件`, facts.expectsElse),
+    ...(facts.moved !== undefined && facts.moved.length > 0
+      ? [`移動したテスト ${facts.moved.length} 件`]
+      : []),
+    ...listed("変更前も今も準備できないテスト", facts.unable),
     ...(facts.weakensTests
       ? [
           facts.weakened.length > 0
-            ? `この変更はテスト ${facts.weakened.length} 件を弱めます: ${names(facts.weakened)}`
-            : "この変更はテストを弱めます: 変更前のテストは成功しません。",
+            ? `この変更はテスト ${facts.weakened.length} 件を弱めます（削除またはスキップ）: ${names(facts.weakened)}`
+            : "この変更はテストを弱めます: テストが 1 件も見えなくなりました。",
         ]
       : []),
     ...(facts.isFlaky ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"] : []),

@@ -431,6 +431,16 @@ function status(is: JobStatus, failed: number): string {
   }
 }
 
+export interface ChatSentence {
+  /** In words. */
+  readonly status: string;
+  readonly succeeded: number;
+  readonly total: number;
+  readonly files: number;
+  /** What the project's checks say; empty where nobody asked them. */
+  readonly checks: string;
+}
+
 /** What a report of a job begins with and ends in. Nothing here ends in a newline. */
 export const reportTexts = {
   status,
@@ -440,7 +450,11 @@ export const reportTexts = {
     `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
   /** The same line where it stands alone, above a whole report. */
   headline: status,
-  counted: (succeeded: number, total: number) => `(${succeeded}/${total} commands succeeded)`,
+  /** The first line in a chat where something changed: what became of it, of how many files, and what checks say. */
+  sentence: ({ status: said, files, checks }: ChatSentence): string =>
+    [`${said}: ${files === 1 ? "1 file" : `${files} files`}`, checks]
+      .filter((part) => part !== "")
+      .join(", "),
   skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
   plan: "[Plan]",
   result: "[Result]",

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
 import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
 import { type CheckResult, judgeAll, judgeCheck, settleFlaky } from "../../../src/domain/checks/verdict.ts";
 
-const OUTCOMES: Readonly<Record<string, TestOutcome>> = { "+": "pass", "-": "fail", "~": "skip" };
+const OUTCOMES: Readonly<Record<string, TestOutcome>> = {
+  "+": "pass",
+  "-": "fail",
+  "~": "skip",
+  "?": "error",
+};
 
 /** `green: +a -b ~c`: every test is listed. `red! -b 5`: only failures, with five that passed. `red`: nothing can be read. */
 function check(text: string, kind: CheckResult["kind"] = "test"): CheckResult {
@@ -25,15 +31,20 @@ function check(text: string, kind: CheckResult["kind"] = "test"): CheckResult {
   return { kind, command: kind, state: state as CheckResult["state"], results };
 }
 
-/** `verdict | worse | mended | new | weakened`, `!` where it weakens tests. */
-function judged(baseline: string | null, draft: string, old: string | null = null): string {
-  const { verdict, worse, mended, newFailing, weakened, weakensTests } = judgeCheck({
+/** `verdict | worse | mended | new | weakened`, `!` where it weakens tests; then what else is told. */
+function judged(baseline: string | null, draft: string, old: string | null = null, request = ""): string {
+  const { verdict, worse, mended, newFailing, weakened, weakensTests, ...more } = judgeCheck({
     baseline: baseline === null ? null : check(baseline),
     draft: check(draft),
     old: old === null ? null : check(old),
+    asked: readAskedFor(request),
   });
   const lists = [worse, mended, newFailing, weakened].map((list) => list.join(" "));
-  return `${verdict}|${lists.join("|")}${weakensTests ? "!" : ""}`;
+  const told = { else: more.expectsElse, moved: more.moved, "still red": more.stillRed, unable: more.unable };
+  const also = Object.entries(told).flatMap(([key, list = []]) =>
+    list.length === 0 ? [] : [`; ${key} ${list.join(" ")}`],
+  );
+  return `${verdict}|${lists.join("|")}${weakensTests ? "!" : ""}${also.join("")}`;
 }
 
 describe("a draft is judged", () => {
@@ -73,18 +84,29 @@ describe("a draft is judged", () => {
 describe("tests that the draft changed", () => {
   const cases: readonly [what: string, got: string, expected: string][] = [
     ["pass in their old version too", judged("green: +a", "green: +a +b", "green: +a"), "same||||"],
-    ["demand something else now", judged("green: +a", "green: +a", "red: -a"), "same||||a!"],
+    ["demand something else now", judged("green: +a", "green: +a", "red: -a"), "same||||; else a"],
     ["are gone, and would pass", judged("green: +a +b", "green: +a", "green: +a +b"), "same||||b!"],
     ["are gone, and would fail", judged("red: -x +b", "red: -x", "red: -x -b"), "worse|b|||"],
-    ["are skipped now, and would fail", judged("green: +a +b", "green: +a ~b", "red: +a -b"), "worse|b|||!"],
+    ["are skipped now, and would fail", judged("green: +a +b", "green: +a ~b", "red: +a -b"), "worse|b|||"],
     ["are skipped now, and would pass", judged("green: +a +b", "green: +a ~b", "green: +a +b"), "same||||b!"],
-    ["are taken away, and would fail", judged("green: +a +b", "green: +a", "red: +a -b"), "worse|b|||!"],
-    ["are others now, and would fail", judged("green: +a +b", "green: +a +c", "red: +a -b"), "same||||b!"],
+    ["are taken away, and would fail", judged("green: +a +b", "green: +a", "red: +a -b"), "worse|b|||"],
+    [
+      "are others now, and would fail",
+      judged("green: +a +b", "green: +a +c", "red: +a -b"),
+      "same||||; else b",
+    ],
     ["are silenced with what runs them", judged("green: +a", "green", "red: -a"), "worse||||!"],
     ["fail by themselves", judged("green: +a", "red: -a", "green: +a"), "new-failing|||a|"],
     ["fail, and fail in their old version", judged("green: +a", "red: -a", "red: -a"), "worse|a|||"],
-    ["are unreadable and fail when old", judged("green", "green", "red"), "same||||!"],
-    ["are listed by failures alone", judged("green! 5", "green! 5", "red! -a 4"), "same||||a!"],
+    ["are unreadable and fail when old", judged("green", "green", "red"), "same||||"],
+    ["are listed by failures alone", judged("green! 5", "green! 5", "red! -a 4"), "same||||; else a"],
+    [
+      "stand in another file now",
+      judged("green: +t/a.py::x +t/a.py::y", "green: +t/b.py::x +t/b.py::y", "green: +t/a.py::x +t/a.py::y"),
+      "same||||; moved t/a.py::x t/a.py::y",
+    ],
+    ["are fewer, and nobody names them", judged("green! 5", "green! 4", "green! 5"), "same||||"],
+    ["are fewer, and failed", judged("green! 5", "green! 4", "red! -a 4"), "worse||||; else a"],
     ["bring a new failing one", judged("green! 5", "red! -n 5", "green! 5"), "new-failing|||n|"],
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
@@ -95,10 +117,59 @@ describe("tests that the draft changed", () => {
   });
   test("a file that could not be run, and whose tests run now, weakens nothing", () =>
     expect(judged("red: -file +b", "green: +one +two +b")).toBe("better||||"));
-  test("a draft after which no test can be seen any more weakens tests, changed or not", () => {
-    expect(judged("green: +a", "green")).toBe("same||||!");
-    expect(judged("green: +a +b", "green: +a")).toBe("same||||b!");
+  test("a test that vanishes while no test was changed is worse, however green", () => {
+    expect(judged("green: +a", "green")).toBe("worse||||!");
+    expect(judged("green: +a +b", "green: +a")).toBe("worse|b|||");
+    expect(judged("green: +a +b", "green:")).toBe("worse|a b|||");
+    expect(judged("green! 5", "green! 4")).toBe("worse||||");
   });
+});
+
+describe("what the request asked to be mended", () => {
+  const ALL = "make the failing tests pass";
+  const cases: readonly [what: string, got: string, expected: string][] = [
+    ["is red still", judged("red: -a +b", "red: -a +b", null, ALL), "still-red||||; still red a"],
+    ["is mended in part", judged("red: -a -c +b", "red: +a -c +b", null, ALL), "still-red||a||; still red c"],
+    ["is mended", judged("red: -a +b", "green: +a +b", null, ALL), "better||a||"],
+    ["was taken away", judged("red: -a +b", "green: +b", "red: -a +b", ALL), "still-red||||; still red a"],
+    ["is skipped", judged("red: -a +b", "green: ~a +b", "red: -a +b", ALL), "still-red||||; still red a"],
+    [
+      "is one of several, and one is mended",
+      judged("red: -a -c", "red: +a -c", null, "fix the failing test"),
+      "better||a||; still red c",
+    ],
+    ["is a check that names no test", judged("red", "red", null, ALL), "still-red||||"],
+    ["passes, and another got worse", judged("red: -a +b", "red: +a -b", null, ALL), "worse|b|a||"],
+    ["could never be set up", judged("red: ?a -c +b", "red: ?a +c +b", null, ALL), "better||c||; unable a"],
+    ["is the only test", judged("red: -a", "red: -a", null, ALL), "still-red||||; still red a"],
+  ];
+  for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
+  test("where nothing passed, nothing is said to be no worse", () => {
+    expect(judged("red: -a", "red: -a")).toBe("unknown||||");
+    expect(judged("red: ?a ?b", "red: ?a ?b")).toBe("unknown||||; unable a b");
+  });
+});
+
+describe("a request asks for tests to be mended", () => {
+  const red = ["tests/test_a.py::test_sum", "tests/test_b.py::test_product"];
+  const asks: readonly [string, readonly string[]][] = [
+    ["make the failing test pass", red],
+    ["the CI is red, please mend it", red],
+    ["Fix the tests", red],
+    ["get the build green", red],
+    ["テストが落ちているので直して", red],
+    ["失敗しているテストを修正して", red],
+    ["test_sum is wrong since yesterday", [red[0] as string]],
+    ["mend what tests/test_b.py shows", [red[1] as string]],
+    ["add a test for sum", []],
+    ["write a failing test that shows the bug", []],
+    ["rename sum to add", []],
+    ["テストを追加して", []],
+    ["make the button red", []],
+    ["comment src/one.mjs", []],
+  ];
+  for (const [request, expected] of asks)
+    test(request, () => expect(readAskedFor(request).among(red)).toEqual(expected));
 });
 
 test("a red draft in which a test that passed fails or is gone is always worse", () => {

@@ -45,7 +45,7 @@ test("weakened tests, flaky checks and the names of what is worse are said", () 
   };
   expect(checksMessagesFor("en").remarks(facts)).toEqual([
     "Passed before, and fail now or are gone: a, b, c, d, e and 1 more",
-    "This weakens 1 test: g",
+    "This weakens 1 test, taken away or skipped: g",
     "A check is flaky: it was red once and not when it was run again.",
   ]);
   expect(checksMessagesFor("ja").remarks(facts)).toHaveLength(3);

@@ -251,8 +251,14 @@ describe("wording that users know, exactly", () => {
     ],
     [reportMessages("ja").headline("applied", 0), "実行完了！"],
     [
-      `${reportMessages("ja").status("applied", 0)} ${reportMessages("ja").counted(3, 3)}`,
-      "実行完了 (3/3 コマンド成功)",
+      reportMessages("ja").sentence({
+        status: reportMessages("ja").status("applied", 0),
+        succeeded: 3,
+        total: 3,
+        files: 2,
+        checks: "",
+      }),
+      "実行完了 (3/3 コマンド成功): 2 ファイル",
     ],
     [ja.workerFailed("e"), "Worker実行失敗: e"],
   ];
