@@ -380,10 +380,10 @@ export const reportTexts: typeof englishReportTexts = {
   ignored: (count, places) =>
     `git が無視するもの ${count} 件: ${namePaths(places, places.length, (rest) => `ほか ${rest} 件`)}`,
   headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
-  sentence: ({ status: said, succeeded, total, files, checks }) =>
-    [`${said} (${succeeded}/${total} コマンド成功): ${files} ファイル`, checks]
-      .filter((part) => part !== "")
-      .join("、"),
+  sentence: ({ status: said, succeeded, total, files, checks }) => {
+    const first = `${said} (${succeeded}/${total} コマンド成功)`;
+    return checks === "" ? first : `${first}: ${files} ファイル、${checks}`;
+  },
   skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
   plan: "【Plan】",
   result: "【実行結果】",

@@ -258,7 +258,7 @@ describe("wording that users know, exactly", () => {
         files: 2,
         checks: "",
       }),
-      "実行完了 (3/3 コマンド成功): 2 ファイル",
+      "実行完了 (3/3 コマンド成功)",
     ],
     [ja.workerFailed("e"), "Worker実行失敗: e"],
   ];
