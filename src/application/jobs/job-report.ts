@@ -182,7 +182,13 @@ function chatHeadline(messages: Messages, facts: JobFacts, checks: string): stri
   if (facts.status !== "applied" && facts.status !== "partly")
     return checks === "" || facts.dryRun ? status : `${status}: ${checks}`;
   const { executedCmds: succeeded, totalCmds: total } = facts;
-  return words.sentence({ status, succeeded, total, files: facts.changes.length, checks });
+  return words.sentence({ status, succeeded, total, files: countFiles(facts.changes), checks });
+}
+
+/** Folders that came or went with their files are no files. */
+function countFiles(changes: readonly Change[]): number {
+  const folders = new Set(changes.map(({ path }) => path.slice(0, Math.max(0, path.lastIndexOf("/")))));
+  return changes.filter(({ path }) => !folders.has(path)).length;
 }
 
 /** Status and counts, where the rest stands beside it. */
