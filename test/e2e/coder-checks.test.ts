@@ -263,3 +263,29 @@ withChecks(
     expect(done.code).toBe(0);
   },
 );
+
+withChecks("a test script that is set to true is judged as it was", () => {
+  const manifest = (test: string) => JSON.stringify({ type: "module", scripts: { test } });
+  const easy = replace("package.json", manifest("node --test"), manifest("true"));
+  project([proposal("Easy", `${breaking}\n${easy}`)], { config: "coder: { attempts: 1 }\n" });
+  const ran = cli.chat("/code3 make one two in src/one.mjs");
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.code).toBe(1);
+});
+
+withChecks("a script that a missing package manager runs is judged by its parts", () => {
+  project([proposal("Say what it is", renaming)], { script: "pnpm lint && node --test" });
+  cli.write("node_modules/.bin/anything", "");
+  const ran = cli.chat("/code3 comment src/one.mjs");
+  expect(ran.out).toStartWith("Applied: 1 file, node --test 1 passed\n");
+  expect(ran.code).toBe(0);
+});
+
+withChecks("another call of a runner than the project's is run, and what it says goes to the coder", () => {
+  project(
+    [proposal("A", `${renaming}\n\`\`\`bash\nnode --test test/none.test.mjs\n\`\`\``), proposal("Leave", "")],
+    {},
+  );
+  const ran = cli.chat("/code3 comment src/one.mjs");
+  expect(ran.out).toContain("node --test test/none.test.mjs: exit status 1");
+});

@@ -6,8 +6,10 @@ import {
 } from "../../domain/checks/find-checks.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import {
+  absentProgram,
   type CheckResult,
   checkRunState,
+  judgesBaseline,
   settleFlaky,
   type WhyNotChecked,
 } from "../../domain/checks/verdict.ts";
@@ -26,18 +28,32 @@ export function checkResults(checks: readonly ProjectCheck[], runs: readonly Che
 type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
 
 /** What one run says, wherever it ran. */
-export function checkResult({ kind, command }: ProjectCheck, run: RanCheck): CheckResult {
+export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck): CheckResult {
+  const absent = absentProgram(run.exitCode, run.whole);
   return {
     kind,
     command,
-    state: ranCheckState(run),
+    state: ranCheckState(run, line),
     results: kind === "test" ? readResults(run.whole) : null,
+    ...(absent !== null && { absent }),
   };
 }
 
-function ranCheckState({ outcome, exitCode, whole }: RanCheck): CheckResult["state"] {
+function ranCheckState({ outcome, exitCode, whole }: RanCheck, line: string): CheckResult["state"] {
   if (outcome === "timed-out") return "timed-out";
-  return outcome === "not-started" ? "cannot-run" : checkRunState(exitCode, whole);
+  return outcome === "not-started" ? "cannot-run" : checkRunState(exitCode, whole, line);
+}
+
+/** The checks as they judge here: a lower rung of the ladder in the place of one that cannot. */
+export function checksThatJudge(
+  checks: readonly ProjectCheck[],
+  results: readonly CheckResult[],
+): readonly ProjectCheck[] {
+  return checks.map((check, at) => {
+    const result = results[at];
+    if (result?.rung === undefined) return check;
+    return { kind: check.kind, command: result.command, line: result.rung.line };
+  });
 }
 
 /** The slice `checks:` of the configuration. Times are in seconds. */
@@ -90,15 +106,19 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   if (!first.ok) return first;
   const durationMs = first.runs.reduce((sum, one) => sum + one.durationMs, 0);
   const results = checkResults(checks, first.runs);
-  const wasEnded = results.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
+  const climbed = await climbDown(parts, draft, { results, limit });
+  if (climbed === null) return { ok: false, why: "aborted" };
+  const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded };
   if (wasEnded) {
     memory.keep({ ...about, isFlaky: false, results: null });
     return { ok: false, why: "slow" };
   }
-  const settled = await repeatRed(parts, draft, { results, runs: first.runs, limit });
+  const settled = await repeatRed(parts, draft, { results: climbed, runs: first.runs, limit });
   if (settled === null) return { ok: false, why: "aborted" };
-  memory.keep({ ...about, ...settled });
+  // What a lower rung took is what the next one takes.
+  const isLower = climbed.some(({ rung }) => rung !== undefined);
+  memory.keep({ ...about, ...(isLower && { durationMs: 0 }), ...settled });
   return { ok: true, fingerprint, ...settled };
 }
 
@@ -131,20 +151,50 @@ async function runBaseline(
   });
 }
 
+/** Where a check cannot judge here, the first command below it on the ladder that can. */
+async function climbDown(
+  parts: BaselineDeps,
+  draft: Pick<Draft, "check">,
+  { results, limit }: { readonly results: readonly CheckResult[]; readonly limit: number },
+): Promise<readonly CheckResult[] | null> {
+  const climbed: CheckResult[] = [];
+  for (const [at, result] of results.entries()) {
+    const check = parts.checks[at];
+    let taken = result;
+    for (const rung of judgesBaseline(result) ? [] : (check?.instead ?? [])) {
+      const tried = await runBaseline(parts, draft, { lines: [rung.line], limit });
+      if (!tried.ok) return null;
+      const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
+      if (lower === undefined || !judgesBaseline(lower)) continue;
+      const why = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
+      taken = { ...lower, rung: { line: rung.line, insteadOf: result.command, why } };
+      break;
+    }
+    climbed.push(taken);
+  }
+  return climbed;
+}
+
 /** A baseline that is red by chance would make everything look mended. */
 async function repeatRed(
   parts: BaselineDeps,
   draft: Pick<Draft, "check">,
   { results, runs, limit }: { results: readonly CheckResult[]; runs: readonly CheckRun[]; limit: number },
 ): Promise<{ readonly results: readonly CheckResult[]; readonly isFlaky: boolean } | null> {
-  const red = parts.checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
+  const red = checksThatJudge(parts.checks, results).filter(
+    (_, at) =>
+      results[at]?.state === "red" && (runs[at]?.repeated !== true || results[at]?.rung !== undefined),
+  );
   if (red.length === 0) return { results, isFlaky: false };
   const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit });
   if (!again.ok) return null;
   const second = checkResults(red, again.runs);
   const settled = results.map((result) => {
     const other = second.find(({ command }) => command === result.command);
-    return other === undefined ? { result, isFlaky: false } : settleFlaky(result, other);
+    if (other === undefined) return { result, isFlaky: false };
+    const settled = settleFlaky(result, other);
+    const { rung } = result;
+    return rung === undefined ? settled : { ...settled, result: { ...settled.result, rung } };
   });
   return { results: settled.map(({ result }) => result), isFlaky: settled.some(({ isFlaky }) => isFlaky) };
 }

@@ -1,5 +1,10 @@
 import { namedPaths, readAskedFor } from "../../domain/checks/asked-for.ts";
 import {
+  decidesChecks,
+  decidingPartOfManifest,
+  isAboutDeciding,
+} from "../../domain/checks/deciding-files.ts";
+import {
   isDocumentation,
   isKnownCheck,
   isTestPath,
@@ -20,12 +25,19 @@ import {
 import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
 import type { CheckMemory } from "../ports/checks.ts";
-import { type Baseline, type CheckSettings, checkResults, measureBaseline } from "./baseline.ts";
+import {
+  type Baseline,
+  type CheckSettings,
+  checkResults,
+  checksThatJudge,
+  measureBaseline,
+} from "./baseline.ts";
 
 interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly baseline: () => Promise<Baseline>;
+  readonly request: string;
   readonly asked: AskedFor;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
@@ -43,17 +55,18 @@ interface DraftJudgement {
  */
 async function judgeDraft(
   parts: JudgeDraftDeps,
-  draft: Pick<Draft, "check" | "changes">,
+  draft: Pick<Draft, "check" | "changes" | "diff">,
   attempt: number,
 ): Promise<DraftJudgement> {
-  const { checks, asked } = parts;
-  const commands = checks.map(({ command }) => command);
+  const { asked } = parts;
+  const commands = parts.checks.map(({ command }) => command);
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const changes = draft.changes();
   if (changes.length === 0) return none("no-change");
   if (changes.every(({ path }) => isDocumentation(path))) return none("documentation");
   const baseline = await parts.baseline();
   if (!baseline.ok) return none(baseline.why);
+  const checks = checksThatJudge(parts.checks, baseline.results);
 
   const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) =>
     draft.check({
@@ -97,9 +110,39 @@ async function judgeDraft(
       asked,
     });
   }
+  const deciding = tests.length === 0 ? [] : decidingChanges(draft);
+  let onlyWith: readonly string[] = [];
+  if (deciding.length > 0 && judgement.verdict !== "worse") {
+    const before = await check(tests, { asBefore: deciding });
+    if (!before.ok) return none(before.why);
+    const asItWas = judgeAll({
+      baseline: baseline.results,
+      draft: checkResults(tests, before.runs),
+      old: null,
+      asked,
+    });
+    if (asItWas.verdict === "worse") {
+      onlyWith = deciding;
+      if (!isAboutDeciding(parts.request, deciding))
+        judgement = { ...judgement, verdict: "worse", worse: asItWas.worse };
+    }
+  }
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
   const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
-  return { facts: named.length > 0 ? { ...facts, namesChanged: named } : facts, runs };
+  const rungs = baseline.results.flatMap(({ command, rung }) =>
+    rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
+  );
+  const absent = [...new Set(baseline.results.flatMap(({ absent: program }) => program ?? []))];
+  return {
+    facts: {
+      ...facts,
+      ...(named.length > 0 && { namesChanged: named }),
+      ...(rungs.length > 0 && { rungs }),
+      ...(absent.length > 0 && { absent }),
+      ...(onlyWith.length > 0 && { onlyWith }),
+    },
+    runs,
+  };
 }
 
 /** Files that the draft changed and that the output of a red test names. */
@@ -118,6 +161,24 @@ function namedByRed(
 
 /** Enough for the traces of many tests. */
 const NAMED_IN_CHARS = 2_000_000;
+
+/** Files of the draft that decide how checks run, where what decides in them changed. */
+function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
+  const paths = draft
+    .changes()
+    .map(({ path }) => path)
+    .filter(decidesChecks);
+  if (!paths.some((path) => /(?:^|\/)package\.json$/.test(path))) return paths;
+  const differences = draft.diff();
+  return paths.filter((path) => {
+    const one = differences.find((difference) => difference.path === path);
+    if (!path.endsWith("package.json") || one?.before == null || one.after == null) return true;
+    const [before, after] = [one.before, one.after].map((bytes) =>
+      decidingPartOfManifest(new TextDecoder().decode(bytes)),
+    );
+    return before !== after;
+  });
+}
 
 function definesChecks(path: string): boolean {
   return READ_FOR_CHECKS.some((name) => name === path);
@@ -237,7 +298,7 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
   ].join("\n\n");
 }
 
-function wordWhatIsRed({ verdict, unended, namesChanged = [] }: ChecksFacts): string {
+function wordWhatIsRed({ verdict, unended, namesChanged = [], onlyWith = [] }: ChecksFacts): string {
   switch (verdict) {
     case "new-failing":
       return "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them.";
@@ -246,6 +307,8 @@ function wordWhatIsRed({ verdict, unended, namesChanged = [] }: ChecksFacts): st
     case "red-before":
       return `Nothing is worse, but what was red before is still red, and its output names ${namesChanged.join(", ")}, which you changed. Mend it if it belongs to the request; else answer with an empty patch and say so.`;
     default:
+      if (onlyWith.length > 0)
+        return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with that as it was they are worse. Mend the code, and leave what decides as it is unless the request is about it.`;
       return unended === undefined
         ? "The project's own checks are worse than before your change."
         : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.join(", ")}.`;
@@ -296,6 +359,8 @@ export interface ProjectChecks {
   facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
   isCheck(command: string): boolean;
+  /** Whether it is exactly what judges every attempt anyway. */
+  covers(command: string): boolean;
 }
 
 export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
@@ -349,6 +414,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     },
     facts: () => last?.facts ?? null,
     isCheck: (command) => isKnownCheck(command, checks),
+    covers: (command) => checks.some((check) => command === check.command || command === check.line),
   };
 }
 

@@ -241,7 +241,7 @@ interface SortedCommands {
   readonly now: readonly PatchCommand[];
   /** Reach outward: they wait until the rest is green. */
   readonly later: readonly PatchCommand[];
-  /** Checks that nobody runs by himself, because there is nothing else to judge. */
+  /** Checks that nobody runs by himself: what they say goes to the coder, and what they write is thrown away. */
   readonly checked: readonly PatchCommand[];
 }
 
@@ -258,8 +258,11 @@ async function sortCommands(
     else if (script !== "" && (await reachesOutward(script))) later.push(command);
     else now.push(command);
   }
-  // With changes to judge, the checks run anyway.
-  return { now, later, checked: now.length === 0 ? checked : [] };
+  // With changes to judge, the checks run anyway; another call of a runner than theirs is run beside them.
+  const beside = checked.filter(
+    ({ target, content }) => checks?.covers(`${target}\n${content}`.trim()) !== true,
+  );
+  return { now, later, checked: now.length === 0 ? checked : beside };
 }
 
 async function runChecksOf(

@@ -16,6 +16,8 @@ export interface ProjectCheck {
   readonly line: string;
   /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
   readonly missing?: string;
+  /** What judges in its place where it cannot, does not end or names no test; the first that can. */
+  readonly instead?: readonly Pick<ProjectCheck, "command" | "line">[];
 }
 
 /** One simple call of a script, and the program that it needs. */
@@ -33,6 +35,8 @@ interface ScriptChain {
 type Scripts = Readonly<Record<string, string | undefined>>;
 
 const OTHER_SCRIPT = /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)$/;
+/** A program of the dependencies, called through a package manager: the program is what counts. */
+const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 
 /** What a script of a `package.json` comes down to: its `pre` and `post` scripts and the scripts that it runs, call by call. */
@@ -44,8 +48,9 @@ function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = [
   const chains = parts.map((text): ScriptChain => {
     const other = OTHER_SCRIPT.exec(text)?.[1];
     if (other !== undefined && scripts[other] !== undefined) return scriptChain(scripts, other, path);
-    const [program = ""] = text.replace(VARIABLES, "").split(/\s/, 1);
-    return { calls: [{ text, program }], scripts: [] };
+    const bare = text.replace(MANAGED, "");
+    const [program = ""] = bare.replace(VARIABLES, "").split(/\s/, 1);
+    return { calls: [{ text: bare, program }], scripts: [] };
   });
   return {
     calls: chains.flatMap(({ calls }) => calls),
@@ -90,7 +95,7 @@ function installedOf({ calls }: ScriptChain, programs: readonly string[]): Insta
   return { isWhole: missing === null, tests, missing };
 }
 
-type FoundScript = Pick<ProjectCheck, "command" | "missing"> & { readonly line?: string };
+type FoundScript = Pick<ProjectCheck, "command" | "missing" | "instead"> & { readonly line?: string };
 
 /** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
 function findPackageTest(files: ProjectFiles): FoundScript | null {
@@ -101,13 +106,36 @@ function findPackageTest(files: ProjectFiles): FoundScript | null {
     if (part !== null) return part;
     const command = name === "bun" ? "bun run test" : `${name} test`;
     const more = namesEveryTest(script);
-    return { command, ...(more === null ? {} : { line: `${command}${ownFlags(name)} ${more}` }), ...missing };
+    return {
+      command,
+      ...(more === null ? {} : { line: `${command}${ownFlags(name)} ${more}` }),
+      ...missing,
+      ...partsOfScript(files),
+    };
   }
   const used = dependenciesOf(files);
   if (used.includes("vitest"))
     return { command: "npx vitest run", line: "npx vitest run --reporter=verbose", ...missing };
   if (used.includes("jest")) return { command: "npx jest", line: "npx jest --verbose", ...missing };
   return used.includes("mocha") ? { command: "npx mocha", ...missing } : null;
+}
+
+/** The test runners of the script alone, with the dependencies' own programs and without its package manager. */
+function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
+  if (files.programs === undefined) return {};
+  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
+  const command = tests.join(" && ");
+  return command === "" ? {} : { instead: [{ command, line: withOwnPrograms(namingTests(tests)) }] };
+}
+
+function namingTests(tests: readonly string[]): string {
+  return tests
+    .map((text) => [text, namesEveryTest(text)].filter((part) => part !== null).join(" "))
+    .join(" && ");
+}
+
+function withOwnPrograms(command: string): string {
+  return `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}`;
 }
 
 /** Where the script needs what is not installed: its tests alone, if those can run. */
@@ -117,7 +145,7 @@ function installedPart(files: ProjectFiles): FoundScript | null {
   if (isWhole || missing === null) return null;
   const command = tests.join(" && ");
   if (command === "") return { command: "npm test", missing };
-  return { command, line: `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}` };
+  return { command, line: withOwnPrograms(namingTests(tests)) };
 }
 
 /** The linter of a `package.json`, unless its tests run it as well. */
@@ -222,11 +250,17 @@ function findTest(files: ProjectFiles): FoundCommand | null {
   const script = findPackageTest(files);
   if (script !== null) return script;
   if (isPython(files) && (hasPytest(files) || has("tests") || has("test") || hasTestFile(files)))
-    return { command: "python -m pytest -q", line: `${python(files)} -m pytest -q ${PYTEST_NAMES}` };
-  if (has("tox.ini")) return { command: "tox" };
-  if (has("Cargo.toml")) return { command: "cargo test", line: "cargo test --no-fail-fast" };
+    return findPytest(files);
+  if (has("tox.ini")) {
+    const { instead = [], ...pytest } = findPytest(files);
+    return { command: "tox", instead: [{ line: pytest.command, ...pytest }, ...instead] };
+  }
+  if (has("Cargo.toml"))
+    return { command: "cargo test", line: "cargo test --no-fail-fast", instead: CARGO_PARTS };
   if (has("go.mod")) return { command: "go test ./...", line: "go test -v ./..." };
   if (has("Gemfile") && has("spec")) return { command: "bundle exec rspec" };
+  if (has("Rakefile") && has("test"))
+    return { command: has("Gemfile") ? "bundle exec rake test" : "rake test" };
   if (has("pom.xml")) return { command: has("mvnw") ? "./mvnw -q test" : "mvn -q test" };
   if (has("build.gradle") || has("build.gradle.kts"))
     return { command: has("gradlew") ? "./gradlew test" : "gradle test" };
@@ -235,7 +269,45 @@ function findTest(files: ProjectFiles): FoundCommand | null {
   if (has("deno.json") || has("deno.jsonc")) return { command: "deno test -A" };
   if (hasTarget(files, "test")) return { command: "make test" };
   if (hasTarget(files, "check")) return { command: "make check" };
-  return null;
+  if (has("CMakeLists.txt")) return { command: "ctest", line: CTEST };
+  return findTestTarget(files);
+}
+
+/** Without the tests that lie beside the sources, which may compile for minutes. */
+const CARGO_PARTS = [
+  { command: "cargo test --lib --bins", line: "cargo test --offline --no-fail-fast --lib --bins" },
+];
+
+/** Built outside the sources, in a view that is thrown away. */
+const CTEST =
+  'b="$(mktemp -d)" && cmake -S . -B "$b" >/dev/null && cmake --build "$b" >/dev/null && ctest --test-dir "$b" -V';
+
+/** A target that is called a test of something, and the program of that name, where it makes one. */
+function findTestTarget({ texts }: ProjectFiles): FoundCommand | null {
+  const [, target] = /^([\w-]*test[\w-]*)\s*:(?!=)/m.exec(texts.Makefile ?? "") ?? [];
+  if (target === undefined) return null;
+  return {
+    command: `make ${target}`,
+    line: `make ${target} && { [ ! -f ./${target} ] || [ ! -x ./${target} ] || ./${target}; }`,
+  };
+}
+
+/** Another copy of the package may be installed; the one below `src` is the one to test. */
+const OWN_SOURCES = `PYTHONPATH="$PWD/src\${PYTHONPATH:+:$PYTHONPATH}" `;
+
+/** pytest over the project's own copy of its package; below it without a conftest that cannot be loaded, and unittest. */
+function findPytest(files: ProjectFiles): FoundCommand {
+  const own = files.names.includes("src") ? OWN_SOURCES : "";
+  const run = `${own}${python(files)}`;
+  const flags = `-q ${PYTEST_NAMES} --continue-on-collection-errors`;
+  return {
+    command: "python -m pytest -q",
+    line: `${run} -m pytest ${flags}`,
+    instead: [
+      { command: "python -m pytest -q --noconftest", line: `${run} -m pytest ${flags} --noconftest` },
+      { command: "python -m unittest -v", line: `${run} -m unittest -v` },
+    ],
+  };
 }
 
 function findLint(files: ProjectFiles): FoundCommand | null {

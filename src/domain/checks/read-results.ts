@@ -5,6 +5,7 @@ import { readJest, readMocha, readNodeSpec, readVitest } from "./formats/javascr
 import { readJunit } from "./formats/junit.ts";
 import { readPytest } from "./formats/pytest.ts";
 import { readTap } from "./formats/tap.ts";
+import { readUnittest } from "./formats/unittest.ts";
 import { createTestList, type TestResults } from "./test-results.ts";
 
 /** Each takes whole lines and answers only when the summary of the tool is there and bears out the names. */
@@ -15,6 +16,7 @@ const READERS: readonly ((lines: readonly string[]) => TestResults | null)[] = [
   readJest,
   readVitest,
   readPytest,
+  readUnittest,
   readGo,
   readGoJson,
   readCargo,

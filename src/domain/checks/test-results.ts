@@ -27,6 +27,7 @@ export type TestFormat =
   | "jest"
   | "vitest"
   | "pytest"
+  | "unittest"
   | "go"
   | "go-json"
   | "cargo"

@@ -6,8 +6,27 @@ export interface CheckResult {
   readonly kind: ProjectCheck["kind"];
   readonly command: string;
   readonly state: "green" | "red" | "timed-out" | "cannot-run";
+  /** Where the check itself cannot judge here, and another command does in its place. */
+  readonly rung?: LowerRung;
+  /** The program that is not there. */
+  readonly absent?: string;
   /** Null where the format is not known. */
   readonly results: TestResults | null;
+}
+
+export interface LowerRung {
+  /** What is run. */
+  readonly line: string;
+  /** The check in whose place it stands, as people type it. */
+  readonly insteadOf: string;
+  readonly why: "cannot-run" | "timed-out" | "unread";
+}
+
+/** Whether a result over the project as it stands is something to compare with: a test that passed, or a green exit. */
+export function judgesBaseline({ state, results }: CheckResult): boolean {
+  if (state === "green") return true;
+  if (state !== "red" || results === null) return false;
+  return results.counts.passed > 0 || failedIn(results).length > 0;
 }
 
 /**
@@ -357,9 +376,20 @@ function withPassed(results: TestResults, names: readonly string[]): TestResults
 /** As Python says it of a module that it was to run. */
 const NO_MODULE = /(?:^|\n)\S*python\S*: No module named [\w.]+\s*$/;
 
+/** Collection was interrupted, pytest broke, it was called wrongly or a conftest cannot be loaded, nothing was collected. */
+const PYTEST_JUDGED_NOTHING: readonly number[] = [2, 3, 4, 5];
+
+/** The program that a shell did not find; null where it says nothing of one. */
+export function absentProgram(exitCode: number | null, printed: string): string | null {
+  if (exitCode !== 127) return null;
+  return /([\w@./+-]+): (?:command )?not found/.exec(printed)?.[1] ?? null;
+}
+
 /** What a check that came to its end says: a program or a module that is not there says nothing of the change. */
-export function checkRunState(exitCode: number | null, printed: string): CheckResult["state"] {
+export function checkRunState(exitCode: number | null, printed: string, line = ""): CheckResult["state"] {
   if (exitCode === 126 || exitCode === 127 || NO_MODULE.test(printed)) return "cannot-run";
+  if (exitCode !== null && / -m pytest /.test(line) && PYTEST_JUDGED_NOTHING.includes(exitCode))
+    return "cannot-run";
   return exitCode === 0 ? "green" : "red";
 }
 
@@ -392,6 +422,12 @@ export interface ChecksFacts extends Judgement {
   readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
+  /** Commands that judged in the place of others. */
+  readonly rungs?: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
+  /** Programs that are not there. */
+  readonly absent?: readonly string[];
+  /** Files that decide how checks run: with them as they were, the checks are worse. */
+  readonly onlyWith?: readonly string[];
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {

@@ -22,6 +22,30 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
+/** Why nothing judged, with the program that is not there, and what would help. */
+function whyNot({ notChecked: why, absent = [], commands }: ChecksFacts): string {
+  if (why === null) return "";
+  if (why === "cannot-run" && absent.length > 0)
+    return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run`;
+  return `${WHY[why]}${HELPS[why] ?? ""}`;
+}
+
+const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
+  "dependencies-missing": "; install them, as with npm ci",
+  slow: "; raise it, or name faster ones in checks.command",
+  "cannot-run": "; checks.command names others",
+};
+
+const WHY_LOWER = {
+  "cannot-run": "cannot run here",
+  "timed-out": "takes longer than checks.auto_limit",
+  unread: "does not say which tests fail",
+} as const;
+
+function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
+  return lower.map(({ insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}`);
+}
+
 function listed(title: string, list: readonly string[] = []): string[] {
   return list.length === 0 ? [] : [`${title}: ${names(list)}`];
 }
@@ -54,7 +78,7 @@ export const checksTexts = {
   counts,
   /** `checks: npm test, 426 pass, 3 mended`. */
   line: (facts: ChecksFacts): string => {
-    if (facts.notChecked !== null) return `not checked: ${WHY[facts.notChecked]}`;
+    if (facts.notChecked !== null) return `not checked: ${whyNot(facts)}`;
     const said = {
       same: [],
       better: facts.mended.length > 0 ? [`${facts.mended.length} mended`] : ["green again"],
@@ -75,12 +99,12 @@ export const checksTexts = {
     }[facts.verdict];
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
-    return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said].join(", ")}`;
+    return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said, ...rungs(facts)].join(", ")}`;
   },
   /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
   headline: (facts: ChecksFacts): string => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
-    if (facts.notChecked !== null) return `NOT CHECKED: ${WHY[facts.notChecked]}`;
+    if (facts.notChecked !== null) return `NOT CHECKED: ${whyNot(facts)}`;
     const by = facts.commands.join(", ");
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
@@ -137,6 +161,7 @@ export const checksTexts = {
             : "This weakens tests: none can be seen any more.",
         ]
       : []),
+    ...listed("Passes only with the changed", facts.onlyWith),
     ...(facts.isFlaky ? ["A check is flaky: it was red once and not when it was run again."] : []),
   ],
 };

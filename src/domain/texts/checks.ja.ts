@@ -24,6 +24,29 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join("、")}${rest > 0 ? ` ほか ${rest} 件` : ""}`;
 }
 
+function whyNot({ notChecked: why, absent = [], commands }: ChecksFacts): string {
+  if (why === null) return "";
+  if (why === "cannot-run" && absent.length > 0)
+    return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません`;
+  return `${WHY[why]}${HELPS[why] ?? ""}`;
+}
+
+const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
+  "dependencies-missing": "（npm ci などでインストールしてください）",
+  slow: "（上限を上げるか、checks.command で速いものを指定できます）",
+  "cannot-run": "（checks.command で別のコマンドを指定できます）",
+};
+
+const WHY_LOWER = {
+  "cannot-run": "はここでは実行できません",
+  "timed-out": "は checks.auto_limit より長くかかります",
+  unread: "はどのテストが失敗したか示しません",
+} as const;
+
+function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
+  return lower.map(({ insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}`);
+}
+
 function listed(title: string, list: readonly string[] = []): string[] {
   return list.length === 0 ? [] : [`${title}: ${names(list)}`];
 }
@@ -51,7 +74,7 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
 export const checksTexts: typeof englishChecksTexts = {
   counts,
   line: (facts) => {
-    if (facts.notChecked !== null) return `検証なし: ${WHY[facts.notChecked]}`;
+    if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
     const said = {
       same: [],
       better: facts.mended.length > 0 ? [`${facts.mended.length} 件修復`] : ["成功に戻りました"],
@@ -72,11 +95,11 @@ export const checksTexts: typeof englishChecksTexts = {
     }[facts.verdict];
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
-    return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said].join("、")}`;
+    return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said, ...rungs(facts)].join("、")}`;
   },
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
-    if (facts.notChecked !== null) return `検証なし: ${WHY[facts.notChecked]}`;
+    if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
     const by = facts.commands.join("、");
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
@@ -133,6 +156,7 @@ export const checksTexts: typeof englishChecksTexts = {
             : "この変更はテストを弱めます: テストが 1 件も見えなくなりました。",
         ]
       : []),
+    ...listed("次の変更があるときだけ成功します", facts.onlyWith),
     ...(facts.isFlaky ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"] : []),
   ],
 };

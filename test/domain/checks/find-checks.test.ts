@@ -82,9 +82,13 @@ describe("what is run of a check", () => {
     [
       "pytest",
       lineOf(["pytest.ini", "a.py"]),
-      '"$(command -v python || command -v python3)" -m pytest -q -rpxXsfE',
+      '"$(command -v python || command -v python3)" -m pytest -q -rpxXsfE --continue-on-collection-errors',
     ],
-    ["pytest of the project", lineOf([".venv", "tests", "a.py"]), ".venv/bin/python -m pytest -q -rpxXsfE"],
+    [
+      "pytest of the project",
+      lineOf([".venv", "tests", "a.py"]),
+      ".venv/bin/python -m pytest -q -rpxXsfE --continue-on-collection-errors",
+    ],
     ["jest", lineOf(["package.json"], script("NODE_ENV=test jest --ci src")), "npm test -- --verbose"],
     ["vitest", lineOf(["package.json", "yarn.lock"], script("vitest run")), "yarn test --reporter=verbose"],
     ["jest after something else", lineOf(["package.json"], script("tsc && jest")), "npm test"],
@@ -127,7 +131,7 @@ describe("a test script of which not everything is installed", () => {
     expect(found(["nyc"])[0]).toMatchObject({ command: "npm test", missing: "evalmd" }));
   test("is the script itself where everything is there, and its linter is not run twice", () => {
     const whole = { test: "npm run lint && npm run unit", lint: "standard", unit: "nyc node test.js" };
-    expect(found(["nyc", "standard"], whole)).toEqual([
+    expect(found(["nyc", "standard"], whole)).toMatchObject([
       { kind: "test", command: "npm test", line: "npm test" },
     ]);
     expect(found(["nyc"], whole)[0]?.command).toBe("nyc node test.js");
@@ -152,5 +156,38 @@ describe("whether dependencies are installed", () => {
     expect(missing(["package.json", "node_modules"], { scripts, dependencies: { a: "1" } })).toEqual(none);
     expect(missing(["package.json", ".pnp.cjs"], { scripts, dependencies: { a: "1" } })).toEqual(none);
     expect(missing(["package.json"], { scripts, dependencies: {} })).toEqual(none);
+  });
+});
+
+describe("below a check that cannot run", () => {
+  const found = (files: Parameters<typeof findChecks>[0]) => findChecks(files, null)[0];
+  const scripts = (test: string) => ({ "package.json": JSON.stringify({ scripts: { test } }) });
+  test("stand the runners of a script, without its package manager and its linter", () => {
+    const names = ["package.json", "node_modules", "pnpm-lock.yaml"];
+    const whole = { names, texts: scripts("pnpm vitest run"), programs: ["vitest"] };
+    expect(found(whole)).toMatchObject({ command: "pnpm test", instead: [{ command: "vitest run" }] });
+    expect(found(whole)?.instead?.[0]?.line).toEndWith("vitest run --reporter=verbose");
+    const linted = { ...whole, texts: scripts("pnpm lint && vitest run") };
+    expect(found(linted)).toMatchObject({ command: "vitest run" });
+  });
+  test("stand unittest, and pytest without a conftest; src is tested, and no other copy", () => {
+    const python = found({ names: ["pyproject.toml", "src", "tests"], texts: {} });
+    expect(python?.line).toStartWith('PYTHONPATH="$PWD/src');
+    expect(python?.instead?.map(({ command }) => command)).toEqual([
+      "python -m pytest -q --noconftest",
+      "python -m unittest -v",
+    ]);
+    expect(found({ names: ["tox.ini"], texts: {} })?.instead?.[0]?.command).toBe("python -m pytest -q");
+  });
+  test("stand a crate's own tests; a target of tests and ctest are found", () => {
+    expect(found({ names: ["Cargo.toml"], texts: {} })?.instead?.[0]?.command).toBe(
+      "cargo test --lib --bins",
+    );
+    expect(
+      found({ names: ["Makefile"], texts: { Makefile: "sds-test: sds.c\n\tcc -o sds-test sds.c\n" } })
+        ?.command,
+    ).toBe("make sds-test");
+    expect(found({ names: ["CMakeLists.txt"], texts: {} })?.command).toBe("ctest");
+    expect(found({ names: ["Rakefile", "test"], texts: {} })?.command).toBe("rake test");
   });
 });

@@ -230,3 +230,49 @@ describe("an output", () => {
     expect(inShort(`${"a::b (".repeat(100_000)}\n`.repeat(20))).toBe("unknown");
   });
 });
+
+test("pytest's totals with subtests are read, and parts that failed have names of their own", () => {
+  const read = readResults(
+    [
+      "=========================== short test summary info ============================",
+      "PASSED test_s.py::T::test_ok",
+      "PASSED test_s.py::T::test_sub",
+      "SKIPPED [1] test_s.py:11: no",
+      "FAILED test_s.py::T::test_bad - AssertionError: x",
+      "SUBFAILED(i=0) test_s.py::T::test_sub - AssertionError: 0 != 1",
+      "SUBFAILED(i=2) test_s.py::T::test_sub - AssertionError: 2 != 1",
+      "ERROR test_s.py::test_fixture - fixture 'httpbin' not found",
+      "3 failed, 2 passed, 1 skipped, 1 error, 4 subtests passed in 0.12s",
+      "",
+    ].join("\n"),
+  );
+  expect(read).toMatchObject({ listed: "all", counts: { passed: 2, failed: 4, skipped: 1, unable: 1 } });
+  expect(read?.tests.get("test_s.py::T::test_sub (i=2)")).toBe("fail");
+  expect(read?.tests.get("test_s.py::test_fixture")).toBe("error");
+  expect(readResults("549 passed, 24 skipped, 1444 subtests passed in 3.20s\n")).toMatchObject({
+    counts: { passed: 549, failed: 0, skipped: 24 },
+  });
+});
+
+test("unittest is read test by test", () => {
+  const read = readResults(
+    [
+      "test_bad (test_s.T.test_bad) ... FAIL",
+      "test_ok (test_s.T.test_ok)",
+      "doc of it ... ok",
+      "test_skip (test_s.T.test_skip) ... skipped 'no'",
+      "",
+      "----------------------------------------------------------------------",
+      "Ran 3 tests in 0.002s",
+      "",
+      "FAILED (failures=1, skipped=1)",
+      "",
+    ].join("\n"),
+  );
+  expect(read).toMatchObject({
+    formats: ["unittest"],
+    listed: "all",
+    counts: { passed: 1, failed: 1, skipped: 1 },
+  });
+  expect(read?.tests.get("test_ok (test_s.T.test_ok)")).toBe("pass");
+});

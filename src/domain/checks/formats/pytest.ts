@@ -3,9 +3,12 @@ import { confirmTestCounts, createTestList, type TestOutcome, type TestResults }
 const WORD = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS";
 const SUMMARY = /^=+ short test summary info =+$/;
 const LISTED = new RegExp(`^(${WORD}) (.+)$`);
+/** One part of a test that goes on after it: `SUBFAILED(i=2) test_a.py::test_b - assert`. */
+const PART_FAILED = /^SUBFAILED(\[.*?\]|\(.*?\))* (\S+)(?: - .*)?$/;
 const VERBOSE = new RegExp(`^(\\S.*?::.*?) (${WORD})(?: \\(.*\\))?(?: +\\[ *\\d+%\\])?$`);
 const PARALLEL = new RegExp(`^\\[gw\\d+\\] \\[ *\\d+%\\] (${WORD}) (.+)$`);
-const TOTAL = /^(?:=+ )?((?:\d+ [a-z]+, )*\d+ [a-z]+|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$/;
+const TOTAL =
+  /^(?:=+ )?((?:\d+ [a-z]+(?: [a-z]+)?, )*\d+ [a-z]+(?: [a-z]+)?|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$/;
 
 /** pytest: the list of `-v`, the short summary (`-rp` names what passed) and the last line with its counts. */
 export function readPytest(lines: readonly string[]): TestResults | null {
@@ -28,8 +31,11 @@ export function readPytest(lines: readonly string[]): TestResults | null {
       runs++;
       inSummary = false;
       inReports = false;
-    } else if (inSummary) takeListed(list.note, LISTED.exec(line));
-    else if (!inReports) {
+    } else if (inSummary) {
+      const part = PART_FAILED.exec(line);
+      if (part === null) takeListed(list.note, LISTED.exec(line));
+      else list.add(`${part[2]} ${line.slice("SUBFAILED".length, line.indexOf(` ${part[2]}`))}`, "fail");
+    } else if (!inReports) {
       const verbose = VERBOSE.exec(line);
       const parallel = PARALLEL.exec(line);
       if (verbose !== null) list.note(verbose[1] as string, pytestOutcome(verbose[2]));
@@ -49,8 +55,16 @@ function takeListed(note: (name: string, outcome: TestOutcome) => void, match: R
 }
 
 function pytestOutcome(word: string | undefined): TestOutcome {
-  if (word === "PASSED") return "pass";
-  return word === "FAILED" || word === "ERROR" ? "fail" : "skip";
+  switch (word) {
+    case "PASSED":
+      return "pass";
+    case "FAILED":
+      return "fail";
+    case "ERROR":
+      return "error";
+    default:
+      return "skip";
+  }
 }
 
 function pytestNumber(total: string, word: string): number {
