@@ -124,7 +124,6 @@ function setUpOnce(workspace: string, home: string): Side {
   });
   const transactions = createTransactions({
     storage,
-    home,
     copyLimitBytes: 0,
     lockTimeoutMs: 1000,
     ownFolders: [],

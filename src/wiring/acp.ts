@@ -5,6 +5,7 @@ import type { AcpHost } from "../adapters/acp/sessions.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { VERSION } from "../version.ts";
 import { openChat } from "./chat.ts";
+import { shareStores } from "./store.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,9 +16,10 @@ export async function serveAcpOnStdio(
   { log, stop }: { readonly log: (text: string) => void; readonly stop: AbortSignal },
 ): Promise<void> {
   const only = options.workspace === undefined ? null : resolve(options.cwd, options.workspace);
+  const openStore = shareStores();
   const host: AcpHost = {
     version: VERSION,
-    open: (cwd) => openChat(env, { ...options, cwd, workspace: only ?? cwd }),
+    open: (cwd) => openChat(env, { ...options, cwd, workspace: only ?? cwd }, { openStore }),
     refuses: (cwd) =>
       only === null || realPath(cwd) === realPath(only) ? null : `only ${only} is served (--workspace)`,
     newSessionId: () => randomBytes(9).toString("hex"),

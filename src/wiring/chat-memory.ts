@@ -13,7 +13,7 @@ import type { Model, Models, ModelUsage, UsageStore } from "../application/ports
 import type { Logger } from "../application/ports/platform.ts";
 import type { Config, LoadedConfig } from "../config/config.ts";
 import { compileRules, compileTrustedRule } from "../domain/chat/routing-rules.ts";
-import { createDayClock, resolveTimeZone } from "../domain/chat/session.ts";
+import { createDayClock, type DayClock, resolveTimeZone } from "../domain/chat/session.ts";
 import { SHIPPED_RULES } from "../domain/chat/shipped-rules.ts";
 import { type Catalogue, costBy } from "../domain/models/catalogue.ts";
 import { memoryMessagesFor } from "../domain/texts/chat.ts";
@@ -26,7 +26,6 @@ import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
-import { type OpenedStore, openMigratedStore } from "../infrastructure/store/open-store.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openModels } from "./models.ts";
 import type { OpenedFolder } from "./workspace.ts";
@@ -79,14 +78,15 @@ const SUMMARY_TIMEOUT_MS = 30_000;
 const LOOK_MS = 1_000;
 const POLL_MS = 100;
 
-export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
-  const { config, models, log, mask, now, workspace } = options;
+/** Writes down what models are asked for and keeps it within the budget; a part of the memory that others need alone. */
+export function createChatMeter(
+  options: ChatMemoryOptions,
+  db: Kysely<Database>,
+  held?: ReadonlyMap<string, string>,
+): { readonly meter: Meter; readonly usage: UsageStore; readonly clock: DayClock } {
+  const { config, models, log, now, workspace } = options;
   const clock = createDayClock(resolveTimeZone(config.session.timezone), config.session.cutover);
-  const held = new Map<string, string>();
   const usage = createUsageStore(db, { workspace, held });
-  const owners = createOwnerNames(options.pid);
-  const rules = once(() => rulesOf(options));
-  const routing = createRoutingStore({ db, workspace });
   const meter = createMeter({
     models,
     usage,
@@ -98,6 +98,16 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     startOfDay: clock.startOfDay,
     onCall: options.onModelCall,
   });
+  return { meter, usage, clock };
+}
+
+export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
+  const { config, models, log, mask, now, workspace } = options;
+  const held = new Map<string, string>();
+  const { meter, usage, clock } = createChatMeter(options, db, held);
+  const owners = createOwnerNames(options.pid);
+  const rules = once(() => rulesOf(options));
+  const routing = createRoutingStore({ db, workspace });
   const sessions = createSessions({
     store: createSessionStore({ db, now, workspace, held }),
     clock,
@@ -232,22 +242,4 @@ function once<T>(make: () => T): () => T {
     if (made.length === 0) made.push(make());
     return made[0] as T;
   };
-}
-
-export type StoreOnce =
-  | (Extract<OpenedStore, { ok: true }> & { close(): Promise<void> })
-  | Extract<OpenedStore, { ok: false }>;
-
-/**
- * The store that this process has open already, which then stays open, else a new connection. Two connections of one
- * process to one SQLite file would wait for each other.
- */
-export async function openStoreOnce(
-  given: Kysely<Database> | undefined,
-  { config, home, secrets }: Pick<LoadedConfig, "config" | "home" | "secrets">,
-  now: () => Date,
-): Promise<StoreOnce> {
-  if (given !== undefined) return { ok: true, db: given, close: async () => {} };
-  const opened = await openMigratedStore({ home, databaseUrl: secrets.resolve(config.database_url) }, now);
-  return opened.ok ? { ...opened, close: () => opened.db.destroy() } : opened;
 }

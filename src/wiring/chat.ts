@@ -14,7 +14,7 @@ import type { Config } from "../config/config.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { chatKeyOf, formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { ROUTES } from "../domain/config/route.ts";
-import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
+import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createNamedChats } from "../infrastructure/chat/session-store.ts";
@@ -23,7 +23,8 @@ import { timers } from "../infrastructure/platform/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { VERSION } from "../version.ts";
-import { createChatMemory, memoryOptionsOf, openStoreOnce } from "./chat-memory.ts";
+import { createChatMemory, memoryOptionsOf } from "./chat-memory.ts";
+import { type OpenStore, openOwnStore } from "./store.ts";
 import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,6 +43,8 @@ export interface ChatChoices {
   readonly now?: () => Date;
   /** A store that is open already; it stays open. */
   readonly db?: Kysely<Database>;
+  /** For a process that opens several folders. */
+  readonly openStore?: OpenStore;
   readonly mayCommit?: WorkspaceDeps["mayCommit"];
   /** The name under which the queue of this process says that it lives. */
   readonly process?: string;
@@ -64,11 +67,9 @@ export async function openChat(
   const chat = chatMessagesFor(messages.locale);
   const { clock, random, logger } = workspaceParts;
   const now = choices.now ?? workspaceParts.now;
-  const stored = await openStoreOnce(choices.db, loaded, now);
-  if (!stored.ok) {
-    const message = memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble);
-    return { ok: false, exitCode: 3, messages, problems: [], message };
-  }
+  const { openStore = openOwnStore } = choices;
+  const stored = await openStore(loaded, { locale: messages.locale, now, given: choices.db });
+  if (!stored.ok) return stored;
   const remembered = memoryOptionsOf(env, opened, choices);
   const memory = createChatMemory(remembered, stored.db);
   const background = createBackground(logger);

@@ -3,7 +3,6 @@ import type { OpenedFleet } from "../application/ports/fleet.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import { fleetMessagesFor } from "../domain/texts/fleet.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
@@ -12,7 +11,7 @@ import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import { databaseClock } from "../infrastructure/store/liveness.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { openOwnStore } from "./store.ts";
 
 /** The fleet for the command line: it looks and orders, and takes no work. */
 export async function openFleetControl(
@@ -22,15 +21,11 @@ export async function openFleetControl(
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
-  const { config, home, secrets } = loaded;
+  const { config, home } = loaded;
   const locale = resolveLocale({ env, config });
-  const databaseUrl = secrets.resolve(config.database_url);
-  const stored = await openMigratedStore({ home, databaseUrl }, timers.now);
-  if (!stored.ok) {
-    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
-    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
-  }
-  const { db } = stored;
+  const stored = await openOwnStore(loaded, { locale, now: timers.now });
+  if (!stored.ok) return stored;
+  const { db, databaseUrl } = stored;
   const owners = createOwnerNames(process.pid);
   const { queue } = await openWorkQueue({
     db,

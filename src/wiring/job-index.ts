@@ -2,13 +2,12 @@ import type { AllJobs, IndexedJob, JobArchive } from "../application/ports/jobs.
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { createJobArchive } from "../infrastructure/engine/job-archive.ts";
 import { jobStorages } from "../infrastructure/engine/job-storage.ts";
 import { createJobIndex } from "../infrastructure/jobs/job-index.ts";
 import { installQueue } from "../infrastructure/serve/work-queue.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
+import { openOwnStore } from "./store.ts";
 
 /** The index of jobs in the store of this installation; `syncAll` brings it up to date with every workspace's folders. */
 export async function openJobIndex(
@@ -18,15 +17,10 @@ export async function openJobIndex(
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
-  const { config, home, secrets } = loaded;
-  const locale = resolveLocale({ env, config });
+  const { config, home } = loaded;
   const now = () => new Date();
-  const place = { home, databaseUrl: secrets.resolve(config.database_url) };
-  const opened = await openMigratedStore(place, now, { migrate: false });
-  if (!opened.ok) {
-    const message = memoryMessagesFor(locale).storeUnavailable(opened.trouble);
-    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
-  }
+  const opened = await openOwnStore(loaded, { locale: resolveLocale({ env, config }), now, migrate: false });
+  if (!opened.ok) return opened;
   const index = createJobIndex(opened.db, now);
   const archives = () => jobStorages(home).map((folder) => createJobArchive(folder, now));
   return {
@@ -35,7 +29,7 @@ export async function openJobIndex(
       ...index,
       async migrate() {
         const applied = await index.migrate();
-        if (place.databaseUrl !== undefined) await installQueue(place.databaseUrl);
+        if (opened.databaseUrl !== undefined) await installQueue(opened.databaseUrl);
         return applied;
       },
       async jobs(filter) {

@@ -6,7 +6,6 @@ import type { Server } from "../application/serve/server.ts";
 import { createCommitGuard } from "../application/serve/take-work.ts";
 import { resolveLocale } from "../config/environment.ts";
 import { loadConfig } from "../config/load.ts";
-import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { serveMessagesFor } from "../domain/texts/serve.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
@@ -14,9 +13,9 @@ import { hashHex } from "../infrastructure/platform/hash.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { createAccessStore } from "../infrastructure/serve/access-store.ts";
 import { liveAddress } from "../infrastructure/serve/live-address.ts";
-import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { workspaceNameOf } from "./chat-memory.ts";
 import { openServeState, type ServeDeps } from "./serve-state.ts";
+import { openOwnStore } from "./store.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -34,14 +33,9 @@ export async function openServe(
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
   const { config, home, secrets } = loaded;
-  const databaseUrl = secrets.resolve(config.database_url);
-  const stored = await openMigratedStore({ home, databaseUrl }, now);
-  if (!stored.ok) {
-    const locale = resolveLocale({ env, config });
-    const message = memoryMessagesFor(locale).storeUnavailable(stored.trouble);
-    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
-  }
-  const { db } = stored;
+  const stored = await openOwnStore(loaded, { locale: resolveLocale({ env, config }), now });
+  if (!stored.ok) return stored;
+  const { db, databaseUrl } = stored;
   const late: { telemetry: Telemetry | null } = { telemetry: null };
   const far: ServeDeps["far"] = { jobs: null };
   const farJobs: FarJobs = async (asker, jobId) => (await far.jobs?.(asker, jobId)) ?? null;

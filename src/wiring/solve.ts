@@ -27,7 +27,6 @@ import {
   type KnownSites,
   parseItemUrl,
 } from "../domain/forges/forge-items.ts";
-import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import { type SolveMessages, solveMessagesFor } from "../domain/texts/tasks.ts";
 import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/process-table.ts";
 import { createForgeFetch } from "../infrastructure/forges/forge-fetch.ts";
@@ -40,8 +39,9 @@ import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/run-cli.t
 import { createSolveStore } from "../infrastructure/tasks/solve-store.ts";
 import { findWorkerKind } from "../infrastructure/tasks/worker-kinds/find-kind.ts";
 import { VERSION } from "../version.ts";
-import { createChatMemory, memoryOptionsOf, openStoreOnce } from "./chat-memory.ts";
+import { createChatMeter, memoryOptionsOf } from "./chat-memory.ts";
 import { createEnvironments, type WiredEnvironments } from "./environments.ts";
+import { openOwnStore } from "./store.ts";
 import { type OpenedFolder, openWorkspace } from "./workspace.ts";
 
 export interface ForgeOptions {
@@ -269,13 +269,13 @@ export async function openSolver(
   const observer = createEnvironmentObserver(logger);
   const environments = createEnvironments(env, loaded, observer);
   if ("detail" in environments) return refuse(environments.detail);
-  const stored = await openStoreOnce(choices?.db, loaded, now);
+  const stored = await openOwnStore(loaded, { locale: messages.locale, now, given: choices?.db });
   if (!stored.ok) {
     await environments.close();
-    return refuse(memoryMessagesFor(messages.locale).storeUnavailable(stored.trouble));
+    return stored;
   }
   const { db } = stored;
-  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { onModelCall: choices?.onModelCall }), db);
+  const { meter } = createChatMeter(memoryOptionsOf(env, opened, { onModelCall: choices?.onModelCall }), db);
   const owners = createOwnerNames(process.pid);
   const onTrouble = (error: unknown) =>
     logger.error("solve", "solve.store_failed", "solve.store_failed", {

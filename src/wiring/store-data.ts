@@ -19,6 +19,7 @@ import {
 } from "../infrastructure/store/backup.ts";
 import { openMigratedStore } from "../infrastructure/store/open-store.ts";
 import { VERSION } from "../version.ts";
+import { openOwnStore } from "./store.ts";
 
 /** The store of this installation as a whole: to keep, to bring back, to move, to forget. */
 export async function openStoreData(
@@ -28,15 +29,12 @@ export async function openStoreData(
   const loaded = await loadConfig({ env, ...options });
   if (!loaded.ok)
     return { ok: false, exitCode: 2, messages: messagesFor(resolveLocale({ env })), problems: loaded.errors };
-  const { config, home, secrets } = loaded;
+  const { config, home } = loaded;
   const locale = resolveLocale({ env, config });
   const words = memoryMessagesFor(locale);
   const now = () => new Date();
-  const opened = await openMigratedStore({ home, databaseUrl: secrets.resolve(config.database_url) }, now);
-  if (!opened.ok) {
-    const message = words.storeUnavailable(opened.trouble);
-    return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
-  }
+  const opened = await openOwnStore(loaded, { locale, now });
+  if (!opened.ok) return opened;
   const { db } = opened;
   const data: StoreData = {
     async backup(folder) {

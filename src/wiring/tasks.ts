@@ -11,7 +11,6 @@ import type { WorkerAccount } from "../application/models/meter.ts";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { NotOpened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Model, ModelRole } from "../application/ports/models.ts";
-import { LOG } from "../application/ports/platform.ts";
 import type { OpenTasks, TaskRequest, TaskRun, WorkerExecutor } from "../application/ports/tasks.ts";
 import { runTask } from "../application/tasks/run-task.ts";
 import { resolveLocale } from "../config/environment.ts";
@@ -21,7 +20,6 @@ import { environmentImages } from "../domain/containers/image-recipes.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import { taskJson } from "../domain/tasks/task-note.ts";
 import { isEnded, recordOf, type TaskFacts } from "../domain/tasks/task-record.ts";
-import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import { taskMessagesFor } from "../domain/texts/tasks.ts";
 import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
 import { createTransactions, type Sandbox } from "../infrastructure/engine/folder-workspace.ts";
@@ -60,17 +58,16 @@ export async function openTaskAccount(
   { id, mask, role }: AccountRequest,
 ): Promise<TaskAccount | { readonly code: string; readonly message: string }> {
   const { config, loaded, parts } = opened;
-  const [{ openModels }, { createChatMemory, memoryOptionsOf }, { openStoreOnce }] = await Promise.all([
+  const [{ openModels }, { createChatMeter, memoryOptionsOf }, { openOwnStore }] = await Promise.all([
     import("./models.ts"),
     import("./chat-memory.ts"),
-    import("./chat-memory.ts"),
+    import("./store.ts"),
   ]);
   const locale = resolveLocale({ env, config });
   const models = openModels(config, loaded.secrets, { locale, home: loaded.home, env, mask });
-  const stored = await openStoreOnce(undefined, loaded, parts.now);
-  if (!stored.ok)
-    return { code: "store", message: memoryMessagesFor(locale).storeUnavailable(stored.trouble) };
-  const { meter } = createChatMemory(memoryOptionsOf(env, opened, { models }), stored.db);
+  const stored = await openOwnStore(loaded, { locale, now: parts.now });
+  if (!stored.ok) return { code: "store", message: stored.message };
+  const { meter } = createChatMeter(memoryOptionsOf(env, opened, { models }), stored.db);
   const metered = await meter.open({ chatKey: `task:${id}`, sessionId: id, groupId: id });
   const model = role === null ? null : metered.models.forRole(role);
   if (model !== null && "code" in model) {
@@ -208,8 +205,6 @@ function withStage(
   const inside = folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
   const transactions = createTransactions({
     storage: { workspace: root, folder, inside, trusted: true },
-    home: loaded.home,
-    onHolderEnded: (pid) => parts.logger.warn("worker", ...LOG.holderEnded, { pid }),
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
     ownFolders: [folder, loaded.home],

@@ -112,7 +112,6 @@ export function openTransactions(
 ): Transactions {
   return createTransactions({
     storage,
-    home,
     copyLimitBytes: 1 << 30,
     lockTimeoutMs: 10_000,
     ownFolders: [storage.folder, home],

@@ -27,7 +27,6 @@ export const LOG = {
   executionError: ["worker.patch_execution_error", "worker.execution_failed"],
   autoCommitSuccess: ["worker.auto_commit_success", "worker.auto_commit"],
   autoCommitFailed: ["worker.auto_commit_failed", "worker.auto_commit"],
-  holderEnded: ["worker.stopped_holder_ended", "worker.stopped_holder_ended"],
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
 
 /**

@@ -12,12 +12,11 @@ import type {
   Transactions,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
-import { LOG } from "../../application/ports/platform.ts";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";
-import { createHolderRecords, nameLockHolder, withFolderLocks } from "./folder-lock.ts";
+import { nameLockHolder, withFolderLocks } from "./folder-lock.ts";
 import { createWorkspaceFiles } from "./folder-view.ts";
 import { createJobArchive, keepAfterImages } from "./job-archive.ts";
 import {
@@ -67,14 +66,8 @@ function toRefusal(error: unknown, folder: string): BeginRefusal {
 
 export interface TransactionDeps {
   readonly storage: Storage;
-  /** PicoClaw's home, where processes write down which locks they hold. */
-  readonly home: string;
-  /** Called with the number of a process that was stopped while it held a lock, and was ended for that. */
-  readonly onHolderEnded?: (pid: number) => void;
   readonly copyLimitBytes: number;
   readonly lockTimeoutMs: number;
-  /** After which a holder that is stopped is ended; 15 seconds unless told. */
-  readonly holderDeadAfterMs?: number;
   /** Absolute folders that belong to PicoClaw and are no part of any view. */
   readonly ownFolders: readonly string[];
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
@@ -108,7 +101,6 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   const { storage, now } = parts;
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
-  const holders = createHolderRecords(parts.home);
   const swapParts: SwapDeps = {
     storage: storage.folder,
     workspace,
@@ -221,16 +213,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   }
 
   async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
-    return withFolderLocks(
-      lockedFolders(jobId),
-      {
-        timeoutMs: parts.lockTimeoutMs,
-        holders,
-        deadAfterMs: parts.holderDeadAfterMs,
-        onEnded: parts.onHolderEnded,
-      },
-      use,
-    );
+    return withFolderLocks(lockedFolders(jobId), { timeoutMs: parts.lockTimeoutMs }, use);
   }
 
   async function swapFrom(
@@ -373,8 +356,6 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     staging: { ...staging, confinable: staging.bubblewrap !== null && staging.kind !== "none" },
     transactions: createTransactions({
       storage,
-      home,
-      onHolderEnded: (pid) => rest.logger.warn("worker", ...LOG.holderEnded, { pid }),
       copyLimitBytes: config.copy_limit,
       lockTimeoutMs: 30_000,
       ownFolders: [storage.folder, home],

@@ -134,8 +134,6 @@ export interface LockWait {
   /** Default: wait for ever. 0 tries once. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Called after each try that failed. */
-  readonly onBusy?: () => void;
 }
 
 const OPERATION = { shared: 1, exclusive: 2 } as const;
@@ -169,7 +167,6 @@ export async function flock(fd: number, mode: LockMode, wait: LockWait = {}): Pr
     if (tried.reason !== "busy") return tried;
     const left = deadline - performance.now();
     if (left <= 0) return { ok: false, reason: "timed-out" };
-    wait.onBusy?.();
     await pauseOrAbort(Math.min(pause, left), wait.signal);
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
+import { withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
 import { processBirth } from "../../../src/infrastructure/engine/process-table.ts";
 import { createRunningJobs } from "../../../src/infrastructure/engine/running-jobs.ts";
 import { until } from "../../e2e/cli-kit.ts";
@@ -138,8 +138,7 @@ describe("a job whose process died", () => {
 
   test("is none while it waits, sealed, for the workspace", async () => {
     const worker = await bench.open();
-    const holders = createHolderRecords(join(bench.folder, "home"));
-    const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000, holders }, async () => {
+    const ran = await withFolderLocks([bench.workspace], { timeoutMs: 1_000 }, async () => {
       const running = bench.run([edit("create", "late", "1")]);
       const job = await until(() => worker.archive.list().find(({ unsettled }) => unsettled === "due"));
       // As a process in another container of this home sees it.

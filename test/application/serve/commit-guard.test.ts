@@ -1,13 +1,12 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Work } from "../../../src/application/ports/serve.ts";
 import {
   type CommitGuard,
   createCommitGuard,
   createWorkKeeper,
 } from "../../../src/application/serve/take-work.ts";
-import { createHolderRecords, withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
+import { withFolderLocks } from "../../../src/infrastructure/engine/folder-lock.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 import { createManualTimers } from "../../fakes/timers.ts";
 import { createBench, edit, shell } from "../jobs/worker-kit.ts";
@@ -107,8 +106,7 @@ describe("whether a job is brought in", () => {
     const { state, guard, lost } = await createProcess();
     const { workspace, execute } = await open(guard, lost);
     const isWaiting = () => workspace.archive.list().some((job) => job.state === "staged");
-    const holders = createHolderRecords(join(bench.folder, "home"));
-    const late = await withFolderLocks([bench.workspace], { timeoutMs: 60_000, holders }, async () => {
+    const late = await withFolderLocks([bench.workspace], { timeoutMs: 60_000 }, async () => {
       const executed = execute([edit("create", "waited.txt", "late\n")]);
       while (!isWaiting()) await Bun.sleep(10);
       state.ms = 7_000;
