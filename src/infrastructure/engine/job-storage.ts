@@ -76,7 +76,7 @@ const OTHERS = 0o077;
  * Whether a folder can hold only what its owner put there, and the owner is this user, or for root the one whose home
  * of PicoClaw is in use. What lies in any other folder may be a stranger's plan.
  */
-export function isTrusted(folder: string, home: string, options: { anyMode?: boolean } = {}): boolean {
+function isTrusted(folder: string, home: string, options: { anyMode?: boolean } = {}): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats?.isDirectory() !== true) return false;
   const user = process.geteuid?.();
