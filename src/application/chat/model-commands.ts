@@ -35,7 +35,7 @@ const ALL_ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "
 const CHECK_MS = 5_000;
 
 /** Every role with the model that answers for it in this chat: for `/model`, and for a picker. */
-export function listRoleModels(deps: ModelCommandDeps, chosen: ChosenModels): ModelFactsLine[] {
+function listRoleModels(deps: ModelCommandDeps, chosen: ChosenModels): ModelFactsLine[] {
   return ALL_ROLES.flatMap((role): ModelFactsLine[] => {
     const model = deps.models.forRole(role, chosen[role]);
     const agent = agentOf(role);
@@ -47,7 +47,7 @@ export function listRoleModels(deps: ModelCommandDeps, chosen: ChosenModels): Mo
 }
 
 /** Names that `/model` takes: what providers have by default, and what the table knows of their families. */
-export function listOfferedModels({
+function listOfferedModels({
   models,
   catalogue,
   providers,
@@ -69,7 +69,7 @@ export function listOfferedModels({
 }
 
 /** Changes the model of a role, as far as the configuration lets it: local-only holds here as everywhere. */
-export async function chooseModel(
+async function chooseModel(
   deps: ModelCommandDeps,
   chosen: ChosenModels,
   role: ModelRole,
