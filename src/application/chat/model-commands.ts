@@ -25,7 +25,7 @@ export interface ModelCommandDeps {
   readonly effortOf: (role: ModelRole, provider: string) => Effort | null;
 }
 
-export type ModelChange =
+type ModelChange =
   | { readonly ok: true; readonly role: ModelRole; readonly choice: ModelChoiceOfRole; readonly model: Model }
   | { readonly ok: false; readonly failure: ModelFailure }
   | { readonly ok: false; readonly failure: null; readonly unknown: string };
@@ -47,12 +47,7 @@ function listRoleModels(deps: ModelCommandDeps, chosen: ChosenModels): ModelFact
 }
 
 /** Names that `/model` takes: what providers have by default, and what the table knows of their families. */
-function listOfferedModels({
-  models,
-  catalogue,
-  providers,
-  defaultCoder,
-}: ModelCommandDeps): string[] {
+function listOfferedModels({ models, catalogue, providers, defaultCoder }: ModelCommandDeps): string[] {
   const usable = providers.filter(({ name, model }) => {
     const asked = models.forRole(defaultCoder, { provider: name, ...(model !== null && { model }) });
     return "generate" in asked;
