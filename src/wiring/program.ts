@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CliProgram } from "../adapters/cli/program.ts";
-import { resolveHome, resolveLocale } from "../config/environment.ts";
+import { homeConfigFile, resolveHome, resolveLocale } from "../config/environment.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
 import { VERSION } from "../version.ts";
 
@@ -42,8 +42,11 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
-    openTerminal: async (onBytes, onEnd) =>
-      (await import("../infrastructure/platform/terminal.ts")).openTerminal(onBytes, onEnd),
+    terminalHost: async () =>
+      (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
+    isConfigured: () =>
+      [homeConfigFile(resolveHome(env)), join(cwd, "picoclaw.yaml")].some((file) => existsSync(file)) ||
+      Object.keys(env).some((name) => /^(?:ANTHROPIC|OPENAI|DEEPSEEK|GEMINI|GOOGLE)_API_KEY$/.test(name)),
     chatHistory: {
       file: join(resolveHome(env), "chat-history.ndjson"),
       save(text) {

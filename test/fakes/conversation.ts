@@ -13,6 +13,7 @@ export function createFakeConversation(
   return {
     asked,
     interrupts: ({ text }) => text.startsWith("/stop"),
+    steer: () => null,
     needsNoModel: (text) => text.startsWith("/"),
     async handle(message, { signal, onEvent }) {
       asked.push(message);

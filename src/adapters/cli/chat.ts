@@ -1,10 +1,12 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
+import { resolveLocale } from "../../config/environment.ts";
 import { readRoute } from "../../domain/config/route.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { repairFirst } from "./repair-first.ts";
 import type * as Markdown from "./terminal-markdown.ts";
@@ -102,14 +104,37 @@ export const command: Subcommand = {
     fork: "string",
     list: "boolean",
     forget: "string",
+    plain: "boolean",
   },
   words: 1000,
-  run: chat,
+  run: (program, args) => chat(program, args, null),
 };
 
-async function chat(program: CliProgram, args: readonly string[]): Promise<number> {
+/** `picoclaw "MESSAGE"` at a terminal: the conversation opens with it. */
+export function chatFrom(program: CliProgram, message: string | null): Promise<number> {
+  return chat(program, [], message);
+}
+
+async function chat(program: CliProgram, args: readonly string[], first: string | null): Promise<number> {
   const { values, words } = await readFlags(program, command, args);
   const json = values.json === true;
+  const stays =
+    words.length === 0 &&
+    program.inIsTerminal &&
+    program.outIsTerminal &&
+    !json &&
+    values.events !== true &&
+    values.list !== true &&
+    values.forget === undefined;
+  let route: Route | undefined;
+  if (typeof values.route === "string") {
+    route = readRoute(values.route);
+    if (route === undefined) {
+      const text = messagesFor(resolveLocale({ env: program.env })).usageError(`--route ${values.route}`);
+      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+    }
+  }
+  if (stays) return converseAtTerminal(program, values, { route, first });
   const opened = await openedOrStop(program, values, program.openChat);
   try {
     if (values.list === true || typeof values.forget === "string") {
@@ -118,41 +143,78 @@ async function chat(program: CliProgram, args: readonly string[]): Promise<numbe
         ? await forgetChat(program, opened, { name: values.forget, json })
         : await listChats(program, opened, json);
     }
-    await repairFirst(program, opened);
-    // A job that died in the middle of an earlier conversation is named once, and closed.
-    for (const jobId of await opened.workspace.closeDeadJobs())
-      program.err(`${opened.messages.jobDied(jobId)}\n`);
-    let route: Route | undefined;
-    if (typeof values.route === "string") {
-      route = readRoute(values.route);
-      if (route === undefined) {
-        const text = opened.messages.usageError(`--route ${values.route}`);
-        return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
-      }
-    }
+    await prepareFolder(program, opened);
     const named = await chooseChat(opened, values);
     if (!named.ok) return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: named.text });
-    const { chatId } = named;
-    if (
-      words.length === 0 &&
-      program.inIsTerminal &&
-      program.outIsTerminal &&
-      !json &&
-      values.events !== true
-    ) {
-      const { converse } = await import("./chat-interactive.ts");
-      return await converse(program, opened, { chatId, route });
-    }
     const text =
-      words.length === 0 || (words.length === 1 && words[0] === "-") ? readMessage(program) : words.join(" ");
+      first ??
+      (words.length === 0 || (words.length === 1 && words[0] === "-")
+        ? readMessage(program)
+        : words.join(" "));
     if (text === null || text.trim() === "") {
       const said = text === null ? opened.messages.noInput : opened.chat.emptyMessage;
       return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
     }
+    const { chatId } = named;
     return await sendOne(program, opened, text, { json, chatId, events: values.events === true, route });
   } finally {
     await opened.close();
   }
+}
+
+/** A job that died in the middle of an earlier conversation is named once, and closed. */
+async function prepareFolder(program: CliProgram, opened: OpenChatFolder): Promise<void> {
+  await repairFirst(program, opened);
+  for (const jobId of await opened.workspace.closeDeadJobs())
+    program.err(`${opened.messages.jobDied(jobId)}\n`);
+}
+
+/** With a screen of its own where the terminal can show one, else as lines. */
+async function converseAtTerminal(
+  program: CliProgram,
+  values: Flags["values"],
+  { route, first }: { readonly route: Route | undefined; readonly first: string | null },
+): Promise<number> {
+  const { env } = program;
+  const isPlain = values.plain === true || (env.PICOCLAW_PLAIN ?? "") !== "" || env.TERM === "dumb";
+  const { terminalMessagesFor } = await import("../../domain/texts/cli-terminal.ts");
+  const texts = terminalMessagesFor(resolveLocale({ env }));
+  if (isPlain) {
+    const opened = await openedOrStop(program, values, program.openChat);
+    await prepareFolder(program, opened);
+    const named = await chooseChat(opened, values);
+    if (!named.ok) return fail(program, false, { exitCode: EXIT.usage, code: "chat", text: named.text });
+    const { conversePlainly } = await import("./chat-plain.ts");
+    return conversePlainly(program, opened, { texts, chatId: named.chatId, route, first });
+  }
+  const { converse } = await import("./converse.ts");
+  const troubles: string[] = [];
+  const code = await converse(program, {
+    texts,
+    route,
+    first,
+    async open(say) {
+      const quiet: CliProgram = { ...program, err: (text) => say(text.trimEnd()) };
+      // What ends the program is said when the terminal is the shell's again.
+      const loud: CliProgram = { ...program, err: (text) => troubles.push(text) };
+      const opened = await openedOrStop(loud, values, program.openChat).catch(stopCode);
+      if (typeof opened === "number") return opened;
+      for (const warning of troubles.splice(0)) say(warning.trimEnd());
+      await prepareFolder(quiet, opened);
+      const named = await chooseChat(opened, values);
+      if (named.ok) return { opened, chatId: named.chatId };
+      troubles.push(`${named.text}\n`);
+      await opened.close();
+      return EXIT.usage;
+    },
+  });
+  for (const text of troubles) program.err(text);
+  return code;
+}
+
+function stopCode(error: unknown): number {
+  if (error instanceof Stop) return error.exitCode;
+  throw error;
 }
 
 function readMessage(program: CliProgram): string | null {

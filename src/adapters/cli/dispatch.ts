@@ -47,6 +47,9 @@ export async function dispatch(
   const [about] = args;
   if (name === "help" && about !== undefined && !about.startsWith("-"))
     return dispatch(about, ["--help"], program);
+  const atTerminal = program.inIsTerminal && program.outIsTerminal;
+  if (name === undefined && args.length === 0 && atTerminal)
+    return guarded(program, args, () => openBare(program));
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     const { help } = await import("./help.ts");
     program.out(help(program.env, await allCommands(), program.columns()));
@@ -55,15 +58,35 @@ export async function dispatch(
   if (name.startsWith("-"))
     return (await import("./flags.ts")).flagsFirst(program, [name, ...args], dispatch);
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  // A sentence is no name of a command, but a message.
+  if (load === undefined && args.length === 0 && /\s|[^\x00-\x7f]/.test(name.trim()))
+    return guarded(program, args, async () => (await import("./chat.ts")).chatFrom(program, name));
   if (load === undefined) {
     const text = (await import("./help.ts")).unknownCommand(program.env, name, Object.keys(COMMANDS));
     const { fail } = await import("./command.ts");
     return fail(program, args.includes("--json"), { exitCode: EXIT.usage, code: "unknown-command", text });
   }
+  return guarded(program, args, async () => (await load()).run(program, args));
+}
+
+async function guarded(
+  program: CliProgram,
+  args: readonly string[],
+  run: () => Promise<number>,
+): Promise<number> {
   try {
-    return await (await load()).run(program, args);
+    return await run();
   } catch (error) {
     const { reportCrash } = await import("./crash.ts");
     return reportCrash(program, error, args.includes("--json"));
   }
+}
+
+/** `picoclaw` alone at a terminal: the conversation; where nobody could answer in it, the set-up first. */
+async function openBare(program: CliProgram): Promise<number> {
+  if (!program.isConfigured()) {
+    const code = await (await import("./init.ts")).command.run(program, []);
+    if (code !== EXIT.done || !program.isConfigured()) return code;
+  }
+  return (await import("./chat.ts")).chatFrom(program, null);
 }

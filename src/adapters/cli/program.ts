@@ -46,8 +46,10 @@ export interface CliProgram {
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
   /** The agent for editors on standard input and output, until the editor goes or the signal says so. */
   readonly serveAcp: (options: OpenOptions, stop: AbortSignal) => Promise<void>;
-  /** Key by key, for a conversation. Only where input and output are a terminal. */
-  readonly openTerminal: (onBytes: (bytes: Uint8Array) => void, onEnd: () => void) => Promise<Terminal>;
+  /** What a conversation at a terminal asks of the machine. */
+  readonly terminalHost: () => Promise<TerminalHost>;
+  /** Whether a configuration was written for this folder or this user, or a model's key is in the environment. */
+  readonly isConfigured: () => boolean;
   /** What was typed in conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
@@ -74,10 +76,20 @@ export interface CliProgram {
   readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
 }
 
-export interface Terminal {
-  write(text: string): void;
-  columns(): number;
-  close(): void;
+/** Git, the user's editor and the shell, as a conversation needs them. */
+export interface TerminalHost {
+  /** Files of a project by their paths, those that git ignores left out. Empty where they cannot be read. */
+  listFiles(root: string): Promise<readonly string[]>;
+  /** `main`, or `main*` where something is not committed; empty where there is no git. */
+  branch(root: string): Promise<string>;
+  /** A text in the user's own editor; null where there is none, or it ended with an error. */
+  edit(text: string): string | null;
+  /** A file in the user's own editor; false where there is none. */
+  openFile(path: string): boolean;
+  /** Stops this process as Ctrl-Z does, and tells when it goes on. */
+  suspend(goesOn: () => void): void;
+  /** Lines of standard input, one by one. */
+  lines(): AsyncIterable<string>;
 }
 
 interface ModelRoleTrouble {

@@ -25,7 +25,6 @@ import type { Reply } from "../ports/chat.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ToolCall } from "../ports/models.ts";
-import { createLineOutput } from "./ask-agent.ts";
 import {
   type Answer,
   type ChatDeps,
@@ -35,6 +34,7 @@ import {
   createNotice,
 } from "./chat-turn.ts";
 import { type CoderTalk, createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
+import { createLineOutput } from "./held-output.ts";
 import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
 
 export interface OpenedBench {

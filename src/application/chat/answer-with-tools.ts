@@ -11,7 +11,7 @@ import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../model
 import type { Reply } from "../ports/chat.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Model, ModelMessage, ToolCall } from "../ports/models.ts";
-import { createLineOutput, emitThinking, listenOptions, wordTrouble } from "./ask-agent.ts";
+import { emitThinking, listenOptions, wordTrouble } from "./ask-agent.ts";
 import {
   type Answer,
   answerPieces,
@@ -23,6 +23,7 @@ import {
   type Toolbox,
 } from "./chat-turn.ts";
 import { historyFor, recalledMemory } from "./exchanges.ts";
+import { createLineOutput } from "./held-output.ts";
 import {
   type LoopFacts,
   type NamedText,

@@ -248,9 +248,9 @@ export interface Steering {
   isOpen(chatKey: string): boolean;
   /**
    * Lays a message on the desk of the coder that works in this chat: true when the coder took it in, false when it ended
-   * before. Null where none works.
+   * before, or the signal took the message back. Null where none works.
    */
-  offer(chatKey: string, text: string): Promise<boolean> | null;
+  offer(chatKey: string, text: string, signal: AbortSignal): Promise<boolean> | null;
 }
 
 interface SteeringDesk {
@@ -284,13 +284,19 @@ export function createSteering(): Steering {
       };
     },
     isOpen: (chatKey) => desks.has(chatKey),
-    offer(chatKey, text) {
+    offer(chatKey, text, signal) {
       const desk = desks.get(chatKey);
-      return desk === undefined
-        ? null
-        : new Promise<boolean>((answer) => {
-            desk.push({ text, answer });
-          });
+      if (desk === undefined || signal.aborted) return null;
+      return new Promise<boolean>((answer) => {
+        const message = { text, answer };
+        desk.push(message);
+        const takeBack = () => {
+          const at = desk.indexOf(message);
+          if (at >= 0) desk.splice(at, 1);
+          answer(false);
+        };
+        signal.addEventListener("abort", takeBack, { once: true });
+      });
     },
   };
 }

@@ -231,6 +231,11 @@ export function createConversation(parts: ChatDeps): Conversation {
       if (command !== undefined) return command.name === "stop" || isLook(parts, command.name);
       return parts.steering.isOpen(`${channel}:${chatId}`);
     },
+    steer({ channel, chatId, text }, signal) {
+      const words = cleanMessage(text);
+      if (words.trim() === "" || readSlashCommand(words) !== undefined) return null;
+      return parts.steering.offer(`${channel}:${chatId}`, words, signal);
+    },
     needsNoModel(text) {
       const name = readSlashCommand(text)?.name;
       return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(parts).includes(name);
@@ -251,7 +256,7 @@ export function createConversation(parts: ChatDeps): Conversation {
           return lookReply(
             await look(parts, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
           );
-        const joins = command === undefined ? parts.steering.offer(sessionKey, text) : null;
+        const joins = command === undefined ? parts.steering.offer(sessionKey, text, options.signal) : null;
         if (joins !== null) emit(createNotice(parts, (chat) => chat.joins));
         if (joins !== null && (await joins)) return { ...plainReply(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(

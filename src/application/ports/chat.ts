@@ -21,6 +21,14 @@ export interface Conversation {
    * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
    */
   interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
+  /**
+   * Gives words to the coder that works in this chat, for its next round: true once the coder has them, false when it ended
+   * before, or the signal took them back; then they were not sent. Null where no coder works, and for commands.
+   */
+  steer(
+    message: Pick<IncomingMessage, "channel" | "chatId" | "text">,
+    signal: AbortSignal,
+  ): Promise<boolean> | null;
   /** Whether a message is answered without a model: a command that looks, takes back or sets something. */
   needsNoModel(text: string): boolean;
 }

@@ -39,6 +39,7 @@ export const helpTexts = {
         "--fork NAME": "begin (with --name) with what that chat knows; default is the one without a name",
         "--list": "the chats, what was said last in them, and where",
         "--forget NAME": "forget a chat of this folder; its jobs stay",
+        "--plain": "lines only, for screen readers: no colours, no cursor moves (also PICOCLAW_PLAIN=1)",
         "--events": "print what happens as NDJSON",
       },
     },

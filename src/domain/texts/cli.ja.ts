@@ -38,6 +38,7 @@ export const helpTexts: typeof englishHelpTexts = {
         "--fork NAME": "そのチャットの内容を引き継いで始める（--name と一緒に。名前のないものは default）",
         "--list": "チャットの一覧（最後の発言と workspace）",
         "--forget NAME": "このフォルダのチャットを忘れる（ジョブは残る）",
+        "--plain": "行だけの表示（読み上げ用。色とカーソル移動なし。PICOCLAW_PLAIN=1 も同じ）",
         "--events": "途中経過を NDJSON で出力する",
       },
     },

@@ -1,45 +1,103 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { writeAll } from "./standard-streams.ts";
 
-export interface RawTerminal {
-  write(text: string): void;
-  columns(): number;
-  /** Sets the terminal back and reads no more. */
-  close(): void;
-}
+type Env = Readonly<Record<string, string | undefined>>;
 
-/** Standard input key by key, pastes marked as such. Only for a conversation: Node's streams cost their milliseconds. */
-export function openTerminal(onBytes: (bytes: Uint8Array) => void, onEnd: () => void): RawTerminal {
-  const { stdin, stdout } = process;
-  const listen = (chunk: Buffer) => onBytes(chunk);
-  stdin.setRawMode(true);
-  stdin.on("data", listen);
-  stdin.once("end", onEnd);
-  stdin.resume();
-  writeAll(1, "\x1b[?2004h");
+const MOST_FILES = 200_000;
+const MOST_FOLDERS = 5_000;
+const GIT_MS = 5_000;
+/** A process without a shell above it is not stopped: it goes on by itself. */
+const GO_ON_MS = 60;
+
+/** Git, the user's editor and the shell, as a conversation at a terminal needs them. */
+export function createTerminalHost(env: Env) {
+  const editor = env.VISUAL || env.EDITOR;
+  const runEditor = (path: string) =>
+    spawnSync("sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit", env: { ...env } }).status === 0;
   return {
-    write: (text) => writeAll(1, text),
-    columns: () => stdout.columns || 80,
-    close() {
-      writeAll(1, "\x1b[?2004l");
-      stdin.off("data", listen);
-      stdin.off("end", onEnd);
-      stdin.setRawMode(false);
-      stdin.pause();
-      stdin.unref?.();
+    async listFiles(root: string): Promise<readonly string[]> {
+      const listed = await git(env, root, ["ls-files", "-co", "--exclude-standard", "-z"]);
+      return listed === null ? walkFiles(root) : listed.split("\0").filter((path) => path !== "");
     },
+    async branch(root: string): Promise<string> {
+      const status = await git(env, root, ["status", "--porcelain=v1", "-b", "-uno"]);
+      const [head = "", ...rest] = (status ?? "").split("\n");
+      const name = /^## (?:No commits yet on )?([^\s.]+(?:\.[^\s.]+)*)/.exec(head)?.[1] ?? "";
+      return name === "" ? "" : `${name}${rest.some((line) => line !== "") ? "*" : ""}`;
+    },
+    edit(text: string): string | null {
+      if (editor === undefined) return null;
+      const folder = mkdtempSync(join(tmpdir(), "picoclaw-message-"));
+      const file = join(folder, "message.md");
+      try {
+        writeFileSync(file, text, { mode: 0o600 });
+        return runEditor(file) ? readFileSync(file, "utf8").replace(/\n$/, "") : null;
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    openFile: (path: string) => editor !== undefined && runEditor(path),
+    suspend(goesOn: () => void): void {
+      const state = { done: false };
+      const once = () => {
+        if (state.done) return;
+        state.done = true;
+        process.off("SIGCONT", once);
+        goesOn();
+      };
+      process.on("SIGCONT", once);
+      setTimeout(once, GO_ON_MS);
+      process.kill(0, "SIGTSTP");
+    },
+    lines: (): AsyncIterable<string> => createInterface({ input: process.stdin }),
   };
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
+function git(env: Env, root: string, args: readonly string[]): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  // A stranger's repository must not run its own programs because somebody looks at it.
+  const safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"];
+  const child = spawn("git", [...safe, "-C", root, ...args], {
+    env: { ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: GIT_MS,
+  });
+  const chunks: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  child.on("error", () => resolve(null));
+  child.on("close", (code) => resolve(code === 0 ? Buffer.concat(chunks).toString("utf8") : null));
+  return promise;
+}
+
+function walkFiles(root: string): string[] {
+  const files: string[] = [];
+  const folders = [""];
+  for (let at = 0; at < folders.length && at < MOST_FOLDERS && files.length < MOST_FILES; at++) {
+    const folder = folders[at] as string;
+    try {
+      for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+        if (entry.name === ".git" || entry.name === "node_modules") continue;
+        const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+        if (entry.isDirectory()) folders.push(path);
+        else if (entry.isFile()) files.push(path);
+      }
+    } catch {
+      // A folder that cannot be read has no files to name.
+    }
+  }
+  return files;
+}
 
 /**
- * Shows a long text page by page: `PAGER`, else `less`, which ends at once where the text fits the
- * screen. Without one, or with `cat` or an empty name, the text is written as it is.
+ * Shows a long text page by page: `PICOCLAW_PAGER`, git's own `core.pager`, `PAGER`, else `less`, which ends at once where
+ * the text fits the screen. Without one, or with `cat` or an empty name, the text is written as it is.
  */
 export function showInPager(text: string, env: Env): void {
-  const pager = env.PAGER ?? "less";
+  const pager = env.PICOCLAW_PAGER ?? env.GIT_PAGER ?? gitPager(env) ?? env.PAGER ?? "less";
   if (pager.trim() === "" || pager.trim() === "cat") {
     writeAll(1, text);
     return;
@@ -51,6 +109,12 @@ export function showInPager(text: string, env: Env): void {
   });
   // 127: there is no such program.
   if (ran.error !== undefined || ran.status === 127) writeAll(1, text);
+}
+
+/** Of the user's own configuration alone: one of the repository would be a stranger's program. */
+function gitPager(env: Env): string | undefined {
+  const asked = spawnSync("git", ["config", "--global", "core.pager"], { env: { ...env }, encoding: "utf8" });
+  return asked.status === 0 ? asked.stdout.trim() : undefined;
 }
 
 /** Asks at the terminal and waits for a line; null when the terminal ends, or at Ctrl-C. */

@@ -1,0 +1,91 @@
+import { describeEvent } from "../../application/chat/describe-event.ts";
+import type { ChatEvent, Route } from "../../application/ports/chat.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { printable } from "./command.ts";
+import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+
+interface PlainOptions {
+  readonly texts: TerminalMessages;
+  readonly chatId: string;
+  readonly route: Route | undefined;
+  readonly first: string | null;
+}
+
+const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
+
+/** The conversation as lines: no colours, no cursor, no spinner. For screen readers, logs and terminals that can do no more. */
+export async function conversePlainly(
+  program: CliProgram,
+  { conversation, chat, workspace, who, close }: Extract<OpenedChat, { ok: true }>,
+  { texts, chatId, route, first }: PlainOptions,
+): Promise<number> {
+  const say = (text: string) => program.out(`${printable(text)}\n`);
+  const { chat: talks, coder } = await who();
+  say(texts.title(program.version, workspace.root, ""));
+  say(texts.who(talks, coder));
+  say(texts.plainWelcome);
+  const running: { abort: AbortController | null } = { abort: null };
+  const state = { code: EXIT.done as number };
+  const host = await program.terminalHost();
+  // The first Ctrl-C stops the message, one without a message leaves.
+  const interrupt = () => {
+    if (running.abort !== null && !running.abort.signal.aborted) running.abort.abort();
+    else process.exit(130);
+  };
+  process.on("SIGINT", interrupt);
+  try {
+    if (first !== null) await send(first);
+    program.out(texts.plainPrompt);
+    for await (const line of host.lines()) {
+      if (LEAVING.has(line.trim().toLowerCase())) break;
+      if (line.trim() !== "") await send(line);
+      program.out(texts.plainPrompt);
+    }
+    program.out("\n");
+    return state.code;
+  } finally {
+    process.off("SIGINT", interrupt);
+    await close();
+  }
+
+  async function send(text: string): Promise<void> {
+    running.abort = new AbortController();
+    let streamed = "";
+    let told = "";
+    const onEvent = (event: ChatEvent) => {
+      if (event.type === "text") {
+        streamed += event.text;
+        program.out(printable(event.text));
+        return;
+      }
+      if (event.type === "notice") {
+        say(event.text);
+        return;
+      }
+      const doing = event.type === "job-output" ? "" : describeEvent(event, chat);
+      if (doing === "" || doing === told) return;
+      told = doing;
+      say(`- ${doing}`);
+    };
+    const reply = await conversation.handle(
+      { channel: "cli", chatId, userId: "cli", text, ...(route !== undefined && { forcedRoute: route }) },
+      { signal: running.abort.signal, onEvent },
+    );
+    running.abort = null;
+    const words = printable(reply.text).trim();
+    const said = printable(streamed).trim();
+    if (said !== "") program.out("\n");
+    const rest = said !== "" && words.startsWith(said) ? words.slice(said.length).trim() : words;
+    if (rest !== "") say(rest);
+    for (const { path, added, removed } of countedFiles(reply.said ?? []))
+      say(`${texts.plainOk}: ${path} +${added} −${removed}`);
+  }
+}
+
+function countedFiles(
+  said: NonNullable<Awaited<ReturnType<Extract<OpenedChat, { ok: true }>["conversation"]["handle"]>>["said"]>,
+) {
+  const job = said.find((piece) => piece.kind === "job");
+  if (job?.kind !== "job") return [];
+  return Object.entries(job.facts.lineCounts ?? {}).map(([path, counts]) => ({ path, ...counts }));
+}

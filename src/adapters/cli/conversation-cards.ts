@@ -1,0 +1,207 @@
+import {
+  type CoderFacts,
+  type ReplyPiece,
+  wordCard,
+  wordPieces,
+} from "../../application/chat/reply-words.ts";
+import type { ActionFacts } from "../../application/jobs/action-report.ts";
+import type { Execution } from "../../application/jobs/execution.ts";
+import { executionFacts, type JobFacts, toListedJob } from "../../application/jobs/job-facts.ts";
+import { wordStatus } from "../../application/jobs/job-report.ts";
+import type { Reply } from "../../application/ports/chat.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import { type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import type { Messages } from "../../domain/texts/jobs.ts";
+import { printable } from "./command.ts";
+import { type CardFacts, type DiffLine, diffLines, verdictSign } from "./terminal-card.ts";
+import type { Style } from "./terminal-style.ts";
+
+/** The jobs of one message as a person sees them: one thing that was done, and can be taken back. */
+export interface Card extends CardFacts {
+  /** The job, or the group where there are several. */
+  readonly name: string;
+  readonly jobIds: readonly string[];
+  status: JobStatus;
+  failedCmds: number;
+  /** What the checks showed, how long it took, what it cost; in this order. */
+  facts: readonly string[];
+  /** Files that its last undo or redo moved. */
+  moved: string;
+  /** Whether its verdict stands in the scrollback, and which. */
+  printed: JobStatus | null;
+}
+
+export interface CardMaker {
+  /** Null where a reply changed nothing. */
+  fromReply(reply: Reply, took: string): Card | null;
+  /** A command that the user ran: it has no plan, and its output is what matters. */
+  fromExecution(execution: Execution, title: string, took: string): Card | string;
+  /** Any job of the workspace, whoever made it. */
+  fromJob(job: StoredJob): Card;
+  /** As the jobs stand by now. */
+  refresh(card: Card): void;
+  /** The whole difference. */
+  lines(card: Card): readonly DiffLine[];
+  verdict(card: Card, style: Style): string;
+  /** What can be done with it now. */
+  keys(card: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[];
+  /** Names of the files that were moved. */
+  describeMove(card: Card, facts: ActionFacts): void;
+  label(jobId: string): string;
+}
+
+interface CardDeps {
+  readonly workspace: Workspace;
+  readonly messages: Messages;
+  readonly texts: TerminalMessages;
+}
+
+/** Lines of what a program printed that a card shows. */
+const SHOWN_OUTPUT = 12;
+const NAMED_FILES = 5;
+
+export function createCardMaker({ workspace, messages, texts }: CardDeps): CardMaker {
+  const { archive } = workspace;
+  const { locale } = messages;
+
+  const jobsOf = (ids: readonly string[]) => ids.map((id) => archive.read(id)).filter((job) => job !== null);
+  const label = (jobId: string) => {
+    const at = archive.list().findIndex((job) => job.jobId === jobId);
+    return at < 0 ? jobId : `#${at + 1}`;
+  };
+  const diffOf = (ids: readonly string[]) =>
+    diffLines(
+      ids.flatMap((id) => archive.differences(id)),
+      texts,
+    );
+  const statusOf = (job: StoredJob): JobStatus =>
+    toJobStatus(toListedJob(job), job.pid === undefined || workspace.isAlive(job));
+
+  function card(ids: readonly string[], about: Partial<Card> & { readonly title: string }): Card {
+    const [first = ""] = ids;
+    const made: Card = {
+      name: ids.length === 1 ? first : (archive.read(first)?.groupId ?? first),
+      jobIds: ids,
+      label: ids.map(label).join(" "),
+      lines: diffOf(ids),
+      remarks: [],
+      status: "applied",
+      failedCmds: 0,
+      facts: [],
+      moved: "",
+      printed: null,
+      ...about,
+    };
+    refresh(made);
+    return made;
+  }
+
+  function refresh(made: Card): void {
+    const jobs = jobsOf(made.jobIds);
+    const last = jobs.at(-1);
+    if (last === undefined) return;
+    const all = jobs.map(statusOf);
+    // One of several that still stands is enough for not calling the whole taken back.
+    made.status = all.find((status) => status !== "taken-back") ?? "taken-back";
+    made.failedCmds = jobs.reduce((sum, job) => sum + job.failedCmds, 0);
+  }
+
+  const pieceOf = <Kind extends ReplyPiece["kind"]>(said: readonly ReplyPiece[], kind: Kind) =>
+    said.find((piece): piece is Extract<ReplyPiece, { kind: Kind }> => piece.kind === kind);
+
+  function remarksOf(facts: JobFacts, coder: CoderFacts | undefined, risk: "high" | undefined): string[] {
+    const words = wordCard(locale, {
+      facts,
+      ...(coder !== undefined && { coder }),
+      ...(risk !== undefined && { risk }),
+    });
+    const shown = (
+      { command, error, output }: { command: string; error: string; output: string },
+      sign: string,
+    ) => [`${sign} ${command}`, error, tail(output)].filter((line) => line !== "").join("\n");
+    return [
+      ...words.trouble,
+      ...words.failed.map((one) => shown(one, "✗")),
+      ...words.printed.map((one) => shown(one, "$")),
+      ...words.way.filter((line) => !/\$\d/.test(line)),
+      ...words.caveats,
+    ];
+  }
+
+  return {
+    fromReply(reply, took) {
+      const said = reply.said ?? [];
+      const job = pieceOf(said, "job");
+      const coder = pieceOf(said, "coder")?.facts;
+      const ids =
+        job !== undefined
+          ? [job.facts.jobId]
+          : reply.groupId === undefined || pieceOf(said, "loop") === undefined
+            ? []
+            : archive
+                .list()
+                .filter(({ groupId, changes }) => groupId === reply.groupId && changes.length > 0)
+                .map(({ jobId }) => jobId);
+      if (ids.length === 0 || job?.facts.dryRun === true) return null;
+      const usage = reply.usage;
+      const checks = coder?.checks;
+      const facts = [
+        checks === undefined ? "" : checksMessagesFor(locale).line(checks),
+        took,
+        usage === undefined ? "" : texts.tokens(usage.inputTokens + usage.outputTokens),
+        usage === undefined || usage.costUsd === 0 ? "" : `$${usage.costUsd.toFixed(3)}`,
+      ];
+      const plan = job?.plan.split("\n").find((line) => line.trim() !== "") ?? "";
+      const stored = archive.read(ids[0] ?? "");
+      const made = card(ids, {
+        title: plan === "" ? (stored?.title ?? "") : plan.replace(/^[-*\d.)\s]+/, ""),
+        remarks: job === undefined ? [] : remarksOf(job.facts, coder, job.risk),
+        facts: facts.filter((fact) => fact !== ""),
+      });
+      if (job !== undefined && made.status === "preview") made.status = job.facts.status;
+      return made;
+    },
+    fromExecution(execution, title, took) {
+      const facts = executionFacts(workspace.root, execution);
+      if (facts.about === "refusal") return wordPieces(locale, [{ kind: "refusal", facts }]);
+      return card([facts.jobId], { title, remarks: remarksOf(facts, undefined, undefined), facts: [took] });
+    },
+    fromJob: (job) => card([job.jobId], { title: job.title }),
+    refresh,
+    lines: (made) => diffOf(made.jobIds),
+    verdict(made, style) {
+      const { status, failedCmds, facts, moved } = made;
+      const words = wordStatus(messages, { status, failedCmds });
+      const rest = status === "taken-back" || moved !== "" ? [moved].filter((one) => one !== "") : facts;
+      return `  ${verdictSign(status, style)} ${style.bold(words)}${rest.map((fact) => ` · ${printable(fact)}`).join("")}`;
+    },
+    keys(made) {
+      const jobs = jobsOf(made.jobIds);
+      const states = jobs.map(({ state }) => state);
+      const has = jobs.some(({ changes }) => changes.length > 0);
+      return [
+        ...(has && states.includes("committed") ? (["undo"] as const) : []),
+        ...(states.includes("undone") ? (["redo"] as const) : []),
+        ...(states.includes("staged") ? (["apply"] as const) : []),
+        ...(has ? (["diff", "open"] as const) : []),
+      ];
+    },
+    describeMove(made, { action, done }) {
+      const paths = [...new Set(done.flatMap(({ changes }) => changes.map(({ path }) => path)))];
+      const more = paths.length - NAMED_FILES;
+      const names = `${paths.slice(0, NAMED_FILES).join(", ")}${more > 0 ? ` +${more}` : ""}`;
+      const word = action === "undo" ? texts.restored : texts.broughtIn;
+      made.moved = paths.length === 0 || action === "apply" ? "" : word(paths.length, printable(names));
+      refresh(made);
+    },
+    label,
+  };
+}
+
+function tail(output: string): string {
+  const lines = output.trimEnd().split("\n");
+  return lines.length > SHOWN_OUTPUT ? ["…", ...lines.slice(-SHOWN_OUTPUT)].join("\n") : output.trimEnd();
+}

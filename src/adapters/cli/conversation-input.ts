@@ -1,0 +1,47 @@
+import type { CliProgram, OpenedChat } from "./program.ts";
+import type { SlashCommand } from "./terminal-input.ts";
+
+const KEPT_LINES = 500;
+
+/** The commands with what they do: those of the help, the routes, and the user's own. */
+export function slashCommands({
+  chat,
+  commands,
+  ownCommands,
+}: Extract<OpenedChat, { ok: true }>): SlashCommand[] {
+  const described = new Map<string, { description: string; takesWords: boolean }>();
+  for (const [usage, description] of chat.help) {
+    const takesWords =
+      /[A-Z]{3,}|\bon\|off|\bX\b/.test(usage) || /^\/(?:code|analyze|chat|preview)/.test(usage);
+    for (const name of usage.match(/(?<=\/)[a-z]\w*/g) ?? [])
+      if (!described.has(name)) described.set(name, { description, takesWords });
+  }
+  for (const { name, description } of ownCommands.list())
+    described.set(name, { description, takesWords: false });
+  return commands.map((name) => ({ name, description: "", takesWords: false, ...described.get(name) }));
+}
+
+/** What was typed before, oldest first; a file that cannot be read is an empty one. */
+export function readHistory(program: CliProgram): string[] {
+  try {
+    const text = new TextDecoder().decode(program.readFile(program.chatHistory.file));
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as unknown)
+      .filter((line) => typeof line === "string")
+      .slice(-KEPT_LINES);
+  } catch {
+    return [];
+  }
+}
+
+/** Kept for the user alone; not being able to is no reason to stop. */
+export function saveHistory(
+  program: CliProgram,
+  history: readonly string[],
+  mask: (text: string) => string = (text) => text,
+): void {
+  const lines = history.slice(-KEPT_LINES).map((text) => JSON.stringify(mask(text)));
+  program.chatHistory.save(`${lines.join("\n")}\n`);
+}

@@ -1,0 +1,803 @@
+import { wordPieces } from "../../application/chat/reply-words.ts";
+import type { Reply, Route } from "../../application/ports/chat.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import { printable } from "./command.ts";
+import { messageBlock, noticeBlock } from "./conversation-blocks.ts";
+import { type Card, type CardMaker, createCardMaker } from "./conversation-cards.ts";
+import { readHistory, saveHistory, slashCommands } from "./conversation-input.ts";
+import { createPickers, type Picker } from "./conversation-pickers.ts";
+import { type Block, createLiveScreen, type LiveRows } from "./live-screen.ts";
+import { markdownBlocks } from "./markdown-stream.ts";
+import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
+import { createWordQueue } from "./queued-words.ts";
+import { statusRow } from "./status-row.ts";
+import { cardBlock, diffRows } from "./terminal-card.ts";
+import { createComposer, type SlashCommand } from "./terminal-input.ts";
+import { openPager, type Pager } from "./terminal-pager.ts";
+import {
+  ASK_GROUND,
+  cutToColumns,
+  isKey,
+  isKeyUp,
+  type KeyName,
+  openKeyboard,
+  readGround,
+  visibleWidth,
+  wrapColumns,
+} from "./terminal-pi.ts";
+import { createStyle, groundOf, wantsColour } from "./terminal-style.ts";
+import { createTurnView, type TurnView } from "./turn-view.ts";
+
+export type OpenConversation = Extract<OpenedChat, { ok: true }>;
+
+interface ConverseOptions {
+  readonly texts: TerminalMessages;
+  /** Opens the conversation: the line is there before it. Null: it cannot be opened, and that was said. */
+  readonly open: (
+    say: (text: string) => void,
+  ) => Promise<{ readonly opened: OpenConversation; readonly chatId: string } | number>;
+  readonly route: Route | undefined;
+  /** Sent as soon as the conversation is open. */
+  readonly first: string | null;
+}
+
+/** What people type who do not know Ctrl-D. */
+const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
+/** Commands about jobs do not end the verdict of the card that they are about. */
+const ABOUT_JOBS = /^\/(?:undo|redo|apply|discard)\b/;
+const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
+const TWICE_MS = 2_000;
+const SPIN_MS = 125;
+const CARDS_KEPT = 5;
+/** Work that takes longer than this is announced to a window that is not looked at. */
+const ANNOUNCED_MS = 10_000;
+
+interface KeyBinding {
+  readonly keys: readonly KeyName[];
+  readonly when?: () => boolean;
+  readonly run: () => void;
+}
+
+interface RunningTurn {
+  readonly view: TurnView;
+  readonly abort: AbortController;
+}
+
+/** The conversation at a terminal. Returns the exit code. */
+export async function converse(
+  program: CliProgram,
+  { texts, open, route, first }: ConverseOptions,
+): Promise<number> {
+  const host = await program.terminalHost();
+  const history = readHistory(program);
+  const left = Promise.withResolvers<number>();
+  const colour = wantsColour(program.env, true);
+  let style = createStyle({ colour, ground: groundOf(program.env) });
+  const state: { session: Session | null; turn: RunningTurn | null } = { session: null, turn: null };
+  let cards: Card[] = [];
+  let focus: number | null = null;
+  const queue = createWordQueue((text) => {
+    const line = `${style.cyan("↳")} ${printable(text)} ${style.dim(texts.joined)}`;
+    screen.print({ render: (columns) => line.split("\n").flatMap((row) => wrapColumns(row, columns)) });
+  });
+  let hint = "";
+  let status = "";
+  let failed: string | null = null;
+  let lastSteps: readonly string[] = [];
+  let pager: Pager | null = null;
+  let picker: Picker | null = null;
+  let files: readonly string[] | null = null;
+  let spinner: ReturnType<typeof setInterval> | null = null;
+  let pressed = { key: "", at: Number.NEGATIVE_INFINITY };
+  let branch = "";
+  let focused = true;
+  let ended = false;
+  let drafts = 0;
+  const used = { tokens: 0, costUsd: 0 };
+
+  const keyboard = openKeyboard(onKey, () => {
+    screen.resized();
+    pager?.draw();
+  });
+  const screen = createLiveScreen({
+    write: keyboard.write,
+    columns: keyboard.columns,
+    rows: keyboard.rows,
+    live,
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    now: () => performance.now(),
+    slowLine: (program.env.SSH_CONNECTION ?? program.env.SSH_TTY ?? "") !== "",
+  });
+  const composer = createComposer({
+    texts,
+    style: () => style,
+    rows: keyboard.rows,
+    redraw: () => screen.redraw(),
+    history,
+    commands: () => state.session?.commands ?? [],
+    files: () => files,
+    submit,
+  });
+
+  const bindings: readonly KeyBinding[] = [
+    { keys: ["ctrl+c"], run: interrupt },
+    { keys: ["ctrl+d"], when: composer.isEmpty, run: () => leave(0) },
+    { keys: ["alt+u"], run: () => void act("undo", "") },
+    { keys: ["alt+r"], run: () => void act("redo", "") },
+    { keys: ["ctrl+r"], run: composer.startSearch },
+    { keys: ["ctrl+l"], run: () => screen.resized() },
+    { keys: ["ctrl+o"], run: showSteps },
+    { keys: ["ctrl+g"], run: writeOutside },
+    { keys: ["tab"], when: () => !composer.isMenuOpen(), run: tab },
+    { keys: ["up"], when: () => queue.list().length > 0 && composer.isEmpty(), run: takeBackQueued },
+    { keys: ["?"], when: composer.isEmpty, run: showKeys },
+    { keys: ["enter"], when: () => composer.isEmpty() && failed !== null, run: () => submit("") },
+  ];
+  const endings = Object.entries(ENDING).map(([signal, code]) => {
+    const end = () => leave(code);
+    process.once(signal, end);
+    return () => process.off(signal, end);
+  });
+  // Whatever ends this process, the shell gets its terminal back.
+  const restore = () => keyboard.stop();
+  process.on("exit", restore);
+  keyboard.start();
+  keyboard.write(`${ASK_GROUND}\x1b[?1004h`);
+  screen.print(paragraph(program.version === "" ? "" : titleLine()));
+  screen.redraw();
+  void begin();
+  const code = await left.promise;
+  for (const off of endings) off();
+  if (spinner !== null) clearInterval(spinner);
+  state.turn?.abort.abort();
+  focus = null;
+  settleVerdict();
+  screen.leave();
+  keyboard.write("\x1b[?1004l");
+  keyboard.stop();
+  process.off("exit", restore);
+  if (state.session !== null) {
+    const name = state.session.chatId === "default" ? "" : ` --name ${state.session.chatId}`;
+    if (code === 0) program.out(`${texts.goodbye(`picoclaw chat${name}`)}\n`);
+    await state.session.opened.close();
+  }
+  return code;
+
+  interface Session {
+    readonly opened: OpenConversation;
+    readonly chatId: string;
+    readonly maker: CardMaker;
+    readonly commands: readonly SlashCommand[];
+    readonly host: TerminalHost;
+  }
+
+  function titleLine(): string {
+    const folder = program.cwd.replace(new RegExp(`^${program.env.HOME ?? "//"}(?=/|$)`), "~");
+    return texts.title(program.version, folder, "");
+  }
+
+  async function begin(): Promise<void> {
+    // The line is on the screen before anything else is loaded.
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    const found = await open((text) => screen.print(paragraph(text)));
+    if (typeof found === "number") {
+      leave(found);
+      return;
+    }
+    const { opened, chatId } = found;
+    const { workspace, messages } = opened;
+    state.session = {
+      ...found,
+      host,
+      maker: createCardMaker({ workspace, messages, texts }),
+      commands: slashCommands(opened),
+    };
+    const chats = await opened.chats.list();
+    const here = chats.find((one) => one.here && one.name === chatId);
+    const name = chatId === "default" ? "" : chatId;
+    screen.print(
+      paragraph(
+        here === undefined || here.messages === 0
+          ? texts.newChat(name)
+          : texts.goesOn(
+              name,
+              here.messages,
+              localTime(here.lastAt).slice(5, 16),
+              here.lastText.slice(0, 40),
+            ),
+      ),
+    );
+    if (first !== null && first.trim() !== "") submit(first);
+    else screen.redraw();
+    void host.branch(workspace.root).then((found) => {
+      branch = found;
+      showStatus();
+    });
+    void host.listFiles(workspace.root).then((found) => {
+      files = found;
+      screen.redraw(true);
+    });
+    const { chat, coder } = await opened.who();
+    status = coder ?? chat ?? "";
+    if (!ended) screen.print(paragraph(texts.who(chat, coder)));
+    showStatus();
+  }
+
+  function showStatus(): void {
+    if (!ended) screen.redraw(true);
+  }
+
+  function paragraph(text: string): Block {
+    return noticeBlock(text, () => style);
+  }
+
+  // Drawing
+
+  function live(columns: number, rows: number): LiveRows {
+    if (ended) return { rows: [], cursor: null };
+    const above: string[] = [];
+    if (state.turn !== null) {
+      const open = state.turn.view.live(columns);
+      above.push(...open, ...(open.length > 0 ? [""] : []), cutToColumns(state.turn.view.working(), columns));
+    } else if (cards.length > 0) above.push(...verdictRows(columns));
+    for (const { text, mode } of queue.list()) {
+      const how = mode === "joins" ? texts.joins : texts.waits;
+      above.push(
+        cutToColumns(
+          `  ↳ ${printable(text).replaceAll("\n", " ")} ${style.dim(`· ${how} · ${texts.editsQueued}`)}`,
+          columns,
+        ),
+      );
+    }
+    if (picker !== null) {
+      const drawn = picker.rows(columns, rows);
+      return {
+        rows: [...above, rule(columns), ...drawn.rows],
+        cursor: drawn.cursor === null ? null : { ...drawn.cursor, row: drawn.cursor.row + above.length + 1 },
+      };
+    }
+    const placeholder =
+      state.session === null
+        ? texts.starting
+        : state.turn === null
+          ? texts.placeholder
+          : texts.placeholderBusy;
+    const line = composer.line(columns, placeholder);
+    const below = composer.below(columns) ?? [
+      statusRow({ hint, model: status, branch, drafts, ...used }, columns, texts, style),
+    ];
+    const most = Math.max(1, rows - 2 - line.rows.length - below.length);
+    const kept = above.slice(-most);
+    const offset = kept.length + 1;
+    return {
+      rows: [...kept, rule(columns), ...line.rows, ...below],
+      cursor:
+        focus !== null || line.cursor === null
+          ? null
+          : { row: offset + line.cursor.row, column: line.cursor.column },
+    };
+  }
+
+  function rule(columns: number): string {
+    return style.dim("─".repeat(Math.min(columns, 60)));
+  }
+
+  function verdictRows(columns: number): string[] {
+    const { maker } = state.session as Session;
+    const at = focus ?? cards.length - 1;
+    const card = cards[at] as Card;
+    const keys = maker.keys(card).map((key) => texts.cardKeys[key]);
+    const rows =
+      card.printed === null || focus !== null ? [cutToColumns(maker.verdict(card, style), columns)] : [];
+    if (focus !== null)
+      return [
+        ...rows,
+        cutToColumns(
+          `${style.cyan("▌")} ${style.bold(card.label)} ${printable(card.title)}   ${keys.join(" ")} ${texts.focusKeys}`,
+          columns,
+        ),
+      ];
+    if (rows.length === 0) return [];
+    return [
+      ...rows,
+      ...(keys.length === 0
+        ? []
+        : [style.dim(cutToColumns(`  ${texts.cardHint} ${keys.join(" ")}`, columns))]),
+    ];
+  }
+
+  /** The verdict of the last card as it stands: from now on it is history. */
+  function settleVerdict(): void {
+    const card = cards.at(-1);
+    if (card === undefined || state.session === null) return;
+    if (card.printed === card.status) return;
+    const { maker } = state.session;
+    maker.refresh(card);
+    const line = maker.verdict(card, style);
+    card.printed = card.status;
+    screen.print({ render: (columns) => wrapColumns(line, columns) });
+  }
+
+  // Messages
+
+  function submit(text: string): void {
+    hint = "";
+    const words = text.trim();
+    if (words === "") {
+      if (failed !== null && state.turn === null) {
+        const again = failed;
+        failed = null;
+        composer.set("");
+        void send(again);
+      }
+      return;
+    }
+    if (LEAVING.has(words.toLowerCase())) {
+      leave(0);
+      return;
+    }
+    if (history.at(-1) !== text) composer.remember(text);
+    saveHistory(program, history, state.session?.opened.workspace.mask);
+    composer.set("");
+    if (state.session === null || state.turn !== null) {
+      if (/^\/stop\b/.test(words)) stop();
+      else queue.add(text, state.session === null || /^[!/]/.test(words) ? "waits" : "joins");
+      offerQueued();
+      if (state.session === null) void waitForSession();
+      screen.redraw();
+      return;
+    }
+    void send(text);
+  }
+
+  async function waitForSession(): Promise<void> {
+    while (state.session === null && !ended) await new Promise((resolve) => setTimeout(resolve, 20));
+    if (state.turn === null && !ended) sendNext();
+  }
+
+  function offerQueued(): void {
+    if (state.session === null || state.turn === null) return;
+    queue.offer(state.session.opened.conversation, state.session.chatId);
+  }
+
+  function startTurn(): RunningTurn {
+    const { opened } = state.session as Session;
+    const running = {
+      view: createTurnView({ texts, chat: opened.chat, style: () => style, now: () => performance.now() }),
+      abort: new AbortController(),
+    };
+    state.turn = running;
+    focus = null;
+    failed = null;
+    spinner ??= setInterval(() => screen.redraw(true), SPIN_MS);
+    return running;
+  }
+
+  function endTurn({ view }: RunningTurn): void {
+    state.turn = null;
+    lastSteps = view.allSteps().length > 0 ? view.allSteps() : lastSteps;
+    if (spinner !== null) clearInterval(spinner);
+    spinner = null;
+    if (view.elapsedMs() >= ANNOUNCED_MS && !focused) {
+      const words = texts.summary(seconds(view));
+      keyboard.write(`\x1b]9;picoclaw: ${words}\x07${program.env.PICOCLAW_BELL === "0" ? "" : "\x07"}`);
+    }
+    queue.ended();
+    void host.branch((state.session as Session).opened.workspace.root).then((found) => {
+      branch = found;
+      showStatus();
+    });
+  }
+
+  function seconds(view: TurnView): string {
+    return texts.seconds(Math.round(view.elapsedMs() / 1000));
+  }
+
+  async function send(text: string): Promise<void> {
+    const { opened, chatId, maker } = state.session as Session;
+    if (picks(text)) return;
+    if (!ABOUT_JOBS.test(text.trim())) settleVerdict();
+    screen.print(messageBlock(text, () => style));
+    if (text.trim().startsWith("!")) {
+      await runShell(text.trim().slice(1).trim());
+      return;
+    }
+    const running = startTurn();
+    const { view, abort } = running;
+    screen.redraw();
+    const reply = await opened.conversation.handle(
+      { channel: "cli", chatId, userId: "cli", text, ...(route !== undefined && { forcedRoute: route }) },
+      {
+        signal: abort.signal,
+        onEvent(event) {
+          const blocks = view.event(event);
+          if (blocks.length > 0) screen.print(...blocks);
+          else screen.redraw(true);
+          offerQueued();
+        },
+      },
+    );
+    endTurn(running);
+    used.tokens += (reply.usage?.inputTokens ?? 0) + (reply.usage?.outputTokens ?? 0);
+    used.costUsd += reply.usage?.costUsd ?? 0;
+    screen.print(...view.end(), ...replyBlocks(reply, view, maker));
+    const unanswered =
+      !reply.ok && reply.jobs.length === 0 && !abort.signal.aborted && !text.trim().startsWith("/");
+    if (unanswered) {
+      failed = text;
+      screen.print(paragraph(texts.retryHint));
+    }
+    afterTurn(abort.signal.aborted);
+  }
+
+  function afterTurn(wasStopped: boolean): void {
+    const { opened, maker } = state.session as Session;
+    for (const card of cards) maker.refresh(card);
+    drafts = opened.workspace.archive
+      .list()
+      .filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
+    // What waited was written for work that is no more: it is the user's to send.
+    if (wasStopped && queue.list().length > 0)
+      composer.set([...queue.clear(), composer.text()].filter((one) => one !== "").join("\n"));
+    screen.redraw();
+    sendNext();
+  }
+
+  function sendNext(): void {
+    const next = queue.next();
+    if (next !== undefined) void send(next);
+  }
+
+  function replyBlocks(reply: Reply, view: TurnView, maker: CardMaker): Block[] {
+    const { messages } = (state.session as Session).opened;
+    const card = maker.fromReply(reply, seconds(view));
+    const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
+    if (moved?.kind === "action") noteMove(moved.facts, maker);
+    const said = (reply.said ?? []).filter(
+      (piece) => card === null || !["job", "coder", "loop", "loop-status"].includes(piece.kind),
+    );
+    const whole = printable(reply.said === undefined ? reply.text : wordPieces(messages.locale, said));
+    const streamed = printable(view.streamed()).trim();
+    const rest =
+      streamed !== "" && whole.startsWith(streamed) ? whole.slice(streamed.length).trim() : whole.trim();
+    if (turnWasStopped(reply, view)) {
+      const line = `${style.yellow("■")} ${texts.stopped(seconds(view), reply.jobs.length > 0)}`;
+      return [{ render: (columns) => ["", ...wrapColumns(line, columns)] }];
+    }
+    const sign: Block[] = !reply.ok && card === null && rest !== "" ? [{ render: () => [""] }] : [];
+    const words =
+      rest === "" ? [] : markdownBlocks(!reply.ok && card === null ? `✗ ${rest}` : rest, () => style);
+    const gap: Block[] = words.length > 0 && sign.length === 0 ? [{ render: () => [""] }] : sign;
+    if (card === null) return [...gap, ...words];
+    cards = [...cards, card].slice(-CARDS_KEPT);
+    return [...gap, ...words, cardBlock(card, texts, () => style)];
+  }
+
+  function turnWasStopped(reply: Reply, view: TurnView): boolean {
+    return view.isStopping() && !reply.ok;
+  }
+
+  /** A card that is undone by a command changes with it; one whose verdict was printed gets a line of its own. */
+  function noteMove(facts: Parameters<CardMaker["describeMove"]>[1], maker: CardMaker): void {
+    const ids = new Set(facts.done.map(({ jobId }) => jobId));
+    for (const card of cards) if (card.jobIds.some((id) => ids.has(id))) maker.describeMove(card, facts);
+  }
+
+  // Jobs
+
+  async function act(kind: "undo" | "redo" | "apply", name: string): Promise<void> {
+    if (state.session === null) return;
+    if (state.turn !== null) {
+      hint = texts.notWhileWorking;
+      return;
+    }
+    const { opened, chatId, maker } = state.session;
+    const before = focus;
+    const running = startTurn();
+    screen.redraw();
+    const reply = await opened.conversation.handle(
+      { channel: "cli", chatId, userId: "cli", text: `/${kind} ${name}`.trim() },
+      { signal: running.abort.signal },
+    );
+    endTurn(running);
+    focus = before;
+    const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
+    const facts = moved?.kind === "action" && moved.facts.code === "done" ? moved.facts : null;
+    if (facts === null) screen.print(paragraph(reply.text));
+    else {
+      noteMove(facts, maker);
+      const ids = new Set(facts.done.map(({ jobId }) => jobId));
+      const card = cards.find((one) => one.jobIds.some((id) => ids.has(id)));
+      // The verdict of an older card was printed already, and of a job without a card none was: a line of its own says it.
+      if (card === undefined || card.printed !== null) {
+        const label = facts.done.map(({ jobId }) => maker.label(jobId)).join(" ");
+        const line = kind === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
+        const files =
+          card?.moved ?? facts.done.flatMap(({ changes }) => changes.map(({ path }) => path)).join(", ");
+        screen.print({
+          render: (columns) =>
+            wrapColumns(`  ${style.yellow(printable(line))} · ${printable(files)}`, columns),
+        });
+        if (card !== undefined) card.printed = card.status;
+      }
+    }
+    afterTurn(false);
+  }
+
+  async function runShell(command: string): Promise<void> {
+    const { opened, chatId, maker } = state.session as Session;
+    if (command === "") {
+      screen.print(paragraph(texts.shellUsage));
+      return;
+    }
+    const running = startTurn();
+    const { view, abort } = running;
+    const key = `cli:${chatId}`;
+    view.event({ type: "job-command", jobId: "", index: 1, command: `shell_command run ${command}` });
+    screen.redraw();
+    const execution = await opened.workspace
+      .execute({
+        patch: JSON.stringify([{ type: "shell_command", action: "run", target: command }]),
+        request: `! ${command}`,
+        groupId: `${key}#${Date.now().toString(36)}-shell`,
+        sessionKey: key,
+        source: "chat:cli",
+        signal: abort.signal,
+        onOutput: (text) => {
+          view.event({ type: "job-output", jobId: "", text: opened.workspace.mask(text) });
+          screen.redraw(true);
+        },
+      })
+      .catch((error: unknown) => String(error));
+    endTurn(running);
+    view.end();
+    const card =
+      typeof execution === "string"
+        ? execution
+        : maker.fromExecution(execution, `! ${command}`, seconds(view));
+    if (typeof card === "string") screen.print(paragraph(card));
+    else {
+      cards = [...cards, card].slice(-CARDS_KEPT);
+      screen.print(cardBlock(card, texts, () => style));
+    }
+    afterTurn(abort.signal.aborted);
+  }
+
+  function stop(): void {
+    if (state.turn === null) return;
+    state.turn.abort.abort();
+    state.turn.view.stop();
+  }
+
+  function leave(code: number): void {
+    ended = true;
+    left.resolve(code);
+  }
+
+  // Pickers and pager
+
+  /** A command that is a list to choose from; false where the text is none. */
+  function picks(text: string): boolean {
+    const made =
+      state.session === null ? null : createPickers(state.session, texts, () => style)(text.trim());
+    if (made === null) return false;
+    void made.then((found) => {
+      if (found === null) {
+        void sendPlainly(text);
+        return;
+      }
+      picker = found;
+      screen.redraw();
+    });
+    return true;
+  }
+
+  async function sendPlainly(text: string): Promise<void> {
+    // One blank keeps it from being taken for a list again.
+    await send(`${text} `);
+  }
+
+  function pickerKey(bytes: string, open: Picker): void {
+    const chosen = open.key(bytes);
+    if (chosen === undefined) return;
+    picker = null;
+    if (chosen !== null) void send(`${chosen} `);
+  }
+
+  function page(title: string, lines: (columns: number) => readonly string[]): void {
+    screen.pause();
+    pager = openPager({
+      keyboard,
+      title,
+      keys: texts.pagerKeys,
+      lines,
+      isMark: (line) => /^\s{2}\x1b\[1m|^\s{2}\S/.test(line),
+      closed() {
+        pager = null;
+        screen.resume({ below: false });
+      },
+    });
+  }
+
+  function showDiff(card: Card): void {
+    const lines = (state.session as Session).maker.lines(card);
+    page(`${card.label} ${printable(card.title)}`, (columns) => diffRows(lines, columns, style));
+  }
+
+  function outside(run: () => void): void {
+    screen.leave();
+    keyboard.write("\x1b[?1004l");
+    keyboard.stop();
+    run();
+  }
+
+  function backInside(): void {
+    keyboard.start();
+    keyboard.write("\x1b[?1004h");
+    screen.resume({ below: true });
+  }
+
+  // Keys
+
+  function onKey(bytes: string): void {
+    if (isKeyUp(bytes)) return;
+    if (bytes === "\x1b[0n") {
+      screen.acknowledged();
+      return;
+    }
+    if (bytes === "\x1b[I" || bytes === "\x1b[O") {
+      focused = bytes === "\x1b[I";
+      return;
+    }
+    const ground = readGround(bytes);
+    if (ground !== null) {
+      style = createStyle({ colour, ground });
+      return;
+    }
+    if (bytes.startsWith("\x1b]") || ended) return;
+    if (pager !== null) {
+      pager.key(bytes);
+      return;
+    }
+    pressKey(bytes);
+    if (!ended && pager === null) screen.redraw();
+  }
+
+  /** The same key twice within two seconds. */
+  function twice(key: string): boolean {
+    const now = performance.now();
+    const again = pressed.key === key && now - pressed.at < TWICE_MS;
+    pressed = { key: again ? "" : key, at: now };
+    return again;
+  }
+
+  function pressKey(bytes: string): void {
+    if (isKey(bytes, "ctrl+z")) {
+      outside(() => host.suspend(backInside));
+      return;
+    }
+    if (picker !== null) {
+      pickerKey(bytes, picker);
+      return;
+    }
+    if (composer.isSearching()) {
+      composer.key(bytes);
+      return;
+    }
+    const hinted = hint;
+    hint = "";
+    if (isKey(bytes, "escape")) pressEscape(hinted);
+    else if (focus === null || isKey(bytes, "ctrl+c") || !cardKey(bytes, focus)) {
+      const bound = bindings.find(({ keys, when = () => true }) => isKey(bytes, ...keys) && when());
+      if (bound === undefined) composer.key(bytes);
+      else bound.run();
+    }
+  }
+
+  function interrupt(): void {
+    if (composer.isMenuOpen()) composer.closeMenu();
+    if (!composer.isEmpty()) {
+      composer.remember(composer.whole());
+      composer.set("");
+      hint = texts.clearedHint;
+      pressed = { key: "", at: 0 };
+    } else if (state.turn !== null && !state.turn.view.isStopping()) {
+      stop();
+      twice("ctrl+c");
+    } else if (twice("ctrl+c")) leave(state.turn === null ? 0 : 130);
+    else hint = texts.leaveHint;
+    focus = null;
+  }
+
+  function pressEscape(hinted: string): void {
+    if (composer.isMenuOpen()) composer.closeMenu();
+    else if (focus !== null) focus = null;
+    else if (state.turn !== null) stop();
+    else if (!composer.isEmpty()) return;
+    else if (twice("escape") && hinted === texts.rewindHint) picks("/rewind");
+    else hint = texts.rewindHint;
+  }
+
+  function tab(): void {
+    if (state.turn !== null && !composer.isEmpty()) {
+      const text = composer.whole();
+      composer.remember(text);
+      composer.set("");
+      queue.add(text, "waits");
+    } else if (composer.isEmpty() && state.turn === null && cards.length > 0) focus = cards.length - 1;
+    else if (composer.isEmpty() && state.turn === null) focusLastJob();
+    else composer.key("\t");
+  }
+
+  /** A job that came from somewhere else can be taken back here as well. */
+  function focusLastJob(): void {
+    const job = state.session?.opened.workspace.archive.list().findLast(({ changes }) => changes.length > 0);
+    if (state.session === null || job === undefined) {
+      hint = texts.noCard;
+      return;
+    }
+    const card = state.session.maker.fromJob(job);
+    cards = [card];
+    screen.print(cardBlock(card, texts, () => style));
+    focus = 0;
+  }
+
+  function cardKey(bytes: string, at: number): boolean {
+    const { maker, opened } = state.session as Session;
+    const card = cards[at] as Card;
+    if (isKey(bytes, "up")) focus = Math.max(0, at - 1);
+    else if (isKey(bytes, "down")) focus = Math.min(cards.length - 1, at + 1);
+    else if (isKey(bytes, "tab")) focus = null;
+    else if (isKey(bytes, "u")) void act("undo", card.name);
+    else if (isKey(bytes, "r")) void act("redo", card.name);
+    else if (isKey(bytes, "p")) void act("apply", card.name);
+    else if (isKey(bytes, "d", "enter")) showDiff(card);
+    else if (isKey(bytes, "o")) {
+      const file = maker.lines(card).find((line) => line.kind === "file");
+      if (file?.kind !== "file") return true;
+      outside(() => {
+        if (!host.openFile(`${opened.workspace.root}/${file.path}`)) hint = texts.noEditor;
+      });
+      backInside();
+    } else {
+      focus = null;
+      return false;
+    }
+    return true;
+  }
+
+  function takeBackQueued(): void {
+    const text = queue.takeBack();
+    if (text !== undefined) composer.set(text);
+  }
+
+  function showSteps(): void {
+    const steps = state.turn === null ? lastSteps : state.turn.view.allSteps();
+    page(texts.allSteps, (columns) =>
+      steps.length === 0 ? [texts.noSteps] : steps.flatMap((step) => wrapColumns(step, columns)),
+    );
+  }
+
+  function showKeys(): void {
+    const width = Math.max(...texts.keys.map(([key]) => visibleWidth(key)));
+    page(texts.keysHint, (columns) =>
+      texts.keys.map(([key, words]) =>
+        cutToColumns(`  ${style.bold(key)}${" ".repeat(width - visibleWidth(key))}  ${words}`, columns),
+      ),
+    );
+  }
+
+  function writeOutside(): void {
+    let written: string | null = null;
+    outside(() => {
+      written = host.edit(composer.whole());
+    });
+    backInside();
+    if (written === null) hint = texts.noEditor;
+    else composer.set(written);
+  }
+}

@@ -1,0 +1,225 @@
+import type { Block } from "./live-screen.ts";
+import { visibleWidth, wrapColumns } from "./terminal-pi.ts";
+import type { Style } from "./terminal-style.ts";
+
+/** Markdown as a model writes it: whole blocks are given away, the open one can still change. */
+export interface MarkdownStream {
+  /** Blocks that are final by now. However the text is cut into pieces, the same blocks come out. */
+  add(text: string): readonly Block[];
+  /** The block that is open. */
+  live(columns: number): readonly string[];
+  end(): readonly Block[];
+}
+
+type StyleOf = () => Style;
+
+/** A line is a block when its end has come, a table when it has ended. */
+export function createMarkdownStream(style: StyleOf): MarkdownStream {
+  let pending = "";
+  let table: string[] = [];
+  let fence: { readonly mark: string; readonly language: string } | null = null;
+
+  function takeLine(line: string): Block[] {
+    const mark = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/.exec(line);
+    if (fence !== null) {
+      if (mark !== null && mark[2] === "" && mark[1]?.startsWith(fence.mark)) {
+        fence = null;
+        return [];
+      }
+      return [codeBlock(line, fence.language, style)];
+    }
+    if (TABLE_ROW.test(line)) {
+      table.push(line);
+      return [];
+    }
+    const before = endTable();
+    if (mark !== null) {
+      fence = { mark: mark[1] ?? "", language: mark[2] ?? "" };
+      return before;
+    }
+    return [...before, textBlock(line, style)];
+  }
+
+  function endTable(): Block[] {
+    if (table.length === 0) return [];
+    const rows = table;
+    table = [];
+    return [tableBlock(rows, style)];
+  }
+
+  return {
+    add(text) {
+      const lines = (pending + text).split("\n");
+      pending = lines.pop() ?? "";
+      return lines.flatMap(takeLine);
+    },
+    live(columns) {
+      const open = pending.trimEnd();
+      const rows = table.length > 0 ? tableBlock(table, style).render(columns) : [];
+      if (open === "" || /^ {0,3}(?:`{1,}|~{3,})[^`]*$/.test(open)) return rows;
+      const block = fence === null ? textBlock(open, style) : codeBlock(open, fence.language, style);
+      return [...rows, ...block.render(columns)];
+    },
+    end() {
+      const last = pending === "" ? [] : takeLine(pending);
+      pending = "";
+      const all = [...last, ...endTable()];
+      fence = null;
+      return all;
+    },
+  };
+}
+
+const TABLE_ROW = /^\s*\|.*\|\s*$/;
+
+/** A whole text at once. */
+export function markdownBlocks(text: string, style: StyleOf): readonly Block[] {
+  const stream = createMarkdownStream(style);
+  return [...stream.add(text), ...stream.end()];
+}
+
+/** Rows broken between words, further ones below the first word. */
+function textBlock(line: string, style: StyleOf): Block {
+  return {
+    render(columns) {
+      const { hang, text } = styleLine(line, style());
+      if (visibleWidth(text) <= columns) return [text];
+      const [first = "", ...rest] = wrapColumns(text, columns - hang);
+      if (hang === 0) return [first, ...rest];
+      // The first row has its mark in front, so that all of it is wrapped at the narrower width.
+      return [first, ...rest.map((row) => `${" ".repeat(hang)}${row.trimStart()}`)];
+    },
+  };
+}
+
+function styleLine(line: string, style: Style): { readonly hang: number; readonly text: string } {
+  const heading = /^ {0,3}#{1,6} +(.*?)#*$/.exec(line);
+  if (heading !== null) return { hang: 0, text: style.bold(inline(heading[1] ?? "", style)) };
+  if (/^ {0,3}(?:[-*_] *){3,}$/.test(line)) return { hang: 0, text: style.dim("─".repeat(20)) };
+  const item = /^(\s*)(?:[-*+]|(\d+[.)])) +(.*)$/.exec(line);
+  if (item !== null) {
+    const [, lead = "", number, rest = ""] = item;
+    const mark = `${lead}${number ?? "•"} `;
+    const box = /^\[([ xX])\] (.*)$/.exec(rest);
+    const words = box === null ? rest : `${box[1] === " " ? "☐" : "☑"} ${box[2]}`;
+    return { hang: visibleWidth(mark), text: `${mark}${inline(words, style)}` };
+  }
+  const quote = /^ {0,3}> ?(.*)$/.exec(line);
+  if (quote !== null) return { hang: 2, text: style.dim(`│ ${quote[1] ?? ""}`) };
+  return { hang: 0, text: inline(line, style) };
+}
+
+/** Code first: nothing inside of it is emphasis. */
+function inline(text: string, style: Style): string {
+  return text
+    .split(/(`+[^`]+`+)/)
+    .map((piece, at) =>
+      at % 2 === 1
+        ? style.cyan(piece.replace(/^`+|`+$/g, ""))
+        : piece
+            .replace(
+              /\[([^\]]+)\]\((https?:[^)\s]+)\)/g,
+              (_, name: string, url: string) => `${name} (${url})`,
+            )
+            .replace(/\*\*(\S(?:[^*]*\S)?)\*\*/g, (_, inner: string) => style.bold(inner))
+            .replace(
+              /(^|[^*\w])\*(\S(?:[^*]*\S)?)\*(?![*\w])/g,
+              (_, lead: string, inner: string) => lead + style.italic(inner),
+            ),
+    )
+    .join("");
+}
+
+/** Two blanks before it and nothing else: what is copied is what was written. */
+function codeBlock(line: string, language: string, style: StyleOf): Block {
+  return {
+    render(columns) {
+      const coloured = highlight(line, language, style());
+      return visibleWidth(coloured) + 2 <= columns
+        ? [`  ${coloured}`]
+        : wrapColumns(coloured, columns - 2).map((row) => `  ${row}`);
+    },
+  };
+}
+
+const KEYWORDS = new Set(
+  "abstract as async await begin break case catch class const continue def default defer del do elif else end enum except export extends extern false finally fn for from func function go goto if impl implements import in interface is lambda let match mod module mut namespace new nil None null of or not and override package pass private protected pub public raise readonly return self static struct super switch then this throw throws trait True False true try type typeof undefined unless until use using val var void where while with yield".split(
+    " ",
+  ),
+);
+const CODE_TOKEN =
+  /("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?)|(\/\/.*$|#(?![\w{[]).*$|--(?= ).*$|\/\*.*?(?:\*\/|$))|(\b\d[\w.]*\b)|([A-Za-z_]\w*)/g;
+
+/** Strings, comments, numbers and the words that many languages share. */
+function highlight(line: string, language: string, style: Style): string {
+  if (language === "diff") {
+    if (line.startsWith("+")) return style.green(line);
+    if (line.startsWith("-")) return style.red(line);
+    return line.startsWith("@@") ? style.cyan(line) : line;
+  }
+  if (language === "" || language === "text" || language === "md") return line;
+  return line.replace(
+    CODE_TOKEN,
+    (whole, text?: string, comment?: string, number?: string, word?: string) => {
+      if (text !== undefined) return style.green(whole);
+      if (comment !== undefined) return style.dim(whole);
+      if (number !== undefined) return style.yellow(whole);
+      return word !== undefined && KEYWORDS.has(word) ? style.magenta(whole) : whole;
+    },
+  );
+}
+
+const GAP = 2;
+
+/** Columns below each other without lines; cells wrap where they do not fit, the widest column first. */
+function tableBlock(lines: readonly string[], style: StyleOf): Block {
+  const rows = lines.map((line) =>
+    line
+      .trim()
+      .replace(/^\||\|$/g, "")
+      .split(/(?<!\\)\|/)
+      .map((cell) => cell.trim().replaceAll("\\|", "|")),
+  );
+  const rule = rows.findIndex((row) => row.every((cell) => /^:?-+:?$/.test(cell)));
+  const shown = rows.filter((_, at) => at !== rule);
+  return {
+    render(columns) {
+      const look = style();
+      const count = Math.max(0, ...shown.map((row) => row.length));
+      const cells = shown.map((row, at) =>
+        Array.from({ length: count }, (_, column) => {
+          const words = inline(row[column] ?? "", look);
+          return rule > 0 && at === 0 ? look.bold(words) : words;
+        }),
+      );
+      const widths = fitWidths(cells, count, columns);
+      return cells.flatMap((row) => {
+        const wrapped = row.map((cell, column) => wrapColumns(cell, widths[column] ?? 1));
+        const height = Math.max(1, ...wrapped.map((one) => one.length));
+        return Array.from({ length: height }, (_, line) =>
+          wrapped
+            .map((one, column) => {
+              const text = one[line] ?? "";
+              return text + " ".repeat(Math.max(0, (widths[column] ?? 0) - visibleWidth(text)));
+            })
+            .join(" ".repeat(GAP))
+            .trimEnd(),
+        );
+      });
+    },
+  };
+}
+
+function fitWidths(cells: readonly (readonly string[])[], count: number, columns: number): number[] {
+  const widths = Array.from({ length: count }, (_, column) =>
+    Math.max(1, ...cells.map((row) => visibleWidth(row[column] ?? ""))),
+  );
+  let over = widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(0, count - 1) - columns;
+  while (over > 0) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if ((widths[widest] ?? 0) <= 4) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+    over -= 1;
+  }
+  return widths;
+}

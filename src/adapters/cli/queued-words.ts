@@ -1,0 +1,65 @@
+import type { Conversation } from "../../application/ports/chat.ts";
+
+/** What was typed while something else ran. */
+export interface QueuedWords {
+  readonly text: string;
+  /** Whether the coder gets it in its next round, or it is a message of its own afterwards. */
+  mode: "joins" | "waits";
+}
+
+export interface WordQueue {
+  add(text: string, mode: QueuedWords["mode"]): void;
+  list(): readonly QueuedWords[];
+  /** Lays what joins on the desk of a coder that works; until the coder has it, it can be taken back. */
+  offer(chat: Pick<Conversation, "steer">, chatId: string): void;
+  /** The last of them, for the line. */
+  takeBack(): string | undefined;
+  /** The first of them, to be sent. */
+  next(): string | undefined;
+  /** The work has ended: what no round took is a message of its own. */
+  ended(): void;
+  /** All of them, which are then nobody's. */
+  clear(): readonly string[];
+}
+
+export function createWordQueue(taken: (text: string) => void): WordQueue {
+  let words: (QueuedWords & { offered: AbortController | null })[] = [];
+  return {
+    add(text, mode) {
+      words.push({ text, mode, offered: null });
+    },
+    list: () => words,
+    offer({ steer }, chatId) {
+      for (const one of words) {
+        if (one.mode !== "joins" || one.offered !== null) continue;
+        const abort = new AbortController();
+        const answer = steer({ channel: "cli", chatId, text: one.text }, abort.signal);
+        if (answer === null) continue;
+        one.offered = abort;
+        void answer.then((isTaken) => {
+          one.offered = null;
+          if (!isTaken) return;
+          words = words.filter((other) => other !== one);
+          taken(one.text);
+        });
+      }
+    },
+    takeBack() {
+      const one = words.pop();
+      one?.offered?.abort();
+      return one?.text;
+    },
+    next: () => words.shift()?.text,
+    ended() {
+      for (const one of words) {
+        one.offered?.abort();
+        one.mode = "waits";
+      }
+    },
+    clear() {
+      const all = words.map(({ text }) => text);
+      words = [];
+      return all;
+    },
+  };
+}

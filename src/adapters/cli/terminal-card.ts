@@ -1,0 +1,262 @@
+import { diffWordsWithSpace, structuredPatch } from "diff";
+import type { FileDifference } from "../../application/ports/jobs.ts";
+import type { JobStatus } from "../../domain/jobs/job-status.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { shownPath } from "../../domain/texts/format-text.ts";
+import { printable } from "./command.ts";
+import type { Block } from "./live-screen.ts";
+import { cutToColumns, visibleWidth, wrapColumns } from "./terminal-pi.ts";
+import type { DiffPiece, Style } from "./terminal-style.ts";
+
+/** One line of a difference, before it is drawn. */
+export type DiffLine =
+  | { readonly kind: "file"; readonly path: string; readonly added: number; readonly removed: number }
+  /** Between two places of a file. */
+  | { readonly kind: "gap" }
+  | { readonly kind: "note"; readonly text: string }
+  | {
+      readonly kind: "same" | "added" | "removed";
+      readonly number: number;
+      readonly pieces: readonly DiffPiece[];
+    };
+
+const CONTEXT = 2;
+/** Longer files are compared without words. */
+const MOST_WORDS = 400;
+const LONGEST_FILE = 2_000_000;
+
+/** What a job changed, file by file, with the words that changed within a line. */
+export function diffLines(differences: readonly FileDifference[], texts: TerminalMessages): DiffLine[] {
+  return differences.flatMap(({ path, before, after }): DiffLine[] => {
+    const name = printable(shownPath(path));
+    if (before === undefined || after === undefined)
+      return [
+        { kind: "file", path: name, added: 0, removed: 0 },
+        { kind: "note", text: texts.diffUnknown },
+      ];
+    const [old, now] = [decode(before), decode(after)];
+    if (old === null || now === null)
+      return [
+        { kind: "file", path: name, added: 0, removed: 0 },
+        { kind: "note", text: texts.diffBinary },
+      ];
+    return fileLines(name, old, now);
+  });
+}
+
+function decode(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return "";
+  if (bytes.length > LONGEST_FILE || bytes.subarray(0, 8000).includes(0)) return null;
+  return printable(Buffer.from(bytes).toString("utf8")).replaceAll("\t", "    ");
+}
+
+function fileLines(path: string, old: string, now: string): DiffLine[] {
+  const { hunks } = structuredPatch(path, path, old, now, "", "", { context: CONTEXT });
+  const lines: DiffLine[] = [];
+  const count = { added: 0, removed: 0 };
+  for (const [at, hunk] of hunks.entries()) {
+    if (at > 0) lines.push({ kind: "gap" });
+    const place = { old: hunk.oldStart, now: hunk.newStart };
+    let [gone, come]: [string[], string[]] = [[], []];
+    const settle = () => {
+      lines.push(...pairLines(gone, come, place));
+      place.old += gone.length;
+      place.now += come.length;
+      [gone, come] = [[], []];
+    };
+    for (const line of hunk.lines) {
+      const text = line.slice(1);
+      if (line.startsWith("-")) {
+        if (come.length > 0) settle();
+        gone.push(text);
+        count.removed += 1;
+      } else if (line.startsWith("+")) {
+        come.push(text);
+        count.added += 1;
+      } else if (!line.startsWith("\\")) {
+        settle();
+        lines.push({ kind: "same", number: place.now, pieces: [{ text, isChanged: false }] });
+        place.old += 1;
+        place.now += 1;
+      }
+    }
+    settle();
+  }
+  return [{ kind: "file", path, ...count }, ...lines];
+}
+
+/** Lines that went and the lines that came in their place: where two are alike, only the words that differ stand out. */
+function pairLines(
+  gone: readonly string[],
+  come: readonly string[],
+  place: { readonly old: number; readonly now: number },
+): DiffLine[] {
+  const whole = (text: string): DiffPiece[] => [{ text, isChanged: false }];
+  const [old, now] = [gone.map(whole), come.map(whole)];
+  for (let at = 0; at < Math.min(gone.length, come.length); at++) {
+    const [before = "", after = ""] = [gone[at], come[at]];
+    if (before.length + after.length > MOST_WORDS) continue;
+    const words = diffWordsWithSpace(before, after);
+    const kept = words
+      .filter((word) => !word.added && !word.removed)
+      .reduce((sum, { value }) => sum + value.trim().length, 0);
+    if (kept * 3 < Math.max(before.trim().length, after.trim().length)) continue;
+    old[at] = words
+      .filter((word) => !word.added)
+      .map(({ value, removed }) => ({ text: value, isChanged: removed }));
+    now[at] = words
+      .filter((word) => !word.removed)
+      .map(({ value, added }) => ({ text: value, isChanged: added }));
+  }
+  return [
+    ...old.map((pieces, at): DiffLine => ({ kind: "removed", number: place.old + at, pieces })),
+    ...now.map((pieces, at): DiffLine => ({ kind: "added", number: place.now + at, pieces })),
+  ];
+}
+
+/** Rows that one changed line may take before it is cut. */
+const MOST_ROWS = 4;
+const NUMBER_WIDTH = 5;
+
+/** Numbers and signs stand in a gutter; changed lines wrap, the others are cut. */
+export function diffRows(lines: readonly DiffLine[], columns: number, style: Style): string[] {
+  return lines.flatMap((line) => lineRows(line, columns, style));
+}
+
+function lineRows(line: DiffLine, columns: number, style: Style): string[] {
+  switch (line.kind) {
+    case "file":
+      return [cutToColumns(`  ${style.bold(line.path)}  ${countsOf(line, style)}`, columns)];
+    case "gap":
+      return [style.dim(`${" ".repeat(NUMBER_WIDTH)}  ⋮`)];
+    case "note":
+      return [cutToColumns(`       ${style.dim(line.text)}`, columns)];
+    case "same": {
+      const text = `${gutter(line.number)}   ${line.pieces.map((piece) => piece.text).join("")}`;
+      return [style.dim(cutToColumns(text, columns))];
+    }
+    case "added":
+    case "removed":
+      return changedRows(line, columns, style);
+  }
+}
+
+function countsOf(
+  { added, removed }: { readonly added: number; readonly removed: number },
+  style: Style,
+): string {
+  const parts = [added > 0 ? style.green(`+${added}`) : "", removed > 0 ? style.red(`−${removed}`) : ""];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+const gutter = (number: number) => String(number).padStart(NUMBER_WIDTH);
+
+function changedRows(
+  { kind, number, pieces }: Extract<DiffLine, { kind: "same" | "added" | "removed" }>,
+  columns: number,
+  style: Style,
+): string[] {
+  const sign = kind === "added" ? "+" : "-";
+  const colour = kind === "added" ? style.green : style.red;
+  const ground = kind === "added" ? style.added : style.removed;
+  const width = columns - NUMBER_WIDTH - 3;
+  const rows = wrapPieces(pieces, Math.max(8, width));
+  const shown =
+    rows.length > MOST_ROWS ? [...rows.slice(0, MOST_ROWS - 1), [{ text: "…", isChanged: false }]] : rows;
+  return shown.map((row, at) => {
+    const head = at === 0 ? `${gutter(number)} ${sign} ` : " ".repeat(NUMBER_WIDTH + 3);
+    return `${colour(head)}${ground(row)}`;
+  });
+}
+
+function wrapPieces(pieces: readonly DiffPiece[], columns: number): DiffPiece[][] {
+  const text = pieces.map((piece) => piece.text).join("");
+  if (visibleWidth(text) <= columns) return [[...pieces]];
+  const rows: DiffPiece[][] = [[]];
+  let used = 0;
+  for (const { text: whole, isChanged } of pieces) {
+    let part = "";
+    for (const { segment } of new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(whole)) {
+      const width = visibleWidth(segment);
+      if (used + width > columns) {
+        rows.at(-1)?.push({ text: part, isChanged });
+        rows.push([]);
+        part = "";
+        used = 0;
+      }
+      part += segment;
+      used += width;
+    }
+    if (part !== "") rows.at(-1)?.push({ text: part, isChanged });
+  }
+  return rows;
+}
+
+/** Lines of a difference that a card shows; the rest is one key away. */
+const CARD_LINES = 40;
+
+export interface CardFacts {
+  /** What was done, in one sentence. */
+  readonly title: string;
+  /** `#12`. */
+  readonly label: string;
+  readonly lines: readonly DiffLine[];
+  /** What went wrong, and what a person should know: each may be long. */
+  readonly remarks: readonly string[];
+}
+
+/** Title, files and difference, without a verdict: that stays alive until the next message. */
+export function cardBlock(
+  { title, label, lines, remarks }: CardFacts,
+  texts: TerminalMessages,
+  style: () => Style,
+): Block {
+  const more = lines.length - CARD_LINES;
+  const shown = more > 0 ? lines.slice(0, CARD_LINES) : lines;
+  return {
+    render(columns) {
+      const look = style();
+      const [first = "", ...rest] = wrapColumns(
+        `${look.bold(printable(title))}  ${look.dim(label)}`,
+        columns - 2,
+      );
+      return [
+        "",
+        `${look.cyan("●")} ${first}`,
+        ...rest.map((row) => `  ${row}`),
+        ...diffRows(shown, columns, look),
+        ...(more > 0 ? [look.dim(cutToColumns(`       ${texts.moreLines(more)}`, columns))] : []),
+        ...remarks.flatMap((remark) =>
+          printable(remark)
+            .split("\n")
+            .flatMap((line) => wrapColumns(line, columns - 2).map((row) => `  ${row}`)),
+        ),
+      ];
+    },
+  };
+}
+
+/** A word and a sign: colour alone says nothing. */
+export function verdictSign(status: JobStatus, style: Style): string {
+  switch (status) {
+    case "applied":
+      return style.green("✓");
+    case "partly":
+      return style.yellow("✓");
+    case "taken-back":
+      return style.yellow("↶");
+    case "preview":
+      return style.blue("◇");
+    case "no-change":
+      return style.dim("○");
+    case "running":
+      return style.cyan("⠶");
+    case "stopped":
+      return style.dim("■");
+    case "worse":
+    case "unended":
+    case "refused":
+    case "interrupted":
+      return style.red("✗");
+  }
+}

@@ -1,0 +1,270 @@
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { printable } from "./command.ts";
+import type { LiveRows } from "./live-screen.ts";
+import { matchFiles } from "./match-files.ts";
+import { createLineEditor, cutToColumns, isKey, visibleWidth } from "./terminal-pi.ts";
+import type { Style } from "./terminal-style.ts";
+
+/** Something that can be chosen below the line. */
+export interface MenuItem {
+  readonly label: string;
+  readonly description: string;
+  /** What stands in the line when it was chosen. */
+  readonly insert: string;
+  /** Whether Enter sends it at once; one that needs more words goes to the line. */
+  readonly runs: boolean;
+}
+
+export interface SlashCommand {
+  /** Without the slash. */
+  readonly name: string;
+  readonly description: string;
+  readonly takesWords: boolean;
+}
+
+/** The line with everything that helps to write it: a menu of commands or files, the search of what was typed before. */
+export interface Composer {
+  key(bytes: string): void;
+  text(): string;
+  isEmpty(): boolean;
+  isMenuOpen(): boolean;
+  isSearching(): boolean;
+  closeMenu(): void;
+  set(text: string): void;
+  insert(text: string): void;
+  startSearch(): void;
+  whole(): string;
+  remember(text: string): void;
+  /** The rows of the line, with the cursor. */
+  line(columns: number, placeholder: string): LiveRows;
+  /** What stands below it in place of the status; null where nothing does. */
+  below(columns: number): readonly string[] | null;
+}
+
+interface ComposerDeps {
+  readonly texts: TerminalMessages;
+  readonly style: () => Style;
+  readonly rows: () => number;
+  readonly redraw: () => void;
+  /** Oldest first. */
+  readonly history: string[];
+  readonly commands: () => readonly SlashCommand[];
+  /** Null while they are being read. */
+  readonly files: () => readonly string[] | null;
+  readonly submit: (text: string) => void;
+}
+
+const MENU_ROWS = 8;
+const MOST_ITEMS = 50;
+
+export function createComposer(deps: ComposerDeps): Composer {
+  const { texts, style, history } = deps;
+  let menu: { readonly items: readonly MenuItem[]; readonly prefix: string; selected: number } | null = null;
+  let closedAt: string | null = null;
+  let search: { wanted: string; skip: number; readonly before: string } | null = null;
+  const editor = createLineEditor(
+    { rows: deps.rows, redraw: deps.redraw },
+    { submit: (text) => deps.submit(text) },
+  );
+  for (const line of history) editor.remember(line);
+
+  /** After each key: what can be chosen for what stands before the cursor. */
+  function findMenu(): void {
+    const { text, line } = editor.beforeCursor();
+    if (closedAt !== null && closedAt === text) return;
+    closedAt = null;
+    const before = menu;
+    const command = line === 0 ? /^\s*\/(\S*)$/.exec(text) : null;
+    const file = /(?:^|[\s("'「（])@([^\s@]*)$/.exec(text);
+    if (command !== null)
+      menu = openMenu(matchCommands(deps.commands(), command[1] ?? ""), `/${command[1] ?? ""}`);
+    else if (file !== null) {
+      const files = deps.files();
+      const found = files === null ? [] : matchFiles(files, file[1] ?? "", MOST_ITEMS).map(toFileItem);
+      menu = files === null || found.length > 0 ? openMenu(found, `@${file[1] ?? ""}`) : null;
+    } else menu = null;
+    if (menu !== null && before !== null && before.prefix === menu.prefix) menu.selected = before.selected;
+  }
+
+  const openMenu = (items: readonly MenuItem[], prefix: string) =>
+    items.length === 0 && !prefix.startsWith("@") ? null : { items, prefix, selected: 0 };
+
+  function choose(item: MenuItem, prefix: string): void {
+    editor.erase([...prefix].length);
+    editor.insert(item.insert);
+    menu = null;
+    closedAt = editor.beforeCursor().text;
+  }
+
+  function menuKey(bytes: string, open: NonNullable<typeof menu>): boolean {
+    const { items, prefix } = open;
+    const step = isKey(bytes, "up", "ctrl+p") ? -1 : isKey(bytes, "down", "ctrl+n") ? 1 : 0;
+    if (step !== 0 && items.length > 0) {
+      open.selected = (open.selected + step + items.length) % items.length;
+      return true;
+    }
+    const item = items[open.selected];
+    if (item === undefined) return false;
+    if (isKey(bytes, "tab")) {
+      choose(item, prefix);
+      return true;
+    }
+    if (!isKey(bytes, "enter")) return false;
+    choose(item, prefix);
+    if (item.runs) editor.key("\r");
+    return true;
+  }
+
+  /** Newest first, each once. */
+  const found = (wanted: string) => {
+    const low = wanted.toLowerCase();
+    return [...new Set(history.toReversed())].filter((line) => line.toLowerCase().includes(low));
+  };
+
+  function searchKey(bytes: string, open: NonNullable<typeof search>): void {
+    if (isKey(bytes, "escape", "ctrl+c", "ctrl+g")) {
+      search = null;
+      editor.set(open.before);
+    } else if (isKey(bytes, "ctrl+r", "down"))
+      open.skip = Math.min(open.skip + 1, Math.max(0, found(open.wanted).length - 1));
+    else if (isKey(bytes, "up", "ctrl+s")) open.skip = Math.max(0, open.skip - 1);
+    else if (isKey(bytes, "backspace"))
+      Object.assign(open, { wanted: [...open.wanted].slice(0, -1).join(""), skip: 0 });
+    else if (isKey(bytes, "enter", "tab")) {
+      const line = found(open.wanted)[open.skip];
+      search = null;
+      editor.set(line ?? open.before);
+    } else {
+      const typed = bytes.replace(/^\x1b\[20[01]~/, "");
+      if (!/^[\x20-\x7e\u00a0-\uffff]/u.test(typed)) return;
+      Object.assign(open, { wanted: open.wanted + printable(typed).replaceAll("\n", " "), skip: 0 });
+    }
+  }
+
+  return {
+    key(bytes) {
+      if (search !== null) {
+        searchKey(bytes, search);
+        return;
+      }
+      if (menu !== null && menuKey(bytes, menu)) return;
+      editor.key(bytes);
+      findMenu();
+    },
+    text: editor.text,
+    whole: editor.whole,
+    isEmpty: () => editor.text() === "",
+    isMenuOpen: () => menu !== null,
+    isSearching: () => search !== null,
+    closeMenu() {
+      menu = null;
+      closedAt = editor.beforeCursor().text;
+    },
+    set(text) {
+      editor.set(text);
+      menu = null;
+      closedAt = editor.beforeCursor().text;
+    },
+    insert: editor.insert,
+    startSearch() {
+      search = { wanted: "", skip: 0, before: editor.text() };
+    },
+    remember(text) {
+      history.push(text);
+      editor.remember(text);
+    },
+    line(columns, placeholder) {
+      const look = style();
+      if (search !== null) {
+        const title = `  ${texts.history(printable(search.wanted))}`;
+        return {
+          rows: [cutToColumns(title, columns)],
+          cursor: { row: 0, column: Math.min(columns - 1, visibleWidth(title)) },
+        };
+      }
+      const { rows, cursor } = editor.render(Math.max(10, columns - 2));
+      const sign = look.cyan("›");
+      if (editor.text() === "")
+        return {
+          rows: [`${sign} ${look.dim(cutToColumns(placeholder, columns - 2))}`],
+          cursor: { row: 0, column: 2 },
+        };
+      return {
+        rows: rows.map((row, at) => `${at === 0 ? sign : " "} ${row}`),
+        cursor: { row: cursor.row, column: Math.min(columns - 1, cursor.column + 2) },
+      };
+    },
+    below(columns) {
+      const look = style();
+      if (search !== null) {
+        const lines = found(search.wanted).slice(search.skip, search.skip + 5);
+        const rows = lines.map((line, at) => {
+          const text = cutToColumns(printable(line).replaceAll("\n", " ⏎ "), columns - 4);
+          return at === 0 ? `${look.cyan("→")} ${look.bold(text)}` : `  ${text}`;
+        });
+        return [
+          ...(rows.length === 0 ? [look.dim(`  ${texts.historyNone}`)] : rows),
+          look.dim(`  ${texts.historyKeys}`),
+        ];
+      }
+      if (menu === null) return null;
+      if (menu.items.length === 0)
+        return [look.dim(`    ${deps.files() === null ? texts.indexing : texts.noFiles}`)];
+      return listRows(menu.items, menu.selected, columns, look);
+    },
+  };
+}
+
+/** Some rows around the chosen one, and how many there are. */
+export function listRows(
+  items: readonly Pick<MenuItem, "label" | "description">[],
+  selected: number,
+  columns: number,
+  style: Style,
+  most = MENU_ROWS,
+): string[] {
+  const first = Math.max(0, Math.min(selected - Math.floor(most / 2), items.length - most));
+  const shown = items.slice(first, first + most);
+  const width = Math.min(
+    Math.max(8, Math.floor(columns / 2)),
+    Math.max(...shown.map(({ label }) => visibleWidth(label))),
+  );
+  const rows = shown.map(({ label, description }, at) => {
+    const name = cutToColumns(printable(label), width);
+    const pad = " ".repeat(Math.max(0, width - visibleWidth(name)));
+    const chosen = first + at === selected;
+    const words = printable(description);
+    return cutToColumns(
+      `  ${chosen ? style.cyan("→") : " "} ${chosen ? style.bold(name) : name}${pad}${words === "" ? "" : `  ${style.dim(words)}`}`,
+      columns,
+    );
+  });
+  return items.length > most ? [...rows, style.dim(`    (${selected + 1}/${items.length})`)] : rows;
+}
+
+function toFileItem(path: string): MenuItem {
+  const cut = path.lastIndexOf("/");
+  const insert = /\s/.test(path) ? `@"${path}" ` : `@${path} `;
+  return { label: path.slice(cut + 1), description: path.slice(0, Math.max(0, cut)), insert, runs: false };
+}
+
+/** By name first, then by what they do. */
+function matchCommands(commands: readonly SlashCommand[], wanted: string): MenuItem[] {
+  const low = wanted.toLowerCase();
+  const rank = ({ name, description }: SlashCommand) => {
+    if (name === low) return 0;
+    if (name.startsWith(low)) return 1;
+    if (name.includes(low)) return 2;
+    return low.length > 1 && description.toLowerCase().includes(low) ? 3 : -1;
+  };
+  return commands
+    .map((command) => ({ command, rank: rank(command) }))
+    .filter((one) => one.rank >= 0)
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ command: { name, description, takesWords } }) => ({
+      label: `/${name}`,
+      description,
+      insert: takesWords ? `/${name} ` : `/${name}`,
+      runs: !takesWords,
+    }));
+}

@@ -1,0 +1,152 @@
+/**
+ * The one door to pi-tui (MIT, pinned exactly): its line editor, its keyboard and its widths. Its screens are not used: they
+ * rewrite what was printed, and so wipe or flood the scrollback. A part that has to be vendored is replaced here.
+ */
+
+import { Editor } from "@earendil-works/pi-tui/dist/components/editor.js";
+import { type KeyId, matchesKey } from "@earendil-works/pi-tui/dist/keys.js";
+import { ProcessTerminal } from "@earendil-works/pi-tui/dist/terminal.js";
+import { parseOsc11BackgroundColor } from "@earendil-works/pi-tui/dist/terminal-colors.js";
+import { CURSOR_MARKER, type TUI } from "@earendil-works/pi-tui/dist/tui.js";
+import {
+  truncateToWidth,
+  visibleWidth as widthOf,
+  wrapTextWithAnsi,
+} from "@earendil-works/pi-tui/dist/utils.js";
+
+export type KeyName = KeyId;
+
+/** Whether these bytes of the keyboard are that key, in whichever protocol the terminal speaks. */
+export function isKey(bytes: string, ...keys: readonly KeyName[]): boolean {
+  return keys.some((key) => matchesKey(bytes, key));
+}
+
+/** Keys of one protocol report that they were let go; nobody here asks. */
+export function isKeyUp(bytes: string): boolean {
+  return /^\x1b\[[\d:;]*:3[u~A-HF]$/.test(bytes);
+}
+
+export const visibleWidth = (text: string): number => widthOf(text);
+
+/** Cut at so many columns, with an ellipsis where something is gone; colours stay whole. */
+export function cutToColumns(text: string, columns: number): string {
+  return visibleWidth(text) <= columns ? text : truncateToWidth(text, columns, "…");
+}
+
+export function wrapColumns(text: string, columns: number): string[] {
+  return wrapTextWithAnsi(text, Math.max(1, columns));
+}
+
+/** Whether a terminal's answer says that its ground is light; null for other bytes. */
+export function readGround(bytes: string): "dark" | "light" | null {
+  const colour = parseOsc11BackgroundColor(bytes);
+  if (colour === undefined) return null;
+  return 0.299 * colour.r + 0.587 * colour.g + 0.114 * colour.b > 128 ? "light" : "dark";
+}
+
+/** Asks the terminal for its ground; the answer comes as a key. */
+export const ASK_GROUND = "\x1b]11;?\x07";
+
+export interface Keyboard {
+  write(text: string): void;
+  columns(): number;
+  rows(): number;
+  /** Raw mode, marked pastes, and the best protocol of keys that the terminal has. */
+  start(): void;
+  /** Everything as it was. */
+  stop(): void;
+}
+
+export function openKeyboard(onKey: (bytes: string) => void, onResize: () => void): Keyboard {
+  const terminal = new ProcessTerminal();
+  return {
+    write: (text) => terminal.write(text),
+    columns: () => terminal.columns,
+    rows: () => terminal.rows,
+    start: () => terminal.start(onKey, onResize),
+    stop: () => terminal.stop(),
+  };
+}
+
+export interface EditedRows {
+  readonly rows: readonly string[];
+  readonly cursor: { readonly row: number; readonly column: number };
+}
+
+export interface LineEditor {
+  key(bytes: string): void;
+  text(): string;
+  /** With pastes in place of their marks. */
+  whole(): string;
+  /** Up to the cursor, within its line. */
+  beforeCursor(): { readonly text: string; readonly line: number };
+  set(text: string): void;
+  insert(text: string): void;
+  /** Takes away so many characters before the cursor. */
+  erase(characters: number): void;
+  remember(text: string): void;
+  render(columns: number): EditedRows;
+}
+
+const same = (text: string) => text;
+const PLAIN_LIST = {
+  selectedPrefix: same,
+  selectedText: same,
+  description: same,
+  scrollInfo: same,
+  noMatch: same,
+};
+
+/** Several lines, undo, kill ring, history, pastes folded to a mark. It draws no cursor of its own. */
+export function createLineEditor(
+  screen: { rows(): number; redraw(): void },
+  events: { submit(text: string): void },
+): LineEditor {
+  const host = {
+    terminal: {
+      get rows() {
+        return screen.rows();
+      },
+    },
+    requestRender: () => screen.redraw(),
+  } as unknown as TUI;
+  const editor = new Editor(host, { borderColor: same, selectList: PLAIN_LIST });
+  editor.focused = true;
+  const held = { whole: "" };
+  editor.onSubmit = () => events.submit(held.whole);
+  return {
+    key(bytes) {
+      // Submitting empties the editor before it tells, marks of pastes included.
+      held.whole = editor.getExpandedText();
+      editor.handleInput(bytes);
+    },
+    text: () => editor.getText(),
+    whole: () => editor.getExpandedText(),
+    beforeCursor() {
+      const { line, col } = editor.getCursor();
+      return { text: (editor.getLines()[line] ?? "").slice(0, col), line };
+    },
+    set: (text) => editor.setText(text),
+    insert: (text) => editor.insertTextAtCursor(text),
+    erase(characters) {
+      for (let left = characters; left > 0; left--) editor.handleInput("\x7f");
+    },
+    remember: (text) => editor.addToHistory(text),
+    render(columns) {
+      const drawn = editor.render(columns).slice(1);
+      const end = drawn.findIndex((row) => /^─/.test(row));
+      const rows = end < 0 ? drawn : drawn.slice(0, end);
+      const at = rows.findIndex((row) => row.includes(CURSOR_MARKER));
+      const [before = ""] = (rows[at] ?? "").split(CURSOR_MARKER);
+      return {
+        rows: rows.map((row) =>
+          row
+            .replace(CURSOR_MARKER, "")
+            .replace(/\x1b\[(?:7|0)m/g, "")
+            .trimEnd(),
+        ),
+        cursor: { row: Math.max(0, at), column: visibleWidth(before) },
+      };
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/** How things look: letters in the sixteen colours of the user's own theme; only the grounds of a difference are fixed colours. */
+export interface Style {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly italic: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly blue: (text: string) => string;
+  readonly magenta: (text: string) => string;
+  readonly cyan: (text: string) => string;
+  /** A row of a difference: its ground reaches the edge without blanks, so that nothing is copied that nobody wrote. */
+  readonly added: (pieces: readonly DiffPiece[]) => string;
+  readonly removed: (pieces: readonly DiffPiece[]) => string;
+}
+
+/** A part of a changed line; `isChanged` within a line of which most stayed. */
+export interface DiffPiece {
+  readonly text: string;
+  readonly isChanged: boolean;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** NO_COLOR with anything in it, and terminals that say they have none. */
+export function wantsColour(env: Env, isTerminal: boolean): boolean {
+  return isTerminal && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
+}
+
+/** What a terminal says of its ground in its environment; dark where it says nothing. */
+export function groundOf(env: Env): "dark" | "light" {
+  const ground = Number(/;(\d+)$/.exec(env.COLORFGBG ?? "")?.[1] ?? "0");
+  return ground === 7 || ground === 15 ? "light" : "dark";
+}
+
+const GROUNDS = {
+  dark: {
+    added: "22;48;2;18;52;28",
+    addedWord: "48;2;36;98;52",
+    removed: "22;48;2;62;24;28",
+    removedWord: "48;2;118;42;48",
+  },
+  light: {
+    added: "22;48;2;222;247;226",
+    addedWord: "48;2;166;228;178",
+    removed: "22;48;2;254;228;226",
+    removedWord: "48;2;250;186;184",
+  },
+} as const;
+
+const sgr = (on: number | string, off: number) => (text: string) =>
+  text === "" ? "" : `\x1b[${on}m${text}\x1b[${off}m`;
+const plain = (text: string) => text;
+
+export function createStyle({
+  colour,
+  ground,
+}: {
+  readonly colour: boolean;
+  readonly ground: "dark" | "light";
+}): Style {
+  const base = { bold: sgr(1, 22), dim: colour ? sgr(2, 22) : plain, italic: sgr(3, 23) };
+  if (!colour) {
+    const row = (pieces: readonly DiffPiece[]) =>
+      pieces.map(({ text, isChanged }) => (isChanged ? `\x1b[1;4m${text}\x1b[22;24m` : text)).join("");
+    return {
+      ...base,
+      red: plain,
+      green: plain,
+      yellow: plain,
+      blue: plain,
+      magenta: plain,
+      cyan: plain,
+      added: row,
+      removed: row,
+    };
+  }
+  const grounds = GROUNDS[ground];
+  const row = (line: string, word: string) => (pieces: readonly DiffPiece[]) =>
+    `\x1b[${line}m${pieces
+      .map(({ text, isChanged }) => (isChanged ? `\x1b[${word}m${text}\x1b[${line}m` : text))
+      .join("")}\x1b[K\x1b[0m`;
+  return {
+    ...base,
+    red: sgr(31, 39),
+    green: sgr(32, 39),
+    yellow: sgr(33, 39),
+    blue: sgr(34, 39),
+    magenta: sgr(35, 39),
+    cyan: sgr(36, 39),
+    added: row(grounds.added, grounds.addedWord),
+    removed: row(grounds.removed, grounds.removedWord),
+  };
+}

@@ -1,0 +1,223 @@
+import type { ChatEvent } from "../../application/ports/chat.ts";
+import type { ChatMessages } from "../../domain/texts/chat.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { printable } from "./command.ts";
+import type { Block } from "./live-screen.ts";
+import { createMarkdownStream } from "./markdown-stream.ts";
+import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
+import type { Style } from "./terminal-style.ts";
+
+/** A step of work: alive while it runs, folded with its neighbours when words or a card follow. */
+interface Step {
+  readonly name: string;
+  readonly detail: string;
+  readonly startedAt: number;
+  state: "runs" | "done" | "failed";
+  note: string;
+  endedAt: number;
+}
+
+/** One message while it is answered: its steps, its words as they come, and what it does now. */
+export interface TurnView {
+  /** Blocks that became final. */
+  event(event: ChatEvent): readonly Block[];
+  /** The words and steps that are still open. */
+  live(columns: number): readonly string[];
+  /** `⠋ round 2 of 4 · checks · 3 s · 2.2k tokens · esc stops`. */
+  working(): string;
+  stop(): void;
+  isStopping(): boolean;
+  /** Everything that is open becomes final. */
+  end(): readonly Block[];
+  /** What was streamed, without marks. */
+  streamed(): string;
+  elapsedMs(): number;
+  tokens(): number;
+  /** Every step, for whoever asks. */
+  allSteps(): readonly string[];
+}
+
+interface TurnDeps {
+  readonly texts: TerminalMessages;
+  readonly chat: ChatMessages;
+  readonly style: () => Style;
+  readonly now: () => number;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const SPIN_MS = 120;
+const LIVE_STEPS = 4;
+
+export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView {
+  const startedAt = now();
+  const steps: Step[] = [];
+  /** Steps before this one are folded already. */
+  let folded = 0;
+  let stream = createMarkdownStream(style);
+  let said = "";
+  let isSaying = false;
+  let doing: string = texts.working;
+  let round = "";
+  let output = "";
+  let used = 0;
+  let stops = false;
+
+  const settle = (state: "done" | "failed" = "done") => {
+    for (const step of steps)
+      if (step.state === "runs") {
+        step.state = state;
+        step.endedAt = now();
+      }
+    output = "";
+  };
+  const begin = (name: string, detail: string, state: Step["state"] = "runs") => {
+    settle();
+    const clean = printable(detail).replace(/\s+/g, " ").trim();
+    steps.push({ name, detail: clean, state, note: "", startedAt: now(), endedAt: now() });
+  };
+  const fold = (): Block[] => {
+    settle();
+    const open = steps.slice(folded);
+    folded = steps.length;
+    if (open.length === 0) return [];
+    return [{ render: (columns) => [foldedRow(open, columns)] }];
+  };
+  const foldedRow = (open: readonly Step[], columns: number) => {
+    const look = style();
+    const names = open.map((step) => `${sign(step, look)} ${step.name}`);
+    return cutToColumns(look.dim(`  ${texts.steps(open.length)} ${names.join(" · ")}  ctrl-o`), columns);
+  };
+  const sign = ({ state }: Step, look: Style) => {
+    if (state === "runs") return look.cyan(spinner());
+    return state === "done" ? look.green("✓") : look.red("✗");
+  };
+  const spinner = () => FRAMES[Math.floor(now() / SPIN_MS) % FRAMES.length] ?? "";
+  const stepRow = (step: Step, look: Style) => {
+    const seconds = Math.round(((step.state === "runs" ? now() : step.endedAt) - step.startedAt) / 1000);
+    const time = seconds >= 2 ? `  ${texts.seconds(seconds)}` : "";
+    const note = step.note === "" ? "" : `  ${step.note}`;
+    return `  ${sign(step, look)} ${step.name.padEnd(5)} ${step.detail}${look.dim(`${note}${time}`)}`;
+  };
+
+  function say(text: string): readonly Block[] {
+    const before = isSaying ? [] : [...fold(), { render: () => [""] }];
+    isSaying = true;
+    said += text;
+    doing = texts.writes;
+    return [...before, ...stream.add(printable(text))];
+  }
+
+  function endWords(): readonly Block[] {
+    if (!isSaying) return [];
+    isSaying = false;
+    const last = stream.end();
+    stream = createMarkdownStream(style);
+    return last;
+  }
+
+  return {
+    event(event) {
+      switch (event.type) {
+        case "text":
+          return say(event.text);
+        case "queued":
+          doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
+          return [];
+        case "thinking":
+          doing = chat.doing("thinking", `${event.agent} (${event.model})`);
+          return [];
+        case "tool": {
+          if (event.state === "started") {
+            const words = endWords();
+            begin(texts.step.tool, event.name);
+            return words;
+          }
+          const step = steps.findLast(({ state }) => state === "runs");
+          if (step !== undefined) step.note = printable(event.note ?? "").split("\n", 1)[0] ?? "";
+          settle(event.state === "failed" ? "failed" : "done");
+          return [];
+        }
+        case "proposed": {
+          const words = endWords();
+          begin(texts.step.plan, event.plan.split("\n", 1)[0] ?? "", "done");
+          return words;
+        }
+        case "progress":
+          round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
+          doing = texts.doing[event.doing];
+          used = event.tokens;
+          if (event.doing === "checking") begin(texts.step.check, event.detail);
+          return [];
+        case "job-command": {
+          const [type = "", , ...rest] = event.command.split(" ");
+          begin(type === "file_edit" ? texts.step.edit : texts.step.run, rest.join(" "));
+          return [];
+        }
+        case "job-output":
+          output = printable(event.text.trimEnd().split("\n").at(-1) ?? "").trim();
+          return [];
+        case "job-finished":
+          settle(event.success ? "done" : "failed");
+          return [];
+        case "notice": {
+          settle();
+          const look = style();
+          const text = printable(event.text);
+          return [
+            ...endWords(),
+            {
+              render: (columns) =>
+                text
+                  .split("\n")
+                  .flatMap((line) => wrapColumns(look.dim(line), columns - 2).map((row) => `  ${row}`)),
+            },
+          ];
+        }
+        case "decided":
+        case "job-started":
+        case "undone":
+        case "cut-over":
+          return [];
+      }
+    },
+    live(columns) {
+      const look = style();
+      const words = isSaying ? stream.live(columns) : [];
+      const open = steps.slice(folded);
+      const shown = open.slice(-LIVE_STEPS);
+      const earlier = open.length - shown.length;
+      return [
+        ...words,
+        ...(earlier > 0 ? [look.dim(`  ${texts.earlierSteps(earlier)}  ctrl-o`)] : []),
+        ...shown.map((step) => cutToColumns(stepRow(step, look), columns)),
+        ...(output === "" ? [] : [look.dim(cutToColumns(`      ${output}`, columns))]),
+      ];
+    },
+    working() {
+      const look = style();
+      const seconds = texts.seconds(Math.floor((now() - startedAt) / 1000));
+      const parts = [
+        round,
+        stops ? texts.stopping : doing,
+        seconds,
+        used > 0 ? texts.tokens(used) : "",
+        stops ? "" : texts.escStops,
+      ];
+      return `${look.cyan(spinner())} ${look.dim(parts.filter((part) => part !== "").join(" · "))}`;
+    },
+    stop() {
+      stops = true;
+    },
+    isStopping: () => stops,
+    end() {
+      return [...endWords(), ...fold()];
+    },
+    streamed: () => said,
+    elapsedMs: () => now() - startedAt,
+    tokens: () => used,
+    allSteps() {
+      const look = style();
+      return steps.map((step) => stepRow(step, look));
+    },
+  };
+}

@@ -1,0 +1,123 @@
+const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+
+/** What the conversation at a terminal says on its own. Nothing here ends in a newline. */
+export const terminalTexts = {
+  // Above the conversation
+  title: (version: string, folder: string, branch: string) =>
+    `picoclaw ${version}  ${folder}${branch === "" ? "" : ` on ${branch}`}`,
+  who: (talks: string | null, codes: string | null) =>
+    `talks: ${talks ?? "nobody yet (picoclaw init)"} · codes: ${codes ?? "nobody yet (picoclaw init)"}`,
+  newChat: (name: string) => `a new chat${name === "" ? "" : ` (${name})`} · chat --list shows the others`,
+  goesOn: (name: string, messages: number, at: string, last: string) =>
+    `goes on with the chat${name === "" ? "" : ` ${name}`}: ${messages === 1 ? "1 message" : `${messages} messages`}, the last ${at}${last === "" ? "" : ` “${last}”`} · /new begins anew`,
+
+  // The line
+  placeholder: "Say what to change, or ask.  / commands  @ files",
+  placeholderBusy: "say more: ↵ joins the next round, ⇥ waits for its end",
+  keysHint: "? keys",
+  starting: "starting …",
+  leaveHint: "ctrl-c again leaves",
+  rewindHint: "esc again goes back to an earlier message",
+  clearedHint: "emptied; ↑ brings it back",
+  history: (wanted: string) => `history ${wanted}`,
+  historyKeys: "↵ takes it · ctrl-r older · esc",
+  historyNone: "nothing like that was typed",
+  indexing: "reading the names of the files …",
+  noFiles: "no file like that",
+
+  // While it works
+  escStops: "esc stops",
+  working: "works",
+  writes: "writes",
+  stopping: "stops …",
+  earlierSteps: (count: number) => `${count} earlier ${count === 1 ? "step" : "steps"}`,
+  steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
+  seconds: (seconds: number) =>
+    seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`,
+  tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
+  round: (attempt: number, of: number) => `round ${attempt} of ${of}`,
+  doing: { asking: "asks the model", running: "carries it out", checking: "checks" },
+  step: { read: "read", edit: "edit", check: "check", run: "run", plan: "plan", tool: "tool" },
+  joins: "joins the next round",
+  waits: "after this one",
+  editsQueued: "↑ edits",
+  joined: "the coder has it",
+  stopped: (seconds: string, changed: boolean) =>
+    `Stopped after ${seconds}${changed ? "" : " · nothing was changed"}`,
+  summary: (seconds: string) => `done after ${seconds}`,
+
+  // Cards
+  moreLines: (count: number) => `… ${count} more lines: ⇥ d`,
+  diffBinary: "not a text, or too long to show",
+  diffUnknown: "changed again since; no longer known",
+  cardKeys: {
+    undo: "[u] undo",
+    redo: "[r] redo",
+    diff: "[d] whole diff",
+    open: "[o] open",
+    apply: "[p] apply",
+  },
+  cardHint: "⇥",
+  focusKeys: "↑↓ esc",
+  restored: (count: number, names: string) => `${files(count)} as before: ${names}`,
+  broughtIn: (count: number, names: string) => `${files(count)} again: ${names}`,
+  takenBackLater: (label: string) => `${label} taken back`,
+  again: (label: string) => `${label} brought in again`,
+  nothingToUndo: "There is nothing to take back.",
+  noCard: "No job yet in this conversation.",
+  notWhileWorking: "Not while it works: esc stops it first.",
+  checked: (commands: string, line: string) => `${commands}${line === "" ? "" : `  ${line}`}`,
+  draftsWait: (count: number) => (count === 1 ? "1 draft waits" : `${count} drafts wait`),
+  cloud: "cloud",
+  here: "here",
+
+  // The pager
+  pagerKeys: "↑↓ space b · n p file · g G · q back",
+  allSteps: "All steps",
+  noSteps: "No steps yet.",
+
+  // Commands and pickers
+  menuKeys: "↑↓ ⇥ ↵ · esc",
+  pickKeys: "↑↓ ↵ · type to search · esc",
+  picks: {
+    jobs: "Jobs",
+    rewind: "Back to which message?",
+    resume: "Conversations",
+    model: "Who answers",
+    effort: "How much a coder thinks",
+  },
+  noneSuch: "nothing like that",
+  noEditor: "No editor: set VISUAL or EDITOR.",
+  shellUsage: "! and a command: it runs as a job, and /undo takes it back",
+  keys: [
+    ["↵", "send; while it works: join the coder's next round"],
+    ["⇥", "focus the last card; in the line: complete; while it works: send afterwards"],
+    ["u r d o p", "on a card: undo, redo, whole diff, open the file, apply a preview"],
+    ["alt-u alt-r", "undo, redo the last job"],
+    ["esc", "stop the work; close a menu"],
+    ["esc esc", "go back to an earlier message"],
+    ["ctrl-c", "empty the line; stop the work; twice: leave"],
+    ["ctrl-d", "leave (empty line)"],
+    ["↑ ↓", "what was typed before; what waits comes back into the line"],
+    ["ctrl-r", "search what was typed before, in all conversations"],
+    ["shift-↵ alt-↵ ctrl-j \\↵", "a new line"],
+    ["@", "a file of the project"],
+    ["/", "commands"],
+    ["!", "run a command of the shell as a job that can be undone"],
+    ["ctrl-g", "write in your own editor"],
+    ["ctrl-o", "all steps of the last message"],
+    ["ctrl-l", "draw again"],
+    ["ctrl-z", "back to the shell; fg goes on"],
+    ["ctrl-a e k u w y _  alt-b f d", "as in a shell"],
+  ] as readonly (readonly [string, string])[],
+
+  // Leaving
+  goodbye: (command: string) => `To go on: ${command}`,
+  // Without a screen
+  plainPrompt: "> ",
+  plainWelcome: "Plain mode: one line is one message. /help lists the commands, Ctrl-D ends.",
+  plainOk: "ok",
+  plainFailed: "failed",
+  plainUndo: (label: string) => `/undo ${label} takes it back`,
+  retryHint: "↵ on an empty line tries again · /model takes another",
+};

@@ -1,0 +1,151 @@
+import { expect, test } from "bun:test";
+import { Terminal } from "@xterm/headless";
+import fc from "fast-check";
+import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
+import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
+import { matchFiles } from "../../../src/adapters/cli/match-files.ts";
+import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
+import { createWordOutput } from "../../../src/application/chat/held-output.ts";
+import { maskSecrets } from "../../../src/domain/policy/mask.ts";
+import { cases } from "../../require.ts";
+
+const style = () => createStyle({ colour: true, ground: "dark" });
+
+const MARKDOWN = `# Head **bold**
+
+- one \`code\` and **more** of it
+- two
+
+| name | what |
+|---|---|
+| total | sums \`x\` |
+| 合計 | 足します |
+
+\`\`\`ts
+const a = "b"; // c
+**not bold**
+\`\`\`
+> quoted
+1. 日本語の文章です。
+end`;
+
+/** The same text cut at these places. */
+function cut(text: string, places: readonly number[]): string[] {
+  const at = [0, ...places.toSorted((a, b) => a - b), text.length];
+  return at.slice(1).map((end, index) => text.slice(at[index], end));
+}
+
+test("however Markdown is cut into pieces, the same rows are given away, at any width", () => {
+  const whole = (columns: number) =>
+    markdownBlocks(MARKDOWN, style).flatMap((block) => block.render(columns));
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: MARKDOWN.length }), { maxLength: 60 }),
+      fc.integer({ min: 20, max: 120 }),
+      (places, columns) => {
+        const stream = createMarkdownStream(style);
+        const blocks: Block[] = [];
+        for (const piece of cut(MARKDOWN, places)) {
+          blocks.push(...stream.add(piece));
+          stream.live(columns);
+        }
+        blocks.push(...stream.end());
+        expect(blocks.flatMap((block) => block.render(columns))).toEqual([...whole(columns)]);
+      },
+    ),
+    { numRuns: cases(100) },
+  );
+});
+
+test("words are passed on as they come, and no piece of a secret is, however the text is cut", () => {
+  const key = "sk-ant-api03-AbCdEfGh1234567890";
+  const text = `Use ${key} here.\nPASSWORD=hunter2hunter2 and 日本語 too\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\nThe end`;
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: text.length }), { maxLength: 40 }), (places) => {
+      const seen: string[] = [];
+      const output = createWordOutput(maskSecrets, (piece) => seen.push(piece));
+      for (const piece of cut(text, places)) output.add(piece);
+      output.end();
+      expect(seen.join("")).toBe(maskSecrets(text));
+      for (const secret of ["AbCdEfGh", "hunter2", "MIIEvQ"]) expect(seen.join("")).not.toContain(secret);
+    }),
+    { numRuns: cases(200) },
+  );
+  const seen: string[] = [];
+  const output = createWordOutput(maskSecrets, (piece) => seen.push(piece));
+  for (const word of ["The ", "first ", "words "]) output.add(word);
+  expect(seen).toEqual(["The ", "first ", "words "]);
+});
+
+test("the file that is meant comes first among 20,000, within the time of a key", () => {
+  const files = Array.from(
+    { length: 20_000 },
+    (_, at) => `packages/app-${at % 50}/src/cart/store/cart-store-${at}.ts`,
+  );
+  files.push("src/cart.js", "src/cart.test.js", "docs/日本語.md");
+  matchFiles(files, "cart", 50);
+  for (const [wanted, first] of [
+    ["srccartjs", "src/cart.js"],
+    ["cart.j", "src/cart.js"],
+    ["日本", "docs/日本語.md"],
+    ["store7777", "packages/app-27/src/cart/store/cart-store-7777.ts"],
+  ] as const) {
+    const times = Array.from({ length: 5 }, () => {
+      const begun = performance.now();
+      expect(matchFiles(files, wanted, 50)[0]).toBe(first);
+      return performance.now() - begun;
+    });
+    expect(Math.min(...times)).toBeLessThan(30);
+  }
+  expect(matchFiles(files, "zzzqqq", 50)).toEqual([]);
+});
+
+test("whatever is printed and redrawn, the terminal shows what was printed and then the live rows", async () => {
+  const action = fc.oneof(
+    fc.record({ print: fc.array(fc.stringMatching(/^[a-z日 ]{0,30}$/), { minLength: 1, maxLength: 4 }) }),
+    fc.record({ live: fc.array(fc.stringMatching(/^[A-Z語]{1,15}$/), { minLength: 1, maxLength: 6 }) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 25 }), async (actions) => {
+      const terminal = new Terminal({
+        cols: 30,
+        rows: 10,
+        scrollback: 1_000,
+        allowProposedApi: true,
+        convertEol: false,
+      });
+      const sent: string[] = [];
+      let live: LiveRows = { rows: ["START"], cursor: { row: 0, column: 1 } };
+      const screen = createLiveScreen({
+        write: (text) => sent.push(text),
+        columns: () => 30,
+        rows: () => 10,
+        live: () => live,
+        after: () => () => {},
+        now: () => 0,
+        slowLine: false,
+      });
+      screen.redraw();
+      const printed: string[] = [];
+      for (const one of actions) {
+        if ("print" in one) {
+          const rows = one.print.map((row) => row.slice(0, 14).trimEnd());
+          printed.push(...rows);
+          screen.print({ render: () => rows });
+        } else live = { rows: one.live, cursor: { row: one.live.length - 1, column: 0 } };
+        screen.redraw();
+      }
+      await new Promise<void>((resolve) => terminal.write(sent.join(""), resolve));
+      const buffer = terminal.buffer.active;
+      const lines = Array.from(
+        { length: buffer.length },
+        (_, row) => buffer.getLine(row)?.translateToString(true) ?? "",
+      );
+      const wanted = [...printed, ...live.rows];
+      expect(lines.slice(0, wanted.length)).toEqual(wanted);
+      expect(lines.slice(wanted.length).join("")).toBe("");
+      terminal.dispose();
+    }),
+    { numRuns: cases(60) },
+  );
+});
