@@ -152,7 +152,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
         checks === undefined ? "" : checksMessagesFor(locale).line(checks),
         took,
         usage === undefined ? "" : texts.tokens(usage.inputTokens + usage.outputTokens),
-        usage === undefined || usage.costUsd === 0 ? "" : `$${usage.costUsd.toFixed(3)}`,
+        usage === undefined || (usage.costUsd ?? 0) === 0 ? "" : `$${(usage.costUsd ?? 0).toFixed(3)}`,
       ];
       const plan = job?.plan.split("\n").find((line) => line.trim() !== "") ?? "";
       const stored = archive.read(ids[0] ?? "");
