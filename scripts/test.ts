@@ -12,6 +12,9 @@ const paths = process.argv.slice(2);
 const isBrief = process.env.PICOCLAW_TEST_BRIEF === "1";
 const tool = (name: string) => join(root, "node_modules/.bin", name);
 
+/** A second run checks what changed alone: a fifth of the time. */
+const REMEMBERED_TYPES = ["--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"];
+
 interface Step {
   readonly name: string;
   readonly argv: readonly string[];
@@ -24,7 +27,7 @@ interface Finished {
 
 const CHECKS: readonly Step[] = [
   { name: "format and lint", argv: [tool("biome"), "check", "."] },
-  { name: "types", argv: [tool("tsc"), "--noEmit"] },
+  { name: "types", argv: [tool("tsc"), "--noEmit", ...REMEMBERED_TYPES] },
   { name: "import directions", argv: ["scripts/check-imports.ts"] },
   { name: "no pages or hosts that a contributor lacks", argv: ["scripts/check-citations.ts"] },
   { name: "licences of what is shipped", argv: ["scripts/check-licences.ts"] },
