@@ -199,6 +199,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
       request(model, size) {
         const request = coderRequest(parts, question, { model, size, exchange, first: first(model, size) });
         for (const path of filesShownIn(request.messages)) shown.add(path);
+        question.shownFiles.sent(filesNamedIn(request.messages));
         return request;
       },
     });
@@ -322,6 +323,15 @@ function coderRequest(
 /** For a window that is full: the last answer and the reply to it, cut. */
 function shortenExchange(exchange: readonly ModelMessage[]): ModelMessage[] {
   return exchange.slice(-2).map((message) => ({ ...message, text: cutMiddle(message.text, SMALL_REQUEST) }));
+}
+
+/** Files of which a message shows anything. */
+function filesNamedIn(messages: readonly ModelMessage[]): string[] {
+  return messages.flatMap(({ role, text }) =>
+    role === "assistant"
+      ? []
+      : [...text.matchAll(/^<file path="([^"\n]+)"/gm)].map(([, path]) => path as string),
+  );
 }
 
 /** Files that a message shows whole. */

@@ -355,6 +355,8 @@ export interface ProjectChecks {
   judge(draft: Draft, attempt: number): Promise<JudgedAttempt>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
   confirm(draft: Draft, attempt: number): Promise<JudgedAttempt>;
+  /** Whether the workspace still is what the draft was judged over. */
+  holds(draft: Draft): Promise<boolean>;
   /** Of the last judgement; null before the first. */
   facts(): ChecksFacts | null;
   /** Whether a command only checks: what it writes must not become part of the change. */
@@ -411,6 +413,10 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       const isFresh = !baseline.ok || baseline.fingerprint === memory.fingerprint();
       if (last === null || !isFresh) return judge(draft, attempt);
       return last.landsAnyway ? { ...last, verdict: "green", report: "", landsAnyway: false } : last;
+    },
+    async holds(draft) {
+      const baseline = await baselineOf(draft);
+      return !baseline.ok || baseline.fingerprint === memory.fingerprint();
     },
     facts: () => last?.facts ?? null,
     isCheck: (command) => isKnownCheck(command, checks),

@@ -10,6 +10,7 @@ import type { ProjectFiles } from "../ports/coder.ts";
 import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
+import { type Landing, landDraft } from "./land-draft.ts";
 import {
   type MergedFile,
   type OtherChange,
@@ -43,6 +44,9 @@ export interface Bench {
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
+  /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
+  landInTurn(attempt: number, goesBack: boolean): Promise<Landing>;
+  /** Ends the draft as it is; what others changed meanwhile makes it a preview. */
   land(): Promise<Execution>;
   /** `red`: why it does not land. */
   keep(red?: RedReason): Promise<Execution>;
@@ -104,6 +108,8 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
   let attempts = 0;
+  /** What the commands that were settled last were made for. */
+  let bases = new Map<string, Uint8Array | null>();
 
   async function open({
     checked = checks !== null,
@@ -120,7 +126,15 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     return draft;
   }
 
-  /** Files as the draft has them, so that they are remembered as shown. */
+  const whoChanged = (path: string) => findOtherChange(parts, draft?.id, path);
+
+  async function sendOut(attempt: number): Promise<void> {
+    if (held.length === 0) return;
+    const { onOutput, onEvent } = parts;
+    const work = { commands: held.splice(0) };
+    await mustBeOpen().run({ attempt, work, once: true, onOutput, onEvent });
+  }
+
   const filesNow = () => parts.filesOf(draft?.files ?? workspace.files);
 
   async function carryOut({
@@ -140,6 +154,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       work: isWhole ? { patch: proposal.patch } : { commands: now },
       plan: proposal.plan,
       merged,
+      bases,
       onOutput: parts.onOutput,
       onEvent: parts.onEvent,
     });
@@ -157,17 +172,29 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       if (!("status" in opened)) checks.begin(opened);
     },
     files: () => parts.shown.watch(filesNow()),
-    settle: (commands) =>
-      settleStaleEdits(
+    settle(commands) {
+      const own = new Set(draft?.changes().map(({ path }) => path));
+      const { source } = filesNow();
+      bases = new Map();
+      return settleStaleEdits(
         {
-          files: filesNow().source,
+          files: {
+            judges: (path) => source.judges(path),
+            look(path) {
+              const entry = source.look(path);
+              if (!own.has(path) && (entry.kind === "file" || entry.kind === "missing"))
+                bases.set(path, entry.kind === "file" ? entry.bytes : null);
+              return entry;
+            },
+          },
           shown: parts.shown,
           changedMeanwhile: (path) =>
             (workspace.files.changedAt?.(path) ?? 0) >= parts.since - CLOCK_SLACK_MS,
-          whoChanged: (path) => findOtherChange(parts, draft?.id, path),
+          whoChanged,
         },
         commands,
-      ),
+      );
+    },
     carryOut,
     async tryOut(command) {
       const opened = await open({ checked: true });
@@ -190,10 +217,21 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     async confirm(attempt) {
       return checks === null ? null : checks.confirm(mustBeOpen(), attempt);
     },
-    async sendOut(attempt) {
-      if (held.length === 0) return;
-      const { onOutput, onEvent } = parts;
-      await mustBeOpen().run({ attempt, work: { commands: held.splice(0) }, onOutput, onEvent });
+    sendOut,
+    landInTurn(attempt, goesBack) {
+      const open = mustBeOpen();
+      return landDraft({
+        draft: open,
+        checks,
+        attempt,
+        goesBack,
+        whoChanged,
+        outdated() {
+          const own = new Set(open.changes().map(({ path }) => path));
+          return goesBack ? parts.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
+        },
+        sendOut: () => sendOut(attempt),
+      });
     },
     changes: () => draft?.changes() ?? [],
     land: () => mustBeOpen().commit(),
@@ -327,6 +365,7 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
     confirm: async () => null,
     sendOut: async () => {},
     changes: () => [],
+    landInTurn: async () => ({ kind: "ended", execution: await executed() }),
     land: executed,
     keep: executed,
     drop: async () => {},

@@ -125,7 +125,12 @@ function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
     check: (request) => inTurn(() => draft.check(request)),
     changes: () => draft.changes(),
     diff: () => draft.diff(),
+    takeTurn: () => draft.takeTurn(),
+    rebase: () => draft.rebase(),
+    hasMoved: () => draft.hasMoved(),
+    giveWay: (paths) => draft.giveWay(paths),
     commit: () => draft.commit(),
+    commitIf: (still) => draft.commitIf(still),
     keep: (red) => draft.keep(red),
     discard: (reason) => draft.discard(reason),
   };

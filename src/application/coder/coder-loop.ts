@@ -211,7 +211,10 @@ async function endGivenUp(
   // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
   if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {
     const judged = await bench.judge(state.attempts);
-    if (judged?.verdict === "green") return endWorked(state, await bench.land(), stopped, words);
+    if (judged?.verdict === "green") {
+      const landed = await bench.landInTurn(state.attempts, false);
+      if (landed.kind === "ended") return endWorked(state, landed.execution, stopped, words);
+    }
   }
   switch (limits.onRed) {
     case "apply":
@@ -565,26 +568,74 @@ async function commitBench(
   { steered = true }: { readonly steered?: boolean } = {},
 ): Promise<CoderStep> {
   const { bench, preview } = loop;
-  const other = await endPassedOver(loop, state, number);
-  if (other !== null) return { end: other };
-  const confirmed = await bench.confirm(number);
-  state.red = findRedAttempt([], confirmed);
-  if (confirmed !== null && state.red !== null)
-    return sendBack(loop, state, {
-      head: "The workspace changed meanwhile.",
-      report: confirmed.report,
-      commands,
-    });
   state.attempts = number;
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   if (said !== "")
     return {
       back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,
     };
+  const other = await endPassedOver(loop, state, number);
+  if (other !== null) return { end: other };
   // A preview of nothing would wait to be applied for nothing.
   const words = state.proposal?.plan.trim() ?? "";
   if (preview && commands.length === 0 && words !== "" && bench.changes().length === 0)
     return { end: { kind: "said", text: words } };
-  await bench.sendOut(number);
-  return { end: endWorked(state, await (preview ? bench.keep() : bench.land()), null, "") };
+  return preview ? keepBench(loop, state, commands) : landBench(loop, state, commands);
+}
+
+const MOVED_ON = "The workspace changed meanwhile.";
+
+async function keepBench(
+  loop: CoderLoop,
+  state: LoopState,
+  commands: readonly PatchCommand[],
+): Promise<CoderStep> {
+  const { bench } = loop;
+  const confirmed = await bench.confirm(state.attempts);
+  state.red = findRedAttempt([], confirmed);
+  if (confirmed !== null && state.red !== null)
+    return sendBack(loop, state, { head: MOVED_ON, report: confirmed.report, commands });
+  await bench.sendOut(state.attempts);
+  return { end: endWorked(state, await bench.keep(), null, "") };
+}
+
+async function landBench(
+  loop: CoderLoop,
+  state: LoopState,
+  commands: readonly PatchCommand[],
+): Promise<CoderStep> {
+  const { bench, limits } = loop;
+  const landed = await bench.landInTurn(state.attempts, state.conflicts < CONFLICT_ROUNDS);
+  switch (landed.kind) {
+    case "ended":
+      return { end: endLanded(state, landed.execution) };
+    case "red":
+      state.red = findRedAttempt([], landed.judged);
+      return sendBack(loop, state, { head: MOVED_ON, report: landed.judged.report, commands });
+    case "failing":
+      state.red = findRedAttempt(landed.failed, null);
+      return sendBack(loop, state, { head: MOVED_ON, report: wordFailures(landed.failed), commands });
+    case "conflict":
+      return sendConflictBack(loop, state, landed.stale);
+    case "outdated": {
+      state.conflicts++;
+      loop.tell({ type: "contested", paths: landed.paths, jobs: [] });
+      const places = landed.paths.map((path) => ({ path, lines: [] }));
+      const files = loop.mask(showAgain(bench.files(), places, limits.shownChars));
+      return {
+        back: `Your change is in a draft; nothing has landed yet. Files that you were shown have changed meanwhile:\n${files}\n\nIf your change still fits, answer with an empty patch; else with what is still to be changed.`,
+      };
+    }
+  }
+}
+
+/** A draft that others never let land is kept, and that is no success. */
+function endLanded(state: LoopState, execution: Execution): CoderEnd {
+  if (execution.status === "ran" && execution.outcome === "staged")
+    state.red = {
+      kind: "conflict",
+      failed: [],
+      brief: execution.result.changes.map(({ path }) => path).join(", "),
+    };
+  return endWorked(state, execution, state.red === null ? null : { why: "conflict" }, "");
 }

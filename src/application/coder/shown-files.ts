@@ -13,12 +13,15 @@ export interface ShownFiles {
   watch(files: ProjectFiles): ProjectFiles;
   /** The bytes when it was last shown; null where nothing stood there, undefined where nobody looked. */
   bytes(path: string): Uint8Array | null | undefined;
-  /** Files of these messages that have other bytes by now than were shown. */
-  changed(paths: Iterable<string>, now: CheckedFiles): string[];
+  /** Files that a message really showed, whole or in part. */
+  sent(paths: Iterable<string>): void;
+  /** Those among them that have other bytes by now than were shown. Each is named once. */
+  takeChanged(now: CheckedFiles): string[];
 }
 
 export function createShownFiles(): ShownFiles {
   const shown = new Map<string, Uint8Array | null>();
+  const sent = new Set<string>();
   return {
     watch: (files) => ({
       ...files,
@@ -31,11 +34,16 @@ export function createShownFiles(): ShownFiles {
       },
     }),
     bytes: (path) => shown.get(path),
-    changed: (paths, now) =>
-      [...new Set(paths)].filter((path) => {
+    sent(paths) {
+      for (const path of paths) sent.add(path);
+    },
+    takeChanged: (now) =>
+      [...sent].filter((path) => {
         const before = shown.get(path);
         const entry = before === undefined ? null : lookOrNull(now, path);
-        return entry !== null && before !== undefined && !isSameBytes(before, bytesOf(entry));
+        const changed = entry !== null && before !== undefined && !isSameBytes(before, bytesOf(entry));
+        if (changed) sent.delete(path);
+        return changed;
       }),
   };
 }

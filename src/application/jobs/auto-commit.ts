@@ -115,6 +115,8 @@ export interface AutoCommitDeps extends RunProcessDeps {
   readonly protection: Protection;
   readonly runHooks: boolean;
   readonly ownGit: OwnGit | null;
+  /** Paths of the workspace that are left out. */
+  readonly except?: readonly string[];
 }
 
 /** A listing of what changed may be long; past this the commit fails rather than miss a protected file. */
@@ -164,8 +166,9 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
   const unfiltered = await withForeignFilter(git, changed, ownGit.filters);
   if (unfiltered === null)
     return { ok: false, code: "failed", error: "git check-attr failed: the filters of files are not known" };
+  const except = new Set(parts.except);
   const left = changed.filter(
-    (path) => parts.protection.protects(path) !== null || unfiltered.includes(path),
+    (path) => parts.protection.protects(path) !== null || unfiltered.includes(path) || except.has(path),
   );
   const paths = ["--", ".", ...left.map((path) => `:(exclude,literal)${path}`)];
   if (left.length === changed.length) return { ok: true, commit: null, notes: [], unfiltered };

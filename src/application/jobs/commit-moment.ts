@@ -8,6 +8,8 @@ import type { RunProcessDeps } from "./run-shell.ts";
 
 export interface CommitMoment {
   readonly moment: "before" | "after";
+  /** Paths that are left out. */
+  readonly except: readonly string[];
   readonly title: string;
   /** As it was found before anything of the job ran. */
   readonly ownGit: OwnGit | null;
@@ -20,13 +22,14 @@ export interface CommitMoment {
 /** The commit before or after a job: made, told to the journal and the log, with what a person should know of it. */
 export async function commitMoment(parts: WorkspaceDeps, request: CommitMoment): Promise<AutoCommitResult> {
   const { config, logger, mask } = parts;
-  const { moment, title, ownGit, process, processes, notes, emit } = request;
+  const { moment, except, title, ownGit, process, processes, notes, emit } = request;
   const job_id = process.jobId;
   const commit = await autoCommit(
     {
       ...process,
       processes,
       ownGit,
+      except,
       timeoutSeconds: config.git_timeout,
       protection: parts.policy.protection,
       runHooks: config.run_hooks,

@@ -1,9 +1,11 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
+import type { MergeConflict } from "../../domain/jobs/merge.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Execution } from "./execution.ts";
+import type { MovedWorkspace } from "./job-run.ts";
 
 /** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
 export interface DraftRequest {
@@ -64,8 +66,27 @@ export interface Draft {
   changes(): readonly Change[];
   /** The files among them whose contents differ, before and after. */
   diff(): readonly FileDifference[];
+  /**
+   * Waits for the draft's turn to land in its workspace, among all processes in the order in which drafts asked for it; the
+   * answer gives the turn back.
+   */
+  takeTurn(): Promise<() => void>;
+  /**
+   * Brings the draft onto the workspace as it stands: what others changed in its files meanwhile is merged, line by line;
+   * what its commands wrote is written by them anew. A file in conflict is left as the draft has it.
+   */
+  rebase(): Promise<Rebased>;
+  /** Whether others changed files of the draft since it was last brought onto the workspace. */
+  hasMoved(): boolean;
+  /** Forgets what the draft did to these files: they show what the workspace has. */
+  giveWay(paths: readonly string[]): Promise<void>;
   /** Makes the draft real as one job. A conflict keeps it as a preview. */
   commit(): Promise<Execution>;
+  /**
+   * The same, if the workspace is still what `still` says, asked when nobody else can bring anything in: `moved` leaves the
+   * draft open and as it was.
+   */
+  commitIf(still: () => Promise<boolean>): Promise<Execution | MovedWorkspace>;
   /** Keeps it as a preview, which `commitPreview` makes real; `red` is why it did not land. */
   keep(red?: RedReason): Promise<Execution>;
   /** Forgets it; its journal stays. Idempotent, and harmless after an end. */
@@ -78,6 +99,23 @@ export interface MergedNote {
   readonly by: string | null;
 }
 
+export interface Rebased {
+  readonly merged: readonly MergedNote[];
+  readonly conflicts: readonly DraftConflict[];
+  /** Commands that were to write their files anew, and failed. */
+  readonly failed: readonly CommandResult[];
+}
+
+/** A file that the draft and somebody else changed, and that is not merged. */
+export interface DraftConflict {
+  readonly path: string;
+  readonly why: MergeConflict | "lock-file";
+  /** Before both; undefined where it is not known. */
+  readonly base: Uint8Array | null | undefined;
+  readonly ours: Uint8Array | null;
+  readonly theirs: Uint8Array | null;
+}
+
 export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
@@ -86,6 +124,10 @@ export interface DraftAttempt {
   readonly plan?: string;
   /** Files whose commands hold another's change, merged: the job tells of it. */
   readonly merged?: readonly MergedNote[];
+  /** Files that the attempt was made for with other bytes than the workspace may have when it runs; null is no file. */
+  readonly bases?: ReadonlyMap<string, Uint8Array | null>;
+  /** Its commands reach outward, and never run a second time. */
+  readonly once?: boolean;
   /** Ends this attempt alone. */
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: JobEvent) => void;

@@ -88,12 +88,16 @@ export class JobProcesses {
     return this.#job.transaction.processes ?? this.#job.parts.processes();
   }
 
-  async commit(moment: "before" | "after"): Promise<AutoCommitResult> {
+  async commit(
+    moment: "before" | "after",
+    { except = [] }: { readonly except?: readonly string[] } = {},
+  ): Promise<AutoCommitResult> {
     const { commitMoment } = await import("./commit-moment.ts");
     const { parts, story, emit } = this.#job;
     this.#ownGit ??= parts.ownGit();
     return commitMoment(parts, {
       moment,
+      except,
       title: moment === "before" ? "Before patch" : `After patch: ${planTitle(story.request)}`,
       ownGit: await this.#ownGit,
       process: this.parts(),

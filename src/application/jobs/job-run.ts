@@ -8,6 +8,7 @@ import type { JobEvent, JobOutcome } from "../ports/jobs.ts";
 import {
   type SealedChanges,
   type Transaction,
+  type Transactions,
   type ValidateDifference,
   ViewFault,
 } from "../ports/jobs-transaction.ts";
@@ -231,6 +232,28 @@ interface CarryOut extends RunOptions {
 
 const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
 
+type Swapping = Pick<Transactions, "commit">;
+
+/** Somebody changed the workspace in the last moment: nothing was sealed, and the job is as it was. */
+export interface MovedWorkspace {
+  readonly status: "moved";
+}
+
+const MOVED = async (): Promise<MovedWorkspace> => ({ status: "moved" });
+
+interface JobEnding {
+  readonly preview: boolean;
+  readonly red?: RedReason | undefined;
+  /** Whether the workspace still is what the job was judged over. */
+  readonly still?: (() => Promise<boolean>) | undefined;
+}
+
+interface LookedAt {
+  readonly results: readonly CommandResult[];
+  readonly gitCommit: string | null;
+  readonly ended: readonly string[];
+}
+
 /** One job from its open view to its end. */
 export class JobRun {
   readonly #parts: WorkspaceDeps;
@@ -292,7 +315,8 @@ export class JobRun {
       if (refused !== null) return refused;
       const results = await this.carryOut(commands);
       // What they did until then is judged where it is sealed, or before our own git commits it.
-      return await this.end(results, await this.endProcesses(), this.#request);
+      const { preview } = this.#request;
+      return (await this.end(results, await this.endProcesses(), { preview })) as Execution;
     });
   }
 
@@ -336,10 +360,10 @@ export class JobRun {
   }
 
   /** The commit before the first command, where it is wanted; a refusal when it failed. */
-  async commitBefore(): Promise<Execution | null> {
+  async commitBefore(more: { readonly except?: readonly string[] } = {}): Promise<Execution | null> {
     const { autoCommit, signal } = this.#request;
     if (!autoCommit) return null;
-    const before = await this.#processes.commit("before");
+    const before = await this.#processes.commit("before", more);
     return before.ok || signal.aborted ? null : await this.refuse(before);
   }
 
@@ -404,18 +428,39 @@ export class JobRun {
     return new JobBroken(this.jobId, this.#parts.root, error);
   }
 
-  /** Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. */
+  /**
+   * Commits, keeps as a preview or rolls back what the commands with these results left, and remembers it. `still` is asked
+   * once nobody else can bring anything in: where it says no, nothing has happened, and the job goes on.
+   */
   async end(
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
-    { preview, red }: { readonly preview: boolean; readonly red?: RedReason | undefined },
-  ): Promise<Execution> {
+    how: JobEnding,
+  ): Promise<Execution | MovedWorkspace> {
+    const { transactions } = this.#parts;
+    const ended = [...endedBefore];
+    const after = await this.commitAfter(settled, ended);
+    const { still } = how;
+    const land = (held: Swapping) => this.#sealAndSwap({ ...after, ended }, how, held);
+    const isOver = this.#request.signal.aborted;
+    const landed =
+      still === undefined || isOver
+        ? await land(transactions)
+        : await transactions.hold(async (held) => ((await still()) ? land(held) : MOVED));
+    // Who cannot have the lock is told so by the swap.
+    return (landed === "busy" ? await land(transactions) : landed)();
+  }
+
+  /** Answers with what is left to be done when the lock is free again. */
+  async #sealAndSwap(
+    { results: looked, gitCommit, ended }: LookedAt,
+    { preview, red }: JobEnding,
+    held: Swapping,
+  ): Promise<() => Promise<Execution>> {
     const { jobId, transaction } = this;
     const request = this.#request;
-    const ended = [...endedBefore];
-    if (settled.some(({ command }) => command.type === "shell_command"))
+    if (looked.some(({ command }) => command.type === "shell_command"))
       this.#notes.push(notUndoableNote(transaction));
-    const { results: looked, gitCommit } = await this.commitAfter(settled, ended);
     const isOver = wantsRollback(this.#request, looked) && transaction.kind !== "none";
     const { sealed, judged: results } = isOver
       ? { sealed: NOTHING_SEALED, judged: looked }
@@ -441,7 +486,7 @@ export class JobRun {
     if (rollsBack) {
       await transaction.discard();
       const failure = results.find(({ success }) => !success);
-      return this.dropAll(end, aborted ? null : (failure?.error ?? ""));
+      return () => this.dropAll(end, aborted ? null : (failure?.error ?? ""));
     }
     this.#notes.push(...sealed.notes);
     const ending = preview ? "staged" : "committed";
@@ -452,19 +497,20 @@ export class JobRun {
     if (preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
-      return this.conclude("staged", { ...end, sealed });
+      return () => this.conclude("staged", { ...end, sealed });
     }
-    const swapped = await this.#parts.transactions.commit(jobId, { may: () => this.mayCommit() });
-    if (swapped.status === "late") return this.dropAll(end, null);
+    const swapped = await held.commit(jobId, { may: () => this.mayCommit() });
+    if (swapped.status === "late") return () => this.dropAll(end, null);
     const done = swapped.status === "done";
     if (done) this.emit({ type: "committed", changes: sealed.changes.length });
     else this.emit({ type: "conflict", paths: swapConflicts(swapped).map(({ path }) => path) });
-    return this.conclude(done ? "committed" : "conflict", {
-      ...end,
-      sealed,
-      swapped,
-      gitCommit: done ? gitCommit : null,
-    });
+    return () =>
+      this.conclude(done ? "committed" : "conflict", {
+        ...end,
+        sealed,
+        swapped,
+        gitCommit: done ? gitCommit : null,
+      });
   }
 
   /**

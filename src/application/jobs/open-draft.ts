@@ -10,10 +10,11 @@ import type {
   DraftRequest,
   DraftRun,
   OpenedDraft,
+  Rebased,
 } from "./draft.ts";
 import { beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
 import { type Execution, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
-import { JobRun } from "./job-run.ts";
+import { JobRun, type MovedWorkspace } from "./job-run.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
 export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
@@ -68,6 +69,12 @@ class OpenDraft implements Draft {
     results: [],
   };
   readonly #warnings: string[] = [];
+  /** What edits were made for, where that is not what the workspace had when they ran. */
+  readonly #bases = new Map<string, Uint8Array | null>();
+  /** Results of commands that never run a second time. */
+  readonly #once = new Set<CommandResult>();
+  /** Our own commits are in the draft, and must be made anew where others committed meanwhile. */
+  #hasCommitted = false;
   readonly #ended: string[] = [];
 
   constructor(parts: WorkspaceDeps, request: DraftRequest) {
@@ -103,7 +110,7 @@ class OpenDraft implements Draft {
     return this.#inTurn(() => this.#run(attempt));
   }
 
-  async #run({ work, attempt, plan, merged = [], ...told }: DraftAttempt): Promise<DraftRun> {
+  async #run({ work, attempt, plan, merged = [], bases, once, ...told }: DraftAttempt): Promise<DraftRun> {
     const parsed =
       "patch" in work
         ? await parseCommands(work.patch)
@@ -119,6 +126,7 @@ class OpenDraft implements Draft {
     this.#warnings.push(...warnings);
     this.#describe(plan, patch);
     job.noteMerged(merged);
+    for (const [path, bytes] of bases ?? []) this.#bases.set(path, bytes);
     const signal = AbortSignal.any([
       this.#request.signal,
       this.#end.signal,
@@ -138,6 +146,7 @@ class OpenDraft implements Draft {
       const carried = await job.carryOut(commands, { attempt, signal, ...pick(told) });
       const { results, ended } = await job.settle(carried);
       this.#last = { commands, results };
+      if (once === true) for (const result of results) this.#once.add(result);
       this.#ended.push(...ended);
       await this.#layers.rest();
       // It stays open: whoever finds its process dead must find it by name. A job of edits alone is saved when it ends.
@@ -169,22 +178,97 @@ class OpenDraft implements Draft {
     return aside;
   }
 
+  takeTurn(): Promise<() => void> {
+    return this.#parts.transactions.takeTurn(AbortSignal.any([this.#request.signal, this.#end.signal]));
+  }
+
+  rebase(): Promise<Rebased> {
+    return this.#inTurn(async () => {
+      const { rebaseDraft } = await import("./rebase-draft.ts");
+      const job = this.#open;
+      const rebased = await this.#orBroken(() =>
+        rebaseDraft({
+          transaction: job.transaction,
+          results: this.#counted().filter((result) => !this.#once.has(result)),
+          bases: this.#bases,
+          whoChanged: (path) => lastJobOf(this.#parts.archive, this.id, path),
+          runAgain: async (commands) => {
+            const asleep = await this.#layers.wake();
+            if (asleep !== null) return null;
+            const ran = await job.settle(await job.carryOut(commands, { signal: this.#request.signal }));
+            this.#ended.push(...ran.ended);
+            await this.#layers.rest();
+            return ran.results;
+          },
+        }),
+      );
+      job.noteMerged(rebased.merged);
+      return rebased;
+    });
+  }
+
+  hasMoved(): boolean {
+    return this.#movedPaths().some((path) => !isGitPath(path));
+  }
+
+  #movedPaths(): string[] {
+    return (this.#layers.moved?.() ?? []).map(({ path }) => path);
+  }
+
+  giveWay(paths: readonly string[]): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#layers.rest();
+      this.#layers.forget?.(paths);
+      for (const path of paths) this.#bases.delete(path);
+    });
+  }
+
   commit(): Promise<Execution> {
-    return this.#finish({ preview: false });
+    return this.#finish({ preview: false }) as Promise<Execution>;
+  }
+
+  commitIf(still: () => Promise<boolean>): Promise<Execution | MovedWorkspace> {
+    return this.#finish({ preview: false, still });
   }
 
   keep(red?: RedReason): Promise<Execution> {
-    return this.#finish({ preview: true, red });
+    return this.#finish({ preview: true, red }) as Promise<Execution>;
   }
 
-  #finish(how: { readonly preview: boolean; readonly red?: RedReason | undefined }): Promise<Execution> {
+  #finish(how: Parameters<JobRun["end"]>[2]): Promise<Execution | MovedWorkspace> {
     return this.#inTurn(async () => {
-      await this.#endAsides();
-      this.#isOver = true;
       const job = this.#open;
+      if (how.still === undefined) await this.#endAsides();
       this.#describe();
-      return this.#orBroken(() => job.end(this.#counted(), this.#ended, how));
+      const ended = await this.#orBroken(async () => {
+        if (!how.preview) await this.#commitAnew(job);
+        this.#hasCommitted ||= this.#autoCommit;
+        return job.end(this.#counted(), this.#ended, how);
+      });
+      if (ended.status === "moved") return ended;
+      this.#isOver = true;
+      await this.#endAsides();
+      return ended;
     });
+  }
+
+  /**
+   * Our own commits belong on the HEAD of now: where others committed since, or a landing was tried before, git's files
+   * become the workspace's again, and the commit before the patch is made anew, without what the draft changed.
+   */
+  async #commitAnew(job: JobRun): Promise<void> {
+    const { forget } = this.#layers;
+    if (!this.#autoCommit || forget === undefined || this.#request.signal.aborted) return;
+    const changed = this.changes().map(({ path }) => path);
+    const ofGit = changed.filter(isGitPath);
+    const isOld = this.#hasCommitted || this.#movedPaths().some(isGitPath);
+    const isCoders = this.#counted().some(({ changes }) => changes.some(({ path }) => isGitPath(path)));
+    if (!isOld || isCoders) return;
+    await this.#layers.rest();
+    forget(ofGit);
+    if ((await this.#layers.wake()) !== null) return;
+    await job.commitBefore({ except: changed });
+    await this.#layers.rest();
   }
 
   async discard(reason: string): Promise<void> {
@@ -307,6 +391,21 @@ class OpenDraft implements Draft {
       throw new Error(`no draft can be open in a transaction of this kind: ${this.id}`);
     return layers;
   }
+}
+
+function isGitPath(path: string): boolean {
+  return /(^|\/)\.git\//.test(path);
+}
+
+/** The last job that changed a path and stands, but for this one; null where there is none. */
+function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {
+  const job = archive
+    .list()
+    .findLast(
+      ({ jobId, state, changes }) =>
+        jobId !== own && state === "committed" && changes.some((change) => change.path === path),
+    );
+  return job?.jobId ?? null;
 }
 
 /** What an attempt is told beside its signal. */

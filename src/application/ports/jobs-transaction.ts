@@ -222,6 +222,16 @@ export interface Transactions {
     jobId: string,
     options?: { readonly may?: () => Promise<boolean> },
   ): Promise<SwapOutcome | LateCommit>;
+  /**
+   * Runs `use` while no other job can be brought in; `commit` and `discard` of the holder do not wait for the lock that it
+   * has. `busy` where the lock could not be had.
+   */
+  hold<T>(use: (held: Pick<Transactions, "commit" | "discard">) => Promise<T>): Promise<T | "busy">;
+  /**
+   * Waits until it is the caller's turn to land, among all processes in the order in which they asked; the answer gives the
+   * turn back. Whoever dies gives it back, too. It keeps nobody from writing: that is what the lock is for.
+   */
+  takeTurn(signal: AbortSignal): Promise<() => void>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   redo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
   /** Keeps a sealed job as a preview. */
@@ -398,8 +408,24 @@ export interface Layers {
    * job must rest, unless the view is of the workspace. Absent where that cannot be.
    */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
+  /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
+  readonly moved?: () => readonly MovedPath[];
+  /**
+   * Gives a file of the job these bytes, which hold what the workspace has there by now: that becomes what the job found.
+   * False, and nothing is done, where the workspace has not `theirs`. The job must rest.
+   */
+  readonly adopt?: (path: string, theirs: Uint8Array, bytes: Uint8Array) => boolean;
+  /** Forgets what the job did at these paths, which then show the workspace's. The job must rest. */
+  readonly forget?: (paths: readonly string[]) => void;
   /** Edits that are staged without any process, for another view; they are forgotten here. */
   readonly takeEdits?: () => TakenEdits;
+}
+
+/** A path that the job changed, and at which the workspace has something else by now than the job found. */
+export interface MovedPath {
+  readonly path: string;
+  /** What the job found: null is nothing, undefined is unknown by now, too large, or no file. */
+  readonly base: Uint8Array | null | undefined;
 }
 
 export interface CheckViewRequest {

@@ -365,23 +365,29 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
     return { status: "done", changes: taken.changes, left: [] };
   };
 
+  const commit: Transactions["commit"] = async (jobId) => {
+    setState(jobId, "committed");
+    return { status: "done", changes: [], left: [] };
+  };
+  const discard: Transactions["discard"] = async (jobId) => {
+    removeSlots(folderOf(jobId));
+    setState(jobId, "discarded");
+  };
+
   return {
+    // A task has its container to itself.
+    hold: (use) => use({ commit, discard }),
+    takeTurn: async () => () => {},
     async begin({ jobId, kind, again }) {
       if (again !== true) createJobFolder(storage, jobId);
       setState(jobId, "running");
       return { ok: true, transaction: open(jobId, kind === "direct" ? "direct" : "none") };
     },
-    async commit(jobId) {
-      setState(jobId, "committed");
-      return { status: "done", changes: [], left: [] };
-    },
+    commit,
     undo: async (jobId, { force }) => swap(jobId, "committed", "undone", "undo", force),
     redo: async (jobId, { force }) => swap(jobId, "undone", "committed", "redo", force),
     stage: async (jobId) => setState(jobId, "staged"),
-    async discard(jobId) {
-      removeSlots(folderOf(jobId));
-      setState(jobId, "discarded");
-    },
+    discard,
     repair: async () => null,
     enforceQuota: async () => [],
   };

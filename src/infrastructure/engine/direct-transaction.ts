@@ -15,7 +15,9 @@ import {
   type Identity,
   identify,
   identifyAt,
+  identifySettled,
   inParent,
+  sameUntouched,
   toStanding,
 } from "./entry-identity.ts";
 import { createFolderView, createWorkspaceFiles } from "./folder-view.ts";
@@ -87,7 +89,13 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
 
 /** Nothing of it is mounted and nothing runs, so it always rests. */
 function directLayers(workspace: string, folder: JobFolder, view: StagedView): Layers {
-  const { look, list, read } = view;
+  const { look, list, peek } = view;
+  const hasMoved = (path: string, base: Identity | null, hash: string | undefined) => {
+    const now = identify(workspace, path);
+    if (sameUntouched(now, base) || (now?.kind === "directory" && base?.kind === "directory")) return false;
+    if (now === null || base === null || hash === undefined || now.mode !== base.mode) return true;
+    return inParent(workspace, path, (folder, name) => hashAt(`${folder}/${name}`, now, false)) !== hash;
+  };
   return {
     rest: async () => {},
     wake: async () => null,
@@ -104,8 +112,23 @@ function directLayers(workspace: string, folder: JobFolder, view: StagedView): L
     files: {
       look,
       list,
-      read,
-      readPart: (path, offset, length) => view.read(path).subarray(offset, offset + length),
+      read: peek,
+      readPart: (path, offset, length) => peek(path).subarray(offset, offset + length),
+    },
+    moved: () =>
+      [...view.staged()].flatMap(([path, { base, hash, bytes }]) =>
+        hasMoved(path, base, hash) ? [{ path, base: base === null ? null : bytes }] : [],
+      ),
+    adopt(path, theirs, bytes) {
+      const found = identifySettled(workspace, path);
+      if (found?.kind !== "file" || view.look(path).kind !== "file") return false;
+      const now = inParent(workspace, path, (folder, name) => readNoFollow(`${folder}/${name}`));
+      if (Buffer.compare(now, theirs) !== 0 || !sameUntouched(identify(workspace, path), found)) return false;
+      view.adopt(path, found, theirs, bytes);
+      return true;
+    },
+    forget(paths) {
+      for (const path of paths) view.reset(path);
     },
     takeEdits(): TakenEdits {
       const edits: TakenEdit[] = [];

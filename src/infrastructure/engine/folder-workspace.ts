@@ -35,6 +35,7 @@ import {
 } from "./job-folder.ts";
 import { evictPastQuota, jobBytes, removeOldStories } from "./job-quota.ts";
 import type { Storage } from "./job-storage.ts";
+import type { LandingTurns } from "./landing-turns.ts";
 import type { LimitCopy } from "./limited-copy.ts";
 import type { OverlayBeginResult } from "./overlay-transaction.ts";
 import { killStrays } from "./process-table.ts";
@@ -101,6 +102,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   const { storage, now } = parts;
   const { workspace } = storage;
   const running = createRunningJobs(storage.folder);
+  let turns: LandingTurns | null = null;
   const swapParts: SwapDeps = {
     storage: storage.folder,
     workspace,
@@ -212,8 +214,12 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     return { status: "refused", reason: "busy", ...(heldBy !== undefined && { heldBy }) };
   }
 
-  async function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
-    return withFolderLocks(lockedFolders(jobId), { timeoutMs: parts.lockTimeoutMs }, use);
+  function locked<T>(jobId: string | undefined, use: () => Promise<T> | T): Promise<T | "busy"> {
+    return lockFolders(lockedFolders(jobId), use);
+  }
+
+  async function lockFolders<T>(folders: readonly string[], use: () => Promise<T> | T): Promise<T | "busy"> {
+    return withFolderLocks(folders, { timeoutMs: parts.lockTimeoutMs }, use);
   }
 
   async function swapFrom(
@@ -265,41 +271,65 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     running.end(jobId);
   }
 
+  /** `lock`: waits for the workspace, or not where the caller holds it. */
+  async function commit(
+    jobId: string,
+    { may }: Parameters<Transactions["commit"]>[1] = {},
+    lock: <T>(use: () => Promise<T>) => Promise<T | "busy">,
+  ): ReturnType<Transactions["commit"]> {
+    const folder = jobFolder(storage.folder, jobId);
+    const isNew = readState(folder)?.state === "running";
+    // What it takes is counted when it is committed, or else below: once is dear enough with many files.
+    if (isNew) setState(folder, "staged", { bytes: 0 });
+    try {
+      const outcome = await lock(async () =>
+        (await may?.()) === false
+          ? ({ status: "late" } as const)
+          : swapLocked(jobId, "staged", "commit", false),
+      );
+      if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
+      return outcome === "busy" ? busy(jobId) : outcome;
+    } finally {
+      // Not before: whoever waits for the workspace is not dead.
+      running.end(jobId);
+    }
+  }
+
+  async function discard(jobId: string, lock: (drop: () => void) => Promise<unknown>): Promise<void> {
+    const folder = jobFolder(storage.folder, jobId);
+    const drop = () => {
+      const state = readState(folder)?.state;
+      if (state !== "running" && state !== "staged") return;
+      if (readIntent(storage.folder)?.job_id === jobId) return;
+      removeSlots(folder);
+      setState(folder, "discarded", { bytes: 0 });
+    };
+    if (readState(folder)?.state === "running") drop();
+    else await lock(drop);
+    running.end(jobId);
+  }
+
   return {
     begin,
-    commit: async (jobId, { may } = {}) => {
-      const folder = jobFolder(storage.folder, jobId);
-      const isNew = readState(folder)?.state === "running";
-      // What it takes is counted when it is committed, or else below: once is dear enough with many files.
-      if (isNew) setState(folder, "staged", { bytes: 0 });
-      try {
-        const outcome = await locked(jobId, async () =>
-          (await may?.()) === false
-            ? ({ status: "late" } as const)
-            : swapLocked(jobId, "staged", "commit", false),
-        );
-        if (isNew && (outcome === "busy" || outcome.status !== "done")) stage(jobId);
-        return outcome === "busy" ? busy(jobId) : outcome;
-      } finally {
-        // Not before: whoever waits for the workspace is not dead.
-        running.end(jobId);
-      }
+    commit: (jobId, options) => commit(jobId, options, (use) => locked(jobId, use)),
+    hold: async (use) => {
+      const { rootsFor } = await import("./git-roots.ts");
+      const folders = [workspace, ...rootsFor(workspace).filter((root) => existsSync(root))];
+      return lockFolders(folders, () =>
+        use({
+          commit: (jobId, options) => commit(jobId, options, async (swap) => swap()),
+          discard: (jobId) => discard(jobId, async (drop) => drop()),
+        }),
+      );
+    },
+    takeTurn: async (signal) => {
+      const { createLandingTurns } = await import("./landing-turns.ts");
+      turns ??= createLandingTurns(storage.folder);
+      return turns.take(signal);
     },
     undo: (jobId, { force }) => swapFrom(jobId, "committed", "undo", force),
     redo: (jobId, { force }) => swapFrom(jobId, "undone", "redo", force),
-    discard: async (jobId) => {
-      const folder = jobFolder(storage.folder, jobId);
-      const drop = () => {
-        const state = readState(folder)?.state;
-        if (state !== "running" && state !== "staged") return;
-        if (readIntent(storage.folder)?.job_id === jobId) return;
-        removeSlots(folder);
-        setState(folder, "discarded", { bytes: 0 });
-      };
-      if (readState(folder)?.state === "running") drop();
-      else await locked(jobId, drop);
-      running.end(jobId);
-    },
+    discard: (jobId) => discard(jobId, (drop) => locked(jobId, drop)),
     stage: async (jobId) => stage(jobId),
     repair,
     enforceQuota: async ({ quotaBytes, journalDays }, keep): Promise<readonly EvictedJob[]> => {

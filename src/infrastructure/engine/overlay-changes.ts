@@ -1,7 +1,7 @@
 import { type BigIntStats, lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
-import { hashAt, mayBeIndex } from "./compare-entries.ts";
+import { hashAt, mayBeIndex, readNoFollow } from "./compare-entries.ts";
 import {
   type Identity,
   identifyAt,
@@ -31,20 +31,41 @@ export interface FirstSight {
   reopened(stamp: bigint): void;
   /** The stamp of the view in which the path was first noted; undefined for the first view. */
   since(absolute: string): bigint | undefined;
+  /** Whether something else stands there by now than was noted. A folder is never said to have moved. */
+  hasMoved(absolute: string): boolean;
+  /** The bytes that stood there: null is nothing, undefined is unknown or not kept. */
+  bytes(absolute: string): Uint8Array | null | undefined;
+  /** From now on this is what stood there. */
+  renew(absolute: string, identity: Identity, bytes: Uint8Array): void;
+  forget(absolute: string): void;
 }
 
 interface SeenFile {
   readonly identity: Identity;
   /** Absent where it would cost too much. */
   readonly hash: string | undefined;
+  readonly bytes?: Uint8Array | undefined;
 }
 
-export function createFirstSight(begin: bigint): FirstSight {
+/** Of one file, and of all files of a job, whose first bytes are kept. */
+const KEPT_BYTES = 1024 * 1024;
+const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
+
+/** `keepsBytes`: a job that may have to be merged with what others do meanwhile. */
+export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): FirstSight {
+  let keptBytes = 0;
   const seen = new Map<string, boolean>();
   const folders = new Map<string, FolderBase>();
   const files = new Map<string, SeenFile>();
   const stamps = new Map<string, bigint>();
   let current: bigint | null = null;
+  const keepFile = (absolute: string, stats: BigIntStats): SeenFile => {
+    const keeps =
+      keepsBytes && stats.size <= KEPT_BYTES && keptBytes + Number(stats.size) <= KEPT_BYTES_OF_JOB;
+    const file = seenFile(absolute, stats, keeps);
+    keptBytes += file.bytes?.length ?? 0;
+    return file;
+  };
   return {
     note(absolute, look = () => statEntryAt(absolute)) {
       if (seen.has(absolute)) return;
@@ -52,7 +73,7 @@ export function createFirstSight(begin: bigint): FirstSight {
       seen.set(absolute, stats !== undefined);
       if (stats?.isDirectory()) folders.set(absolute, folderSince(absolute, stats, current ?? begin));
       else if (stats?.isFile() && stats.ctimeNs < (current ?? begin) && !mayBeIndex(absolute))
-        files.set(absolute, seenFile(absolute, stats));
+        files.set(absolute, keepFile(absolute, stats));
       if (current !== null) stamps.set(absolute, current);
     },
     existed: (absolute) => seen.get(absolute),
@@ -67,13 +88,50 @@ export function createFirstSight(begin: bigint): FirstSight {
       current = stamp;
     },
     since: (absolute) => stamps.get(absolute),
+    hasMoved(absolute) {
+      const existed = seen.get(absolute);
+      if (existed === undefined) return false;
+      const stats = statEntryAt(absolute);
+      if (stats === undefined || !existed) return existed !== (stats !== undefined) && !stats?.isDirectory();
+      if (stats.isDirectory()) return folders.get(absolute) === undefined;
+      const file = files.get(absolute);
+      if (file === undefined) return stats.ctimeNs >= (stamps.get(absolute) ?? begin);
+      const now = identityOf(stats);
+      if (sameUntouched(now, file.identity)) return false;
+      return (
+        file.hash === undefined ||
+        now.mode !== file.identity.mode ||
+        hashAt(absolute, now, false) !== file.hash
+      );
+    },
+    bytes: (absolute) => (seen.get(absolute) === false ? null : files.get(absolute)?.bytes),
+    renew(absolute, identity, bytes) {
+      seen.set(absolute, true);
+      folders.delete(absolute);
+      stamps.delete(absolute);
+      files.set(absolute, { identity, hash: hashAt(absolute, identity, false), bytes });
+    },
+    forget(absolute) {
+      for (const known of [seen, folders, files, stamps]) known.delete(absolute);
+    },
   };
 }
 
-function seenFile(absolute: string, stats: BigIntStats): SeenFile {
+function seenFile(absolute: string, stats: BigIntStats, keepsBytes: boolean): SeenFile {
   const identity = identityOf(stats);
   const hash = hashAt(absolute, identity, false);
-  return { identity, hash: sameUntouched(identifyAt(absolute), identity) ? hash : undefined };
+  const bytes = keepsBytes ? readOrNothing(absolute) : undefined;
+  return sameUntouched(identifyAt(absolute), identity)
+    ? { identity, hash, bytes }
+    : { identity, hash: undefined };
+}
+
+function readOrNothing(absolute: string): Uint8Array | undefined {
+  try {
+    return readNoFollow(absolute);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

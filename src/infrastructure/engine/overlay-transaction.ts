@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import {
   type BeginResult,
@@ -10,6 +10,15 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type SealNote, type TransactionReason } from "../../domain/jobs/note.ts";
 import type { Installation } from "../platform/installation.ts";
+import { readNoFollow } from "./compare-entries.ts";
+import {
+  type Identity,
+  identify,
+  identifySettled,
+  inParent,
+  rewriteFile,
+  sameUntouched,
+} from "./entry-identity.ts";
 import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
 import { retryDespiteOthers, watchView } from "./folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
@@ -248,7 +257,7 @@ interface OpenOverlay extends OverlayDeps {
 
 function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
-  const sight = createFirstSight(state.stamp);
+  const sight = createFirstSight(state.stamp, { keepsBytes: state.resting });
   const takeChanges = createChangeWatch(roots, workspace, sight);
   let foreignOwner: string | null = null;
   const metForeign = () => {
@@ -306,6 +315,34 @@ function openOverlay(state: OpenOverlay): Transaction {
         return { code: "failed", message: complaint };
       },
       changes: () => createChangeWatch(roots, workspace, sight)(),
+      moved: () =>
+        createChangeWatch(roots, workspace, sight)().flatMap(({ path }) => {
+          const absolute = resolve(workspace, path);
+          return sight.hasMoved(absolute) ? [{ path, base: sight.bytes(absolute) }] : [];
+        }),
+      adopt(path, theirs, bytes) {
+        const absolute = resolve(workspace, path);
+        const place = findLayeredPath(roots, absolute);
+        const root = roots.find(({ upper }) => upper === place?.root);
+        if (place === null || root === undefined) return false;
+        const found = readSettled(root.path, relative(root.path, absolute), theirs);
+        if (found === null) return false;
+        rewriteFile(place.root, place.below, bytes);
+        sight.renew(absolute, found, theirs);
+        takeChanges();
+        return true;
+      },
+      forget(paths) {
+        for (const path of paths) {
+          const absolute = resolve(workspace, path);
+          const root = roots.find((one) => isInside(one.path, absolute));
+          if (root === undefined) continue;
+          const at = join(root.upper, relative(root.path, absolute));
+          if (lstatSync(at, { throwIfNoEntry: false })?.isDirectory() !== true) rmSync(at, { force: true });
+          sight.forget(absolute);
+        }
+        takeChanges();
+      },
       files: createLayeredFiles(roots, workspace),
       openCheck: createOverlayChecks(state),
     },
@@ -342,6 +379,14 @@ function openOverlay(state: OpenOverlay): Transaction {
       removeSlots(folder);
     },
   };
+}
+
+/** Who stands at a path, if it is a file with these bytes. */
+function readSettled(root: string, path: string, bytes: Uint8Array): Identity | null {
+  const found = identifySettled(root, path);
+  if (found?.kind !== "file") return null;
+  const now = inParent(root, path, (folder, name) => readNoFollow(`${folder}/${name}`));
+  return Buffer.compare(now, bytes) === 0 && sameUntouched(identify(root, path), found) ? found : null;
 }
 
 function isChannelClosed(error: unknown): boolean {

@@ -21,6 +21,7 @@ import {
   inParent,
   isAbsence,
   readEntryAt,
+  sameUntouched,
 } from "./entry-identity.ts";
 import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
 
@@ -101,6 +102,8 @@ interface StagedBase {
   readonly base: Identity | null;
   /** Of its bytes, from when it was staged. */
   hash?: string | undefined;
+  /** From then, too, where they are few. */
+  bytes?: Uint8Array | undefined;
   readonly n: number;
 }
 
@@ -112,7 +115,17 @@ export interface StagedView extends View {
   /** Paths staged since the last call, with what they were before. */
   takeTouched(): Map<string, Entry>;
   forget(path: string): void;
+  /** Reads a file without any say in what the job is taken to have found there. */
+  peek(path: string): Uint8Array;
+  /** Forgets also what the job found there. */
+  reset(path: string): void;
+  /** Gives a staged file other bytes, and takes this for what the job found there. */
+  adopt(path: string, base: Identity, theirs: Uint8Array, bytes: Uint8Array): void;
 }
+
+/** Of one file, whose first bytes are kept. */
+const KEPT_BYTES = 1024 * 1024;
+const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
 
 export interface StagedViewDeps {
   readonly root: string;
@@ -131,6 +144,8 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   const entries = new Map<string, Staged>();
   const bases = new Map<string, StagedBase>();
   const folders = new Map<string, Identity | null>();
+  let count = 0;
+  let keptBytes = 0;
   let touched = new Map<string, Entry>();
   const { refuseShut, refuseShutFolder } = createStagedPermissions(
     root,
@@ -164,9 +179,19 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
   function touch(path: string): string {
     refuseUnusable(path);
     const known = baseOf(path);
-    if (known.base !== null && !("hash" in known)) known.hash = hashBase(path, known.base);
+    if (known.base !== null && !("hash" in known)) keepBase(path, known, known.base);
     if (!touched.has(path)) touched.set(path, look(path));
     return slotPath(known.n);
+  }
+
+  function keepBase(path: string, known: StagedBase, base: Identity): void {
+    known.hash = hashBase(path, base);
+    const fits = base.size <= KEPT_BYTES && keptBytes + base.size <= KEPT_BYTES_OF_JOB;
+    if (base.kind !== "file" || known.hash === undefined || !fits) return;
+    const bytes = inParent(root, path, (folder, name) => readRegular(`${folder}/${name}`, path));
+    if (!sameUntouched(identify(root, path), base)) return;
+    known.bytes = bytes;
+    keptBytes += bytes.length;
   }
 
   function baseOf(path: string): StagedBase {
@@ -177,7 +202,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
       if (folders.has(folder)) break;
       folders.set(folder, identify(root, folder));
     }
-    const base: StagedBase = { base: identifySettled(root, path), n: bases.size };
+    const base: StagedBase = { base: identifySettled(root, path), n: count++ };
     bases.set(path, base);
     return base;
   }
@@ -234,7 +259,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     adoptOwner(fd, before);
   }
 
-  function read(path: string): Uint8Array {
+  function read(path: string, { noted = true } = {}): Uint8Array {
     const own = entries.get(path);
     if (own?.kind === "file") return readRegular(own.slotPath, path);
     const found = look(path);
@@ -242,7 +267,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     if (found.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
     if (found.kind !== "file") throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
     // So that a save by somebody else before the commit is seen.
-    baseOf(path);
+    if (noted) baseOf(path);
     return inParent(root, path, (folder, name) => readRegular(`${folder}/${name}`, path));
   }
 
@@ -317,7 +342,8 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
 
   return {
     look: guarded(look),
-    read: guarded(read),
+    read: guarded((path: string) => read(path)),
+    peek: guarded((path: string) => read(path, { noted: false })),
     write: guarded((path: string, bytes: Uint8Array, mode?: number) => {
       refuseShut(path, look(path).kind === "file");
       writeFile(path, bytes, mode);
@@ -371,6 +397,19 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     },
     forget(path) {
       entries.delete(path);
+    },
+    reset(path) {
+      entries.delete(path);
+      bases.delete(path);
+    },
+    adopt(path, base, theirs, bytes) {
+      const known = bases.get(path);
+      if (known === undefined) return;
+      const settled: StagedBase = { base, n: known.n };
+      settled.hash = hashBase(path, base);
+      settled.bytes = theirs;
+      bases.set(path, settled);
+      writeFile(path, bytes, undefined);
     },
   };
 }

@@ -1,0 +1,82 @@
+import { decodeText } from "../../domain/jobs/merge.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
+import type { Draft, DraftConflict } from "../jobs/draft.ts";
+import type { Execution } from "../jobs/execution.ts";
+import type { OtherChange, StaleEdit } from "./shown-files.ts";
+
+/** What became of a draft that nothing is wrong with, when it was its turn to land. */
+export type Landing =
+  | { readonly kind: "ended"; readonly execution: Execution }
+  /** The checks say otherwise over the workspace as it is by now. */
+  | { readonly kind: "red"; readonly judged: JudgedAttempt }
+  /** Its commands were to write their files anew, and failed. */
+  | { readonly kind: "failing"; readonly failed: readonly CommandResult[] }
+  /** Others changed the same lines; those files show what the workspace has. */
+  | { readonly kind: "conflict"; readonly stale: readonly StaleEdit[] }
+  /** Nothing judges, and files that its coder was shown have changed; told once. */
+  | { readonly kind: "outdated"; readonly paths: readonly string[] };
+
+export interface LandDeps {
+  readonly draft: Draft;
+  /** Null where nobody judges. */
+  readonly checks: ProjectChecks | null;
+  readonly attempt: number;
+  /** Whether files in conflict may go back to the coder; else the draft is kept as a preview. */
+  readonly goesBack: boolean;
+  readonly whoChanged: (path: string) => OtherChange;
+  /** Files that the coder was shown and others changed since; asked where nothing judges. */
+  readonly outdated: () => readonly string[];
+  /** Runs what reaches outward, once. */
+  readonly sendOut: () => Promise<void>;
+}
+
+/** How often a draft is brought onto a workspace that somebody saves to in the last moment. */
+const ROUNDS = 4;
+
+/**
+ * Lands a draft in its turn, which is the order in which drafts became green:
+ *   merge what others changed → checks again where the workspace is not what was judged → commands that reach outward
+ *   → commit, if under the lock nothing has moved since; else once more
+ */
+export async function landDraft(deps: LandDeps): Promise<Landing> {
+  const { draft, checks, attempt } = deps;
+  const giveBack = await draft.takeTurn();
+  try {
+    for (let round = 1; round <= ROUNDS; round++) {
+      const { merged, conflicts, failed } = await draft.rebase();
+      if (failed.length > 0) return { kind: "failing", failed };
+      if (conflicts.length > 0) return await yieldConflicts(deps, conflicts);
+      const judged =
+        checks === null
+          ? null
+          : await (merged.length > 0 ? checks.judge(draft, attempt) : checks.confirm(draft, attempt));
+      if (judged?.verdict === "red") return { kind: "red", judged };
+      const outdated = judged?.verdict === "green" ? [] : deps.outdated();
+      if (outdated.length > 0) return { kind: "outdated", paths: outdated };
+      await deps.sendOut();
+      const execution = await draft.commitIf(
+        async () => !draft.hasMoved() && (checks === null || (await checks.holds(draft))),
+      );
+      if (execution.status !== "moved") return { kind: "ended", execution };
+    }
+    return { kind: "ended", execution: await draft.keep("conflict") };
+  } finally {
+    giveBack();
+  }
+}
+
+async function yieldConflicts(
+  { draft, goesBack, whoChanged }: LandDeps,
+  conflicts: readonly DraftConflict[],
+): Promise<Landing> {
+  if (!goesBack) return { kind: "ended", execution: await draft.keep("conflict") };
+  const text = (bytes: Uint8Array | null | undefined) =>
+    bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
+  const stale = conflicts.map(({ path, base, ours, theirs }): StaleEdit => {
+    const what = theirs === null ? "gone" : ours === null ? "delete" : "conflict";
+    return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
+  });
+  await draft.giveWay(conflicts.map(({ path }) => path));
+  return { kind: "conflict", stale };
+}

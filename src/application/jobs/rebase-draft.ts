@@ -1,0 +1,131 @@
+import { isSameFile, type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { DraftConflict, MergedNote, Rebased } from "./draft.ts";
+
+export interface RebaseDeps {
+  readonly transaction: Transaction;
+  /** What ran in the draft and counts; commands that reach outward are not among it. */
+  readonly results: readonly CommandResult[];
+  /** What edits were made for, where that is not what the workspace had when they ran; brought up to date here. */
+  readonly bases: Map<string, Uint8Array | null>;
+  /** The job that changed a path; null where none did. */
+  readonly whoChanged: (path: string) => string | null;
+  /** Runs commands in the draft; null where they cannot run. */
+  readonly runAgain: (commands: readonly PatchCommand[]) => Promise<readonly CommandResult[] | null>;
+}
+
+/** How often a file that is being saved all the time is looked at again. */
+const TRIES = 3;
+
+/** Written by package managers: two of them together are a third that none of them wrote. */
+const LOCK_FILE =
+  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$/;
+
+/**
+ * Brings a draft that rests onto the workspace as it stands:
+ *   files that others changed since → merged where both sides are text that was edited
+ *   → files that commands wrote: forgotten, and the commands run once more
+ *   → whatever is left is a conflict, and stays as the draft has it
+ */
+export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
+  const { layers } = deps.transaction;
+  const none: Rebased = { merged: [], conflicts: [], failed: [] };
+  if (layers?.moved === undefined || layers.adopt === undefined || layers.forget === undefined) return none;
+  await layers.rest();
+  const merged: MergedNote[] = [];
+  const conflicts: DraftConflict[] = [];
+  const edited = changedBy(deps.results, true);
+  const written = changedBy(deps.results, false);
+  const again = new Set<string>();
+  for (const [path, base] of movedPaths(deps)) {
+    if (written.has(path) && !edited.has(path)) {
+      again.add(path);
+      continue;
+    }
+    const settled = settleFile(deps, path, base);
+    if (settled === null) continue;
+    if ("why" in settled) conflicts.push(settled);
+    else merged.push(settled);
+  }
+  if (again.size === 0 || conflicts.length > 0) return { merged, conflicts, failed: [] };
+  const commands = deps.results.filter(
+    ({ command, changes }) => command.type !== "file_edit" && changes.some(({ path }) => again.has(path)),
+  );
+  const theirs = commands.flatMap(({ changes }) => changes.map(({ path }) => path));
+  layers.forget(theirs.filter((path) => !edited.has(path)));
+  const ran = await deps.runAgain(commands.map(({ command }) => command));
+  return {
+    merged: [...merged, ...[...again].map((path) => ({ path, by: deps.whoChanged(path) }))],
+    conflicts,
+    failed: ran === null ? commands : ran.filter(({ success }) => !success),
+  };
+}
+
+/** Paths that edits changed, or that commands did. */
+function changedBy(results: readonly CommandResult[], edits: boolean): Set<string> {
+  return new Set(
+    results
+      .filter(({ command, success }) => success && (command.type === "file_edit") === edits)
+      .flatMap(({ changes }) => changes.map(({ path }) => path)),
+  );
+}
+
+/** What the workspace has otherwise than the draft found it, or than its edits were made for. */
+function movedPaths({ transaction, bases }: RebaseDeps): Map<string, Uint8Array | null | undefined> {
+  const moved = new Map<string, Uint8Array | null | undefined>();
+  for (const { path, base } of transaction.layers?.moved?.() ?? [])
+    if (!/(^|\/)\.git\//.test(path)) moved.set(path, base);
+  const changed = new Set(transaction.layers?.changes().map(({ path }) => path));
+  for (const [path, base] of bases)
+    if (changed.has(path) && (moved.has(path) || !isSameFile(base, transaction.original(path))))
+      moved.set(path, base);
+  return moved;
+}
+
+/** Null: nothing is left to be merged. */
+function settleFile(
+  deps: RebaseDeps,
+  path: string,
+  base: Uint8Array | null | undefined,
+): DraftConflict | MergedNote | null {
+  const { transaction, bases } = deps;
+  const { layers } = transaction;
+  for (let attempt = 1; ; attempt++) {
+    const ours = transaction.current(path);
+    const theirs = transaction.original(path);
+    const result = mergeSides(transaction, path, { base, ours, theirs });
+    switch (result.kind) {
+      case "same":
+      case "theirs":
+        layers?.forget?.([path]);
+        bases.delete(path);
+        return null;
+      case "ours":
+      case "clean": {
+        const bytes = result.kind === "clean" ? result.bytes : ours;
+        if (theirs === null || bytes === null) return null;
+        if (layers?.adopt?.(path, theirs, bytes) === true) {
+          bases.delete(path);
+          return result.kind === "clean" ? { path, by: deps.whoChanged(path) } : null;
+        }
+        if (attempt < TRIES) continue;
+        return { path, why: "touching", base, ours, theirs };
+      }
+      case "conflict":
+        return { path, why: result.why, base, ours, theirs };
+    }
+  }
+}
+
+function mergeSides(
+  transaction: Transaction,
+  path: string,
+  sides: Parameters<typeof mergeFile>[0],
+): MergeResult | { readonly kind: "conflict"; readonly why: DraftConflict["why"] } {
+  const kinds = (["before", "after"] as const).map((when) => transaction.look(path, when)?.kind ?? "file");
+  if (kinds.some((kind) => kind !== "file")) return { kind: "conflict", why: "not-text" };
+  const result = mergeFile(sides);
+  return result.kind === "clean" && LOCK_FILE.test(path) ? { kind: "conflict", why: "lock-file" } : result;
+}

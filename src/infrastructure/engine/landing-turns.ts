@@ -1,0 +1,97 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
+import { tryFlock } from "../platform/libc.ts";
+
+/**
+ * Who may land next in a workspace, among all processes: drafts land one at a time, in the order in which they asked.
+ * A turn holds nobody up but other drafts; what keeps two writers apart is the lock of the workspace.
+ */
+export interface LandingTurns {
+  /** Waits for its turn; the answer gives it back, once. Gives up, with the same answer, when the signal ends. */
+  take(signal: AbortSignal): Promise<() => void>;
+}
+
+const POLL_MS = 30;
+const BEAT_MS = 3000;
+
+/**
+ * Tickets are files in `landing/` whose names sort by time and that their processes hold locked: the lock goes with the
+ * process, so a ticket that can be locked is a dead one's and goes. One whose process was stopped stands still, and is
+ * passed over.
+ */
+export function createLandingTurns(storage: string): LandingTurns {
+  const folder = join(storage, "landing");
+  let count = 0;
+
+  function enter(): { readonly name: string; readonly leave: () => void } {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const order = `${String(Date.now()).padStart(15, "0")}-${String(++count % 1_000_000).padStart(6, "0")}`;
+    const name = `${order}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`;
+    const hidden = join(folder, `.${name}`);
+    const descriptor = openSync(hidden, "wx", 0o600);
+    tryFlock(descriptor, "exclusive");
+    renameSync(hidden, join(folder, name));
+    const beat = setInterval(() => touch(join(folder, name)), BEAT_MS);
+    beat.unref();
+    let left = false;
+    return {
+      name,
+      leave() {
+        if (left) return;
+        left = true;
+        clearInterval(beat);
+        rmSync(join(folder, name), { force: true });
+        closeSync(descriptor);
+      },
+    };
+  }
+
+  /** Whether somebody who lives asked before. */
+  function isAhead(name: string): boolean {
+    const path = join(folder, name);
+    try {
+      if (Date.now() - statSync(path).mtimeMs > DEAD_AFTER_MS) return false;
+      const descriptor = openSync(path, "r");
+      try {
+        if (!tryFlock(descriptor, "exclusive").ok) return true;
+        rmSync(path, { force: true });
+        return false;
+      } finally {
+        closeSync(descriptor);
+      }
+    } catch {
+      return false;
+    }
+  }
+
+  return {
+    async take(signal) {
+      const ticket = enter();
+      while (!signal.aborted) {
+        const ahead = readdirSync(folder).filter((name) => !name.startsWith(".") && name < ticket.name);
+        if (!ahead.sort().some(isAhead)) break;
+        await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      }
+      return ticket.leave;
+    },
+  };
+}
+
+function touch(path: string): void {
+  try {
+    const now = new Date();
+    utimesSync(path, now, now);
+  } catch {
+    // It was taken for dead and removed; the lock of the workspace still keeps writers apart.
+  }
+}
