@@ -50,7 +50,7 @@ export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS
   return { kind: "clean", bytes: new TextEncoder().encode(merged.join("")) };
 }
 
-function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
+export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
   if (one === null || other === null) return one === other;
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
