@@ -144,7 +144,10 @@ async function nothingWaits(parts: ChatDeps, turn: ChatTurn): Promise<boolean> {
 /** The group of the newest change that stands, or of the one taken back last. */
 function lastGroup(jobs: readonly StoredJob[], direction: "undo" | "redo"): string | undefined {
   const state = direction === "undo" ? "committed" : "undone";
-  const ready = jobs.filter((job) => job.state === state && job.changes.length > 0 && job.kind !== "none");
+  const ready = jobs.filter(
+    (job) =>
+      job.state === state && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
+  );
   if (direction === "redo") ready.sort((a, b) => (a.stateAt < b.stateAt ? -1 : 1));
   return ready.at(-1)?.groupId;
 }

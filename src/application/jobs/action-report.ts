@@ -63,6 +63,8 @@ interface SwappedJob {
   /** As the job itself made them, in either direction. */
   readonly changes: readonly Change[];
   readonly left: readonly UntouchedPath[];
+  /** The job that took it back by a merge. */
+  readonly mergedBy?: string;
 }
 
 export function takeBackFacts(
@@ -77,7 +79,12 @@ export function takeBackFacts(
     action: direction,
     workspace,
     ...(notes.length > 0 && { notes }),
-    done: done.map(({ job, changes, left }) => ({ jobId: job.jobId, changes, left })),
+    done: done.map(({ job, changes, left, mergedBy }) => ({
+      jobId: job.jobId,
+      changes,
+      left,
+      ...(mergedBy !== undefined && { mergedBy }),
+    })),
     conflicts: [],
     failedCmds: 0,
   };
@@ -252,7 +259,8 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const lines = done.map(({ jobId }) => verb[action](jobId));
   const changes = changeLines(messages, seenFrom(action, done));
   if (changes !== "") lines.push(changes);
-  for (const { jobId, left } of done) {
+  for (const { jobId, left, mergedBy } of done) {
+    if (mergedBy !== undefined) lines.push(messages.undoneByMerge(jobId, mergedBy));
     const of = (wanted: string) => left.filter(({ reason }) => reason === wanted).map(({ path }) => path);
     const refs = of("moved-on");
     if (refs.length > 0) lines.push(messages.undonePartly({ jobId, refs }));

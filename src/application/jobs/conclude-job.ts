@@ -170,6 +170,7 @@ function jobRecord(
     ...(gitCommit !== null && { gitCommit }),
     changes,
     notes,
+    ...(request.reverses !== undefined && { reverses: request.reverses }),
   };
 }
 

@@ -25,6 +25,8 @@ export interface ExecuteRequest {
   /** The coder's plan; its first line titles the job where nobody asked in words. */
   readonly plan?: string;
   readonly groupId?: string;
+  /** The job that this one takes back by a merge. */
+  readonly reverses?: string;
   readonly source: string;
   /** `<channel>:<chat>`; for the log. */
   readonly sessionKey?: string;

@@ -1,4 +1,4 @@
-import { isSameFile, type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
+import { isLockFile, isSameFile, type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
@@ -18,10 +18,6 @@ export interface RebaseDeps {
 
 /** How often a file that is being saved all the time is looked at again. */
 const TRIES = 3;
-
-/** Written by package managers: two of them together are a third that none of them wrote. */
-const LOCK_FILE =
-  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$/;
 
 /**
  * Brings a draft that rests onto the workspace as it stands:
@@ -127,5 +123,5 @@ function mergeSides(
   const kinds = (["before", "after"] as const).map((when) => transaction.look(path, when)?.kind ?? "file");
   if (kinds.some((kind) => kind !== "file")) return { kind: "conflict", why: "not-text" };
   const result = mergeFile(sides);
-  return result.kind === "clean" && LOCK_FILE.test(path) ? { kind: "conflict", why: "lock-file" } : result;
+  return result.kind === "clean" && isLockFile(path) ? { kind: "conflict", why: "lock-file" } : result;
 }

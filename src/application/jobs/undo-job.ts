@@ -2,8 +2,12 @@ import type { Change } from "../../domain/jobs/result.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
+import type { MergedUndo } from "./undo-by-merge.ts";
 
-export type TakeBackDeps = Pick<WorkspaceDeps, "transactions" | "archive">;
+export interface TakeBackDeps extends Pick<WorkspaceDeps, "transactions" | "archive"> {
+  /** Takes a job back whose files were changed since; absent where only an exact undo may be. */
+  readonly undoByMerge?: (job: StoredJob) => Promise<MergedUndo | null>;
+}
 
 export interface TakeBackRequest {
   readonly direction: "undo" | "redo";
@@ -16,6 +20,8 @@ export interface TakenBack {
   readonly job: StoredJob;
   readonly changes: readonly Change[];
   readonly left: readonly UntouchedPath[];
+  /** The job that took it back by a merge, because its files were changed since. */
+  readonly mergedBy?: string;
 }
 
 /** `repaired`: an earlier swap had been cut off, and was finished first. */
@@ -77,12 +83,25 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     });
     if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
-    const outcome = await parts.transactions[request.direction](job.jobId, { force: request.force });
+    // Whoever was taken back by a merge is brought in again by taking that one back.
+    const reversal = job.state === "undone" ? job.reversedBy : undefined;
+    if (reversal !== undefined && request.direction === "undo") return refused("wrong-state", "undone");
+    const outcome =
+      reversal === undefined
+        ? await parts.transactions[request.direction](job.jobId, { force: request.force })
+        : await parts.transactions.undo(reversal, { force: request.force });
     if (outcome.status === "refused") {
       const reason = outcome.reason === "unknown-job" ? "evicted" : outcome.reason;
       return refused(reason, outcome.state ?? job.state);
     }
     if (outcome.status === "conflict") {
+      const mayMerge = request.direction === "undo" && outcome.conflicts.every(isChangedPath);
+      const merged = mayMerge ? ((await parts.undoByMerge?.(job)) ?? null) : null;
+      if (merged?.status === "done") {
+        parts.archive.append(job.jobId, { type: "undone", changes: merged.changes.length });
+        done.push({ job, changes: job.changes, left: [], mergedBy: merged.jobId });
+        continue;
+      }
       return {
         status: "conflict",
         job,
@@ -104,6 +123,11 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
   return { status: "done", jobs: done };
 }
 
+/** Others changed a file of the job, or took it away; anything else in the way is no matter of lines. */
+function isChangedPath({ reason }: Conflict): boolean {
+  return reason === "changed" || reason === "missing" || reason === "exists";
+}
+
 /** The jobs a request means, in the order in which they are to be swapped. */
 export function chooseJobs(
   { archive }: Pick<TakeBackDeps, "archive">,
@@ -112,7 +136,10 @@ export function chooseJobs(
   const jobs = archive.list();
   const wanted: JobState = direction === "undo" ? "committed" : "undone";
   if (name === undefined) {
-    const ready = jobs.filter((job) => job.state === wanted && job.changes.length > 0 && job.kind !== "none");
+    const ready = jobs.filter(
+      (job) =>
+        job.state === wanted && job.changes.length > 0 && job.kind !== "none" && job.reverses === undefined,
+    );
     const last =
       direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (x.stateAt < y.stateAt ? -1 : 1)).at(-1);
     return last === undefined ? "nothing" : [last];
@@ -132,7 +159,12 @@ function nameLaterJobs(
 ): Conflict[] {
   const later = archive
     .list()
-    .filter((other) => other.createdAt > job.createdAt && other.state === "committed");
+    .filter(
+      (other) =>
+        other.jobId !== job.jobId &&
+        (other.createdAt > job.createdAt || other.stateAt > job.stateAt) &&
+        other.state === "committed",
+    );
   return conflicts.map((conflict) => {
     const by =
       conflict.by ??

@@ -50,7 +50,14 @@ export function createWorkspace({
     commitPreview: async (jobId) => (await import("./unfinished-jobs.ts")).commitPreview(parts, jobId),
     discardPreview: async (jobId) => (await import("./unfinished-jobs.ts")).discardPreview(parts, jobId),
     withdraw: async (jobId) => (await import("./unfinished-jobs.ts")).withdrawJob(parts, jobId),
-    takeBack: async (request) => (await import("./undo-job.ts")).takeBack(parts, request),
+    takeBack: async (request) =>
+      (await import("./undo-job.ts")).takeBack(
+        {
+          ...parts,
+          undoByMerge: async (job) => (await import("./undo-by-merge.ts")).undoByMerge(parts, job),
+        },
+        request,
+      ),
     stop: async (jobId) =>
       (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
     repair: () => transactions.repair(),

@@ -106,6 +106,10 @@ export interface JobRecord {
   readonly notes: readonly Note[];
   /** Why a draft was kept as a preview instead of landing. */
   readonly red?: RedReason;
+  /** The job that this one took back by a merge. */
+  readonly reverses?: string;
+  /** The job that took this one back by a merge; while that one stands, the state of this one is `undone`. */
+  readonly reversedBy?: string;
 }
 
 /**

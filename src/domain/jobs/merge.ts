@@ -169,3 +169,11 @@ function lineChanges(base: readonly string[], side: readonly string[], limitMs: 
   }
   return changes;
 }
+
+/** Written by package managers: two of them together are a third that none of them wrote. */
+const LOCK_FILE =
+  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$/;
+
+export function isLockFile(path: string): boolean {
+  return LOCK_FILE.test(path);
+}

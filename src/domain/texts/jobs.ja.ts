@@ -127,6 +127,9 @@ export const workTexts: typeof englishWorkTexts = {
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
 
+  undoneByMerge: (jobId, by) =>
+    `${jobId} のファイルは後から変更されていたため、マージで取り除きました（ジョブ ${by}、これも取り消せます）。プロジェクトのチェックは実行していません。`,
+  undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
   nothingToUndo: "取り消せるジョブはないよ。",

@@ -99,10 +99,13 @@ export function createJobArchive(
     const swapping = intent?.job_id === jobId ? intent : null;
     const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
     const marks = readRepairMarks(folder);
+    const reversal =
+      record.reversedBy === undefined ? null : readState(jobFolder(storage, record.reversedBy));
+    const isReversed = state.state === "committed" && reversal?.state === "committed";
     return {
       ...record,
-      state: state.state,
-      stateAt: state.at,
+      state: isReversed ? "undone" : state.state,
+      stateAt: isReversed ? reversal.at : state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
       ...interruptionsOf(marks, swapping, state.turn),

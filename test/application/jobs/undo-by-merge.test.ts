@@ -1,0 +1,65 @@
+/** Undo of a job whose files were changed since: merged out of them, as a job of its own. */
+import { afterEach, expect, test } from "bun:test";
+import { proposal, replace } from "../chat/chat-kit.ts";
+import { type OpenedConversation, openConversation } from "../chat/conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const COUNT = 8;
+const line = (number: number) => `value ${number} = 0\n\n\n`;
+const TEXT = Array.from({ length: COUNT }, (_, number) => line(number)).join("");
+const withValues = (numbers: readonly number[]) =>
+  numbers.reduce(
+    (text, number) => text.replace(`value ${number} = 0`, `value ${number} = ${number + 10}`),
+    TEXT,
+  );
+const all = [...Array(COUNT).keys()];
+
+async function eightJobs() {
+  at = await openConversation(({ messages }) => {
+    const number = /set (\d)/.exec(messages[0]?.text.split("Request:").at(-1) ?? "")?.[1] ?? "";
+    return proposal(
+      `Set ${number}`,
+      replace("a.txt", `value ${number} = 0`, `value ${number} = ${Number(number) + 10}`),
+    );
+  });
+  at.write("a.txt", TEXT);
+  for (const number of all) expect((await at.send(`/code3 set ${number}`)).ok).toBe(true);
+  return at.archive.list().map(({ jobId }) => jobId);
+}
+
+test("the third of eight in one file is taken back alone, brought in again, and taken back again", async () => {
+  const jobs = await eightJobs();
+  const third = jobs[2] as string;
+  const undone = await at.send(`/undo ${third}`);
+  expect(undone.ok).toBe(true);
+  expect(undone.text).toContain(`${third} was merged out of them as job_`);
+  expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
+  expect(at.archive.read(third)?.state).toBe("undone");
+  expect((await at.send(`/undo ${third}`)).ok).toBe(false);
+  expect((await at.send(`/redo ${third}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all));
+  expect(at.archive.read(third)?.state).toBe("committed");
+  expect((await at.send(`/undo ${third}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
+});
+
+test("a bare undo after it means the newest change, not the undo itself", async () => {
+  const jobs = await eightJobs();
+  await at.send(`/undo ${jobs[2]}`);
+  // Its own file was changed by the undo since: merged out as well.
+  expect((await at.send("/undo")).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2 && number !== 7)));
+});
+
+test("lines that were changed since are a conflict that names the job, and nothing changes", async () => {
+  const jobs = await eightJobs();
+  const saved = at.read("a.txt").replace("value 2 = 12", "value 2 = the user's");
+  at.write("a.txt", saved);
+  const reply = await at.send(`/undo ${jobs[2]}`);
+  expect(reply.ok).toBe(false);
+  expect(reply.text).toContain("a.txt");
+  expect(at.read("a.txt")).toBe(saved);
+  expect(at.archive.list().filter(({ state }) => state === "committed")).toHaveLength(COUNT);
+});
