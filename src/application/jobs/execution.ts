@@ -16,6 +16,7 @@ import type {
 } from "../ports/jobs-transaction.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { AutoCommitResult, OwnGit } from "./auto-commit.ts";
+import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
 
 export interface ExecuteRequest {
@@ -147,6 +148,8 @@ export interface WorkspaceDeps {
   readonly birth: string;
   /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
   readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
+  /** Shared by all workspaces of a process; without it checks run as they come. */
+  readonly checkSlots?: CheckSlots;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;

@@ -75,6 +75,8 @@ class OpenDraft implements Draft {
   readonly #once = new Set<CommandResult>();
   /** Our own commits are in the draft, and must be made anew where others committed meanwhile. */
   #hasCommitted = false;
+  /** Others wait for its checks. */
+  #hasTurn = false;
   readonly #ended: string[] = [];
 
   constructor(parts: WorkspaceDeps, request: DraftRequest) {
@@ -167,7 +169,10 @@ class OpenDraft implements Draft {
       const signal = AbortSignal.any(request.signal === undefined ? signals : [...signals, request.signal]);
       const { transaction } = this.#open;
       const emit = this.#open.emit.bind(this.#open);
-      return runChecks({ parts: this.#parts, jobId: this.id, transaction, emit }, { ...request, signal });
+      const checks = { parts: this.#parts, jobId: this.id, transaction, emit };
+      const use = () => runChecks(checks, { ...request, signal });
+      const { checkSlots } = this.#parts;
+      return checkSlots === undefined ? use() : checkSlots.run(use, { urgent: this.#hasTurn, signal });
     };
     // Elsewhere than in an overlay, the throw-away view of the baseline is not apart from the draft's.
     const isApart = request.over === "baseline" && this.#job?.transaction.kind === "overlay";
@@ -178,8 +183,14 @@ class OpenDraft implements Draft {
     return aside;
   }
 
-  takeTurn(): Promise<() => void> {
-    return this.#parts.transactions.takeTurn(AbortSignal.any([this.#request.signal, this.#end.signal]));
+  async takeTurn(): Promise<() => void> {
+    const signal = AbortSignal.any([this.#request.signal, this.#end.signal]);
+    const giveBack = await this.#parts.transactions.takeTurn(signal);
+    this.#hasTurn = true;
+    return () => {
+      this.#hasTurn = false;
+      giveBack();
+    };
   }
 
   rebase(): Promise<Rebased> {

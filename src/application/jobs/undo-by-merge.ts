@@ -44,7 +44,6 @@ export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise
     transaction,
   );
   return run.orBroken(async () => {
-    run.start();
     const merged: MergedNote[] = [];
     const conflicts: Conflict[] = [];
     for (const difference of differences) {
@@ -54,9 +53,12 @@ export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise
       else if (result === "merged") merged.push({ path, by: laterJob(parts, job, path) });
     }
     if (conflicts.length > 0) {
-      await run.drop("conflict");
+      // It never began: nobody is to find it among the jobs.
+      await transaction.discard();
+      await parts.transactions.discard(jobId);
       return { status: "conflict", conflicts };
     }
+    run.start();
     run.noteMerged(merged);
     const ended = (await run.end([], [], { preview: false })) as Execution;
     if (ended.status !== "ran" || ended.outcome !== "committed") {

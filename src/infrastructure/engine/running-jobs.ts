@@ -8,7 +8,9 @@ import {
   renameSync,
   rmSync,
 } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { createCheckSlots } from "../../application/jobs/check-slots.ts";
 import type { WorkspaceDeps } from "../../application/jobs/execution.ts";
 import type { WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import { hashHex } from "../platform/hash.ts";
@@ -97,12 +99,16 @@ function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
   }
 }
 
+/** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
+const CHECK_SLOTS = createCheckSlots(Math.max(1, Math.floor(availableParallelism() / 2)));
+
 /** What jobs take of this process, wherever they happen. */
 export function jobsOfThisProcess(): Pick<
   WorkspaceDeps,
-  "planOptions" | "pid" | "birth" | "now" | "clock" | "random"
+  "planOptions" | "pid" | "birth" | "now" | "clock" | "random" | "checkSlots"
 > {
   return {
+    checkSlots: CHECK_SLOTS,
     planOptions: {
       inflate: (data) => process.getBuiltinModule("node:zlib").inflateSync(data),
       sha1: (bytes) => hashHex("sha1", bytes),

@@ -56,7 +56,7 @@ withChecks("eight auto-committed files at once are eight commits, each with its 
   expect(git("status", "--porcelain")).toBe("");
 });
 
-const TIMES = process.env.PICOCLAW_NIGHT === undefined ? 3 : 50;
+const TIMES = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1" ? 50 : 3;
 
 withChecks("two drafts that are each green and red together never both land", async () => {
   for (let time = 0; time < TIMES; time++) {
