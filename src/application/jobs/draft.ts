@@ -4,8 +4,7 @@ import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import type { Execution } from "./execution.ts";
-import type { MovedWorkspace } from "./job-run.ts";
+import type { Execution, MovedWorkspace } from "./execution.ts";
 
 /** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
 export interface DraftRequest {

@@ -82,6 +82,11 @@ export type Execution =
       readonly keptAfterFailure: boolean;
     };
 
+/** Somebody changed the workspace in the last moment: nothing was sealed, and the job is as it was. */
+export interface MovedWorkspace {
+  readonly status: "moved";
+}
+
 interface AutoCommitRefusal {
   readonly code: "auto-commit";
   readonly cause: Exclude<AutoCommitResult, { ok: true }>["code"];

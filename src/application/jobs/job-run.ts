@@ -29,6 +29,7 @@ import {
   type ExecuteRequest,
   type Execution,
   JobBroken,
+  type MovedWorkspace,
   type RunCommandsDeps,
   type WorkspaceDeps,
 } from "./execution.ts";
@@ -233,11 +234,6 @@ interface CarryOut extends RunOptions {
 const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
 
 type Swapping = Pick<Transactions, "commit">;
-
-/** Somebody changed the workspace in the last moment: nothing was sealed, and the job is as it was. */
-export interface MovedWorkspace {
-  readonly status: "moved";
-}
 
 const MOVED = async (): Promise<MovedWorkspace> => ({ status: "moved" });
 

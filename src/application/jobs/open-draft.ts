@@ -13,8 +13,14 @@ import type {
   Rebased,
 } from "./draft.ts";
 import { beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
-import { type Execution, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
-import { JobRun, type MovedWorkspace } from "./job-run.ts";
+import {
+  type Execution,
+  type MovedWorkspace,
+  newJobId,
+  repairNotes,
+  type WorkspaceDeps,
+} from "./execution.ts";
+import { JobRun } from "./job-run.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
 export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
