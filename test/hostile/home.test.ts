@@ -207,6 +207,12 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     expect(system?.success).toBe(true);
   });
 
+  test("cannot shut the home to the jobs that come after it", () => {
+    target.attempt(["mkdir -p ~/.npm; chmod 0 ~/.npm; chmod 0 ~"]);
+    const [next] = target.attempt(["touch ~/.npm/x ~/y && echo usable"]);
+    expect(next?.said.trim()).toBe("usable");
+  });
+
   test("leaves nothing for later jobs when it was a preview", () => {
     const leave = "mkdir -p ~/.npm; echo bad > ~/.npm/poison; echo bad > ~/.poison; echo x > made";
     for (const kind of ["overlay", "copy"]) {

@@ -204,11 +204,27 @@ function layOutHome(
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
     if (!name.startsWith(BASE) && join(folder, name) !== seed) removeTree(join(folder, name));
   for (const { name } of layers)
-    for (const part of ["u", "w"]) mkdirSync(join(folder, name, part), { recursive: true, mode: 0o700 });
+    for (const part of ["u", "w"]) {
+      const at = join(folder, name, part);
+      mkdirSync(at, { recursive: true, mode: 0o700 });
+      if (part === "u") openShutFolders(at, MENDED_DEPTH);
+    }
   const readOnly = apart.filter((path) => !canBeLaid(path));
   for (const path of [...apart, ...places])
     if (isInside(home, path) && path !== home) makeFolders(join(folder, BASE, "u"), relative(home, path));
   return { path: home, folder, below, seed, layers, shown: readOnly };
+}
+
+/** The home, the folders in it, and those of the shelves that tools share. */
+const MENDED_DEPTH = 3;
+
+/** A command of an earlier job may have shut the home (`chmod 0 ~`), and would have shut it to every later job. */
+function openShutFolders(folder: string, depth: number): void {
+  const { mode } = lstatSync(folder);
+  if ((mode & 0o700) !== 0o700) chmodSync(folder, (mode & 0o7777) | 0o700);
+  if (depth <= 1) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) openShutFolders(join(folder, entry.name), depth - 1);
 }
 
 /** The kernel leaves a folder without permissions in a work folder; whoever cleans up must be able to enter it. */

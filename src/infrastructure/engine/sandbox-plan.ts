@@ -229,7 +229,7 @@ export function sandboxEnvironment({
 }
 
 /** Where bubblewrap reads the filter of calls. */
-export const FILTER_DESCRIPTOR = 5;
+const FILTER_DESCRIPTOR = 5;
 
 /** Numbers by which the kernel knows a machine, and its calls for keys: `add_key`, `request_key`, `keyctl`. */
 const KEY_CALLS = [
