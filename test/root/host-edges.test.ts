@@ -80,4 +80,19 @@ describe.if(isRoot && process.platform === "linux" && requirePart("bwrap"))("out
     const found = readFileSync(join(shared, "found"), "utf8");
     expect([found.includes("/picoclaw-edge:"), found.includes("bad")]).toEqual([true, false]);
   });
+
+  test("a file system that no layer can be laid over does not keep a job from starting, nor the rest from being screened", () => {
+    const program = join(shared, "picoclaw-bare");
+    const bare = mkdtempSync("/srv/picoclaw-bare-");
+    writeFileSync(
+      program,
+      `#!/bin/sh\nexec unshare -m --propagation private sh -c 'mount -t proc proc ${bare} && exec ${PROGRAM} "$@"' sh "$@"\n`,
+      { mode: 0o755 },
+    );
+    const lines = [`ls ${bare}/self/status && echo made > made`, `${CONNECT} ${shared}/relative.sock`];
+    const [seen, reached] = target.attempt(lines, { program });
+    rmSync(bare, { recursive: true, force: true });
+    expect([seen?.success, seen?.said.includes("status")]).toEqual([true, true]);
+    expect(reached?.said).toContain("unreachable");
+  });
 });

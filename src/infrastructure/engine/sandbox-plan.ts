@@ -70,22 +70,23 @@ export const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw
 const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
 
 /**
- * Mounts what bubblewrap cannot (one `mount` for all overlays: each start of it costs 2 ms), hides the stage, drops
- * every capability, and becomes the executor. First of all it takes leave of the host's mounts: one that came later would
- * come in, and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done
- * without: the sockets that are known behind it are hidden one by one.
+ * Mounts what bubblewrap cannot (one `mount` for all of it: each start of it costs 2 ms), hides the stage, drops every
+ * capability, and becomes the executor. First of all it takes leave of the host's mounts: one that came later would come in,
+ * and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done without: the
+ * sockets that are known behind it are hidden one by one. As one call does not tell which mount failed, a second one then
+ * mounts what else is missing; it passes over what is mounted, and the stage must show again for it.
  * Arguments: whether the host's mounts are shared, the stage, the screens, the table of mounts, what to hide, "--", the command.
  */
 const SETUP = `set -e
 if [ "$1" = shared ]; then mount --make-rprivate /; fi
 shift
-if [ -n "$2" ]; then
-  mkdir "$1/void"
-  printf %s "$2" > "$1/table"
-  mount -a -T "$1/table" 2> /dev/null || :
+printf %s "$2$3" > "$1/table"
+if [ -z "$2" ]; then mount -a -T "$1/table"
+elif ! mount -a -T "$1/table" 2> /dev/null; then
+  if [ ! -d "$1/void" ]; then umount "$1"; fi
+  printf %s "$3" > "$1/table"
+  mount -a -T "$1/table"
 fi
-printf %s "$3" > "$1/table"
-mount -a -T "$1/table"
 shift 3
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mount -t tmpfs -o mode=0755 tmpfs "$1"
@@ -294,6 +295,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
       args.push("--ro-bind", path, `${stage}/low${i}`, ...bindLowerLayers(`${stage}/low${i}`, source.lowers));
   });
   args.push("--bind", plan.job, `${stage}/tx`);
+  if (plan.screened.length > 0) args.push("--dir", `${stage}/void`);
   for (const socket of plan.sockets) args.push("--ro-bind", socket, socket);
   args.push("--unshare-pid", "--unshare-ipc", "--as-pid-1", "--die-with-parent", "--new-session");
   if (plan.uid !== 0) args.push("--unshare-user", "--uid", String(plan.uid), "--gid", String(plan.gid));
