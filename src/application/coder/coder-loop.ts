@@ -1,6 +1,6 @@
 import { failingOutput } from "../../domain/checks/read-results.ts";
-import { affectedFiles, type Doubt, doubtfulEdits } from "../../domain/coder/check-edits.ts";
-import { showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { affectedFiles, type Doubt, doubtfulEdits, meantLines } from "../../domain/coder/check-edits.ts";
+import { showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
 import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
@@ -300,11 +300,62 @@ function wordFailures(failed: readonly CommandResult[]): string {
 function wordFailure({ command, error, output, process }: CommandResult): string {
   const { type, action, target } = command;
   const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
+  // The report of an edit that did not match begins with what its error says.
+  if (isUnmatchedEdit(command, output)) return `FAILED ${what}:\n${output}`;
   if (type !== "shell_command") return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
   const code = process?.exitCode;
   const how = code === null || code === undefined ? error.split("\n")[0] : `exit code ${code}`;
   const printed = process === undefined ? output : `${process.stdout}${process.stderr}`;
   return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
+}
+
+/** An edit that failed with a report on its hunks. */
+function isUnmatchedEdit({ type }: PatchCommand, output: string): boolean {
+  return type === "file_edit" && output.includes("Nothing of this edit was written.");
+}
+
+const MOST_LISTED = 40;
+
+/** How each command of an attempt ended, in order: a coder sends again only what failed. */
+function wordStatuses(results: readonly CommandResult[]): string {
+  if (results.length < 2) return "";
+  const lines = results.slice(0, MOST_LISTED).map(({ command, success }, at) => {
+    const { type, action, target } = command;
+    const what = type === "file_edit" ? `${action} ${oneLine(target)}` : oneLine(target).slice(0, 80);
+    return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}`;
+  });
+  if (results.length > MOST_LISTED) lines.push(`… and ${results.length - MOST_LISTED} more`);
+  return lines.join("\n");
+}
+
+/** Of the files whose edits failed, the lines that were meant; null where something else than edits failed. */
+function showFailedEdits(
+  files: ProjectFiles,
+  failed: readonly CommandResult[],
+  commands: readonly PatchCommand[],
+  limit: number,
+): string | null {
+  if (failed.length === 0 || !failed.every(({ command, output }) => isUnmatchedEdit(command, output)))
+    return null;
+  const places = new Map<string, { readonly text: string; readonly lines: number[] }>();
+  for (const { command, output } of failed) {
+    // A result names its command without the edit itself.
+    const sent = commands.filter(({ edit, target }) => edit !== undefined && target === command.target);
+    for (const path of affectedFiles(sent.length > 0 ? sent : [command])) {
+      const text = places.get(path)?.text ?? files.read(path, LONGEST)?.text;
+      if (text === undefined) continue;
+      const place = places.get(path) ?? { text, lines: [] };
+      place.lines.push(...meantLines(sent, path, text, output));
+      places.set(path, place);
+    }
+  }
+  const shares = splitBudget(
+    [...places.values()].map(({ text }) => text.length),
+    limit,
+  );
+  return [...places]
+    .map(([path, { text, lines }], at) => showAround(path, text, lines, shares[at] ?? 0))
+    .join("\n\n");
 }
 
 /** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
@@ -501,8 +552,16 @@ async function attemptProposal(
   state.red = findRedAttempt(failed, judged);
   if (state.red === null) return commitBench(loop, state, number, commands);
   const report = judged === null ? wordFailures(failed) : judged.report;
-  const head = `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`;
-  return sendBack(loop, state, { head, report, commands });
+  const head = [
+    `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`,
+    ...(judged === null ? [wordStatuses(carried.results)] : []),
+  ];
+  return sendBack(loop, state, {
+    head: head.filter((part) => part !== "").join("\n"),
+    report,
+    commands,
+    failed: judged === null ? failed : [],
+  });
 }
 
 /** How often a coder is shown that others changed the same lines. */
@@ -528,6 +587,8 @@ interface SentBack {
   readonly report: string;
   /** Whose files it should see again. */
   readonly commands: readonly PatchCommand[];
+  /** Where these are edits alone, the lines that they meant are enough to see. */
+  readonly failed?: readonly CommandResult[];
 }
 
 const FIX_THE_REST =
@@ -536,7 +597,7 @@ const FIX_THE_REST =
 async function sendBack(
   loop: CoderLoop,
   state: LoopState,
-  { head, report, commands }: SentBack,
+  { head, report, commands, failed = [] }: SentBack,
 ): Promise<CoderStep> {
   const { limits, bench, tell, mask } = loop;
   state.attempts++;
@@ -548,8 +609,9 @@ async function sendBack(
     return { end: await endGivenUp(loop, state, { why: "attempts", limit: limits.attempts }, "", report) };
   const brief = mask(state.red?.brief || report.split("\n")[0] || "");
   tell({ type: "sent-back", attempt: state.attempts, of: limits.attempts, brief });
-  const places = linesToShowAgain(commands, report);
-  const files = showAgain(bench.files(), places, limits.shownChars);
+  const files =
+    showFailedEdits(bench.files(), failed, commands, limits.shownChars) ??
+    showAgain(bench.files(), linesToShowAgain(commands, report), limits.shownChars);
   const back = [
     head ?? "",
     mask(report),

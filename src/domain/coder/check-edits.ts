@@ -199,3 +199,35 @@ export function affectedFiles(commands: readonly PatchCommand[]): string[] {
   });
   return [...new Set(paths)];
 }
+
+/** Lines of an edit that are too short to be found again, such as brackets. */
+const TELLING = 8;
+
+/**
+ * The lines of a file that edits which failed were meant for: where their report says that they might have been meant,
+ * else where lines stand that the edits expected.
+ */
+export function meantLines(
+  commands: readonly PatchCommand[],
+  path: string,
+  text: string,
+  report: string,
+): number[] {
+  const said = [...report.matchAll(/^ {2}line (\d+)/gm)].map(([, line]) => Number(line));
+  if (said.length > 0) return said;
+  const places = new Map<string, number[]>();
+  for (const [at, line] of text.split("\n").entries()) {
+    const key = line.trim();
+    if (key.length >= TELLING) places.set(key, [...(places.get(key) ?? []), at + 1]);
+  }
+  return commands
+    .flatMap(({ edit }) => (edit === undefined ? [] : hunksOf(edit)))
+    .filter((one) => one.path === path)
+    .flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines))
+    .filter(({ tag }) => tag !== "+")
+    .flatMap(({ text: line }) => {
+      const found = places.get(Buffer.from(line, "latin1").toString().trim()) ?? [];
+      // A line that stands in many places points to none.
+      return found.length === 1 ? found : [];
+    });
+}

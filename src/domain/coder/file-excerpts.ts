@@ -265,6 +265,24 @@ export function showFile(path: string, text: string, request: ShowFile): string 
   return showRanges(path, lines, ranges);
 }
 
+/** Lines on either side of one that matters in a file which its reader has seen before. */
+const AROUND_LINE = 20;
+/** A file up to this is shown whole instead: pieces of it would say less for nearly as much. */
+const SHORT_FILE = 2_500;
+
+/** A file around some of its lines; without any, as far as the limit goes. */
+export function showAround(path: string, text: string, around: readonly number[], limit: number): string {
+  if (around.length === 0 || text.length <= Math.min(limit, SHORT_FILE))
+    return showFile(path, text, { terms: [], limit });
+  const lines = linesOf(text);
+  const also = around.map((line) => ({
+    from: Math.max(1, Math.min(line, lines.length) - AROUND_LINE),
+    to: Math.min(lines.length, line + AROUND_LINE),
+  }));
+  const ranges = chooseExcerpts(path, lines, { terms: [], limit, also });
+  return ranges.length === 0 ? cutElement(path, text, limit) : showRanges(path, lines, ranges);
+}
+
 /** The lines that were asked for, cut at the limit. */
 export function showLines(path: string, text: string, asked: LineRange, limit: number): string {
   const lines = linesOf(text);

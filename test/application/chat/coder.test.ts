@@ -149,6 +149,33 @@ describe("a proposal that cannot run", () => {
     expect(reply.jobs).toHaveLength(1);
   });
 
+  test("each edit's end is told, and of a long file 20 lines around what was meant; what is done is not shown again", async () => {
+    const long = Array.from({ length: 300 }, (_, i) => `const name${i} = "${"x".repeat(20)}";`).join("\n");
+    at = await openConversation((_, turn) =>
+      turn === 0
+        ? proposal(
+            "p",
+            `${replace("a.txt", "one", "ONE")}\n${replace("long.ts", 'const name150 = "yyyyyyyyyyyyyyyyyyyy";', "y")}`,
+          )
+        : proposal("p", replace("long.ts", `const name150 = "${"x".repeat(20)}";`, "y")),
+    );
+    at.write("a.txt", "one\n");
+    at.write("long.ts", `${long}\n`);
+    const reply = await at.send("/code3 change a.txt and long.ts");
+    expect(reply.ok).toBe(true);
+    expect(at.read("a.txt")).toBe("ONE\n");
+    const back = at.asked[1]?.messages[2]?.text ?? "";
+    expect(back).toContain("1. done: update a.txt\n2. FAILED: update long.ts");
+    expect(back).not.toContain('<file path="a.txt"');
+    const shown = /<file path="long\.ts" lines="([^"]+) of 300">/.exec(back)?.[1] ?? "";
+    const covers = shown.split(",").some((range) => {
+      const [from = 0, to = 0] = range.split("-").map(Number);
+      return from <= 131 && to >= 171;
+    });
+    expect(covers).toBe(true);
+    expect(back.length).toBeLessThan(8_000);
+  });
+
   test("ends at the second identical failure, and nothing is changed", async () => {
     at = await openConversation(() => proposal("p", replace("a.txt", "not there at all", "x")));
     at.write("a.txt", "one\n");

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkEdits } from "../../../src/domain/coder/check-edits.ts";
+import { checkEdits, meantLines } from "../../../src/domain/coder/check-edits.ts";
 import { parsePatch } from "../../../src/domain/patch/parse-patch.ts";
 import type { FileEntry } from "../../../src/domain/patch/patch-command.ts";
 
@@ -69,4 +69,13 @@ test("diffs and V4A patches are tried as well", () => {
     "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** Delete File: b.txt\n*** End Patch\n";
   expect(check({ "a.txt": "one\n", "b.txt": "" }, v4a).ok).toBe(true);
   expect(check({ "a.txt": "ten\n", "b.txt": "" }, v4a).ok).toBe(false);
+});
+
+test("an edit without a likely place is meant where its telling lines stand, once each", () => {
+  const parsed = parsePatch(swap("a.ts", "function areIdentical() {\n  return 1;\n}", "x"));
+  if (!parsed.ok) throw new Error(parsed.failure.message);
+  const { commands } = parsed;
+  const text = "one\nreturn 1;\nfunction areIdentical() {\n  return 1;\n  return 2;\n}\n";
+  expect(meantLines(commands, "a.ts", text, "a.ts hunk 1: not-found")).toEqual([3]);
+  expect(meantLines(commands, "a.ts", text, "Did you mean:\n  line 5 (80 % alike)\n    5| x")).toEqual([5]);
 });
