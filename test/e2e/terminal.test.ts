@@ -35,6 +35,20 @@ const MENDS = `
       ## Risk
       low`;
 
+const SLOW = `
+  - when: { role: coder3 }
+    text: |
+      ## Plan
+      Be slow
+
+      ## Patch
+      \`\`\`bash
+      touch began; sleep 60
+      \`\`\`
+
+      ## Risk
+      low`;
+
 const open: { world?: TerminalWorld; shown: Shown[] } = { shown: [] };
 
 afterEach(async () => {
@@ -118,5 +132,194 @@ describe("the conversation at a terminal", () => {
     for (const bytes of ["\x1b[?2004l", "\x1b[?25h", "\x1b[<u", "\x1b[?1004l"])
       expect(shown.count(bytes)).toBeGreaterThan(0);
     await shown.until("To go on: picoclaw chat");
+  });
+
+  test("the next message after an undo leaves the verdict as it stands, and a job has a number to be named by", async () => {
+    const shown = await start(`${MENDS}${chat("hello there")}`);
+    await shown.say("/code3 count quantities");
+    await shown.until("✓ Applied");
+    shown.type("\x1bu");
+    await shown.until("↶ Taken back");
+    await shown.say("hi");
+    await shown.until("hello there");
+    expect(shown.all()).toContain("↶ Taken back · 1 file as before: src/cart.js");
+    expect(shown.all()).not.toContain("✓ Applied");
+    await shown.say("/redo #1");
+    await shown.until(() => files().read("src/cart.js").includes("item.quantity"));
+  });
+
+  test("what is typed while a coder works is seen, and reaches its next round", async () => {
+    const red = MENDS.replace("delay_ms: 300", "times: 1\n    delay_ms: 1500").replace(
+      "## Risk",
+      "```bash\n      exit 1\n      ```\n\n      ## Risk",
+    );
+    const heard = MENDS.replace(
+      "{ role: coder3 }",
+      '{ role: coder3, message: "also an empty cart" }',
+    ).replace("The total counts quantities", "An empty cart is free as well");
+    const shown = await start(`${heard}${red}${MENDS}`);
+    await shown.say("/code3 count quantities");
+    await shown.until("esc stops");
+    await shown.say("also an empty cart");
+    await shown.until("↳ also an empty cart · joins the next round");
+    await shown.until("An empty cart is free as well");
+    expect(shown.all()).toContain("↳ also an empty cart the coder has it");
+  });
+
+  test("tab sends afterwards, ↑ takes it back into the line, and esc stops without sending it", async () => {
+    const shown = await start(chat("a slow answer that nobody waits for", "    delay_ms: 20000\n"));
+    await shown.say("wait");
+    await shown.until("esc stops");
+    shown.type("then this");
+    await shown.until("› then this");
+    shown.type("\t");
+    await shown.until("↳ then this · after this one");
+    shown.type("\x1b[A");
+    await shown.until("› then this");
+    shown.type("\t");
+    await shown.until("after this one");
+    const begun = performance.now();
+    shown.type("\x1b");
+    await shown.until("Stopped after");
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(shown.screen()).toContain("nothing was changed");
+    await shown.until("› then this");
+    expect(files().read("src/cart.js")).toBe(CART);
+  });
+
+  test("a menu for / by name and by what it does, one for @, and a search of what was typed", async () => {
+    const shown = await start(chat("hello there"));
+    await shown.say("/chat rename describe to nameAll");
+    await shown.until("hello there");
+    shown.type("/re");
+    await shown.until("→ /redo");
+    expect(shown.screen()).toContain("/rewind");
+    shown.type("\x1b");
+    await shown.until(() => !shown.screen().includes("→ /redo"));
+    expect(shown.screen()).toContain("› /re");
+    shown.type("\x15");
+    shown.type("look at @srccartjs");
+    await shown.until("→ cart.js");
+    shown.type("\t");
+    await shown.until("› look at @src/cart.js");
+    shown.type("\x12");
+    await shown.until("history");
+    shown.type("to name");
+    await shown.until("→ /chat rename describe to nameAll");
+    shown.type("\x1b");
+    await shown.until("› look at @src/cart.js");
+  });
+
+  test("a paste of 10,000 lines is one mark, and all of it is sent", async () => {
+    const shown = await start(chat("got it"));
+    const text = Array.from({ length: 10_000 }, (_, at) => `line ${at}`).join("\n");
+    shown.type(`\x1b[200~${text}\x1b[201~`);
+    await shown.until("[paste #1 +10000 lines]");
+    shown.type("\r");
+    await shown.until("got it");
+    expect(shown.all()).toContain("› line 0");
+  });
+
+  test("! runs a command as a job that one key takes back", async () => {
+    const shown = await start(chat("hello"));
+    await shown.say("!echo made > made.txt; echo printed");
+    await shown.until("✓ Applied");
+    expect(shown.screen()).toContain("printed");
+    expect(files().read("made.txt")).toBe("made\n");
+    shown.type("\x1bu");
+    await shown.until("↶ Taken back · 1 file as before: made.txt");
+    expect(() => files().read("made.txt")).toThrow();
+  });
+
+  test("Japanese takes two columns a letter, and every way to a new line works", async () => {
+    const shown = await start(chat("hello"));
+    shown.type("日本語abc");
+    await shown.until("› 日本語abc");
+    expect(shown.cursor().column).toBe(11);
+    shown.type("\x1b[D\x1b[D\x1b[D\x1b[D");
+    await shown.until(() => shown.cursor().column === 6);
+    shown.type("\x05\x1b[13;2ux\x1b\ry\nz");
+    await shown.until(/abc\n {2}x\n {2}y\n {2}z/);
+  });
+
+  test("a new width while it streams: one line, one status, the text at the new width, and the scrollback stays", async () => {
+    const parts = Array.from({ length: 30 }, (_, at) => `Part ${at + 1} ${"word ".repeat(20)}`).join("\n\n");
+    const shown = await start(chat(`${parts}\n\nThe end.`, "    pause_ms: 2\n"), { columns: 100, rows: 30 });
+    await shown.say("explain");
+    await shown.until("Part 5 ");
+    for (const columns of [200, 60, 180, 60, 100]) shown.resize(columns, 30);
+    await shown.until("The end.");
+    await shown.until("Say what to change");
+    expect(shown.screen().split("? keys").length - 1).toBe(1);
+    expect(shown.count("\x1b[3J")).toBe(0);
+    expect(shown.all()).toContain("Part 1 word");
+  });
+
+  test("ctrl-c stops a running job and takes it back, and the conversation goes on", async () => {
+    const shown = await start(`${SLOW}${chat("Still here.")}`);
+    await shown.say("/code3 be slow");
+    await shown.until(/run +.*sleep 60/);
+    shown.type("\x03");
+    await shown.until("Say what to change");
+    expect(files().read("src/cart.js")).toBe(CART);
+    expect(() => files().read("began")).toThrow();
+    await shown.say("/chat are you there");
+    await shown.until("Still here.");
+  });
+
+  test("ended from outside in the middle of a job, it takes the job back", async () => {
+    const shown = await start(SLOW);
+    await shown.say("/code3 be slow");
+    await shown.until(/run +.*sleep 60/);
+    shown.child.kill("SIGTERM");
+    expect(await shown.child.exited).toBe(143);
+    expect(shown.sent.raw).toContain("\x1b[?2004l");
+    expect(files().read("src/cart.js")).toBe(CART);
+    expect(() => files().read("began")).toThrow();
+  });
+
+  test("what was typed comes back in the next conversation", async () => {
+    const shown = await start(chat("hello there"));
+    await shown.say("/chat 一行目");
+    await shown.until("hello there");
+    await shown.close();
+    const next = startProgram(files());
+    open.shown.push(next);
+    await next.until("goes on with the chat: 1 message");
+    next.type("\x1b[A");
+    await next.until("› /chat 一行目");
+  });
+
+  test("SIGTERM gives the terminal back", async () => {
+    const shown = await start(chat("hello"));
+    shown.child.kill("SIGTERM");
+    expect(await shown.child.exited).toBe(143);
+    for (const bytes of ["\x1b[?2004l", "\x1b[?25h", "\x1b[<u"])
+      expect(shown.count(bytes)).toBeGreaterThan(0);
+  });
+});
+
+describe("where a screen is not wanted", () => {
+  test("NO_COLOR sends no colour, and the difference is still told apart", async () => {
+    const shown = await start(MENDS, { env: { NO_COLOR: "1" } });
+    await shown.say("/code3 count quantities");
+    await shown.until("✓ Applied");
+    expect(shown.sent.raw).not.toMatch(/\x1b\[(?:3[0-7]|4[0-8]|9[0-7])[;m]/);
+    expect(shown.sent.raw).toContain("\x1b[1;4m");
+  });
+
+  test.each([
+    ["TERM=dumb", { env: { TERM: "dumb" } }],
+    ["--plain", { args: ["chat", "--plain"] }],
+    ["PICOCLAW_PLAIN", { env: { PICOCLAW_PLAIN: "1" } }],
+  ])("%s: lines alone, and every fact is there", async (_, options) => {
+    const shown = await start(MENDS, options);
+    await shown.until("> ");
+    shown.type("/code3 count quantities\r");
+    await shown.until("Applied");
+    expect(shown.all()).toContain("src/cart.js");
+    expect(shown.sent.raw).not.toContain("\x1b");
+    shown.type("\x04");
+    expect(await shown.child.exited).toBe(0);
   });
 });

@@ -88,6 +88,8 @@ function visible(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
 }
 
+/** What a shell expects of a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
 /** The first of these stops the message and takes its job back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -264,7 +266,7 @@ async function sendOne(
 ): Promise<number> {
   const { json, chatId, events, route } = shown;
   const abort = new AbortController();
-  const stop = () => abort.abort();
+  const stop = (signal: string) => abort.abort(signal);
   for (const signal of STOPPING) process.once(signal, stop);
   const line = (value: unknown) => program.out(`${JSON.stringify(value)}\n`);
   const progress = createChatProgress(program, opened.chat, {
@@ -291,7 +293,7 @@ async function sendOne(
     if (events) line({ type: "reply", ...chatReplyJson(reply) });
     else if (json) line(chatReplyJson(reply));
     else progress.reply(reply, streamed);
-    return exitCodeOf(reply);
+    return abort.signal.reason === "SIGINT" ? INTERRUPTED : exitCodeOf(reply);
   } finally {
     for (const signal of STOPPING) process.off(signal, stop);
   }

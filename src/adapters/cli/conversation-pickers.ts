@@ -1,3 +1,4 @@
+import type { RewindMessage } from "../../domain/jobs/rewind-plan.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import type { CardMaker } from "./conversation-cards.ts";
@@ -29,9 +30,21 @@ interface PickerSession {
 const MOST_JOBS = 100;
 
 /** Which bare commands open a list; the same commands are texts on every other channel. */
-export function createPickers({ opened, maker }: PickerSession, texts: TerminalMessages, style: () => Style) {
+export function createPickers(
+  { opened, maker, chatId }: PickerSession,
+  texts: TerminalMessages,
+  style: () => Style,
+) {
   const open = (title: string, choices: readonly Choice[]) =>
     choices.length === 0 ? null : createPicker(title, choices, texts, style);
+  async function listMessages(): Promise<readonly RewindMessage[]> {
+    const { said = [] } = await opened.conversation.handle(
+      { channel: "cli", chatId, userId: "cli", text: "/rewind" },
+      { signal: new AbortController().signal },
+    );
+    const list = said.find((piece) => piece.kind === "say" && piece.name === "rewindList");
+    return list?.kind === "say" ? (list.with[0] as readonly RewindMessage[]) : [];
+  }
   return (text: string): Promise<Picker | null> | null => {
     switch (text) {
       case "/jobs": {
@@ -47,6 +60,17 @@ export function createPickers({ opened, maker }: PickerSession, texts: TerminalM
           ),
         );
       }
+      case "/rewind":
+        return listMessages().then((messages) =>
+          open(
+            texts.picks.rewind,
+            messages.toReversed().map(({ number, at, text: said }) => ({
+              label: `${number}  ${at}`,
+              description: said,
+              message: `/rewind ${number} --yes`,
+            })),
+          ),
+        );
       default:
         return null;
     }

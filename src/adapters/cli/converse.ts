@@ -464,7 +464,7 @@ export async function converse(
     const streamed = printable(view.streamed()).trim();
     const rest =
       streamed !== "" && whole.startsWith(streamed) ? whole.slice(streamed.length).trim() : whole.trim();
-    if (turnWasStopped(reply, view)) {
+    if (view.isStopping() && !reply.ok) {
       const line = `${style.yellow("■")} ${texts.stopped(seconds(view), reply.jobs.length > 0)}`;
       return [{ render: (columns) => ["", ...wrapColumns(line, columns)] }];
     }
@@ -475,10 +475,6 @@ export async function converse(
     if (card === null) return [...gap, ...words];
     cards = [...cards, card].slice(-CARDS_KEPT);
     return [...gap, ...words, cardBlock(card, texts, () => style)];
-  }
-
-  function turnWasStopped(reply: Reply, view: TurnView): boolean {
-    return view.isStopping() && !reply.ok;
   }
 
   /** A card that is undone by a command changes with it; one whose verdict was printed gets a line of its own. */
@@ -582,23 +578,18 @@ export async function converse(
 
   /** A command that is a list to choose from; false where the text is none. */
   function picks(text: string): boolean {
-    const made =
-      state.session === null ? null : createPickers(state.session, texts, () => style)(text.trim());
+    const made = state.session === null ? null : createPickers(state.session, texts, () => style)(text);
     if (made === null) return false;
     void made.then((found) => {
       if (found === null) {
-        void sendPlainly(text);
+        // One blank keeps it from being taken for a list again.
+        void send(`${text} `);
         return;
       }
       picker = found;
       screen.redraw();
     });
     return true;
-  }
-
-  async function sendPlainly(text: string): Promise<void> {
-    // One blank keeps it from being taken for a list again.
-    await send(`${text} `);
   }
 
   function pickerKey(bytes: string, open: Picker): void {

@@ -128,6 +128,12 @@ function isChangedPath({ reason }: Conflict): boolean {
   return reason === "changed" || reason === "missing" || reason === "exists";
 }
 
+/** `#12` or `12`: the twelfth job of a workspace, as people say it. */
+export function readJobNumber(name: string): number | null {
+  const number = /^#?([1-9]\d{0,6})$/.exec(name)?.[1];
+  return number === undefined ? null : Number(number);
+}
+
 /** The jobs a request means, in the order in which they are to be swapped. */
 export function chooseJobs(
   { archive }: Pick<TakeBackDeps, "archive">,
@@ -144,7 +150,8 @@ export function chooseJobs(
       direction === "undo" ? ready.at(-1) : ready.sort((x, y) => (x.stateAt < y.stateAt ? -1 : 1)).at(-1);
     return last === undefined ? "nothing" : [last];
   }
-  const exact = jobs.filter((job) => job.jobId === name);
+  const number = readJobNumber(name);
+  const exact = number === null ? jobs.filter((job) => job.jobId === name) : jobs.slice(number - 1, number);
   if (exact.length > 0) return exact;
   const group = jobs.filter((job) => job.groupId === name && job.state === wanted);
   if (group.length > 0) return direction === "undo" ? group.reverse() : group;

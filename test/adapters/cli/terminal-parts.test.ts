@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
@@ -148,4 +150,43 @@ test("whatever is printed and redrawn, the terminal shows what was printed and t
     }),
     { numRuns: cases(60) },
   );
+});
+
+const SOURCES = join(import.meta.dir, "../../../src");
+
+/** Every file that is loaded with this one: imports that run late are not followed. */
+function loadedWith(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const text = readFileSync(file, "utf8");
+  for (const [, clause = "", from = ""] of text.matchAll(
+    /^(?:import|export)\s+([^;]*?)\s*from\s+"([^"]+)";/gms,
+  )) {
+    if (clause.startsWith("type ")) continue;
+    if (from.startsWith(".")) loadedWith(join(dirname(file), from), seen);
+    else seen.add(from);
+  }
+  return seen;
+}
+
+test.each([
+  "adapters/cli/chat.ts",
+  "adapters/cli/apply.ts",
+  "adapters/cli/serve.ts",
+  "adapters/cli/dispatch.ts",
+  "wiring/program.ts",
+  "wiring/chat.ts",
+])("%s loads nothing of the screen", (file) => {
+  const loaded = [...loadedWith(join(SOURCES, file))];
+  expect(
+    loaded.filter((one) => /pi-tui|converse|live-screen|terminal-(?:pi|card|input|pager|style)/.test(one)),
+  ).toEqual([]);
+});
+
+test("pi-tui has one door", () => {
+  const importing = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter(
+    (file) =>
+      file.endsWith(".ts") && readFileSync(join(SOURCES, file), "utf8").includes('"@earendil-works/pi-tui'),
+  );
+  expect(importing).toEqual(["adapters/cli/terminal-pi.ts"]);
 });

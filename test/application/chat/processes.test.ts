@@ -33,7 +33,8 @@ test("SIGINT ends the message, takes its job back and says so", async () => {
   cli = createChatCli([]);
   const { child, exited, reply } = await startSlow();
   child.kill("SIGINT");
-  expect(await exited).toBe(1);
+  // What a shell expects of a program that Ctrl-C ended.
+  expect(await exited).toBe(130);
   expect(reply()).toMatchObject({ type: "reply", success: false });
   expect(cli.tree()).toEqual({});
 });
