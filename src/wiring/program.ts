@@ -46,7 +46,9 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
     isConfigured: () =>
       [homeConfigFile(resolveHome(env)), join(cwd, "picoclaw.yaml")].some((file) => existsSync(file)) ||
-      Object.keys(env).some((name) => /^(?:ANTHROPIC|OPENAI|DEEPSEEK|GEMINI|GOOGLE)_API_KEY$/.test(name)),
+      Object.keys(env).some((name) =>
+        /^(?:ANTHROPIC|OPENAI|OPENROUTER|DEEPSEEK|GEMINI|GOOGLE)_API_KEY$/.test(name),
+      ),
     chatHistory: {
       file: join(resolveHome(env), "chat-history.ndjson"),
       save(text) {
