@@ -282,6 +282,8 @@ describe("the conversation at a terminal", () => {
     const shown = await start(chat("hello there"));
     await shown.say("/chat 一行目");
     await shown.until("hello there");
+    // The reply is remembered when its turn has ended, not when its words are seen.
+    await shown.until("Say what to change");
     await shown.close();
     const next = startProgram(files());
     open.shown.push(next);
