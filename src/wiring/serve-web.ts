@@ -70,10 +70,8 @@ function createFirstSetUp(
 const LIST_MS = 1_000;
 
 /** The settings that the console changes; `reload` has the server take them up. */
-function createSettings(
-  { env, options, home, state }: ServeDeps,
-  reload: () => Promise<string | null>,
-): SettingsStore {
+function createSettings(parts: ServeDeps, reload: () => Promise<string | null>): SettingsStore {
+  const { env, options, home, state } = parts;
   const { demo: _, ...place } = options;
   const file =
     options.configFile === undefined ? homeConfigFile(home) : resolve(options.cwd, options.configFile);
@@ -88,6 +86,8 @@ function createSettings(
     const loaded = await loadConfig({ env, ...place, instead: { file, text } });
     const { configProblem } = messagesFor(state.current().locale);
     if (!loaded.ok) return [words().notAccepted, ...loaded.errors.map(configProblem)].join("\n");
+    const broken = findBrokenRole(loaded, edits);
+    if (broken !== null) return `${words().notAccepted}\n${broken}`;
     replaceFile(file, text);
     const refused = await reload();
     if (refused !== null) {
@@ -95,6 +95,21 @@ function createSettings(
       await reload();
     }
     return refused;
+  }
+
+  /** A role that could not be asked any more, with the reason; one that cannot be asked as it is now stays as it is. */
+  function findBrokenRole(
+    { config, secrets }: Extract<Awaited<ReturnType<typeof loadConfig>>, { ok: true }>,
+    edits: readonly SettingEdit[],
+  ): string | null {
+    if (!edits.some(({ path }) => path[0] === "roles" || path[0] === "security")) return null;
+    const before = modelsNow(parts);
+    const next = openModels(config, secrets, { locale: state.current().locale, home, env });
+    for (const role of ["chat", "worker", "coder1", "coder2", "coder3"] as const) {
+      const [then, now] = [next.forRole(role), before.forRole(role)];
+      if (!("generate" in then) && ("generate" in now || now.code !== then.code)) return then.message;
+    }
+    return null;
   }
 
   /** One after the other: each reads what the one before wrote. */
@@ -276,13 +291,21 @@ function healthOf(parts: WebHostDeps): WebHost["health"] {
   };
 }
 
-/** What `config show` would print now. */
-async function configurationLines({ env, options }: ServeDeps): Promise<ConfigLine[]> {
+/** The configuration that this process works with. A file that was edited by hand since is told beside it. */
+async function configurationLines({ env, options, secrets, state }: ServeDeps): Promise<ConfigLine[]> {
   const loaded = await loadConfig({ env, ...options });
-  if (!loaded.ok) return [];
-  return describeConfig(loaded).map(({ key, value, source }) => ({
-    key,
-    value: JSON.stringify(value),
-    source: source.kind === "default" ? null : sourceText(source),
-  }));
+  const sources = loaded.ok ? loaded.sources : {};
+  const { config } = state.current();
+  const next = new Map(
+    loaded.ok ? describeConfig(loaded).map(({ key, value }) => [key, JSON.stringify(value)]) : [],
+  );
+  return describeConfig({ config, sources, secrets }).map(({ key, value, source }) => {
+    const [now, later] = [JSON.stringify(value), next.get(key)];
+    return {
+      key,
+      value: now,
+      source: source.kind === "default" ? null : sourceText(source),
+      ...(later !== undefined && later !== now && { next: later }),
+    };
+  });
 }

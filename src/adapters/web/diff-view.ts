@@ -143,9 +143,14 @@ function decodeText(bytes: Uint8Array | null): string {
 
 export type DiffView = "inline" | "split";
 
-/** One file of a job's changes, folded open unless it is long. */
-export function fileDiffView(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
-  return html`<details class="diff" ${file.rows.length <= 400 ? html`open` : null}>
+/** One file of a job's changes, folded open unless it is long, or one of many. */
+export function fileDiffView(
+  t: ConsoleMessages,
+  file: FileDiff,
+  view: DiffView,
+  folded = file.rows.length > 400,
+): Markup {
+  return html`<details class="diff" ${folded ? null : html`open`}>
 <summary><span class="kind ${file.kind}">${t.changeKinds[file.kind]}</span> <span class="path">${visible(file.path)}</span>
 <span class="counts"><span class="plus">+${file.added}</span> <span class="minus">−${file.removed}</span></span></summary>
 ${diffLines(t, file, view)}</details>`;
@@ -158,14 +163,54 @@ export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): M
 ${note}`;
 }
 
-/** Of a folder, a link, or what is gone from the record there are no lines. */
 /** What changed is known only to a machine that does not answer. */
 export function awayDiff(t: ConsoleMessages): Markup {
   return html`<p class="note">${t.diffAway}</p>`;
 }
 
-export function noDiff(t: ConsoleMessages): Markup {
-  return html`<p class="note">${t.noLines}</p>`;
+const NAMED_FILES = 5;
+
+/** A folder with what lies in it, as far as the journal names it; of a link or an empty folder there are no lines. */
+export function noDiff(t: ConsoleMessages, path: string, journal: readonly JournalLine[]): Markup {
+  const inside = filesInFolder(path, journal);
+  if (inside.length === 0) return html`<p class="note">${t.noLines}</p>`;
+  return html`<p class="note">${visible(t.folderFiles(inside.length, inside.slice(0, NAMED_FILES)))}</p>`;
+}
+
+function filesInFolder(folder: string, journal: readonly JournalLine[]): string[] {
+  const paths = new Set<string>();
+  for (const { event } of journal)
+    if (event.type === "command_finished")
+      for (const { path } of event.changes) if (path.startsWith(`${folder}/`)) paths.add(path);
+  // A folder in it is named by its files.
+  const all = [...paths].sort();
+  return all
+    .filter((path, n) => !all[n + 1]?.startsWith(`${path}/`))
+    .map((path) => path.slice(folder.length + 1));
+}
+
+/** A changed folder in a card: how many files it had, and each of them folded. */
+export function folderDiff(t: ConsoleMessages, path: string, files: readonly FileDiff[]): Markup {
+  const names = files.slice(0, NAMED_FILES).map((file) => file.path.slice(path.length + 1));
+  return html`<p class="note">${visible(t.folderFiles(files.length, names))}</p>${files.map((file) => fileDiffView(t, file, "inline", true))}`;
+}
+
+/** Every change of a job: files with their lines, and folders and links without. */
+export function changesView(
+  t: ConsoleMessages,
+  { job, alive }: { readonly job: Pick<StoredJob, "changes">; readonly alive: boolean },
+  { files, journal, view }: { files: readonly FileDiff[]; journal: readonly JournalLine[]; view: DiffView },
+): Markup {
+  if (files.length === 0 && job.changes.length === 0)
+    return html`<p class="note">${alive ? t.changesLater : t.noChanges}</p>`;
+  const shown = new Set(files.map(({ path }) => path));
+  const bare =
+    files.length >= MOST_FILES
+      ? []
+      : job.changes.filter(
+          ({ path }) => !shown.has(path) && !files.some((file) => file.path.startsWith(`${path}/`)),
+        );
+  return html`${files.map((file) => fileDiffView(t, file, view))}${bare.slice(0, MOST_FILES).map(({ path, kind }) => html`<details class="diff" open><summary><span class="kind ${kind}">${t.changeKinds[kind]}</span> <span class="path">${visible(path)}</span></summary>${noDiff(t, path, journal)}</details>`)}`;
 }
 
 function inlineTable(t: ConsoleMessages, rows: readonly DiffRow[]): Markup {

@@ -83,8 +83,11 @@ export interface ServerAddress {
 
 export interface ConfigLine {
   readonly key: string;
+  /** As this process has it. */
   readonly value: string;
   readonly source: string | null;
+  /** As it stands by now, where that was not taken up yet. */
+  readonly next?: string;
 }
 
 /**

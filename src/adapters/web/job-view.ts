@@ -150,7 +150,7 @@ function toTimelineEntry({ t, words: messages }: PageContext, event: JobEvent): 
   const words = t.timeline;
   switch (event.type) {
     case "job_started":
-      return { tone: "plain", what: words.started(event.kind) };
+      return { tone: "plain", what: words.started };
     case "command_started":
       return { tone: "command", what: commandLine(t, event.command) };
     case "command_finished":

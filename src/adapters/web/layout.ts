@@ -167,9 +167,14 @@ export function managePage(
     section: "manage",
     body: html`<h1>${words.title}</h1>
 <nav class="choice manage-tabs" aria-label="${words.tabs}">${MANAGE_SECTIONS.map(tab)}</nav>
-${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}" role="status">${notice.text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`}
+${notice !== undefined && notice.at === undefined && noticeBox(notice)}
 ${body(words)}`,
   });
+}
+
+/** What came of the last button, line by line. */
+export function noticeBox({ ok, text }: Notice): Markup {
+  return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`;
 }
 
 /** One labelled field; the label stands above it. */

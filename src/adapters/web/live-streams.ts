@@ -1,9 +1,8 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
-import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
-import { sealOf, visible } from "./markup.ts";
+import { agentOf, sealOf, visible } from "./markup.ts";
 
 /** What a page shows of a message at work; the stream sends the same, so that both always agree. */
 export interface LiveLine {
@@ -21,7 +20,7 @@ export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string):
   return {
     face,
     style,
-    now: (work.event === null ? null : progressText(t, work.event)) ?? otherwise,
+    now: (work.event === null ? null : progressText(t, work)) ?? otherwise,
     command: visible(shortCommand(work.command)),
     lines: visible(work.lines.trimEnd()),
     cost: work.costUsd > 0 ? `$${work.costUsd.toFixed(4)}` : "",
@@ -36,11 +35,11 @@ function shortCommand(command: string): string {
     .replace(/^file_edit /, "");
 }
 
-function progressText(t: ConsoleMessages, event: ChatEvent): string | null {
+function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | null {
   const words = t.chatEvents;
-  switch (event.type) {
+  switch (event?.type) {
     case "decided":
-      return words.decided(event.decision.route);
+      return words.decided(agent ?? agentOf(event.decision.route));
     case "thinking":
       return words.thinking(event.agent);
     case "proposed":

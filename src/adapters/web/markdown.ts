@@ -110,10 +110,23 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** The Markdown that replies use: paragraphs, lists, headings, tables, code. Everything else stays as it was typed. */
+/** A list in a quote in a list: below this a text stays as it was typed. */
+const MOST_DEPTH = 6;
+
+/**
+ * The Markdown that replies use: paragraphs, headings, rules, lists in lists, quotes, tables, code, links. Everything
+ * else stays as it was typed.
+ */
 export function markdown(source: string): Markup {
+  return html`${blocksOf(visible(source).split("\n"), 0)}`;
+}
+
+const LIST_ITEM = /^( *)([-*+]|\d{1,9}[.)]) (.*)$/;
+const QUOTE = /^ {0,3}> ?/;
+const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})\s*$/;
+
+function blocksOf(lines: readonly string[], depth: number): Markup[] {
   const blocks: Markup[] = [];
-  const lines = visible(source).split("\n");
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] as string;
     const fence = /^ {0,3}(`{3,}|~{3,})([^`]*)$/.exec(line);
@@ -133,16 +146,27 @@ export function markdown(source: string): Markup {
     else if (/^#{1,6} /.test(line)) {
       blocks.push(html`<p class="heading">${inlineMarkup(line.replace(/^#+ /, ""))}</p>`);
       at += 1;
-    } else {
-      const list = /^\s*(?:[-*]|\d+\.) /.test(line);
+    } else if (RULE.test(line)) {
+      blocks.push(html`<hr>`);
+      at += 1;
+    } else if (QUOTE.test(line) && depth < MOST_DEPTH) {
       let end = at + 1;
-      while (end < lines.length && !endsParagraph(lines, end, list)) end += 1;
-      const part = lines.slice(at, end);
-      blocks.push(list ? listOf(part) : paragraph(part));
+      while (end < lines.length && QUOTE.test(lines[end] as string)) end += 1;
+      const quoted = lines.slice(at, end).map((one) => one.replace(QUOTE, ""));
+      blocks.push(html`<blockquote>${blocksOf(quoted, depth + 1)}</blockquote>`);
+      at = end;
+    } else if (LIST_ITEM.test(line) && depth < MOST_DEPTH) {
+      const end = endOfList(lines, at);
+      blocks.push(listOf(lines.slice(at, end), depth));
+      at = end;
+    } else {
+      let end = at + 1;
+      while (end < lines.length && !endsParagraph(lines, end)) end += 1;
+      blocks.push(paragraph(lines.slice(at, end)));
       at = end;
     }
   }
-  return html`${blocks}`;
+  return blocks;
 }
 
 function closingFence(lines: readonly string[], from: number, fence: string): number {
@@ -155,37 +179,116 @@ function closingFence(lines: readonly string[], from: number, fence: string): nu
   return end;
 }
 
-function endsParagraph(lines: readonly string[], at: number, inList: boolean): boolean {
+function endsParagraph(lines: readonly string[], at: number): boolean {
   const line = lines[at] as string;
-  return /^\s*$/.test(line) || breaksParagraph(line, inList) || tableAt(lines, at) > 0;
+  return /^\s*$/.test(line) || breaksParagraph(line) || LIST_ITEM.test(line) || tableAt(lines, at) > 0;
 }
 
-function breaksParagraph(line: string, inList: boolean): boolean {
-  return /^ {0,3}(`{3,}|~{3,})|^#{1,6} /.test(line) || (!inList && /^\s*(?:[-*]|\d+\.) /.test(line));
+function breaksParagraph(line: string): boolean {
+  return /^ {0,3}(?:`{3,}|~{3,})|^#{1,6} /.test(line) || RULE.test(line) || QUOTE.test(line);
 }
 
 function paragraph(lines: readonly string[]): Markup {
   return html`<p>${lines.map((line, n) => [n > 0 && html`<br>`, inlineMarkup(line)])}</p>`;
 }
 
-function listOf(lines: readonly string[]): Markup {
-  const items: string[] = [];
-  const first = /^\s*(\d+)\. /.exec(lines[0] ?? "")?.[1];
-  for (const line of lines) {
-    const item = /^\s*(?:[-*]|\d+\.) (.*)$/.exec(line);
-    if (item !== null) items.push(item[1] as string);
-    else items.push(`${items.pop() ?? ""} ${line.trim()}`);
+/** A list goes on over a blank line where the next one is an item of it or stands further in. */
+function endOfList(lines: readonly string[], from: number): number {
+  let end = from + 1;
+  for (let at = end; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    if (/^\s*$/.test(line)) continue;
+    const isWithin = /^ {2,}\S/.test(line) || (LIST_ITEM.test(line) && !RULE.test(line));
+    if (!isWithin && (at > end || breaksParagraph(line) || tableAt(lines, at) > 0)) break;
+    end = at + 1;
   }
-  const inner = items.map((item) => html`<li>${inlineMarkup(item)}</li>`);
-  return first === undefined ? html`<ul>${inner}</ul>` : html`<ol start="${first.slice(0, 6)}">${inner}</ol>`;
+  return end;
 }
 
-function inlineMarkup(text: string): Piece {
-  return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map((part): Piece => {
-    if (part.length > 2 && part.startsWith("`") && part.endsWith("`"))
-      return html`<code>${part.slice(1, -1)}</code>`;
-    if (part.length > 4 && part.startsWith("**") && part.endsWith("**"))
-      return html`<strong>${part.slice(2, -2)}</strong>`;
-    return part;
-  });
+interface ListEntry {
+  readonly text: string;
+  /** What stands further in: lists of its own, code, quotes. */
+  readonly inner: string[];
 }
+
+function listOf(lines: readonly string[], depth: number): Markup {
+  const first = LIST_ITEM.exec(lines[0] ?? "");
+  const indent = first?.[1]?.length ?? 0;
+  const entries: { text: string; inner: string[] }[] = [];
+  for (const line of lines) {
+    const item = LIST_ITEM.exec(line);
+    const last = entries.at(-1);
+    if (item !== null && ((item[1] ?? "").length <= indent + 1 || last === undefined))
+      entries.push({ text: item[3] ?? "", inner: [] });
+    else if (last === undefined) continue;
+    else if (
+      last.inner.length === 0 &&
+      item === null &&
+      !/^\s*$/.test(line) &&
+      !breaksParagraph(line.trimStart())
+    )
+      last.text += ` ${line.trim()}`;
+    else last.inner.push(line);
+  }
+  const items = entries.map((entry) => listItem(entry, depth));
+  const start = /^\d+/.exec(first?.[2] ?? "")?.[0];
+  return start === undefined ? html`<ul>${items}</ul>` : html`<ol start="${start.slice(0, 6)}">${items}</ol>`;
+}
+
+function listItem({ text, inner }: ListEntry, depth: number): Markup {
+  const task = /^\[([ xX])\] (.*)$/.exec(text);
+  const said = task === null ? text : `${task[1] === " " ? "☐" : "☑"} ${task[2]}`;
+  const margin = inner.reduce(
+    (least, line) => (/\S/.test(line) ? Math.min(least, line.search(/\S/)) : least),
+    Infinity,
+  );
+  const nested = inner.map((line) => line.slice(margin));
+  return html`<li>${inlineMarkup(said)}${nested.length > 0 && blocksOf(nested, depth + 1)}</li>`;
+}
+
+/**
+ * Lengths are bounded, so that a mark that never closes is not searched to the end again and again. A link leads to the
+ * web or to a mailbox, never to a script.
+ */
+const INLINE = new RegExp(
+  [
+    "(?<code>`[^`]+`)",
+    "(?<link>!?\\[(?<label>[^\\[\\]]{1,300})\\]\\((?<to>[^\\s()<>]{1,1000})\\))",
+    "(?<bold>\\*\\*(?=\\S)(?:[^*]|\\*(?!\\*)){1,500}?(?<=\\S)\\*\\*)",
+    "(?<struck>~~(?=\\S)[^~]{1,500}(?<=\\S)~~)",
+    "(?<italic>(?<![\\w*])\\*(?=[^\\s*])[^*]{1,500}(?<=[^\\s*])\\*(?![\\w*])|(?<![\\w_])_(?=[^\\s_])[^_]{1,500}(?<=[^\\s_])_(?![\\w_]))",
+    "(?<address>https?://[^\\s<>()\"'`*\\u3000-\\u9fff\\uff00-\\uffef]{1,1000}(?<=[\\w/#=&%~+-]))",
+  ].join("|"),
+  "g",
+);
+const LEADS_OUT = /^(?:https?:\/\/|mailto:)/i;
+
+function inlineMarkup(text: string, depth = 0): Piece {
+  if (depth > MOST_DEPTH) return text;
+  const pieces: Piece[] = [];
+  let at = 0;
+  for (const match of text.matchAll(INLINE)) {
+    pieces.push(text.slice(at, match.index), inlinePiece(match[0], match.groups ?? {}, depth + 1));
+    at = match.index + match[0].length;
+  }
+  return [...pieces, text.slice(at)];
+}
+
+function inlinePiece(
+  whole: string,
+  { code, link, label = "", to = "", bold, struck, italic }: Readonly<Record<string, string | undefined>>,
+  depth: number,
+): Piece {
+  const inside = (edge: number) => inlineMarkup(whole.slice(edge, -edge), depth);
+  if (code !== undefined) return html`<code>${whole.slice(1, -1)}</code>`;
+  if (bold !== undefined) return html`<strong>${inside(2)}</strong>`;
+  if (struck !== undefined) return html`<s>${inside(2)}</s>`;
+  if (italic !== undefined) return html`<em>${inside(1)}</em>`;
+  if (link === undefined) return outwardLink(whole, whole);
+  if (LEADS_OUT.test(to)) return outwardLink(to, label);
+  // A file of the project has no page of its own: its path is told.
+  return label === to ? html`<code>${to}</code>` : html`${inlineMarkup(label, depth)} (<code>${to}</code>)`;
+}
+
+const outwardLink = (to: string, label: string) =>
+  html`<a href="${to}" rel="noopener noreferrer nofollow" target="_blank">${label}</a>`;

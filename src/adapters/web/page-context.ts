@@ -27,6 +27,10 @@ export interface Notice {
   readonly text: string;
   /** The job can be taken back by force. */
   readonly offerForce?: boolean;
+  /** The part of the page that it belongs to; without one it stands at the top. */
+  readonly at?: string;
+  /** The fields of a form that was refused, so that nobody types them again. */
+  readonly typed?: Readonly<Record<string, string>>;
 }
 
 /** What came of a button, shown once on the page that follows it. */

@@ -164,7 +164,7 @@ export function discardFacts(
   const base = { ...about(workspace, name), action: "discard" } as const;
   switch (status) {
     case "done":
-      return { ...base, code: "done", status: "stopped" };
+      return { ...base, code: "done", status: "discarded" };
     case "nothing":
       return { ...base, code: "nothing", status: "no-change" };
     case "unknown":

@@ -154,7 +154,10 @@ export interface JobArchive {
   list(): StoredJob[];
   events(jobId: string): JournalLine[];
   differences(jobId: string): FileDifference[];
-  /** The same one by one, in order of their paths; each is read when it is asked for. `path`: only that one. */
+  /**
+   * The same one by one, in order of their paths; each is read when it is asked for. Of a deleted folder: its files.
+   * `path`: only that file or folder.
+   */
   walkDifferences(jobId: string, path?: string): Iterable<FileDifference>;
 }
 

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { isTimeZone } from "../../config/scalar-values.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../domain/chat/session.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
@@ -13,6 +14,8 @@ export interface ManageSettings {
     role: AgentRole,
     to: { readonly provider: string; readonly model: string },
   ): Promise<SettingRefusal>;
+  /** Whether questions stay on local models (`security.local_only`). */
+  setLocalOnly(localOnly: boolean): Promise<SettingRefusal>;
   setDefaultCoder(role: CoderRole): Promise<SettingRefusal>;
   /** `daily` as it was typed; empty is no limit. */
   setBudget(to: { readonly daily: string; readonly onExceed: string }): Promise<SettingRefusal>;
@@ -69,6 +72,10 @@ export function createManageSettings(
           : [{ path: ["roles", role, "model"], value: chosen }]),
       ]);
     },
+    async setLocalOnly(localOnly) {
+      const now = (await store.read()).config.security.local_only;
+      return change(localOnly === now ? [] : [{ path: ["security", "local_only"], value: localOnly }]);
+    },
     async setDefaultCoder(role) {
       const now = (await store.read()).config.roles.default_coder;
       return change(role === now ? [] : [{ path: ["roles", "default_coder"], value: role }]);
@@ -89,13 +96,9 @@ export function createManageSettings(
     },
     async saveSchedule({ name, cron, timezone, chat, message }) {
       const { config } = await store.read();
-      if (
-        (await store.nextTime(
-          cron,
-          timezone === "" ? resolveTimeZone(config.session.timezone) : timezone,
-        )) === null
-      )
-        return words.badCron(cron);
+      if (timezone !== "" && !isTimeZone(timezone)) return words.badTimezone(timezone);
+      const zone = timezone === "" ? resolveTimeZone(config.session.timezone) : timezone;
+      if ((await store.nextTime(cron, zone)) === null) return words.badCron(cron);
       const index = config.schedules.findIndex((one) => one.name === name);
       const value = { name, cron, ...(timezone !== "" && { timezone }), chat, message };
       return change([{ path: ["schedules", index === -1 ? config.schedules.length : index], value }]);

@@ -2,7 +2,7 @@ import type { Worded } from "../texts/worded.ts";
 
 /**
  * What became of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
- * not applied because the project's checks got worse, `unended` because one did not end. A job that `running` or `interrupted` is said of has no result.
+ * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that somebody threw away. A job that `running` or `interrupted` is said of has no result.
  */
 export const JOB_STATUSES = [
   "applied",
@@ -11,6 +11,7 @@ export const JOB_STATUSES = [
   "worse",
   "unended",
   "stopped",
+  "discarded",
   "no-change",
   "taken-back",
   "refused",
@@ -30,6 +31,8 @@ export type Unsettled = "begun" | "due";
 export interface JobStatusFacts {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
   readonly state: string;
+  /** How it ended: `staged` for one that was kept as a preview. */
+  readonly outcome?: string;
   /** The kind of its transaction; `none` ran in place, so nobody knows all that changed. */
   readonly kind: string;
   readonly changeCount: number;
@@ -62,7 +65,7 @@ export function toJobStatus(job: JobStatusFacts, alive: boolean): JobStatus {
     case "staged":
       return toKeptStatus(job.red);
     case "discarded":
-      return "stopped";
+      return job.outcome === "staged" ? "discarded" : "stopped";
     default:
       return statusOfApplied(job);
   }

@@ -1,7 +1,7 @@
 /** What is said of the machines that share a store. */
 export const fleetTexts = {
   title: "Fleet",
-  intro: "The machines that share this store, what waits for them, and what was given up.",
+  intro: "The machines that share this database, their queue, and what failed.",
   machines: "Machines",
   noMachines: "No machine has been here yet: picoclaw serve, or picoclaw join",
   alive: "alive",
@@ -9,18 +9,18 @@ export const fleetTexts = {
   away: (since: string) => `away since ${since}`.trimEnd(),
   draining: "takes nothing new",
   busy: (busy: number, lanes: number) => `${busy} of ${lanes} lanes busy`,
-  queues: "What waits",
-  nothingWaits: "Nothing waits.",
+  queues: "Queue",
+  nothingWaits: "Empty.",
   depth: (waiting: number, working: number, replies: number) =>
     `${waiting} to answer, ${working} in hand, ${replies} to send`,
-  dead: "Given up",
-  nothingDead: "Nothing was given up.",
+  dead: "Failed",
+  nothingDead: "None.",
   attempts: (count: number) => `${count} attempts`,
   retry: "Try again",
   discard: "Forget",
   retried: (id: string) => `waits again: ${id}`,
   discarded: (id: string) => `forgotten: ${id}`,
-  unknownWork: (id: string) => `nothing of that id was given up: ${id}`,
+  unknownWork: (id: string) => `nothing that failed has this id: ${id}`,
   usage: "picoclaw fleet [retry ID | discard ID]",
   joined: (machine: string, root: string, labels: string) =>
     `${machine} has joined: it works for ${root}${labels === "" ? "" : ` and carries out tasks that need ${labels}`}`,

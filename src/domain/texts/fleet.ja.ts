@@ -2,7 +2,7 @@ import type { fleetTexts as englishFleetTexts } from "./fleet.en.ts";
 
 export const fleetTexts: typeof englishFleetTexts = {
   title: "フリート",
-  intro: "このストアを共有するマシン、待っている仕事、断念した仕事です。",
+  intro: "このデータベースを共有するマシン、キュー、失敗した処理です。",
   machines: "マシン",
   noMachines: "まだマシンがありません: picoclaw serve または picoclaw join",
   alive: "稼働中",
@@ -10,18 +10,18 @@ export const fleetTexts: typeof englishFleetTexts = {
   away: (since) => (since === "" ? "応答なし:" : `${since} から応答なし`),
   draining: "新しい仕事を受け付けません",
   busy: (busy, lanes) => `${lanes} レーン中 ${busy} 使用中`,
-  queues: "待っている仕事",
-  nothingWaits: "待っている仕事はありません。",
+  queues: "キュー",
+  nothingWaits: "空です。",
   depth: (waiting, working, replies) =>
     `回答待ち ${waiting} 件、処理中 ${working} 件、送信待ち ${replies} 件`,
-  dead: "断念した仕事",
-  nothingDead: "断念した仕事はありません。",
+  dead: "失敗した処理",
+  nothingDead: "ありません。",
   attempts: (count) => `${count} 回試行`,
   retry: "もう一度試す",
   discard: "破棄する",
   retried: (id) => `再び待ち行列に入れました: ${id}`,
   discarded: (id) => `破棄しました: ${id}`,
-  unknownWork: (id) => `その ID の断念した仕事はありません: ${id}`,
+  unknownWork: (id) => `その ID の失敗した処理はありません: ${id}`,
   usage: "picoclaw fleet [retry ID | discard ID]",
   joined: (machine, root, labels) =>
     `${machine} が参加しました。${root} の仕事${labels === "" ? "" : `と、${labels} を必要とするタスク`}を受け持ちます`,

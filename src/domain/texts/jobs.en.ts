@@ -421,6 +421,8 @@ function status(is: JobStatus, failed: number): string {
       return "Not applied: checks did not end";
     case "stopped":
       return "Stopped, nothing changed";
+    case "discarded":
+      return "Discarded";
     case "no-change":
       return failed > 0 ? `No change, ${commands(failed)} failed` : "No change";
     case "taken-back":

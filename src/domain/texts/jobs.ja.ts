@@ -364,6 +364,8 @@ function status(is: JobStatus, failed: number): string {
       return "反映していません: チェックが終わりませんでした";
     case "stopped":
       return "中断しました（何も変更していません）";
+    case "discarded":
+      return "破棄しました";
     case "no-change":
       return failed > 0 ? `変更なし、${failed} 件のコマンドが失敗` : "変更なし";
     case "taken-back":

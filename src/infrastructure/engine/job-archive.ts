@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type {
   FileDifference,
@@ -145,7 +145,9 @@ export function createJobArchive(
     differences: (jobId) =>
       workspace === null ? [] : [...walkDifferences({ storage, workspace, list }, jobId)],
     walkDifferences: (jobId, path) =>
-      workspace === null ? [] : walkDifferences({ storage, workspace, list }, jobId, path),
+      workspace === null
+        ? []
+        : walkDifferences({ storage, workspace, list }, jobId, { only: path, folders: true }),
   };
 }
 
@@ -192,8 +194,15 @@ interface ArchivedJobs {
   readonly list: () => StoredJob[];
 }
 
-/** Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. */
-function* walkDifferences(archived: ArchivedJobs, jobId: string, only?: string): Generator<FileDifference> {
+/**
+ * Both sides of every file of a job, from its slots, the workspace, or the slots of a later job. A folder that was deleted
+ * is one entry of the plan; with `folders` the files in it are told too.
+ */
+function* walkDifferences(
+  archived: ArchivedJobs,
+  jobId: string,
+  { only, folders = false }: { readonly only?: string | undefined; readonly folders?: boolean } = {},
+): Generator<FileDifference> {
   const folder = jobFolder(archived.storage, jobId);
   const own = readOwnPlan(folder, archived.workspace);
   const record = readState(folder);
@@ -209,12 +218,20 @@ function* walkDifferences(archived: ArchivedJobs, jobId: string, only?: string):
         (only === undefined || op.path === only) &&
         op.area === "file" &&
         op.inPlace !== true &&
-        op.a?.kind !== "directory" &&
+        (op.a?.kind !== "directory" || (folders && op.b === null)) &&
         op.b?.kind !== "directory",
     )
     .sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const op of ops) {
     const path = join(plan.roots[op.root] as string, op.path);
+    if (op.a?.kind === "directory") {
+      const now = inEffect ? null : identifyAt(path);
+      const known = stands?.entries.get(op.n)?.standing;
+      const stood = now !== null && (state === "staged" || (known && sameBody(now, known)));
+      if (inEffect) yield* walkFolder(opSlotPath(folder, op.n, "a"), op.path);
+      else if (stood) yield* walkFolder(path, op.path);
+      continue;
+    }
     const standing = () => {
       const now = identifyAt(path);
       const known = stands?.entries.get(op.n)?.standing;
@@ -226,6 +243,16 @@ function* walkDifferences(archived: ArchivedJobs, jobId: string, only?: string):
     const after = op.b === null ? null : inEffect ? standing() : bytesAt(opSlotPath(folder, op.n, "b"));
     const base = state === "staged" && hasMovedOn(op, path) ? fromLaterJob(op, op.aHash) : undefined;
     yield { path: op.path, before, after, ...(base !== undefined && { base }) };
+  }
+}
+
+/** The files of a folder that a job deleted, as deleted ones. Links are not followed, and have no lines. */
+function* walkFolder(folder: string, path: string): Generator<FileDifference> {
+  const entries = readOrNull(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const [at, name] = [join(folder, entry.name), `${path}/${entry.name}`];
+    if (entry.isDirectory()) yield* walkFolder(at, name);
+    else if (entry.isFile()) yield { path: name, before: bytesAt(at), after: null };
   }
 }
 

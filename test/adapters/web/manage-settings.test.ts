@@ -13,11 +13,15 @@ describe("settings in the console", () => {
   const press = async (path: string, fields: Readonly<Record<string, string>>) => {
     const answer = await operator.post(path, fields);
     const page = await operator.text(answer.headers.get("location") ?? "/nowhere");
-    return /role="status">([\s\S]*?)<\/div>/.exec(page)?.[1]?.replace(/<[^>]+>/g, " ") ?? page;
+    return /role="(?:status|alert)">([\s\S]*?)<\/div>/.exec(page)?.[1]?.replace(/<[^>]+>/g, " ") ?? page;
   };
 
   beforeAll(async () => {
-    server = await createServer({ config: NOTES, env: { PICOCLAW_ROLES_WORKER_MODEL: "demo" } });
+    server = await createServer({
+      config: NOTES,
+      providers: "  far: { type: openai-compatible, base_url: https://far.invalid/v1, model: far-1 }\n",
+      env: { PICOCLAW_ROLES_WORKER_MODEL: "demo" },
+    });
     operator = await signIn(server.login);
   }, 60_000);
   afterAll(() => server?.close());
@@ -68,11 +72,15 @@ describe("settings in the console", () => {
       chat: "web:operator",
       message: "Up: now",
     };
-    expect(await press("/manage/schedules", { ...schedule, cron: "61 * * * *" })).toContain("never due");
+    expect(await press("/manage/schedules", { ...schedule, cron: "61 * * * *" })).toContain(
+      "Example: 0 9 * * *",
+    );
     expect(await press("/manage/schedules", { ...schedule, chat: "nowhere" })).toContain(
       "Nothing was written",
     );
-    expect(await press("/manage/schedules", { ...schedule, timezone: "Mars/Base" })).toContain("never due");
+    expect(await press("/manage/schedules", { ...schedule, timezone: "Mars/Base" })).toContain(
+      "is not a time zone. Example: Europe/Berlin",
+    );
     expect(file()).toBe(before);
     expect(await press("/manage/schedules", schedule)).toContain("Saved");
     expect(await operator.text("/manage/settings")).toContain("Up: now");
@@ -83,6 +91,43 @@ describe("settings in the console", () => {
     await press("/manage/schedules/remove", { name: "dawn" });
     expect(file().trimEnd()).toBe(before.trimEnd());
     expect(await press("/manage/schedules/remove", { name: "dawn" })).toContain("There is no schedule dawn.");
+  }, 30_000);
+
+  test("a model that a role may not use is refused, the file stays, and the form keeps what was chosen", async () => {
+    const before = file();
+    const answer = await operator.post("/manage/roles/chat", { provider: "far", model: "far-1" });
+    const address = answer.headers.get("location") ?? "";
+    expect(address).toEndWith("#role-chat");
+    const page = await operator.text(address);
+    const [, row = ""] = /<li id="role-chat">([\s\S]*?)<\/li>/.exec(page) ?? [];
+    expect(row).toContain("Nothing was written");
+    expect(row).toContain("local model");
+    expect(row).toContain('<option value="far" selected>');
+    expect(row).toContain('value="far-1"');
+    expect(page).not.toContain("Saved");
+    expect(file()).toBe(before);
+    expect(await press("/manage/local-only", { local_only: "false" })).toContain("Saved");
+    expect(await press("/manage/roles/chat", { provider: "far", model: "far-1" })).toContain("Saved");
+    expect(await press("/manage/local-only", { local_only: "true" })).toContain("Nothing was written");
+    expect(file()).toContain("local_only: false");
+    await press("/manage/roles/chat", { provider: "demo", model: "demo" });
+    expect(await press("/manage/local-only", { local_only: "true" })).toContain("Saved");
+  }, 30_000);
+
+  test("a schedule whose time cannot be read is refused beside its form, and nothing has to be typed again", async () => {
+    const typed = {
+      name: "dawn",
+      cron: "every day at 9",
+      timezone: "UTC",
+      chat: "web:operator",
+      message: "Up <b>",
+    };
+    const answer = await operator.post("/manage/schedules", typed);
+    const page = await operator.text(answer.headers.get("location") ?? "");
+    const [, section = ""] = /aria-labelledby="schedules">([\s\S]*?)<\/section>/.exec(page) ?? [];
+    expect(section).toContain("Example: 0 9 * * * (09:00 every day)");
+    for (const kept of ["dawn", "every day at 9", "UTC", "web:operator", "Up &lt;b&gt;"])
+      expect(section).toContain(`value="${kept}"`);
   }, 30_000);
 
   test("the folder is trusted with the file that was read, and no longer when it changed", async () => {

@@ -31,13 +31,26 @@ const hostile = fc.oneof(
       "|-|",
       "```js\n",
       "1. ",
+      "_",
+      "[",
+      "](",
+      ")",
+      "https://",
+      "> ",
+      "  - ",
     ),
   }),
 );
 /** Every tag and attribute of our own; whatever else looks like one came from a text. */
 const TAGS =
-  /<\/?(?:p|pre|code|ul|ol|li|thead|th|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan|start)="[^"<>]*"| open)*\s*>/g;
-const bare = (markup: unknown) => String(markup).replace(TAGS, "");
+  /<\/?(?:p|pre|code|a|em|s|hr|blockquote|ul|ol|li|thead|th|strong|br|details|summary|span|div|table|caption|tbody|colgroup|col|tr|td|mark)(?: (?:class|tabindex|role|aria-label|colspan|start|href|rel|target)="[^"<>]*"| open)*\s*>/g;
+/** Addresses of links stay: they are letters of the text too, unless they are its label. */
+const bare = (markup: unknown) =>
+  String(markup)
+    .replace(/<a href="([^"<>]*)"[^<>]*>([^<]*)<\/a>/g, (_, to, label) =>
+      to === label ? to : `${to}${label}`,
+    )
+    .replace(TAGS, "");
 
 describe("a template", () => {
   test("escapes whatever is put in, and nothing of its own", () => {
@@ -86,6 +99,45 @@ describe("Markdown", () => {
     expect(String(markdown("```diff\n-a\n+b\n c\n```"))).toContain(
       '<span class="hl-minus">-a</span>\n<span class="hl-plus">+b</span>\n c',
     );
+  });
+
+  test("italics, quotes, links and lists in lists are drawn", () => {
+    const drawn: [string, string][] = [
+      [
+        "an *italic* and _one more_, 2*3*4, a_b_c, 2 * 3 * 4",
+        "<p>an <em>italic</em> and <em>one more</em>, 2*3*4, a_b_c, 2 * 3 * 4</p>",
+      ],
+      [
+        "**bold *and italic* too** ~~gone~~",
+        "<p><strong>bold <em>and italic</em> too</strong> <s>gone</s></p>",
+      ],
+      [
+        "> said\n> *twice*\n>\n> - x\nend",
+        "<blockquote><p>said<br><em>twice</em></p><ul><li>x</li></ul></blockquote><p>end</p>",
+      ],
+      [
+        "- a\n  - b\n    1. c\n  - d\n\n- [x] e\n- [ ] f",
+        '<ul><li>a<ul><li>b<ol start="1"><li>c</li></ol></li><li>d</li></ul></li><li>☑ e</li><li>☐ f</li></ul>',
+      ],
+      [
+        "1. run\n   ```sh\n   ls\n   ```\n2. end",
+        '<ol start="1"><li>run<pre class="code" tabindex="0"><code>ls</code></pre></li><li>end</li></ol>',
+      ],
+      ["a\n\n---\n\nb", "<p>a</p><hr><p>b</p>"],
+      [
+        "[site](https://e.org/a?b=1&c)",
+        '<p><a href="https://e.org/a?b=1&amp;c" rel="noopener noreferrer nofollow" target="_blank">site</a></p>',
+      ],
+      [
+        "see https://e.org/x. [f](src/f.ts)",
+        '<p>see <a href="https://e.org/x" rel="noopener noreferrer nofollow" target="_blank">https://e.org/x</a>. f (<code>src/f.ts</code>)</p>',
+      ],
+      [
+        "[x](javascript:alert) [y](data:text/html,z)",
+        "<p>x (<code>javascript:alert</code>) y (<code>data:text/html,z</code>)</p>",
+      ],
+    ];
+    for (const [text, expected] of drawn) expect(String(markdown(text))).toBe(expected);
   });
 
   test("never lets a text become a tag, and never loses its letters", () => {

@@ -9,6 +9,8 @@ export interface ServeOptions {
   readonly script?: readonly ScriptEntry[];
   /** YAML below providers and roles. */
   readonly config?: string;
+  /** YAML of further providers. */
+  readonly providers?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Where its home and workspace lie. */
@@ -23,7 +25,7 @@ export async function createServer(options: ServeOptions = {}) {
   const configure = (config: string) =>
     writeFileSync(
       join(cli.home, "config.yaml"),
-      `providers:\n  demo: { type: scripted, model: demo, script: script.json, local: true }\nroles:\n${ROLES.map(
+      `providers:\n  demo: { type: scripted, model: demo, script: script.json, local: true }\n${options.providers ?? ""}roles:\n${ROLES.map(
         (role) => `  ${role}: { provider: demo, model: demo }`,
       ).join("\n")}\n${config}`,
     );

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { create, until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
@@ -49,6 +51,51 @@ async function answered(visitor: Visitor, chat: string, text: string): Promise<s
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+test("a deleted folder is shown with its files, in the page of its job and where its card unfolds", async () => {
+  mkdirSync(join(server.workspace, "gone/in"), { recursive: true });
+  for (const path of ["gone/a.txt", "gone/in/b.txt"])
+    writeFileSync(join(server.workspace, path), `${path}\n`);
+  const patch = JSON.stringify([{ type: "shell_command", action: "run", target: "rm -rf gone; mkdir bare" }]);
+  const ran = await operator.post("/playground", { patch, do: "apply" });
+  const address = new URL(ran.headers.get("location") ?? "/nowhere", server.url).pathname;
+  const page = await operator.text(address);
+  expect(page).not.toContain("This job changed no file");
+  for (const text of ["gone/a.txt", "gone/in/b.txt", "bare"]) expect(page).toContain(text);
+  const unfolded = await operator.text(`${address}/diff?path=gone`);
+  expect(unfolded).toContain("Folder with 2 files: a.txt, in/b.txt");
+  expect(unfolded).toContain("−1");
+  expect(await operator.text(`${address}/diff?path=bare`)).toContain("empty folder");
+  await operator.post(`${address}/undo`, {});
+  expect(await operator.text(address)).toContain("gone/in/b.txt");
+}, 30_000);
+
+test("a preview that was thrown away is discarded, not stopped", async () => {
+  const patch = "```text:thrown.txt\nx\n```";
+  const ran = await operator.post("/playground", { patch, do: "preview" });
+  const address = new URL(ran.headers.get("location") ?? "/nowhere", server.url).pathname;
+  await operator.post(`${address}/discard`, {});
+  const page = await operator.text(address);
+  expect(page).toContain('<span class="state discarded">Discarded</span>');
+  expect(page).not.toContain("Rolled back");
+  expect(page).not.toContain("Stopped, nothing changed");
+  expect(server.run(["jobs"]).out).toContain("Discarded");
+}, 30_000);
+
+test("what the server works with is told, and beside it what was edited since", async () => {
+  const file = join(server.home, "config.yaml");
+  const before = readFileSync(file, "utf8");
+  writeFileSync(
+    file,
+    before.replace("chat: { provider: demo, model: demo }", "chat: { provider: demo, model: later }"),
+  );
+  const page = await operator.text("/system");
+  const [, row = ""] = /<tr><td><code>roles\.chat\.model<\/code><\/td>([\s\S]*?)<\/tr>/.exec(page) ?? [];
+  expect(row).toContain("<td><code>&quot;demo&quot;</code>");
+  expect(row).toContain("not read yet: <code>&quot;later&quot;</code>");
+  writeFileSync(file, before);
+  expect(await operator.text("/system")).not.toContain("not read yet");
+}, 30_000);
 
 describe("a reader of another language and zone than the server's", () => {
   const read = async (chat: string) =>

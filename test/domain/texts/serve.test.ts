@@ -68,5 +68,5 @@ test("one of a thing is not many of it", () => {
   ]);
   expect([en.uptime(5), en.uptime(600), en.uptime(90_000)]).toEqual(["up 5 s", "up 10 min", "up 25 h"]);
   expect(en.signedInAs("operator", "operator")).toBe("operator");
-  expect(consoleMessagesFor("ja").signedInAs("alice", "user")).toBe("alice · 利用者");
+  expect(consoleMessagesFor("ja").signedInAs("alice", "user")).toBe("alice · ユーザー");
 });

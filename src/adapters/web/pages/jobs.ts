@@ -17,12 +17,13 @@ import type { JobStatus } from "../../../domain/jobs/job-status.ts";
 import {
   awayDiff,
   type ConflictDiff,
+  changesView,
   conflictView,
   type DiffView,
   diffLines,
   type FileDiff,
   fileDiffs,
-  fileDiffView,
+  folderDiff,
   MOST_FILES,
   noDiff,
   readConflicts,
@@ -81,17 +82,16 @@ ${notice !== undefined && html`<div class="notice ${notice.ok ? "good" : "bad"}"
 <div id="conflicts" data-part>${conflicts.length > 0 && conflictView(context, job, conflicts)}</div>
 <section id="live" class="live" ${!alive && html`hidden`}><h2>${t.liveTitle}</h2><pre class="output" data-output tabindex="0">${visible(output)}</pre></section>
 <div class="columns ${view}"><section id="changes" data-part aria-labelledby="changes-title"><div class="section-head"><h2 id="changes-title">${t.changesTitle}</h2>${files !== null && files.length > 0 && html`<div class="choice links">${link("inline", t.viewInline)}${link("split", t.viewSplit)}</div>`}</div>
-${files === null ? awayDiff(t) : files.length === 0 ? html`<p class="note">${t.noChanges}</p>` : files.map((file) => fileDiffView(t, file, view))}${files !== null && moreFiles(t, viewed, files.length)}
+${files === null ? awayDiff(t) : changesView(t, viewed, { files, journal, view })}${files !== null && moreFiles(t, viewed, files.length)}
 ${wordJobNotes(context.words, storedFacts(job, journal, alive)).map((note) => html`<p class="note">${visible(note)}</p>`)}</section>
 <aside><section id="facts" data-part><dl class="facts">
 <dt>${t.facts.job}</dt><dd><code>${job.jobId}</code></dd>
 <dt>${t.facts.started}</dt><dd>${moment(context, job.createdAt)}</dd>
 ${!alive && took >= 0 && html`<dt>${t.facts.took}</dt><dd>${duration(took)}</dd>`}
 ${machine !== undefined && html`<dt>${t.machine}</dt><dd>${machineName(t, machine)}</dd>`}
-<dt>${t.facts.source}</dt><dd>${job.source}</dd>
+${job.source.startsWith("tool:") ? html`<dt>${t.facts.ranBy}</dt><dd>Shiro</dd>` : html`<dt>${t.facts.source}</dt><dd>${job.source}</dd>`}
 ${chatLink(context, chatOfJob(job))}
 ${attemptsView(journal) > 1 && html`<dt>${t.facts.attempts}</dt><dd>${attemptsView(journal)}</dd>`}
-<dt>${t.facts.kind}</dt><dd>${job.kind}</dd>
 ${job.gitCommit !== undefined && html`<dt>${t.facts.commit}</dt><dd><code>${job.gitCommit.slice(0, 12)}</code></dd>`}
 <dt>${t.facts.undo}</dt><dd>${t.undoStates[viewedUndo(viewed)]}</dd>
 </dl></section>
@@ -147,6 +147,7 @@ const STATUSES: readonly JobStatus[] = [
   "preview",
   "worse",
   "stopped",
+  "discarded",
   "no-change",
   "taken-back",
   "running",
@@ -257,10 +258,15 @@ export function jobRoutes(app: WebApp, web: Web): void {
     const { viewer } = c.var.person;
     const viewed = await viewerJobs.read(viewer, c.req.param("job"));
     if (viewed === null) return jobMissingPage(c.var.page);
-    const found = await viewerJobs.differences(viewer, viewed.job.jobId, c.req.query("path") ?? "");
-    if (found === null) return respond(awayDiff(c.var.page.t));
-    const [file] = await fileDiffs(found);
-    return respond(file === undefined ? noDiff(c.var.page.t) : diffLines(c.var.page.t, file, "inline"));
+    const { t } = c.var.page;
+    const { jobId } = viewed.job;
+    const path = c.req.query("path") ?? "";
+    const found = await viewerJobs.differences(viewer, jobId, path);
+    if (found === null) return respond(awayDiff(t));
+    const files = await fileDiffs(found);
+    const [file] = files;
+    if (file === undefined) return respond(noDiff(t, path, await viewerJobs.journal(viewer, jobId)));
+    return respond(file.path === path ? diffLines(t, file, "inline") : folderDiff(t, path, files));
   });
 }
 

@@ -67,13 +67,13 @@ ${actionButton(context, { action: "/manage/people/remove", label: words.remove, 
 function sessionRow(context: PageContext, words: ManageMessages, session: WebSession, own: string): Markup {
   const { hash, userId, role, createdAt, expiresAt } = session;
   return html`<li><div class="row managed"><span class="state ${hash === own ? "good" : "plain"}">${hash === own ? words.thisBrowser : words.roles[role]}</span><span class="title">${visible(userId)}</span><span class="meta">${moment(context, createdAt)} · ${words.until} ${moment(context, expiresAt)}</span>
-${actionButton(context, { action: "/manage/sessions/end", label: words.end, style: "danger", fields: { session: hash } })}</div></li>`;
+${actionButton(context, { action: "/manage/sessions/end", label: words.signOut, style: "danger", fields: { session: hash } })}</div></li>`;
 }
 
 function tokenRow(context: PageContext, words: ManageMessages, token: ApiToken): Markup {
   const { id, name, userId, role, scopes, lastUsedAt } = token;
   return html`<li><div class="row managed"><span class="state plain">${words.roles[role]}</span><span class="title">${visible(name)} <span class="meta">${visible(userId)} · ${scopes.map((scope) => words.scopes[scope]).join(", ")}</span></span><span class="meta">${lastUsedAt === null ? words.neverUsed : html`${words.lastUsed} ${moment(context, lastUsedAt)}`}</span>
-${actionButton(context, { action: "/manage/tokens/end", label: words.end, style: "danger", fields: { token: id } })}</div></li>`;
+${actionButton(context, { action: "/manage/tokens/end", label: words.revokeToken, style: "danger", fields: { token: id } })}</div></li>`;
 }
 
 /** Who may come in: people of services, browsers, programs. For operators; `manageRoutes` asks for that. */

@@ -5,7 +5,7 @@ import { createManageSettings, type SettingRefusal } from "../../../application/
 import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../../domain/chat/session.ts";
 import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
-import { formField, formSelect, managePage } from "../layout.ts";
+import { formField, formSelect, managePage, noticeBox } from "../layout.ts";
 import { actionButton, csrfField, healthTone, html, type Markup, moment, seal, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
@@ -28,8 +28,17 @@ function settingsPage(context: PageContext, view: SettingsView): Markup {
     "settings",
     view.notice,
     (words) => html`<p class="note">${words.settingsIntro(view.read.file)}</p>
-${modelsSection(context, words, view)}${budgetSection(context, words, view.read)}${schedulesSection(context, words, view)}${notifySection(context, words, view.read)}${trustSection(context, words, view.trust)}`,
+${modelsSection(context, words, view)}${budgetSection(context, words, view)}${schedulesSection(context, words, view)}${notifySection(context, words, view)}${trustSection(context, words, view)}`,
   );
+}
+
+/** What came of a form, beside it, and what was typed into it where it was refused. */
+function formState({ notice }: SettingsView, at: string) {
+  const mine = notice?.at === at ? notice : undefined;
+  return {
+    box: mine !== undefined && noticeBox(mine),
+    value: (name: string, saved: string | number | null) => mine?.typed?.[name] ?? saved,
+  };
 }
 
 function modelsSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
@@ -42,23 +51,27 @@ function modelsSection(context: PageContext, words: ManageMessages, view: Settin
     const { provider, model } = config.roles[role];
     const check = view.health.checks.find(({ name }) => name === `model ${role}`);
     const by = view.read.lockedBy(`roles.${role}.model`) ?? view.read.lockedBy(`roles.${role}.provider`);
-    return html`<li><div class="row managed">${seal(agentOf(role))}<span class="title">${agentOf(role)} <span class="meta">${role}</span></span>
+    const { box, value } = formState(view, `role-${role}`);
+    return html`<li id="role-${role}"><div class="row managed">${seal(agentOf(role))}<span class="title">${agentOf(role)} <span class="meta">${role}</span></span>
 ${check !== undefined && html`<span class="state ${healthTone(check)}">${visible(check.detail.split("\n")[0] ?? "").slice(0, 160)}</span>`}
-<form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${formField(words.provider, formSelect("provider", providers, provider))}${formField(words.model, html`<input name="model" list="model-names" value="${model}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form></div></li>`;
+<form method="post" action="/manage/roles/${role}" class="fields">${csrfField(context)}${formField(words.provider, formSelect("provider", providers, String(value("provider", provider))))}${formField(words.model, html`<input name="model" list="model-names" value="${value("model", model)}" placeholder="${config.providers[provider]?.model}" maxlength="200" autocomplete="off">`)}${by === null ? html`<button type="submit">${words.save}</button>` : html`<span class="meta">${words.lockedBy(by)}</span>`}</form>${box}</div></li>`;
   })}</ul>
-<form method="post" action="/manage/default-coder" class="fields">${csrfField(context)}${formField(words.defaultCoder, formSelect("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/local-only" class="fields" id="local-only">${csrfField(context)}${formField(words.localOnly, formSelect("local_only", words.localOnlyChoices, String(formState(view, "local-only").value("local_only", String(config.security.local_only)))))}<button type="submit">${words.save}</button></form>${formState(view, "local-only").box}
+<form method="post" action="/manage/default-coder" class="fields" id="default-coder">${csrfField(context)}${formField(words.defaultCoder, formSelect("role", coders, config.roles.default_coder))}<button type="submit">${words.save}</button></form>${formState(view, "default-coder").box}</section>`;
 }
 
-function budgetSection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
-  const { daily, on_exceed: onExceed } = config.budget;
+function budgetSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
+  const { daily, on_exceed: onExceed } = view.read.config.budget;
+  const { box, value } = formState(view, "budget");
   return html`<section aria-labelledby="budget"><h2 id="budget">${words.budgetTitle}</h2><p class="note">${words.budgetIntro}</p>
-<form method="post" action="/manage/budget" class="fields">${csrfField(context)}${formField(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${daily}">`, words.dailyHint)}${formField(words.onExceed, formSelect("on_exceed", words.onExceedChoices, onExceed))}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/budget" class="fields">${csrfField(context)}${formField(words.daily, html`<input name="daily" type="number" min="0" step="any" value="${value("daily", daily)}">`, words.dailyHint)}${formField(words.onExceed, formSelect("on_exceed", words.onExceedChoices, String(value("on_exceed", onExceed))))}<button type="submit">${words.save}</button></form>${box}</section>`;
 }
 
 function schedulesSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
   const { schedules, session } = view.read.config;
+  const { box, value } = formState(view, "schedules");
   const input = (name: string, max: number) =>
-    html`<input name="${name}" required maxlength="${max}" autocomplete="off">`;
+    html`<input name="${name}" required maxlength="${max}" value="${value(name, "")}" autocomplete="off">`;
   return html`<section aria-labelledby="schedules"><h2 id="schedules">${words.schedulesTitle}</h2>
 ${
   schedules.length === 0
@@ -69,23 +82,27 @@ ${
 ${actionButton(context, { action: "/manage/schedules/enable", label: enabled ? words.turnOff : words.turnOn, fields: { name, enabled: enabled ? "0" : "1" } })}${actionButton(context, { action: "/manage/schedules/remove", label: words.remove, style: "danger", fields: { name } })}</div></li>`;
       })}</ul>`
 }
-<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${formField(words.name, input("name", 60))}${formField(words.cron, input("cron", 100), words.cronHint)}${formField(words.timezone, html`<input name="timezone" maxlength="60" autocomplete="off">`, words.timezoneHint(resolveTimeZone(session.timezone)))}${formField(words.chat, input("chat", 200), words.chatHint)}${formField(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form></section>`;
+<form method="post" action="/manage/schedules" class="fields">${csrfField(context)}${formField(words.name, input("name", 60))}${formField(words.cron, input("cron", 100), words.cronHint)}${formField(words.timezone, html`<input name="timezone" maxlength="60" value="${value("timezone", "")}" autocomplete="off">`, words.timezoneHint(resolveTimeZone(session.timezone)))}${formField(words.chat, input("chat", 200), words.chatHint)}${formField(words.message, input("message", 2000))}<button type="submit">${words.addSchedule}</button></form>${box}</section>`;
 }
 
-function notifySection(context: PageContext, words: ManageMessages, { config }: SettingsRead): Markup {
+function notifySection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
+  const { box, value } = formState(view, "notify");
   return html`<section aria-labelledby="notify"><h2 id="notify">${words.notifyTitle}</h2><p class="note">${words.notifyIntro}</p>
-<form method="post" action="/manage/notify" class="fields">${csrfField(context)}${formField(words.chat, html`<input name="chat" value="${config.notify.chat}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form></section>`;
+<form method="post" action="/manage/notify" class="fields">${csrfField(context)}${formField(words.chat, html`<input name="chat" value="${value("chat", view.read.config.notify.chat)}" maxlength="200" autocomplete="off">`, words.notifyHint)}<button type="submit">${words.save}</button></form>${box}</section>`;
 }
 
-function trustSection(context: PageContext, words: ManageMessages, trust: TrustState): Markup {
-  const { workspace, trusted, text, commands, seen, folders } = trust;
-  return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>
+function trustSection(context: PageContext, words: ManageMessages, view: SettingsView): Markup {
+  const { workspace, trusted, text, commands, seen, folders } = view.trust;
+  return html`<section aria-labelledby="trust"><h2 id="trust">${words.trustTitle}</h2><p class="note">${words.trustIntro}</p>${formState(view, "trust").box}
 <p><span class="state ${trusted ? "good" : "waiting"}">${trusted ? words.trusted : words.notTrustedYet}</span> <code>${visible(workspace)}</code></p>
 ${text === null ? html`<p class="note">${words.noFile}</p>` : html`<pre class="code" tabindex="0"><code>${visible(text)}</code></pre>`}
 ${commands.map((one) => html`<details><summary><code>${visible(one.path)}</code></summary><pre class="code" tabindex="0"><code>${visible(one.text)}</code></pre></details>`)}
 ${!trusted && actionButton(context, { action: "/manage/trust", label: words.trust, fields: { seen } })}
 ${folders.length > 0 && html`<ul class="rows">${folders.map((one) => html`<li><div class="row managed"><span class="title"><code>${visible(one.workspace)}</code></span><span class="meta">${words.since} ${moment(context, one.at)}</span>${actionButton(context, { action: "/manage/distrust", label: words.distrust, style: "danger", fields: { folder: one.workspace } })}</div></li>`)}</ul>`}</section>`;
 }
+
+/** Of one field that is kept until the page is drawn. */
+const MOST_TYPED = 2_000;
 
 const withName = (names: readonly string[]) =>
   Object.fromEntries([...new Set(names)].map((name) => [name, name]));
@@ -99,9 +116,13 @@ export function settingsRoutes(app: WebApp, web: Web): void {
   const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
   const manageOf = (c: Context<WebEnv>) => createManageSettings(settings, wordsOf(c));
   const given = (c: Context<WebEnv>, name: string) => (c.var.form.get(name) ?? "").trim();
-  const back = (c: Context<WebEnv>, settled: SettingRefusal) => {
-    const notice = { ok: settled === null, text: settled ?? wordsOf(c).saved };
-    return c.redirect(`/manage/settings?${flashes.keep(notice)}`, 303);
+  /** Back to the form that was sent: with what was typed into it, where it was refused. */
+  const back = (c: Context<WebEnv>, at: string, settled: SettingRefusal) => {
+    const fields = [...c.var.form].filter(([name]) => name !== "csrf");
+    const typed = Object.fromEntries(fields.map(([name, value]) => [name, value.slice(0, MOST_TYPED)]));
+    const notice =
+      settled === null ? { ok: true, text: wordsOf(c).saved, at } : { ok: false, text: settled, at, typed };
+    return c.redirect(`/manage/settings?${flashes.keep(notice)}#${at}`, 303);
   };
 
   app.get("/manage/settings", async (c) => {
@@ -130,19 +151,29 @@ export function settingsRoutes(app: WebApp, web: Web): void {
     const role = c.req.param("role");
     if (!ROLE_NAMES.includes(role)) return c.notFound();
     const to = { provider: given(c, "provider"), model: given(c, "model") };
-    return back(c, await manageOf(c).setRole(role as AgentRole, to));
+    return back(c, `role-${role}`, await manageOf(c).setRole(role as AgentRole, to));
   });
+  app.post("/manage/local-only", async (c) =>
+    back(c, "local-only", await manageOf(c).setLocalOnly(given(c, "local_only") !== "false")),
+  );
   app.post("/manage/default-coder", async (c) => {
     const role = given(c, "role") as AgentRole;
-    return isCoderRole(role) ? back(c, await manageOf(c).setDefaultCoder(role)) : c.notFound();
+    return isCoderRole(role)
+      ? back(c, "default-coder", await manageOf(c).setDefaultCoder(role))
+      : c.notFound();
   });
   app.post("/manage/budget", async (c) =>
-    back(c, await manageOf(c).setBudget({ daily: given(c, "daily"), onExceed: given(c, "on_exceed") })),
+    back(
+      c,
+      "budget",
+      await manageOf(c).setBudget({ daily: given(c, "daily"), onExceed: given(c, "on_exceed") }),
+    ),
   );
-  app.post("/manage/notify", async (c) => back(c, await manageOf(c).setNotified(given(c, "chat"))));
+  app.post("/manage/notify", async (c) => back(c, "notify", await manageOf(c).setNotified(given(c, "chat"))));
   app.post("/manage/schedules", async (c) =>
     back(
       c,
+      "schedules",
       await manageOf(c).saveSchedule({
         name: given(c, "name"),
         cron: given(c, "cron"),
@@ -153,11 +184,11 @@ export function settingsRoutes(app: WebApp, web: Web): void {
     ),
   );
   app.post("/manage/schedules/enable", async (c) =>
-    back(c, await manageOf(c).enableSchedule(given(c, "name"), given(c, "enabled") === "1")),
+    back(c, "schedules", await manageOf(c).enableSchedule(given(c, "name"), given(c, "enabled") === "1")),
   );
   app.post("/manage/schedules/remove", async (c) =>
-    back(c, await manageOf(c).removeSchedule(given(c, "name"))),
+    back(c, "schedules", await manageOf(c).removeSchedule(given(c, "name"))),
   );
-  app.post("/manage/trust", async (c) => back(c, await settings.trustSeen(given(c, "seen"))));
-  app.post("/manage/distrust", async (c) => back(c, await settings.distrust(given(c, "folder"))));
+  app.post("/manage/trust", async (c) => back(c, "trust", await settings.trustSeen(given(c, "seen"))));
+  app.post("/manage/distrust", async (c) => back(c, "trust", await settings.distrust(given(c, "folder"))));
 }

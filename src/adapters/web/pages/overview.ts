@@ -23,7 +23,8 @@ function systemPage(context: PageContext, view: SystemView): Markup {
   const { t } = context;
   const { checks } = view.health;
   const bad = checks.filter(({ ok, off }) => !ok && off !== true).length;
-  const changed = view.configuration.filter(({ source }) => source !== null);
+  const changed = view.configuration.filter(({ source, next }) => source !== null || next !== undefined);
+  const waits = changed.some(({ next }) => next !== undefined);
   return page(context, {
     title: t.systemTitle,
     section: "system",
@@ -31,9 +32,9 @@ function systemPage(context: PageContext, view: SystemView): Markup {
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
 <p class="state ${bad === 0 ? "good" : "failed"}">${bad === 0 ? t.allWell : t.notAllWell(bad)}</p>
-<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? channelTitle(check.name.replace(/^channel /, "")) ?? check.name}</strong><span>${visible(check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
+<ul class="checks">${checks.map((check) => html`<li class="${healthTone(check)}"><strong>${t.healthNames[check.name] ?? channelTitle(check.name.replace(/^channel /, "")) ?? check.name}</strong><span>${visible(t.healthDetails[check.detail] ?? check.detail)}</span>${!check.ok && check.remedy !== undefined && html`<span class="remedy">→ ${visible(check.remedy)}</span>`}</li>`)}
 <li class="good"><strong>${t.healthNames.queue}</strong><span>${t.queue(view.counts.received, view.counts.working, view.counts.waitingReplies)}</span></li></ul></section>
-<section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>
+<section aria-labelledby="config"><h2 id="config">${t.configTitle}</h2><p class="note">${t.configIntro}</p>${waits && html`<p class="notice warn" role="status">${t.configWaits}</p>`}
 <h3>${t.configChanged}</h3>${changed.length === 0 ? html`<p class="note">${t.configDefaults}</p>` : table(context, changed)}
 <details><summary>${t.configAll} (${view.configuration.length})</summary>${table(context, view.configuration)}</details></section>`,
   });
@@ -41,8 +42,8 @@ function systemPage(context: PageContext, view: SystemView): Markup {
 
 function table({ t }: PageContext, lines: readonly ConfigLine[]): Markup {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${t.configTitle}"><table class="plain"><thead><tr><th scope="col">${t.columns.key}</th><th scope="col">${t.columns.value}</th><th scope="col">${t.columns.source}</th></tr></thead><tbody>${lines.map(
-    ({ key, value, source }) =>
-      html`<tr><td><code>${key}</code></td><td><code>${visible(value)}</code></td><td class="meta">${source === null ? "" : visible(source)}</td></tr>`,
+    ({ key, value, source, next }) =>
+      html`<tr><td><code>${key}</code></td><td><code>${visible(value)}</code>${next !== undefined && html`<br><span class="note">${t.configNext} <code>${visible(next)}</code></span>`}</td><td class="meta">${source === null ? "" : visible(source)}</td></tr>`,
   )}</tbody></table></div>`;
 }
 
