@@ -252,6 +252,7 @@ export function verdictSign(status: JobStatus, style: Style): string {
     case "running":
       return style.cyan("⠶");
     case "stopped":
+    case "discarded":
       return style.dim("■");
     case "worse":
     case "unended":
