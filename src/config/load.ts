@@ -122,9 +122,7 @@ export interface DescribedKey {
 }
 
 /** The effective configuration, key by key. */
-export function describeConfig(
-  loaded: Pick<LoadedConfig, "config" | "sources" | "secrets">,
-): DescribedKey[] {
+export function describeConfig(loaded: Pick<LoadedConfig, "config" | "sources" | "secrets">): DescribedKey[] {
   return leavesOf(loaded.config).flatMap(({ path, value }): DescribedKey[] => {
     if (value === undefined) return [];
     const key = path.join(".");
