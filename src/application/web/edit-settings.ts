@@ -1,5 +1,4 @@
 import type { Config } from "../../config/config.ts";
-import { isTimeZone } from "../../config/scalar-values.ts";
 import type { AgentRole, CoderRole } from "../../domain/chat/agents.ts";
 import { resolveTimeZone } from "../../domain/chat/session.ts";
 import type { ManageMessages } from "../../domain/texts/web.ts";
@@ -35,6 +34,9 @@ interface ScheduleDraft {
   readonly chat: string;
   readonly message: string;
 }
+
+/** A rule that is due in every time zone there is. */
+const EVERY_DAY = "0 0 * * *";
 
 export function createManageSettings(
   store: Pick<SettingsStore, "read" | "change" | "nextTime">,
@@ -96,7 +98,8 @@ export function createManageSettings(
     },
     async saveSchedule({ name, cron, timezone, chat, message }) {
       const { config } = await store.read();
-      if (timezone !== "" && !isTimeZone(timezone)) return words.badTimezone(timezone);
+      if (timezone !== "" && (await store.nextTime(EVERY_DAY, timezone)) === null)
+        return words.badTimezone(timezone);
       const zone = timezone === "" ? resolveTimeZone(config.session.timezone) : timezone;
       if ((await store.nextTime(cron, zone)) === null) return words.badCron(cron);
       const index = config.schedules.findIndex((one) => one.name === name);
