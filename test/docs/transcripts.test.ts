@@ -25,11 +25,14 @@ interface Block {
   readonly text: string;
 }
 
-const pages = [".", "docs/tutorials", "docs/ja", "docs/ja/tutorials"].flatMap((place) =>
-  list(join(root, place))
-    .map((name) => join(place, name))
-    .filter((page) => page.includes("/") || page.startsWith("README")),
-);
+const pages = [
+  "docs/install.md",
+  ...[".", "docs/tutorials", "docs/ja", "docs/ja/tutorials"].flatMap((place) =>
+    list(join(root, place))
+      .map((name) => join(place, name))
+      .filter((page) => page.includes("/") || page.startsWith("README")),
+  ),
+];
 
 describe.each(pages)("%s", (page) => {
   const blocks = blocksOf(readFileSync(join(root, page), "utf8"));

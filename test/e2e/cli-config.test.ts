@@ -98,7 +98,7 @@ describe("doctor", () => {
   });
 });
 
-test("the demo fixes a failing test, takes rm -rf src back byte for byte, and leaves nothing behind", async () => {
+test("the demo fixes a failing test, undoes rm -rf .git node_modules src byte for byte, and leaves nothing behind", async () => {
   // Its checks run the project's tests four times: on a busy machine that takes longer than a command may.
   const child = cli.start(["demo"]);
   let out = "";
@@ -107,11 +107,16 @@ test("the demo fixes a failing test, takes rm -rf src back byte for byte, and le
   });
   const code = await new Promise((resolve) => child.once("close", resolve));
   expect([code, out]).toEqual([0, expect.any(String)]);
-  for (const step of ['$ picoclaw chat "Fix the failing test"\n', "$ picoclaw apply\n", "$ picoclaw undo\n"])
-    expect(out).toContain(step);
-  expect(out).toContain("+  for (const { price, quantity = 1 } of items) sum += price * quantity;\n");
-  expect(out).toContain("  D src\n");
-  expect(out).toContain("✓ All 6 files are back, byte for byte.\n");
-  expect(out.trimEnd()).toEndWith("Connect yours: picoclaw init");
+  const steps = [
+    '$ picoclaw chat "Fix the failing test"',
+    "$ rm -rf .git node_modules src",
+    "$ picoclaw undo",
+  ];
+  for (const step of steps) expect(out).toContain(`${step}\n\n●`);
+  expect(out).toContain("4 +   for (const { price, quantity = 1 } of items) sum += price * quantity;\n");
+  for (const folder of [".git", "node_modules", "src"])
+    expect(out).toMatch(new RegExp(`^ +${folder.replace(".", "\\.")}/ · \\d+ files? deleted$`, "m"));
+  expect(out).toMatch(/↶ Undone: all \d+ files are back, byte for byte\n/);
+  expect(out.trimEnd()).toEndWith("Connect your model: picoclaw init");
   expect(cli.json(cli.run(["jobs", "--all", "--json"])).jobs).toEqual([]);
 }, 120_000);

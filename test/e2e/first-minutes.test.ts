@@ -47,7 +47,7 @@ const type = async (command: string, env?: Readonly<Record<string, string>>) => 
 
 test("the first undone job, within a minute", async () => {
   const { code, text } = await type("picoclaw demo");
-  expect(text).toContain("files are back, byte for byte.");
+  expect(text).toContain("files are back, byte for byte");
   expect(code).toBe(0);
 }, 60_000);
 

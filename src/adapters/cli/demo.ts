@@ -1,14 +1,17 @@
 import { resolveLocale } from "../../config/environment.ts";
+import { terminalMessagesFor } from "../../domain/texts/cli-terminal.ts";
 import { setupMessagesFor } from "../../domain/texts/setup.ts";
 import type { Subcommand } from "./command.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import type { DiffLine } from "./terminal-card.ts";
 
 type Dispatch = (command: string, args: readonly string[], program: CliProgram) => Promise<number>;
 
-const RASH_PATCH = "```bash\nrm -rf src\n```\n";
+const RASH_FOLDERS = [".git", "node_modules", "src"];
+const RASH_COMMAND = `rm -rf ${RASH_FOLDERS.join(" ")}`;
 
-/** A tour in a throw-away project: a failing test is fixed, `rm -rf src` taken back, with the real program. */
+/** A tour in a throw-away project, by the real program: a failing test is fixed, and a fatal command is undone. */
 export const commandWith = (dispatch: Dispatch): Subcommand => {
   const command: Subcommand = {
     name: "demo",
@@ -25,39 +28,82 @@ export const commandWith = (dispatch: Dispatch): Subcommand => {
 
 async function demo(program: CliProgram, run: Dispatch): Promise<number> {
   const place = await program.openDemo();
-  const words = setupMessagesFor(resolveLocale({ env: program.env })).demo;
+  const locale = resolveLocale({ env: program.env });
+  const words = setupMessagesFor(locale).demo;
   const inside: CliProgram = {
     ...program.elsewhere({ cwd: place.workspace, env: place.env }),
     inIsTerminal: false,
-    readInput: () => Buffer.from(RASH_PATCH),
+    readInput: () => Buffer.from(`\`\`\`bash\n${RASH_COMMAND}\n\`\`\`\n`),
   };
   const say = (text: string) => program.out(`\n${text}\n`);
+  const show = await cardPrinter(program, locale);
+  /** Runs one command of the program; its document is shown as a card, and as it is where it failed. */
   const step = async (command: string, ...args: string[]) => {
-    const shown = args.map((arg) => (/\s/.test(arg) ? JSON.stringify(arg) : arg));
-    say(`$ picoclaw ${[command, ...shown].join(" ")}`);
-    return run(command, args, inside);
+    let printed = "";
+    const out = (text: string) => {
+      printed += text;
+    };
+    const code = await run(command, [...args, "--json"], { ...inside, out });
+    if (code !== EXIT.done) program.out(printed);
+    return { code, printed };
   };
   try {
     program.out(`${words.project(place.workspace)}\n`);
+    say(`$ picoclaw chat ${JSON.stringify(words.fix)}`);
+    const atFirst = await snapshot(place.workspace);
     const fixed = await step("chat", words.fix);
-    await step("show", "--diff");
+    if (fixed.code !== EXIT.done) return fixed.code;
     const before = await snapshot(place.workspace);
-    say(words.rash(RASH_PATCH.trimEnd()));
-    await step("apply");
-    const gone = !(await snapshot(place.workspace)).has("src/cart.js");
-    await step("undo");
+    const { diffLines } = await import("./terminal-card.ts");
+    const changed = [...before]
+      .filter(([path, bytes]) => !atFirst.get(path)?.equals(bytes))
+      .map(([path, after]) => ({ path, before: atFirst.get(path) ?? null, after }));
+    const verdict = (JSON.parse(fixed.printed) as { text: string }).text.split("\n", 1)[0] ?? "";
+    show(words.fix, diffLines(changed, terminalMessagesFor(locale)), `✓ ${verdict}`);
+
+    say(`${words.rash}\n$ ${RASH_COMMAND}`);
+    const rash = await step("apply");
+    const left = await snapshot(place.workspace);
+    const lost = RASH_FOLDERS.flatMap((folder): DiffLine[] => {
+      const files = [...before.keys()].filter((path) => path.startsWith(`${folder}/`) && !left.has(path));
+      if (files.length === 0) return [];
+      return [{ kind: "note", text: `${folder}/ · ${words.deleted(files.length)}` }];
+    });
+    show(RASH_COMMAND, lost, `✓ ${words.lost(before.size - left.size)}`);
+
+    say("$ picoclaw undo");
+    const undone = await step("undo");
     const after = await snapshot(place.workspace);
-    const same = [...before].every(([path, text]) => after.get(path) === text) && after.size === before.size;
-    say(gone && same ? words.back(before.size) : words.notBack);
+    const isSame =
+      after.size === before.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));
+    const isBack = rash.code === EXIT.done && undone.code === EXIT.done && lost.length > 0 && isSame;
+    show(RASH_COMMAND, [], isBack ? `↶ ${words.back(before.size - left.size)}` : `✗ ${words.notBack}`);
     say(words.connect);
-    return fixed === EXIT.done && gone && same ? EXIT.done : EXIT.failed;
+    return isBack ? EXIT.done : EXIT.failed;
   } finally {
     await place.remove();
   }
 }
 
-/** Every file of the project with its bytes. */
-async function snapshot(folder: string): Promise<Map<string, string>> {
+/** A card as the conversation at a terminal draws it. */
+async function cardPrinter(program: CliProgram, locale: ReturnType<typeof resolveLocale>) {
+  const { cardBlock } = await import("./terminal-card.ts");
+  const { stripVTControlCharacters } = await import("node:util");
+  const { createStyle, groundOf, wantsColour } = await import("./terminal-style.ts");
+  const { env } = program;
+  const style = createStyle({ colour: wantsColour(env, program.outIsTerminal), ground: groundOf(env) });
+  const texts = terminalMessagesFor(locale);
+  return (title: string, lines: readonly DiffLine[], verdict: string) => {
+    const block = cardBlock({ title, label: "", lines, remarks: [] }, texts, () => style);
+    const drawn = [...block.render(program.columns()), `  ${style.bold(verdict)}`];
+    // Weight is drawn even where colour is not: a file or a pipe gets letters alone.
+    const rows = program.outIsTerminal ? drawn : drawn.map((row) => stripVTControlCharacters(row).trimEnd());
+    program.out(`${rows.join("\n")}\n`);
+  };
+}
+
+/** Every file of the project, git's own included, with its bytes. */
+async function snapshot(folder: string): Promise<Map<string, Buffer>> {
   const { readdirSync, readFileSync } = await import("node:fs");
   const { join } = await import("node:path");
   const files = readdirSync(folder, { recursive: true, withFileTypes: true, encoding: "utf8" }).filter(
@@ -66,7 +112,7 @@ async function snapshot(folder: string): Promise<Map<string, string>> {
   return new Map(
     files.map(({ parentPath, name }) => {
       const path = join(parentPath, name);
-      return [path.slice(folder.length + 1), readFileSync(path, "base64")];
+      return [path.slice(folder.length + 1), readFileSync(path)];
     }),
   );
 }

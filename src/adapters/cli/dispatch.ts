@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   restore: async () => (await import("./restore.ts")).command,
   completion: async () => (await import("./completion.ts")).commandWith(allCommands),
   man: async () => (await import("./man.ts")).commandWith(allCommands),
+  update: async () => (await import("./update.ts")).command,
   demo: async () => (await import("./demo.ts")).commandWith(dispatch),
 };
 

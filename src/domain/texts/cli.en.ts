@@ -185,6 +185,7 @@ export const helpTexts = {
     restore: { does: "fill an empty store from such a folder", flags: {} },
     completion: { does: "completion for bash, zsh or fish: source <(picoclaw completion bash)", flags: {} },
     man: { does: "the manual page: picoclaw man | man -l -", flags: {} },
-    demo: { does: "a tour: a failing test is fixed, rm -rf src is taken back", flags: {} },
+    update: { does: "say how to install a newer version of this installation", flags: {} },
+    demo: { does: "a tour: fixes a failing test, then undoes rm -rf .git node_modules src", flags: {} },
   },
 };

@@ -119,7 +119,7 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: {
         "--host ADDRESS": "待ち受けるアドレス",
         "--port N": "ポート（0 は空いているもの）",
-        "--demo": "台本モデルと使い捨ての workspace で動かす",
+        "--demo": "デモ用の固定応答モデルと使い捨ての workspace で動かす",
         link: "ログイン用のリンクを作る",
         "token create NAME": "API トークンを作る",
         "token list": "API トークンの一覧",
@@ -171,6 +171,7 @@ export const helpTexts: typeof englishHelpTexts = {
     restore: { does: "そのフォルダから空のストアを復元する", flags: {} },
     completion: { does: "bash・zsh・fish の補完: source <(picoclaw completion bash)", flags: {} },
     man: { does: "マニュアル: picoclaw man | man -l -", flags: {} },
-    demo: { does: "落ちるテストを直し、rm -rf src を取り消す見学コース", flags: {} },
+    update: { does: "このインストールを新しいバージョンにする方法を表示する", flags: {} },
+    demo: { does: "ツアー: 落ちるテストを直し、rm -rf .git node_modules src を取り消す", flags: {} },
   },
 };

@@ -33,7 +33,7 @@ export const serveTexts = {
   demoLinkNote: "The link works once, within ten minutes; start the demo again for another.",
   demo: [
     "This is a demo: a scripted model, which knows only a few sentences, and a throw-away workspace.",
-    "Try: Fix the failing test, then: oops: rm -rf src, and Undo.",
+    "Try: Fix the failing test, then: oops: rm -rf .git node_modules src, and Undo.",
     "Connect your model: picoclaw init, then picoclaw serve.",
   ],
   stopping:

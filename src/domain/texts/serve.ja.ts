@@ -28,7 +28,7 @@ export const serveTexts: typeof englishServeTexts = {
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
     "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
-    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf src を実行して」と「元に戻す」。",
+    "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf .git node_modules src を実行して」と「元に戻す」。",
     "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
   stopping:

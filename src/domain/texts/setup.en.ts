@@ -91,10 +91,27 @@ export const setupTexts = {
   demo: {
     project: (folder: string) => `A small project with a failing test: ${folder}`,
     fix: "Fix the failing test",
-    rash: (patch: string) => `And now something rash, as one patch:\n${patch}`,
-    back: (files: number) => `✓ All ${files} files are back, byte for byte.`,
-    notBack: "✗ The files are not as they were.",
-    connect: "This was a scripted model. Connect yours: picoclaw init",
+    rash: "Now a command that nobody wants to see:",
+    deleted: (files: number) => `${files} ${files === 1 ? "file" : "files"} deleted`,
+    lost: (files: number) => `Applied: ${files} files are gone, the history of the repository too`,
+    back: (files: number) => `Undone: all ${files} files are back, byte for byte`,
+    notBack: "The files are not as they were.",
+    connect: "That was a demo with prepared answers. Connect your model: picoclaw init",
+  },
+  update: {
+    current: (version: string, folder: string) =>
+      `PicoClaw ${version} in ${folder}. To install a newer version:`,
+    commands: {
+      checkout: ["git pull && npm ci"],
+      npm: ["npm install --global picoclaw-VERSION.tgz    (the package of the newer release)"],
+      npx: ["npx picoclaw@latest    (npx keeps nothing installed)"],
+      "one-file": [
+        "Replace the file by that of the newer release, and check it against SHA256SUMS.",
+        "With Homebrew: brew upgrade picoclaw",
+      ],
+      image: ["docker compose pull && docker compose up --detach    (or build the image again)"],
+    },
+    after: "Then restart picoclaw serve. Jobs, chats and settings are kept. CHANGELOG.md lists what changed.",
   },
   next: (command: string) => `Try next: ${command}`,
   /** A message that is worth trying first. */

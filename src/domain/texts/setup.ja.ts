@@ -88,10 +88,27 @@ export const setupTexts: typeof englishSetupTexts = {
   demo: {
     project: (folder) => `テストが 1 つ落ちている小さなプロジェクト: ${folder}`,
     fix: "落ちているテストを直して",
-    rash: (patch) => `次は、むちゃな変更を 1 つのパッチで:\n${patch}`,
-    back: (files) => `✓ ${files} 個のファイルが 1 バイトも違わず戻りました。`,
-    notBack: "✗ ファイルは元どおりではありません。",
-    connect: "ここまでは台本のモデルです。あなたのモデルをつなぐには: picoclaw init",
+    rash: "次は、誰も見たくないコマンドです:",
+    deleted: (files) => `${files} 個のファイルを削除`,
+    lost: (files) => `適用済み: リポジトリの履歴を含む ${files} 個のファイルが消えました`,
+    back: (files) => `取り消しました: ${files} 個のファイルがすべて 1 バイトも違わず戻りました`,
+    notBack: "ファイルは元どおりではありません。",
+    connect: "ここまではデモ用の固定応答モデルです。あなたのモデルをつなぐには: picoclaw init",
+  },
+  update: {
+    current: (version, folder) => `PicoClaw ${version}（${folder}）です。新しいバージョンを入れるには:`,
+    commands: {
+      checkout: ["git pull && npm ci"],
+      npm: ["npm install --global picoclaw-VERSION.tgz    （新しいリリースのパッケージ）"],
+      npx: ["npx picoclaw@latest    （npx は何もインストールしません）"],
+      "one-file": [
+        "新しいリリースのファイルで置き換え、SHA256SUMS と照合してください。",
+        "Homebrew の場合: brew upgrade picoclaw",
+      ],
+      image: ["docker compose pull && docker compose up --detach    （またはイメージを作り直す）"],
+    },
+    after:
+      "そのあと picoclaw serve を再起動してください。ジョブ・チャット・設定は残ります。変更点は CHANGELOG.md にあります。",
   },
   next: (command) => `次に試す: ${command}`,
   hello: "こんにちは",

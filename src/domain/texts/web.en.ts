@@ -60,7 +60,11 @@ export const consoleTexts = {
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
   /** What the demo shows best. */
-  demoExamples: ["Fix the failing test", "oops: rm -rf src", "/preview Write a test for greet"],
+  demoExamples: [
+    "Fix the failing test",
+    "oops: rm -rf .git node_modules src",
+    "/preview Write a test for greet",
+  ],
   chatExamples: ["What can you do?", "/code3 Add a greeting to hello.txt", "/preview Write a test for greet"],
   newChat: "New chat",
   chats: "Your chats",

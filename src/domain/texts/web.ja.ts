@@ -59,7 +59,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
   chatEmpty: "PicoClaw が担当を選び、すぐに実行します。どの変更も元に戻せます。",
   demoExamples: [
     "落ちているテストを直して",
-    "おっと: rm -rf src を実行して",
+    "おっと: rm -rf .git node_modules src を実行して",
     "/preview greet のテストを書いて",
   ],
   chatExamples: [

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +21,10 @@ export async function openDemo(env: Readonly<Record<string, string | undefined>>
   const installed = join(findInstallation().folder, "demo");
   const [workspace, home] = [join(folder, "workspace"), join(folder, "home")];
   cpSync(join(installed, "project"), workspace, { recursive: true });
+  // npm packs neither a folder nor a file of these names.
+  cpSync(join(installed, "packages"), join(workspace, "node_modules"), { recursive: true });
+  writeFileSync(join(workspace, ".gitignore"), "node_modules/\n");
+  makeRepository(workspace, env.PATH);
   mkdirSync(home, { mode: 0o700 });
   writeFileSync(join(home, "config.yaml"), CONFIG);
   const answers = readFileSync(join(installed, "answers.yaml"), "utf8");
@@ -29,6 +34,18 @@ export async function openDemo(env: Readonly<Record<string, string | undefined>>
     env: { ...env, PICOCLAW_HOME: home },
     remove: async () => removeTree(folder),
   };
+}
+
+/** A history of one commit; a machine without git gets a project without one. */
+function makeRepository(workspace: string, path: string | undefined): void {
+  const author = ["-c", "user.name=demo", "-c", "user.email=demo@example.com"];
+  const env = { PATH: path ?? "", GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+  for (const args of [
+    ["init", "--quiet", "--initial-branch=main", "--template="],
+    ["add", "--all"],
+    [...author, "commit", "--quiet", "--message=A small shop"],
+  ])
+    spawnSync("git", args, { cwd: workspace, env, stdio: "ignore" });
 }
 
 /** A line "English / 日本語" of an answer is said in one of the two. */

@@ -1,0 +1,2 @@
+/** A price in cents, as people write it. */
+export const formatPrice = (cents) => `$${(cents / 100).toFixed(2)}`;

@@ -1,0 +1,37 @@
+import { existsSync, realpathSync } from "node:fs";
+import { basename, join } from "node:path";
+import { resolveLocale } from "../../config/environment.ts";
+import { setupMessagesFor } from "../../domain/texts/setup.ts";
+import type { Subcommand } from "./command.ts";
+import { readFlags } from "./flags.ts";
+import { type CliProgram, EXIT } from "./program.ts";
+
+type InstalledBy = "checkout" | "npm" | "npx" | "one-file" | "image";
+
+/** `update`: how this installation is brought up to date. It changes nothing and contacts no server. */
+export const command: Subcommand = { name: "update", usage: "update", flags: {}, words: 0, run: update };
+
+async function update(program: CliProgram, args: readonly string[]): Promise<number> {
+  const { values } = await readFlags(program, command, args);
+  const here = import.meta.dir;
+  const folder = realpathSync(join(here, basename(here) === "cli" ? "../../.." : ".."));
+  const by = findInstaller(folder, existsSync);
+  const words = setupMessagesFor(resolveLocale({ env: program.env })).update;
+  const commands = words.commands[by];
+  if (values.json === true)
+    program.out(`${JSON.stringify({ version: program.version, folder, installed_by: by, commands })}\n`);
+  else {
+    const lines = commands.map((line) => `  ${line}`);
+    program.out(`${[words.current(program.version, folder), "", ...lines, "", words.after].join("\n")}\n`);
+  }
+  return EXIT.done;
+}
+
+/** Each way of installing leaves the program in a folder of its own kind. */
+export function findInstaller(folder: string, exists: (path: string) => boolean): InstalledBy {
+  // The one file writes it when it has unpacked itself.
+  if (exists(join(folder, "complete")))
+    return exists("/.dockerenv") || exists("/run/.containerenv") ? "image" : "one-file";
+  if (/\/_npx\/[^/]+\/node_modules\//.test(`${folder}/`)) return "npx";
+  return /\/node_modules\/picoclaw\/$/.test(`${folder}/`) ? "npm" : "checkout";
+}
