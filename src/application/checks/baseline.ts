@@ -66,7 +66,7 @@ export interface CheckSettings {
 }
 
 /** What is remembered of exactly these checks. */
-function recallChecks(memory: CheckMemory, checks: readonly ProjectCheck[]): CheckRecord | null {
+export function recallChecks(memory: CheckMemory, checks: readonly ProjectCheck[]): CheckRecord | null {
   const record = memory.recall();
   const isSame =
     record?.lines.length === checks.length && checks.every(({ line }, at) => line === record.lines[at]);
@@ -109,7 +109,8 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   const climbed = await climbDown(parts, draft, { results, limit });
   if (climbed === null) return { ok: false, why: "aborted" };
   const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
-  const about = { lines, fingerprint, at: now(), durationMs, wasEnded };
+  const { noticed = [] } = known ?? {};
+  const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed };
   if (wasEnded) {
     memory.keep({ ...about, isFlaky: false, results: null });
     return { ok: false, why: "slow" };

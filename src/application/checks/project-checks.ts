@@ -31,11 +31,14 @@ import {
   checkResults,
   checksThatJudge,
   measureBaseline,
+  recallChecks,
 } from "./baseline.ts";
+import { type Proofs, proveTests } from "./prove-tests.ts";
 
 interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
+  readonly memory: CheckMemory;
   readonly baseline: () => Promise<Baseline>;
   readonly request: string;
   readonly asked: AskedFor;
@@ -52,10 +55,11 @@ interface DraftJudgement {
 /**
  * Judges what a draft changes:
  *   documentation alone runs nothing → the checks → a red one once more → changed tests in their old version → judgement
+ *   → what is green: new tests over the old code, and the tests over a broken change
  */
 async function judgeDraft(
   parts: JudgeDraftDeps,
-  draft: Pick<Draft, "check" | "changes" | "diff">,
+  draft: Pick<Draft, "check" | "changes" | "diff" | "files">,
   attempt: number,
 ): Promise<DraftJudgement> {
   const { asked } = parts;
@@ -127,6 +131,12 @@ async function judgeDraft(
         judgement = { ...judgement, verdict: "worse", worse: asItWas.worse };
     }
   }
+  let proofs: Proofs | null = null;
+  if (judgement.verdict === "same" || judgement.verdict === "better") {
+    const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
+    proofs = await proveTests({ checks, results, judgement, check, noticed }, draft);
+    rememberNoticed(parts, proofs.noticed);
+  }
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
   const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
   const rungs = baseline.results.flatMap(({ command, rung }) =>
@@ -140,9 +150,24 @@ async function judgeDraft(
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
       ...(onlyWith.length > 0 && { onlyWith }),
+      ...(proofs !== null && factsOfProofs(proofs)),
     },
     runs,
   };
+}
+
+function factsOfProofs({ newTests, unnoticed, isBlind }: Proofs): Partial<ChecksFacts> {
+  return {
+    ...(newTests !== null && { newTests }),
+    ...(unnoticed.length > 0 && { unnoticed }),
+    ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
+  };
+}
+
+function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly string[]): void {
+  const record = noticed.length === 0 ? null : recallChecks(memory, checks);
+  if (record === null) return;
+  memory.keep({ ...record, noticed: [...new Set([...(record.noticed ?? []), ...noticed])] });
 }
 
 /** Files that the draft changed and that the output of a red test names. */

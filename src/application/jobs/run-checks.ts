@@ -68,6 +68,7 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
   try {
     if (!view.confined && !parts.isTrusted()) return untrusted(parts);
     for (const path of request.asBefore ?? []) putBefore(view, transaction, path);
+    for (const [path, text] of request.replaced ?? []) view.view.write(path, new TextEncoder().encode(text));
     const processes = view.processes ?? (await parts.processes());
     const runs: CheckRun[] = [];
     for (const command of request.commands) {

@@ -22,4 +22,6 @@ export interface CheckRecord {
   readonly isFlaky: boolean;
   /** Null where they were ended. */
   readonly results: readonly CheckResult[] | null;
+  /** Files that these checks were seen to notice when they are broken. */
+  readonly noticed?: readonly string[];
 }

@@ -18,6 +18,8 @@ export interface ProjectCheck {
   readonly missing?: string;
   /** What judges in its place where it cannot, does not end or names no test; the first that can. */
   readonly instead?: readonly Pick<ProjectCheck, "command" | "line">[];
+  /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
+  readonly runner?: string;
 }
 
 /** One simple call of a script, and the program that it needs. */
@@ -128,6 +130,15 @@ function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
   return command === "" ? {} : { instead: [{ command, line: withOwnPrograms(namingTests(tests)) }] };
 }
 
+/** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
+function runnerOfScript(files: ProjectFiles): string | null {
+  if (scriptsOf(files).test === undefined) return null;
+  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs ?? []);
+  const [one] = tests;
+  if (one === undefined || tests.length > 1) return null;
+  return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]));
+}
+
 function namingTests(tests: readonly string[]): string {
   return tests
     .map((text) => [text, namesEveryTest(text)].filter((part) => part !== null).join(" "))
@@ -234,8 +245,19 @@ export const READ_FOR_CHECKS = [
 export function findChecks(files: ProjectFiles, configured: string | null): readonly ProjectCheck[] {
   const test = configured === null ? findTest(files) : { command: configured };
   const lint = findLint(files);
+  const isScript = configured === null || /^(?:npm|pnpm|yarn|bun)(?: run)? test$/.test(configured);
+  const runner = isScript ? runnerOfScript(files) : null;
   return [
-    ...(test === null ? [] : [{ kind: "test" as const, line: test.command, ...test }]),
+    ...(test === null
+      ? []
+      : [
+          {
+            kind: "test" as const,
+            line: test.command,
+            ...test,
+            ...(runner !== null && runner !== test.line && { runner }),
+          },
+        ]),
     ...(lint === null ? [] : [{ kind: "lint" as const, line: lint.command, ...lint }]),
   ];
 }

@@ -10,6 +10,13 @@ export interface TestCounts {
   readonly unable?: number;
 }
 
+/** New tests, run over the code as it was before the change. */
+export interface NewTests {
+  readonly count: number;
+  /** They pass there as well, and so show nothing of the change. */
+  readonly passWithout: number;
+}
+
 /** What a tool said about its tests, with its own summary as the witness. */
 export interface TestResults {
   /** The formats that were found in the output. */

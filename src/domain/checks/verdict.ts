@@ -1,5 +1,5 @@
 import type { ProjectCheck } from "./find-checks.ts";
-import type { TestCounts, TestOutcome, TestResults } from "./test-results.ts";
+import type { NewTests, TestCounts, TestOutcome, TestResults } from "./test-results.ts";
 
 /** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
 export interface CheckResult {
@@ -395,7 +395,8 @@ export function checkRunState(exitCode: number | null, printed: string, line = "
 
 /**
  * Why no check judged a change. `slow`: slower than `checks.auto_limit` by the last measurement. `untrusted`: nothing confines here,
- * and the folder is not trusted. `unavailable`: no throw-away view can be made.
+ * and the folder is not trusted. `unavailable`: no throw-away view can be made. `blind`: the tests pass as well with what was changed
+ * broken.
  */
 export type WhyNotChecked =
   | "no-checks"
@@ -408,6 +409,7 @@ export type WhyNotChecked =
   | "red-before"
   | "untrusted"
   | "unavailable"
+  | "blind"
   | "aborted";
 
 /** What a report says of checks: which ran, and what they showed. */
@@ -428,6 +430,10 @@ export interface ChecksFacts extends Judgement {
   readonly absent?: readonly string[];
   /** Files that decide how checks run: with them as they were, the checks are worse. */
   readonly onlyWith?: readonly string[];
+  /** Changed files that the tests do not notice when they are broken. */
+  readonly unnoticed?: readonly string[];
+  /** New tests that pass, and how many of them do so without the change as well. */
+  readonly newTests?: NewTests;
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {

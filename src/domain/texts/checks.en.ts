@@ -12,6 +12,7 @@ const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "red-before": "the checks failed before the change as well, and their output does not say by which tests",
   untrusted: "nothing confines commands here; run `picoclaw trust` in that folder to allow checks",
   unavailable: "the checks could not be run apart from the workspace",
+  blind: "the tests do not notice when what was changed is broken",
   aborted: "the checks were stopped",
 };
 
@@ -23,8 +24,10 @@ function names(list: readonly string[]): string {
 }
 
 /** Why nothing judged, with the program that is not there, and what would help. */
-function whyNot({ notChecked: why, absent = [], commands }: ChecksFacts): string {
+function whyNot({ notChecked: why, absent = [], unnoticed = [], commands }: ChecksFacts): string {
   if (why === null) return "";
+  if (why === "blind")
+    return `the tests (${commands.join(", ")}) do not notice when ${names(unnoticed)} is broken`;
   if (why === "cannot-run" && absent.length > 0)
     return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run`;
   return `${WHY[why]}${HELPS[why] ?? ""}`;
@@ -71,6 +74,16 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
   return mended.length === 0
     ? `${red.length} still red`
     : `${red.length} of ${red.length + mended.length} still red`;
+}
+
+/** `3 new tests, all fail without the change`. */
+function newTests({ newTests: proof }: ChecksFacts): string[] {
+  if (proof === undefined) return [];
+  const { count, passWithout } = proof;
+  const all = count === 1 ? "1 new test" : `${count} new tests`;
+  if (passWithout > 0)
+    return [`${passWithout} of ${all} pass without the change as well: they show nothing of it.`];
+  return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
 }
 
 /** What the checks of the project say about a change. Nothing here ends in a newline. */
@@ -162,6 +175,10 @@ export const checksTexts = {
         ]
       : []),
     ...listed("Passes only with the changed", facts.onlyWith),
+    ...newTests(facts),
+    ...(facts.notChecked === "blind"
+      ? []
+      : listed("The tests do not notice when it is broken", facts.unnoticed)),
     ...(facts.isFlaky ? ["A check is flaky: it was red once and not when it was run again."] : []),
   ],
 };

@@ -14,6 +14,7 @@ const WHY: Readonly<Record<WhyNotChecked, string>> = {
   untrusted:
     "ここではコマンドを隔離できません。検証を許可するには、そのフォルダーで `picoclaw trust` を実行してください",
   unavailable: "ワークスペースから切り離して検証を実行できませんでした",
+  blind: "変更した部分が壊れていても、テストは気付きません",
   aborted: "検証は中断されました",
 };
 
@@ -24,8 +25,10 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join("、")}${rest > 0 ? ` ほか ${rest} 件` : ""}`;
 }
 
-function whyNot({ notChecked: why, absent = [], commands }: ChecksFacts): string {
+function whyNot({ notChecked: why, absent = [], unnoticed = [], commands }: ChecksFacts): string {
   if (why === null) return "";
+  if (why === "blind")
+    return `${names(unnoticed)} が壊れていても、テスト（${commands.join("、")}）は気付きません`;
   if (why === "cannot-run" && absent.length > 0)
     return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません`;
   return `${WHY[why]}${HELPS[why] ?? ""}`;
@@ -69,6 +72,16 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
   return mended.length === 0
     ? `${red.length} 件がまだ失敗`
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
+}
+
+function newTests({ newTests: proof }: ChecksFacts): string[] {
+  if (proof === undefined) return [];
+  const { count, passWithout } = proof;
+  if (passWithout > 0)
+    return [
+      `新しいテスト ${count} 件のうち ${passWithout} 件は変更がなくても成功します（変更を確かめていません）。`,
+    ];
+  return [`新しいテスト ${count} 件は、変更がなければすべて失敗します`];
 }
 
 export const checksTexts: typeof englishChecksTexts = {
@@ -157,6 +170,10 @@ export const checksTexts: typeof englishChecksTexts = {
         ]
       : []),
     ...listed("次の変更があるときだけ成功します", facts.onlyWith),
+    ...newTests(facts),
+    ...(facts.notChecked === "blind"
+      ? []
+      : listed("壊れていてもテストが気付かないファイル", facts.unnoticed)),
     ...(facts.isFlaky ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"] : []),
   ],
 };

@@ -174,6 +174,8 @@ test.if(confines)("a check that is red by chance is run again, and that is said"
   let runs = 0;
   const unlucky = {
     changes: () => draft.changes(),
+    diff: () => draft.diff(),
+    files: draft.files,
     check: (request: Parameters<Draft["check"]>[0]) => {
       const isFirst = request.over === "draft" && runs++ === 0;
       return draft.check(isFirst ? { ...request, commands: ["false"] } : request);

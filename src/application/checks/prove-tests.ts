@@ -1,0 +1,172 @@
+import { type AffectedTests, findAffectedTests, isCodePath } from "../../domain/checks/affected-tests.ts";
+import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
+import { narrowLine } from "../../domain/checks/narrow-check.ts";
+import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
+import type { NewTests } from "../../domain/checks/test-results.ts";
+import type { CheckResult, Judgement } from "../../domain/checks/verdict.ts";
+import type { Checked, CheckRequest, Draft } from "../jobs/draft.ts";
+import { checkResults } from "./baseline.ts";
+
+type Runs = (checks: readonly ProjectCheck[], more?: Partial<CheckRequest>) => Promise<Checked>;
+
+/** Folders that hold nothing of the project's own. */
+const FOREIGN =
+  /(?:^|\/)(?:\.[^/]+|node_modules|vendor|venv|target|dist|build|out|coverage|__pycache__|site-packages)$/;
+const MOST_FILES = 5000;
+const MOST_BYTES = 512 * 1024;
+
+/** The project's code with the draft's changes, each file read once. */
+export function readCode(files: Draft["files"]): Map<string, string> {
+  const texts = new Map<string, string>();
+  const folders = [""];
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift())
+    for (const name of files.list(folder)) {
+      const path = folder === "" ? name : `${folder}/${name}`;
+      if (texts.size >= MOST_FILES || FOREIGN.test(path)) continue;
+      const entry = files.look(path);
+      if (entry.kind === "directory") folders.push(path);
+      else if (entry.kind === "file" && entry.size <= MOST_BYTES && isCodePath(path))
+        texts.set(path, new TextDecoder().decode(files.read(path)));
+    }
+  return texts;
+}
+
+/** The tests that a draft concerns, and how to run them alone. */
+export interface Affected extends AffectedTests {
+  readonly texts: ReadonlyMap<string, string>;
+  /** A check with these test files alone; null where nobody knows how. */
+  narrow(check: ProjectCheck, files: readonly string[]): ProjectCheck | null;
+}
+
+export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
+  const texts = readCode(draft.files);
+  const decode = (bytes: Uint8Array | undefined | null) =>
+    bytes == null ? null : new TextDecoder().decode(bytes);
+  const changed = draft
+    .diff()
+    .map(({ path, before, after }) => ({ path, before: decode(before), after: decode(after) }));
+  return {
+    ...findAffectedTests({ texts, changed }),
+    texts,
+    narrow(check, files) {
+      const line = narrowLine(check.runner ?? check.line, files, texts);
+      return line === null ? null : { kind: check.kind, command: check.command, line };
+    },
+  };
+}
+
+export interface ProofDeps {
+  readonly checks: readonly ProjectCheck[];
+  /** Over the draft. */
+  readonly results: readonly CheckResult[];
+  readonly judgement: Judgement;
+  readonly check: Runs;
+  /** Files that tests were seen to notice. */
+  readonly noticed: readonly string[];
+}
+
+export interface Proofs {
+  readonly newTests: NewTests | null;
+  /** Changed files that no test notices when they are broken. */
+  readonly unnoticed: readonly string[];
+  /** Those that tests were seen to notice now. */
+  readonly noticed: readonly string[];
+  /** Nothing that was changed is noticed: the checks say nothing of the change. */
+  readonly isBlind: boolean;
+}
+
+const NOTHING_PROVED: Proofs = { newTests: null, unnoticed: [], noticed: [], isBlind: false };
+/** Each file costs a run; the rest of a large change is taken for as well tested as these. */
+const MOST_BROKEN = 3;
+
+/** The tests are tested: new ones over the old code, and all that are affected over a change that is broken. */
+export async function proveTests(
+  parts: ProofDeps,
+  draft: Pick<Draft, "files" | "diff" | "changes">,
+): Promise<Proofs> {
+  const tests = parts.checks.filter(({ kind }) => kind === "test");
+  if (tests.length === 0) return NOTHING_PROVED;
+  const affected = findAffected(draft);
+  const newTests = await runNewTests(parts, { tests, affected, draft });
+  // What was mended by the change was seen by the tests.
+  const isSeen =
+    parts.judgement.mended.length > 0 || (newTests !== null && newTests.passWithout < newTests.count);
+  if (isSeen) return { ...NOTHING_PROVED, newTests };
+  return { ...(await runCanary(parts, { tests, affected, draft })), newTests };
+}
+
+interface Proving {
+  readonly tests: readonly ProjectCheck[];
+  readonly affected: Affected;
+  readonly draft: Pick<Draft, "changes">;
+}
+
+async function runNewTests(
+  { judgement, check }: ProofDeps,
+  { tests, affected, draft }: Proving,
+): Promise<NewTests | null> {
+  const names = judgement.newPassing ?? [];
+  const changes = draft.changes();
+  const code = changes.flatMap(({ path }) => (isTestPath(path) ? [] : [path]));
+  const files = changes.flatMap(({ path, kind }) =>
+    isTestPath(path) && kind !== "deleted" && affected.texts.has(path) ? [path] : [],
+  );
+  if (names.length === 0 || code.length === 0 || files.length === 0) return null;
+  const which = tests.map((test) => affected.narrow(test, files) ?? test);
+  const old = await check(which, { asBefore: code });
+  return old.ok ? countProofs(names, checkResults(which, old.runs)) : null;
+}
+
+async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving): Promise<Proofs> {
+  const broken = draft.changes().flatMap(({ path, kind }) => {
+    const text = kind === "deleted" ? undefined : affected.texts.get(path);
+    const instead = text === undefined ? null : breakFile(path, text);
+    return instead === null ? [] : [{ path, instead }];
+  });
+  const unknown = broken.filter(({ path }) => !parts.noticed.includes(path)).slice(0, MOST_BROKEN);
+  const unnoticed: string[] = [];
+  const noticed: string[] = [];
+  const ladder = createLadder(parts, tests, affected);
+  for (const { path, instead } of unknown) {
+    const seen = await ladder.notices(new Map([[path, instead]]));
+    if (seen === null) return NOTHING_PROVED;
+    (seen ? noticed : unnoticed).push(path);
+  }
+  return {
+    newTests: null,
+    unnoticed,
+    noticed,
+    isBlind: unnoticed.length > 0 && unnoticed.length === broken.length,
+  };
+}
+
+/** The affected tests first; where they see nothing, all of them. */
+function createLadder(
+  { check, results, checks }: ProofDeps,
+  tests: readonly ProjectCheck[],
+  affected: Affected,
+) {
+  const isPart = affected.files.length > 0 && affected.files.length < affected.of;
+  const narrowed = isPart ? tests.flatMap((test) => affected.narrow(test, affected.files) ?? []) : [];
+  const whole = { which: tests, before: tests.map((test) => results[checks.indexOf(test)] ?? null) };
+  const rungs: { readonly which: readonly ProjectCheck[]; before: readonly (CheckResult | null)[] | null }[] =
+    [...(narrowed.length === tests.length ? [{ which: narrowed, before: null }] : []), whole];
+  return {
+    /** Null where it could not be run. */
+    async notices(replaced: ReadonlyMap<string, string>): Promise<boolean | null> {
+      for (const rung of rungs) {
+        const ran = await check(rung.which, { replaced });
+        if (!ran.ok) return null;
+        if (rung.before === null) {
+          const fine = await check(rung.which);
+          if (!fine.ok) return null;
+          rung.before = checkResults(rung.which, fine.runs);
+        }
+        const { before } = rung;
+        const now = checkResults(rung.which, ran.runs);
+        if (now.some((one, at) => before[at] != null && noticesBreak(before[at], one))) return true;
+      }
+      return false;
+    },
+  };
+}

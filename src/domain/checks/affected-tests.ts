@@ -1,0 +1,293 @@
+import { isTestPath } from "./find-checks.ts";
+
+/** One file of a change; null where it did not or does not exist. */
+export interface ChangedText {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export interface AffectedInput {
+  /** The code files of the project with the change, tests among them. */
+  readonly texts: ReadonlyMap<string, string>;
+  readonly changed: readonly ChangedText[];
+}
+
+export interface AffectedTests {
+  /** Tests that the change touches, then the first fifth by rank. */
+  readonly files: readonly string[];
+  /** All test files. */
+  readonly of: number;
+}
+
+const CODE =
+  /\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|swift|cs|php|c|h|cc|cpp|hpp|ex|exs|scala|lua|dart|vue|svelte)$/i;
+const FIXTURES = /(?:^|\/)(?:fixtures?|__fixtures__|testdata|snapshots?|__snapshots__|node_modules)\//i;
+const HOLDS_TESTS =
+  /\b(?:test|it|describe|suite|tape|context)\s*(?:\.\w+)*\s*[(`]|\bdef test|\bclass \w*Tests?\b|\bfunc (?:Test|Fuzz|Example)|#\[(?:\w+::)?test|@Test\b/;
+
+/** Whether a file is code that a ranking can read. */
+export function isCodePath(path: string): boolean {
+  return CODE.test(path) && !/\.d\.[cm]?ts$/.test(path);
+}
+
+export function isTestFile(path: string, text: string): boolean {
+  return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
+}
+
+/** Of the ranked tests, so many are affected; it holds the touched test of 94 in 100 fixes. */
+const SHARE = 0.2;
+const AT_LEAST = 3;
+
+const WORTH = {
+  sameName: 6,
+  near: [3, 1.5, 0.5],
+  identifier: 1.2,
+  functionInName: 2.5,
+  sameFolder: 1,
+} as const;
+
+/** Which test files a change concerns, by names, imports and the identifiers of the changed lines. */
+export function findAffectedTests({ texts, changed }: AffectedInput): AffectedTests {
+  const tests = [...texts].flatMap(([path, text]) => (isTestFile(path, text) ? [path] : []));
+  const touched = changed.flatMap(({ path, after }) =>
+    after !== null && tests.includes(path) ? [path] : [],
+  );
+  const sources = changed.filter(({ path }) => isCodePath(path) && !isTestPath(path));
+  const ranked = rankTests({ texts, tests, sources }).filter((path) => !touched.includes(path));
+  const most = sources.length === 0 ? 0 : Math.max(AT_LEAST, Math.ceil(tests.length * SHARE));
+  return { files: [...touched, ...ranked.slice(0, most)], of: tests.length };
+}
+
+interface RankInput {
+  readonly texts: ReadonlyMap<string, string>;
+  readonly tests: readonly string[];
+  readonly sources: readonly ChangedText[];
+}
+
+/** Best first; what nothing speaks for is left out. */
+function rankTests({ texts, tests, sources }: RankInput): string[] {
+  if (sources.length === 0) return [];
+  const distance = importDistances(
+    texts,
+    sources.map(({ path }) => path),
+  );
+  const words = new Map(tests.map((path) => [path, new Set(identifiersIn(texts.get(path) ?? ""))]));
+  const worth = identifierWorth(sources, words);
+  const functions = new Set(
+    sources.flatMap((one) => [...changedIdentifiers(one).functions].flatMap(partsOf)),
+  );
+  const score = (path: string): number => {
+    const parts = testParts(path);
+    const near = distance.get(path);
+    const held = words.get(path) ?? new Set<string>();
+    return [
+      sources.some((source) => isSameName(source.path, parts)) ? WORTH.sameName : 0,
+      near === undefined ? 0 : (WORTH.near[Math.min(near, WORTH.near.length) - 1] ?? WORTH.sameName),
+      [...worth].reduce((sum, [word, one]) => (held.has(word) ? sum + one : sum), 0),
+      parts.some((part) => functions.has(part)) ? WORTH.functionInName : 0,
+      sources.some((source) => folderOf(source.path) === folderOf(path)) ? WORTH.sameFolder : 0,
+    ].reduce((sum, one) => sum + one, 0);
+  };
+  return tests
+    .map((path) => ({ path, score: score(path) }))
+    .filter((one) => one.score > 0)
+    .sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
+    .map(({ path }) => path);
+}
+
+const folderOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf("/")));
+const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1).replace(/\.\w+$/, "");
+
+function partsOf(name: string): string[] {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part.length > 1);
+}
+
+const OF_TESTS = new Set(["test", "tests", "spec", "specs", "unit", "e2e"]);
+
+function testParts(path: string): string[] {
+  return partsOf(nameOf(path)).filter((part) => !OF_TESTS.has(part));
+}
+
+/** A file that is called as every other one is known by its folder. */
+const COMMON_NAMES = /^(?:index|main|mod|lib|__init__|core|utils?)$/;
+
+/** `copy.js` and `copy-sync-file.test.js`. */
+function isSameName(source: string, test: readonly string[]): boolean {
+  const name = nameOf(source);
+  const parts = partsOf(COMMON_NAMES.test(name) ? nameOf(folderOf(source)) : name);
+  return parts.length > 0 && parts.every((part) => test.includes(part));
+}
+
+const IDENTIFIER = /[A-Za-z_$][\w$]{2,}/g;
+/** Words of the languages themselves. */
+const KEYWORDS = new Set(
+  (
+    "const let var function return import export from default class extends new this typeof instanceof void null undefined true " +
+    "false async await else for while switch case break continue throw try catch finally static public private protected readonly " +
+    "interface type enum implements def self None True False elif pass raise except with lambda yield not and func package struct " +
+    "range defer map string int bool error nil impl pub use mut match where require module exports the"
+  ).split(" "),
+);
+
+function identifiersIn(text: string): string[] {
+  return text.match(IDENTIFIER) ?? [];
+}
+
+/** The definition that a line belongs to stands above it. */
+const DEFINES =
+  /^\s*(?:export\s+)?(?:default\s+)?(?:pub(?:\([^)]*\))?\s+)?(?:async\s+)?(?:function\*?|def|class|func(?:\s*\([^)]*\))?|fn|const|let|var)\s+([A-Za-z_$][\w$]*)|^\s+(?:static\s+|async\s+|public\s+|private\s+)*([A-Za-z_$][\w$]*)\s*\([^)]*\)\s*(?::[^{]+)?\{/;
+
+interface ChangedIdentifiers {
+  readonly words: ReadonlySet<string>;
+  /** Names of what the changed lines stand in. */
+  readonly functions: ReadonlySet<string>;
+}
+
+/** The most identifiers of one change that are looked for. */
+const MOST_WORDS = 60;
+
+function changedIdentifiers({ before, after }: ChangedText): ChangedIdentifiers {
+  const words = new Set<string>();
+  const functions = new Set<string>();
+  for (const [text, other] of [
+    [after ?? "", before ?? ""],
+    [before ?? "", after ?? ""],
+  ] as const) {
+    const known = new Set(other.split("\n"));
+    let inside: string | undefined;
+    for (const line of text.split("\n")) {
+      const defined = DEFINES.exec(line);
+      const name = defined?.[1] ?? defined?.[2];
+      if (name !== undefined && !KEYWORDS.has(name)) inside = name;
+      if (known.has(line)) continue;
+      if (inside !== undefined && inside.length > 2) functions.add(inside);
+      for (const word of identifiersIn(line))
+        if (!KEYWORDS.has(word) && words.size < MOST_WORDS) words.add(word);
+    }
+  }
+  return { words, functions };
+}
+
+/** What an identifier that few tests mention says; the function around a changed line says twice as much. */
+function identifierWorth(
+  sources: readonly ChangedText[],
+  tests: ReadonlyMap<string, ReadonlySet<string>>,
+): Map<string, number> {
+  const worth = new Map<string, number>();
+  for (const source of sources) {
+    const { words, functions } = changedIdentifiers(source);
+    for (const word of new Set([...words, ...functions])) {
+      const holding = [...tests.values()].filter((held) => held.has(word)).length;
+      if (holding === 0) continue;
+      const one = WORTH.identifier * Math.log(tests.size / holding) * (functions.has(word) ? 2 : 1);
+      worth.set(word, Math.max(one, worth.get(word) ?? 0));
+    }
+  }
+  return worth;
+}
+
+const JS_IMPORT = /(?:\bfrom\s*|\brequire\(\s*|\bimport\(?\s*)["'](\.[^"']*)["']/g;
+const PY_IMPORT = /^\s*(?:from\s+([.\w]+)\s+import\s+([\w, ()*]+)|import\s+([\w., ]+))/gm;
+const INCLUDE = /^\s*#\s*include\s+"([^"]+)"|\brequire_relative\s+["']([^"']+)["']/gm;
+const GO_IMPORT = /"([\w./-]+\/[\w.-]+)"/g;
+const JS_ENDINGS = ["", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".vue", ".svelte"];
+
+/** How many imports lie between each file and the changed ones. */
+function importDistances(
+  texts: ReadonlyMap<string, string>,
+  changed: readonly string[],
+): Map<string, number> {
+  const importers = new Map<string, string[]>();
+  const resolve = createResolver(texts);
+  for (const [path, text] of texts)
+    for (const target of resolve(path, text))
+      if (target !== path) importers.set(target, [...(importers.get(target) ?? []), path]);
+  const distance = new Map<string, number>();
+  let ring: readonly string[] = changed;
+  for (let step = 1; ring.length > 0; step++) {
+    const next = new Set(ring.flatMap((path) => importers.get(path) ?? []));
+    ring = [...next].filter((path) => !distance.has(path) && !changed.includes(path));
+    for (const path of ring) distance.set(path, step);
+  }
+  return distance;
+}
+
+function createResolver(texts: ReadonlyMap<string, string>) {
+  const modules = new Map<string, string>();
+  const folders = new Map<string, string[]>();
+  for (const path of texts.keys()) {
+    if (path.endsWith(".py")) {
+      const parts = path.replace(/(?:\/__init__)?\.py$/, "").split("/");
+      // Known by every end of its path: which folder is on the path of modules nobody says.
+      for (let at = 0; at < parts.length; at++) {
+        const name = parts.slice(at).join(".");
+        if (!modules.has(name)) modules.set(name, path);
+      }
+    }
+    if (path.endsWith(".go")) folders.set(folderOf(path), [...(folders.get(folderOf(path)) ?? []), path]);
+  }
+  return (path: string, text: string): string[] => {
+    if (path.endsWith(".py")) return pythonImports(path, text, modules);
+    if (path.endsWith(".go")) return goImports(path, text, folders);
+    const found: string[] = [];
+    const relative = /\.[cm]?[jt]sx?$|\.vue$|\.svelte$/.test(path) ? JS_IMPORT : INCLUDE;
+    for (const match of text.matchAll(relative)) {
+      const target = resolveRelative(texts, path, match[1] ?? match[2] ?? "");
+      if (target !== null) found.push(target);
+    }
+    return found;
+  };
+}
+
+function resolveRelative(texts: ReadonlyMap<string, string>, from: string, wanted: string): string | null {
+  const parts = folderOf(from) === "" ? [] : folderOf(from).split("/");
+  for (const part of wanted.split("/")) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  const base = parts.join("/");
+  const bare = base.replace(/\.[cm]?jsx?$/, "");
+  const names = [
+    ...JS_ENDINGS.map((ending) => `${base}${ending}`),
+    ...JS_ENDINGS.map((ending) => `${bare}${ending}`),
+    ...JS_ENDINGS.map((ending) => `${base}${base === "" ? "" : "/"}index${ending}`),
+    `${base}.rb`,
+  ];
+  return names.find((name) => texts.has(name)) ?? null;
+}
+
+function pythonImports(path: string, text: string, modules: ReadonlyMap<string, string>): string[] {
+  const found: string[] = [];
+  for (const [, from, names = "", plain = ""] of text.matchAll(PY_IMPORT)) {
+    const wanted =
+      from === undefined
+        ? plain.split(",").map((name) => name.trim().split(" ")[0] ?? "")
+        : [from, ...names.split(/[,()\s]+/).map((name) => `${from}${from.endsWith(".") ? "" : "."}${name}`)];
+    for (const name of wanted) {
+      const dots = /^\.*/.exec(name)?.[0].length ?? 0;
+      const base = dots === 0 ? [] : path.split("/").slice(0, -dots);
+      const target = modules.get([...base, name.slice(dots)].filter((part) => part !== "").join("."));
+      if (target !== undefined) found.push(target);
+    }
+  }
+  return found;
+}
+
+/** Files of one folder are one package. */
+function goImports(path: string, text: string, folders: ReadonlyMap<string, readonly string[]>): string[] {
+  const own = path.endsWith("_test.go") ? (folders.get(folderOf(path)) ?? []) : [];
+  const head = text.slice(0, Math.max(0, text.search(/^(?:func|type|var|const)\b/m)));
+  const others = [...head.matchAll(GO_IMPORT)].flatMap(([, name = ""]) => {
+    for (let rest = name; rest.includes("/"); rest = rest.slice(rest.indexOf("/") + 1)) {
+      const files = folders.get(rest.slice(rest.indexOf("/") + 1));
+      if (files !== undefined) return files;
+    }
+    return [];
+  });
+  return [...own, ...others];
+}

@@ -1,0 +1,64 @@
+import { isTestPath } from "./find-checks.ts";
+
+const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; /;
+const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
+/** Flags whose value is the next word, and no file to be tested. */
+const TAKES_VALUE =
+  /^(?:-r|--require|-c|--config|--import|--loader|--experimental-loader|-t|--timeout|-u|--ui|-R|--reporter|--test-reporter|--file|--extension|--ignore|--exclude|--env|--environment|--project|-p|--dir|--root|--rootDir|--setupFiles|--globals?|-g|--grep|--test-name-pattern|-k|-m|--rootdir)$/;
+const FILES_APPENDED = /^(?:mocha|jest|vitest|tape|node|pytest)$/;
+
+/**
+ * The line of a check with these test files alone, or null where nobody knows how: the call of its runner as the project writes it, with
+ * its own flags, and the files in the place of those that it names.
+ */
+export function narrowLine(
+  line: string,
+  files: readonly string[],
+  texts: ReadonlyMap<string, string>,
+): string | null {
+  if (files.length === 0 || files.some((path) => /[\n\r\0]/.test(path))) return null;
+  if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
+  if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quote).join(" ")}`;
+  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
+  const call = line.slice(own.length);
+  if (/[&|;<>()`$\n]/.test(call)) return null;
+  const words = splitWords(call);
+  const start = splitWords(VARIABLES.exec(call)?.[0] ?? "").length;
+  const program = words[start] ?? "";
+  if (!FILES_APPENDED.test(program)) return null;
+  // Without its own test runner, node runs the first file alone.
+  if (program === "node" && !words.includes("--test")) return null;
+  const kept = words.filter((word, at) => at <= start || !isTested(word, words[at - 1] ?? ""));
+  return `${own}${[...kept, ...files.map(quote)].join(" ")}`;
+}
+
+const isPython = (path: string) => path.endsWith(".py");
+
+/** Words as the shell parts them; quotes stay on. */
+function splitWords(call: string): string[] {
+  return call.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+}
+
+/** Whether a word of a call says what is to be tested. */
+function isTested(word: string, before: string): boolean {
+  if (word.startsWith("-") || TAKES_VALUE.test(before)) return false;
+  const bare = word.replace(/["']/g, "").replace(/^\.\//, "");
+  return /[*?{]/.test(bare) || /^(?:tests?|specs?|__tests__)\/?$/.test(bare) || isTestPath(bare);
+}
+
+function quote(path: string): string {
+  const safe = path.startsWith("-") ? `./${path}` : path;
+  return /^[\w./@+-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A package at a time is compiled as a whole; which of its tests run is said by name. */
+function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>): string | null {
+  const names = files.flatMap((path) =>
+    [...(texts.get(path) ?? "").matchAll(/^func ((?:Test|Example|Fuzz)\w*)\s*\(/gm)].map(
+      ([, name = ""]) => name,
+    ),
+  );
+  if (names.length === 0) return null;
+  const folders = new Set(files.map((path) => `./${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`));
+  return `go test -v ${[...folders].map(quote).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
+}

@@ -1,0 +1,50 @@
+import { isTestPath } from "./find-checks.ts";
+import type { NewTests } from "./test-results.ts";
+import type { CheckResult } from "./verdict.ts";
+
+/** How many of these tests pass over the old code; null where it does not say. */
+export function countProofs(names: readonly string[], old: readonly CheckResult[]): NewTests | null {
+  if (old.some(({ kind, state, results }) => kind === "test" && state === "green" && results === null))
+    return null;
+  const passes = (name: string) => old.some(({ results }) => results?.tests.get(name) === "pass");
+  return { count: names.length, passWithout: names.filter(passes).length };
+}
+
+const BROKEN = "broken on purpose: do the tests notice?";
+
+/** A text that cannot be loaded, or compiled, by the ending of its file. */
+const UNLOADABLE: readonly (readonly [RegExp, string])[] = [
+  [/\.[cm]?[jt]sx?$/, `throw new Error("${BROKEN}");\n`],
+  [/\.pyi?$/, `raise RuntimeError("${BROKEN}")\n`],
+  [/\.rb$/, `raise "${BROKEN}"\n`],
+  [/\.rs$/, `compile_error!("${BROKEN}");\n`],
+  [/\.(?:c|cc|cpp|cxx|h|hh|hpp|m)$/, `#error "${BROKEN}"\n`],
+  [/\.php$/, `<?php throw new Exception("${BROKEN}");\n`],
+  [/\.(?:go|java|kt|scala|swift|cs|dart|ex|exs|hs|ml)$/, `${BROKEN}\n`],
+  [/\.(?:sh|bash)$/, `echo "${BROKEN}" >&2; exit 97\n`],
+];
+
+/** Lines that leave nothing behind when the file is run: types, re-exports, comments. */
+const NOTHING_RUNS =
+  /^\s*(?:$|\/\/|\/?\*|export\s+(?:type\s+|declare\s+)?(?:\*|\{[^}]*\})(?:\s+as\s+\w+)?\s+from\s|(?:export\s+)?(?:declare\s|type\s|interface\s)|import\s+type\s|import\s[^;]*from\s|[}\]);|&]|\s+(?:readonly\s+)?[\w"'[\]]+\??\s*:)/;
+
+/** The text that breaks a file; null where breaking it says nothing: data, documentation, types, tests. */
+export function breakFile(path: string, text: string): string | null {
+  if (isTestPath(path) || /\.d\.[cm]?ts$|\.pyi$/.test(path)) return null;
+  const broken = UNLOADABLE.find(([ending]) => ending.test(path))?.[1] ?? null;
+  if (broken === null || text.trim() === "") return null;
+  const isTyped = /\.[cm]?tsx?$/.test(path);
+  if (isTyped && text.split("\n").every((line) => NOTHING_RUNS.test(line))) return null;
+  return broken;
+}
+
+/** Whether a check said something else over a broken file than over a whole one. */
+export function noticesBreak(whole: CheckResult, broken: CheckResult): boolean {
+  if (whole.state !== broken.state) return true;
+  const [before, now] = [whole.results, broken.results];
+  if (before === null || now === null) return before !== now;
+  const { passed, failed, skipped } = before.counts;
+  if (now.counts.passed !== passed || now.counts.failed !== failed || now.counts.skipped !== skipped)
+    return true;
+  return [...before.tests].some(([name, outcome]) => now.tests.get(name) !== outcome);
+}

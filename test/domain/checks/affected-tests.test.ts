@@ -1,0 +1,163 @@
+import { describe, expect, test } from "bun:test";
+import { findAffectedTests } from "../../../src/domain/checks/affected-tests.ts";
+import { narrowLine } from "../../../src/domain/checks/narrow-check.ts";
+import { breakFile, noticesBreak } from "../../../src/domain/checks/test-proofs.ts";
+import type { CheckResult } from "../../../src/domain/checks/verdict.ts";
+
+/** Tests of a project whose names and imports say nothing of the change. */
+const others = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [
+      `test/other${at}.test.js`,
+      `import { thing${at} } from "../src/thing${at}.js";\ntest("thing", () => thing${at}());\n`,
+    ]),
+  );
+
+function affected(
+  files: Readonly<Record<string, string>>,
+  path: string,
+  before: string,
+  after = `${before}\n// more`,
+) {
+  const texts = new Map(Object.entries({ ...files, [path]: after }));
+  return findAffectedTests({ texts, changed: [{ path, before, after }] });
+}
+
+describe("which tests a change concerns", () => {
+  test("the one of the same name first, also among the parts of a longer name", () => {
+    const { files, of } = affected(
+      { ...others(20), "test/copy-sync-file.test.js": 'test("copies", () => {})' },
+      "src/copy.js",
+      "export const x = 1;",
+    );
+    expect(files[0]).toBe("test/copy-sync-file.test.js");
+    expect(of).toBe(21);
+  });
+  test("those that import it, the near ones before the far ones", () => {
+    const { files } = affected(
+      {
+        ...others(20),
+        "src/barrel.js": 'export * from "./deep.js";',
+        "test/far.test.js": 'import { a } from "../src/barrel.js";\ntest("a", () => a());',
+        "test/near.test.js": 'import { a } from "../src/deep";\ntest("a", () => a());',
+      },
+      "src/deep.js",
+      "export const q = 1;",
+    );
+    expect(files).toEqual(["test/near.test.js", "test/far.test.js"]);
+  });
+  test("those that mention a changed function, the more so the fewer do", () => {
+    const { files } = affected(
+      { ...others(20), "test/basics.test.js": 'test("parses", () => run("parseHeader"));' },
+      "lib/index.js",
+      "function parseHeader(a) {\n  return a;\n}",
+      "function parseHeader(a) {\n  return a + 1;\n}",
+    );
+    expect(files).toEqual(["test/basics.test.js"]);
+  });
+  test("a fifth of many, and tests of the change itself before all", () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 50 }, (_, at) => [`test/t${at}.test.js`, 'import "../src/a.js";\ntest("x", f);']),
+    );
+    const texts = new Map(Object.entries({ ...files, "src/a.js": "f();\ng();" }));
+    const changed = [
+      { path: "src/a.js", before: "f();", after: "f();\ng();" },
+      { path: "test/t49.test.js", before: null, after: 'import "../src/a.js";\ntest("x", f);' },
+    ];
+    const found = findAffectedTests({ texts, changed });
+    expect(found.files[0]).toBe("test/t49.test.js");
+    expect(found.files).toHaveLength(11);
+  });
+  test("Python by its modules, Go by its packages", () => {
+    const python = affected(
+      {
+        "tests/test_b.py": "from pkg.util import x\n\ndef test_x():\n    assert x\n",
+        "tests/test_c.py": "def test_c():\n    pass\n",
+      },
+      "src/pkg/util.py",
+      "x = 1",
+      "x = 2",
+    );
+    expect(python.files).toEqual(["tests/test_b.py"]);
+    const go = affected(
+      {
+        "flag/flag_test.go": "package flag\n\nfunc TestFlag(t *testing.T) {}\n",
+        "other/o_test.go": "package other\n\nfunc TestOther(t *testing.T) {}\n",
+      },
+      "flag/parse.go",
+      "package flag\n\nfunc parse() {}",
+    );
+    expect(go.files).toEqual(["flag/flag_test.go"]);
+  });
+  test("two hundred test files in under a third of a second", () => {
+    const filler = "const value = compute(input, options);\n".repeat(200);
+    const files = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [
+        `test/t${at}.test.js`,
+        `import { a${at} } from "../src/a${at}.js";\ntest("x", () => a${at}());\n${filler}`,
+      ]),
+    );
+    const sources = Object.fromEntries(
+      Array.from({ length: 200 }, (_, at) => [
+        `src/a${at}.js`,
+        `import "./a${(at + 1) % 200}.js";\n${filler}`,
+      ]),
+    );
+    const from = process.cpuUsage();
+    affected({ ...files, ...sources }, "src/a7.js", filler, `${filler}changed();`);
+    expect(process.cpuUsage(from).user / 1000).toBeLessThan(300);
+  });
+});
+
+describe("the line with these files alone", () => {
+  const texts = new Map([["flag/flag_test.go", "func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}"]]);
+  const own = 'export PATH="$PWD/node_modules/.bin:$PATH"; ';
+  for (const [line, wanted] of [
+    [
+      `${own}mocha -r ./test/setup.js --exit 'test/**/*.js'`,
+      `${own}mocha -r ./test/setup.js --exit a.test.js`,
+    ],
+    [`${own}vitest run --reporter=verbose`, `${own}vitest run --reporter=verbose a.test.js`],
+    [`${own}NODE_ENV=test jest --verbose`, `${own}NODE_ENV=test jest --verbose a.test.js`],
+    [`${own}tape test/*.js`, `${own}tape a.test.js`],
+    ["node --test test/", "node --test a.test.js"],
+    ["node test/all.js", null],
+    ["npm test", null],
+    [`${own}mocha | tee log`, null],
+  ] as const)
+    test(line, () => expect(narrowLine(line, ["a.test.js"], texts)).toBe(wanted));
+  test("pytest and go", () => {
+    expect(narrowLine("python -m pytest -q", ["tests/test_a.py"], texts)).toBe(
+      "python -m pytest -q tests/test_a.py",
+    );
+    expect(narrowLine("go test -v ./...", ["flag/flag_test.go"], texts)).toBe(
+      "go test -v ./flag -run '^(TestA|TestB)$'",
+    );
+  });
+  test("a file name is never a command or a flag", () => {
+    expect(narrowLine("node --test", ["a'; rm x.test.js"], texts)).toBe(`node --test 'a'\\''; rm x.test.js'`);
+    expect(narrowLine("node --test", ["-e.test.js"], texts)).toBe("node --test ./-e.test.js");
+  });
+});
+
+describe("a file that is broken on purpose", () => {
+  test("code is, data, types, re-exports, tests and documentation are not", () => {
+    for (const path of ["a.js", "a.py", "a.go", "src/a.rs", "a.c"])
+      expect(breakFile(path, "x")).not.toBeNull();
+    for (const path of ["a.json", "a.d.ts", "README.md", "test/a.js", "a.yaml"])
+      expect(breakFile(path, "x")).toBeNull();
+    expect(breakFile("a.ts", 'export type A = string;\nexport * from "./b.ts";\n')).toBeNull();
+    expect(breakFile("a.ts", "export const a = 1;\n")).not.toBeNull();
+  });
+  const result = (passed: number, state: CheckResult["state"] = "green"): CheckResult => ({
+    kind: "test",
+    command: "t",
+    state,
+    results: { formats: ["tap"], listed: "all", tests: new Map(), counts: { passed, failed: 0, skipped: 0 } },
+  });
+  test("is noticed by an exit code or by a count", () => {
+    expect(noticesBreak(result(2), result(2))).toBe(false);
+    expect(noticesBreak(result(2), result(1))).toBe(true);
+    expect(noticesBreak(result(2), result(2, "red"))).toBe(true);
+  });
+});
