@@ -1,4 +1,10 @@
-import { showFile, splitBudget, termsIn } from "../../domain/coder/file-excerpts.ts";
+import {
+  type LineRange,
+  showFile,
+  showParts,
+  splitBudget,
+  termsIn,
+} from "../../domain/coder/file-excerpts.ts";
 import {
   fileKind,
   type NamedFile,
@@ -11,6 +17,7 @@ import {
 import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { RecentFile } from "./job-history.ts";
+import { relatedCode } from "./related-code.ts";
 
 /** Characters of each kind of context. */
 export interface ContextBudget {
@@ -141,33 +148,75 @@ const NEARLY = 1.2;
 /** For names that the shown files do not hold. */
 const LOOKED_UP = 4_000;
 const BESIDE_CHANGED = 10_000;
+/** A message that goes on with what was just done speaks of it without its name. */
+const REFERS = /\b(?:it|its|them|they)\b|それ|これ|その|さっき|先ほど/i;
+
+/** Characters of code one step away from what the request is about. */
+const RELATED = 3_000;
+/** Files that nobody named, and whose calls are followed. */
+const MOST_FOLLOWED = 2;
 
 /** Files that the words of a request lead to, best first, by path: whole where they are short, else excerpts. */
 function guessFiles(project: Pick<ProjectFiles, "find" | "read">, guess: GuessRequest): Map<string, string> {
-  const { request, called, changed } = guess;
-  const terms = termsLeft(guess);
-  if (terms.length === 0) return new Map();
-  const known = new Set([...called, ...changed].map(({ path }) => path));
-  const paths = byPlausibility(guess.paths, terms).filter((path) => !known.has(path));
-  const { hits, searched } = project.find(
-    paths,
-    terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
-    SEARCH_MS,
-  );
+  const { called, changed } = guess;
   const texts = new Map<string, string | null>();
   const textOf = (path: string): string | null => {
     const text = texts.get(path) ?? project.read(path, LONGEST_FILE)?.text ?? null;
     texts.set(path, text);
     return text;
   };
-  const ranking = { request, terms, hits, searched };
-  const ranked = refineRanking(rankFiles(ranking).slice(0, REFINED), ranking, textOf);
+  const terms = termsLeft(guess);
   const budget = isNamed(called)
     ? Math.min(guess.budget, LOOKED_UP)
     : goesOn(guess)
-      ? Math.min(guess.budget, BESIDE_CHANGED)
+      ? Math.min(guess.budget, REFERS.test(guess.request) ? LOOKED_UP : BESIDE_CHANGED)
       : guess.budget;
-  return showBest(ranked, { terms, textOf, budget });
+  const picked = terms.length === 0 ? [] : pick(rankByTerms(project, guess, { terms, textOf }), budget);
+  const known = new Set([...called, ...changed].map(({ path }) => path));
+  const related = relatedCode(project, {
+    terms: guess.terms,
+    shown: [
+      ...called,
+      ...changed,
+      ...picked
+        .filter(({ likely }) => likely)
+        .slice(0, MOST_FOLLOWED)
+        .map(({ path }) => ({ path, text: textOf(path) ?? "" })),
+    ],
+    paths: guess.paths,
+    textOf,
+    budget: Math.min(RELATED, budget / 4),
+  });
+  const shown = showBest(picked, { terms, textOf, budget, also: (path) => related.get(path) ?? [] });
+  for (const [path, parts] of related)
+    if (!shown.has(path) && !known.has(path)) shown.set(path, showParts(path, textOf(path) ?? "", parts));
+  return shown;
+}
+
+/** Sources that hold a name or a message of the request are looked at, however little else they share with it. */
+const MOST_HOLDERS = 24;
+
+function rankByTerms(
+  project: Pick<ProjectFiles, "find">,
+  { request, called, changed, paths }: GuessRequest,
+  { terms, textOf }: Pick<Showing, "terms" | "textOf">,
+): RankedFile[] {
+  const known = new Set([...called, ...changed].map(({ path }) => path));
+  const { hits, searched } = project.find(
+    byPlausibility(paths, terms).filter((path) => !known.has(path)),
+    terms.map(({ kind, spellings }) => ({ spellings, anyCase: kind === "word" })),
+    SEARCH_MS,
+  );
+  const ranking = { request, terms, hits, searched };
+  const ranked = rankFiles(ranking);
+  const holders = new Set(
+    hits.filter((hit) => hit.terms.some((term) => terms[term]?.kind !== "word")).map(({ path }) => path),
+  );
+  const more = ranked
+    .slice(REFINED)
+    .filter(({ path, kind }) => kind === "source" && holders.has(path))
+    .slice(0, MOST_HOLDERS);
+  return refineRanking([...ranked.slice(0, REFINED), ...more], ranking, textOf);
 }
 
 /** A file of the program that somebody named: what it does not hold is all that is looked for. */
@@ -206,11 +255,13 @@ interface Showing {
   readonly terms: readonly Term[];
   readonly textOf: (path: string) => string | null;
   readonly budget: number;
+  /** Lines of a file that are shown in any case. */
+  readonly also: (path: string) => readonly LineRange[];
 }
 
 /** The budget is split over what is worth showing: who is short leaves the rest to the long ones. */
-function showBest(ranked: readonly RankedFile[], { terms, textOf, budget }: Showing): Map<string, string> {
-  const picked = pick(ranked, budget).flatMap(({ path, kind, limit }) => {
+function showBest(files: readonly Picked[], { terms, textOf, budget, also }: Showing): Map<string, string> {
+  const picked = files.flatMap(({ path, kind, limit }) => {
     const text = textOf(path);
     return text === null ? [] : [{ path, kind, text, wish: Math.min(limit, text.length) }];
   });
@@ -223,7 +274,7 @@ function showBest(ranked: readonly RankedFile[], { terms, textOf, budget }: Show
       const share = shares[at] ?? 0;
       // A few lines more are cheaper than a request for them.
       const limit = text.length <= share * NEARLY ? text.length : share;
-      return [path, showFile(path, text, { terms, limit, ends: kind === "test" })];
+      return [path, showFile(path, text, { terms, limit, ends: kind === "test", also: also(path) })];
     }),
   );
 }
@@ -231,7 +282,13 @@ function showBest(ranked: readonly RankedFile[], { terms, textOf, budget }: Show
 interface Picked extends RankedFile {
   /** Characters at most. */
   readonly limit: number;
+  /** Whether it is likely to change. */
+  readonly likely: boolean;
 }
+
+/** Sources that define what the request names or quotes, beside those that are shown for their score. */
+const MOST_DEFINING = 3;
+const DEFINING = 6_000;
 
 /** Sources that score nearly as the best are likely to change; of the others, and of one of each kind, excerpts tell enough. */
 function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
@@ -247,13 +304,21 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
     generated: 0,
   };
   const picked: Picked[] = [];
+  let defining = 0;
+  // Where it is known what the names and messages of the request mean, common words lead to nothing better.
+  const isClear = ranked.some(({ defines }) => defines === true);
   for (const file of ranked) {
+    if (isClear && file.kind === "source" && file.telling === false) continue;
+    if (file.defines === true && file.score < best * LIKELY && defining++ < MOST_DEFINING) {
+      picked.push({ ...file, limit: Math.min(DEFINING, budget / 3), likely: true });
+      continue;
+    }
     if (file.score < best * (file.kind === "test" ? WORTH_AS_TEST : WORTH_SHOWING)) continue;
     const group = file.kind === "source" && file.score >= best * LIKELY ? "likely" : file.kind;
     // Of a small budget, what is likely to change has its share first.
     const share = group === "likely" ? 1 : Math.min(1, budget / FULL_BUDGET);
     if (counts[group]++ >= Math.round(MOST[group].files * Math.max(share, 0.5))) continue;
-    picked.push({ ...file, limit: Math.floor(MOST[group].chars * share) });
+    picked.push({ ...file, limit: Math.floor(MOST[group].chars * share), likely: group === "likely" });
   }
   return picked;
 }

@@ -79,8 +79,9 @@ export function createJobHistory(
         if (files.size >= MOST_RECENT) break;
         if (job.state !== "undone") {
           const lines = changedLines(await diffText(compared(job)));
+          // Later changes may have moved the earlier lines a little; what stands around them is shown as well.
           for (const { path, kind } of job.changes)
-            if (kind !== "deleted" && !files.has(path)) files.set(path, lines.get(path) ?? []);
+            if (kind !== "deleted") files.set(path, [...(files.get(path) ?? []), ...(lines.get(path) ?? [])]);
         }
         for (const { command } of failuresOf(eventsOf(job.jobId)))
           if (command?.type === "file_edit" && !files.has(command.target)) files.set(command.target, []);
@@ -190,12 +191,19 @@ function passedChecks(events: readonly JobEvent[]): string[] {
     else passed.delete(command);
   }
   return [...passed].map(
-    ([command, count]) => `passed: check ${command}${count === "" ? "" : ` (${count})`}`,
+    ([command, count]) =>
+      `passed: check ${command.replace(OWN_PROGRAMS, "")}${count === "" ? "" : ` (${count})`}`,
   );
 }
 
+/** Where a check finds its programs is nothing that a coder needs to know. */
+const OWN_PROGRAMS = /^export PATH="[^"]*"; /;
+const COUNT = /\b\d+ (?:pass|passed|passing|tests?|ok)\b|^# pass\s+\d+/i;
+/** The line of one test, whatever its name holds. */
+const ONE_TEST = /^\s*(?:not )?ok \d/;
+
 function countLine(output: string): string {
-  const counts = output.split("\n").filter((line) => /\b\d+ (?:pass|passed|passing|tests?|ok)\b/i.test(line));
+  const counts = output.split("\n").filter((line) => COUNT.test(line) && !ONE_TEST.test(line));
   return (counts.at(-1) ?? "").trim().slice(0, 80);
 }
 

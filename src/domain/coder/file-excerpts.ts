@@ -55,6 +55,11 @@ export function definitionsOf(lines: readonly string[], path: string): Definitio
   return found;
 }
 
+/** `export const copy = _copy.copy`: the name is only handed on, what it does stands elsewhere. */
+export function isAlias(line: string): boolean {
+  return /=\s*[\w$.]+\s*;?\s*$/.test(line) && !/=>|\bfunction\b/.test(line);
+}
+
 /** Columns before the first character; a blank line is deeper than any. */
 function indentOf(line: string): number {
   const text = line.trimStart();
@@ -128,7 +133,10 @@ export function chooseExcerpts(path: string, lines: readonly string[], request: 
   }
   for (const range of request.also ?? []) taken.take(range);
   for (const line of request.focus ?? []) taken.take(blockAround(lines, definitions, line), line);
-  const hits = hitsOf(lines, definitions, request.terms);
+  const all = hitsOf(lines, definitions, request.terms);
+  const pointing = pointingTerms(all, request.terms, lines.length);
+  const telling = all.filter(({ terms, defines }) => defines || terms.some((term) => pointing.has(term)));
+  const hits = telling.length > 0 ? telling : all;
   const worth = request.terms.map(({ weight }) => weight);
   while (hits.length > 0) {
     const best = bestOf(hits, worth);
@@ -154,6 +162,17 @@ function hitsOf(lines: readonly string[], definitions: readonly Definition[], te
     if (found.length > 0) hits.push({ line: at + 1, terms: found, defines: defined.has(at + 1) });
   }
   return hits;
+}
+
+/** Of a file's lines: a word that more of them hold points to no place in it. */
+const COMMON_SHARE = 0.04;
+const COMMON_LINES = 8;
+
+function pointingTerms(hits: readonly Hit[], terms: readonly Term[], lines: number): ReadonlySet<number> {
+  const counts = terms.map(() => 0);
+  for (const hit of hits) for (const term of hit.terms) counts[term] = (counts[term] ?? 0) + 1;
+  const most = Math.max(COMMON_LINES, lines * COMMON_SHARE);
+  return new Set(terms.flatMap(({ kind }, at) => (kind !== "word" || (counts[at] ?? 0) <= most ? [at] : [])));
 }
 
 /** Which terms a text holds, by their place in the list. */
@@ -298,6 +317,13 @@ export function showLines(path: string, text: string, asked: LineRange, limit: n
   const element = fileElement(path, ` lines="${from}-${to} of ${lines.length}"`, body(lines, from, to));
   const wanted = Math.min(asked.to, lines.length);
   return to < wanted ? `${element}\n(cut; the next is ${path}:${to + 1}-${wanted})` : element;
+}
+
+/** Parts of a file and nothing else of it. */
+export function showParts(path: string, text: string, parts: readonly LineRange[]): string {
+  const lines = linesOf(text);
+  const limit = Number.MAX_SAFE_INTEGER;
+  return showRanges(path, lines, chooseExcerpts(path, lines, { terms: [], limit, also: parts }));
 }
 
 function showRanges(path: string, lines: readonly string[], ranges: readonly LineRange[]): string {

@@ -1,4 +1,4 @@
-import { definitionsOf, termsIn } from "./file-excerpts.ts";
+import { definitionsOf, isAlias, termsIn } from "./file-excerpts.ts";
 import { stem, type Term } from "./request-terms.ts";
 
 /** What a file is to a coder. */
@@ -38,6 +38,10 @@ export interface RankedFile {
   readonly path: string;
   readonly kind: FileKind;
   readonly score: number;
+  /** A source that defines a name of the request, or holds a message that it quotes. */
+  readonly defines?: boolean;
+  /** It holds a name or a message of the request, or is called as one of its words. */
+  readonly telling?: boolean;
 }
 
 const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
@@ -73,10 +77,7 @@ export function rankFiles({ request, terms, hits, searched }: Ranking): RankedFi
   const worth = worthOf(terms, hits, searched);
   const factors = factorsFor(request);
   const score = ({ path, terms: held }: FileHits): number => {
-    const name = path
-      .slice(path.lastIndexOf("/") + 1)
-      .replace(/\..*$/, "")
-      .toLowerCase();
+    const name = nameOf(path);
     let sum = held.reduce((all, term) => all + (worth[term] ?? 0), 0);
     for (const term of termsIn(path, terms)) {
       const exact = terms[term]?.spellings.some((one) => stem(name) === stem(one));
@@ -105,12 +106,36 @@ export function refineRanking(
     .flatMap((file): RankedFile[] => {
       const text = textOf(file.path);
       if (text === null) return [];
-      const names = definitionsOf(text.split("\n"), file.path).map(({ name }) => name);
+      const lines = text.split("\n");
+      const names = definitionsOf(lines, file.path)
+        .filter(({ line }) => !isAlias(lines[line - 1] ?? ""))
+        .map(({ name }) => name);
       const defined = termsIn(names.join("\n"), ranking.terms);
       const bonus = defined.reduce((all, term) => all + (worth[term] ?? 0), 0);
-      return [{ ...file, score: file.score + bonus * factors[file.kind] }];
+      const defines = file.kind === "source" && ranking.terms.some((term) => isDefined(term, names, text));
+      const telling = isTelling(file.path, text, ranking.terms);
+      return [{ ...file, score: file.score + bonus * factors[file.kind], defines, telling }];
     })
     .sort((a, b) => b.score - a.score);
+}
+
+function isTelling(path: string, text: string, terms: readonly Term[]): boolean {
+  const name = stem(nameOf(path));
+  return terms.some(({ kind, spellings }) =>
+    spellings.some((one) => (kind !== "word" && text.includes(one)) || stem(one.toLowerCase()) === name),
+  );
+}
+
+function nameOf(path: string): string {
+  return path
+    .slice(path.lastIndexOf("/") + 1)
+    .replace(/\..*$/, "")
+    .toLowerCase();
+}
+
+function isDefined({ kind, spellings }: Term, names: readonly string[], text: string): boolean {
+  if (kind === "quote") return spellings.some((one) => text.includes(one));
+  return kind === "identifier" && spellings.some((one) => names.includes(one));
 }
 
 function worthOf(terms: readonly Term[], hits: readonly FileHits[], searched: number): number[] {

@@ -210,7 +210,12 @@ function identifiersIn(text: string): string[] {
   return [...new Set(text.match(/[A-Za-z_$][\w$]*/g) ?? [])].filter(isIdentifier);
 }
 
+/** Errors of the languages themselves: every other file throws one. */
+const BUILT_IN =
+  /^(?:Type|Range|Syntax|Value|Key|Index|Reference|Runtime|Attribute|Lookup|Assertion|Import|Name|OS)Error$/;
+
 function isIdentifier(name: string): boolean {
+  if (BUILT_IN.test(name)) return false;
   return name.length >= 4 && (/[a-z][A-Z]/.test(name) || /[A-Za-z]_[A-Za-z]/.test(name));
 }
 

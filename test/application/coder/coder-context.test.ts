@@ -151,3 +151,88 @@ test("a name that the named file does not hold is looked up", () => {
   expect(text).toContain('<file path="src/price.ts">');
   expect(text).not.toContain('<file path="src/other.ts">');
 });
+
+describe("what the first request shows of a larger project", () => {
+  const filler = Object.fromEntries(
+    Array.from({ length: 30 }, (_, i) => [
+      `lib/copy/part-${i}.ts`,
+      `// copies the folder, the source and the link\nexport const copyPart${i} = "${"1".repeat(60)}";\n`,
+    ]),
+  );
+  const shownPaths = (text: string) => [...text.matchAll(/<file path="([^"]+)"/g)].map(([, path]) => path);
+  const pad = Array.from({ length: 60 }, (_, i) => `const pad${i} = "${"p".repeat(20)}";`).join("\n");
+
+  test("the source that holds a quoted message, though it shares no other word, in its whole function", () => {
+    const files = {
+      ...filler,
+      "lib/util/stat.ts": `${pad}\nfunction checkPaths(a, b) {\n  if (isSame(a, b)) {\n    throw new Error("Both ends must not be the same.");\n  }\n  return null;\n}\n${pad}\n`,
+      "lib/copy/copy-sync.ts": "export function copySync(a, b) {\n  return a;\n}\n",
+    };
+    const request = "Copying a folder with a link fails with 'Both ends must not be the same.' in copySync";
+    const text = coderContext(project(files), { request, budget: { ...BUDGET, guessed: 6_000 } });
+    expect(shownPaths(text)).toContain("lib/util/stat.ts");
+    expect(text).toContain("function checkPaths(a, b) {\n  if (isSame(a, b)) {");
+    // The fillers hold nothing but common words of the request.
+    expect(shownPaths(text).filter((path) => path?.includes("part-"))).toEqual([]);
+  });
+
+  test("what the lines of the request call, and a caller of what it names, each whole", () => {
+    const files = {
+      ...filler,
+      "lib/stringify.ts": `import { maybeMap } from "./utils";\nexport function joinValues(values, encodeValuesOnly) {\n  if (encodeValuesOnly) values = utils.maybeMap(values, String);\n  return values;\n}\n`,
+      "lib/utils.ts": `${pad}\nexport function maybeMap(value, apply) {\n  return value.map(apply);\n}\n${pad}\n`,
+      "lib/page.ts": `${pad}\nexport function showPage(page) {\n  return joinValues(page, true);\n}\n${pad}\n`,
+    };
+    const request = "joinValues forgets null with encodeValuesOnly";
+    const text = coderContext(project(files), { request, budget: { ...BUDGET, guessed: 6_000 } });
+    expect(text).toContain("export function maybeMap(value, apply) {\n  return value.map(apply);\n}");
+    expect(text).toContain("export function showPage(page) {\n  return joinValues(page, true);\n}");
+  });
+
+  test("a name that several files define is not followed, and a line that hands a name on defines nothing", () => {
+    const files = {
+      ...filler,
+      "lib/main.ts": "export function loadTotals(rows) {\n  return pickRow(rows);\n}\n",
+      "lib/one.ts": `${pad}\nexport function pickRow(a) {\n  return a[1];\n}\n`,
+      "lib/two.ts": `${pad}\nexport function pickRow(a) {\n  return a[2];\n}\n`,
+      "lib/esm.ts": `${pad}\nexport const loadTotals = main.loadTotals;\n`,
+    };
+    const text = coderContext(project(files), {
+      request: "loadTotals is slow",
+      budget: { ...BUDGET, guessed: 6_000 },
+    });
+    expect(shownPaths(text)[0]).toBe("lib/main.ts");
+    expect(text).not.toContain("return a[1]");
+    expect(text).not.toContain("return a[2]");
+  });
+
+  test("a message that speaks of what was just written shows that, and little of what its common words match", () => {
+    const wordy = Array.from({ length: 400 }, (_, i) => `const string${i} = "nothing but spaces";`).join(
+      "\n",
+    );
+    const files = { ...filler, "lib/empty.ts": "export const isEmpty = 1;\n", "lib/stringify.ts": wordy };
+    const recent = [{ path: "lib/empty.ts", lines: [1] }];
+    const budget = { ...BUDGET, guessed: 30_000 };
+    const text = coderContext(project(files), {
+      request: "let it be true for strings of nothing but spaces",
+      recent,
+      budget,
+    });
+    expect(text).toContain("export const isEmpty = 1;");
+    expect(text.length).toBeLessThan(7_000);
+    const other = coderContext(project(files), { request: "strings of nothing but spaces", recent, budget });
+    expect(other.length).toBeGreaterThan(7_000);
+  });
+
+  test("the test of a shown source stands beside it, and the changelog where it is asked for", () => {
+    const files = {
+      ...filler,
+      "src/cart.ts": "export function addLine(cart) {\n  return cart;\n}\n",
+      "test/cart.test.ts": "test('adds', () => {});\n",
+      "CHANGELOG.md": "# 1.0.0\n",
+    };
+    const ask = (request: string) => shownPaths(coderContext(project(files), { request, budget: BUDGET }));
+    expect(ask("change src/cart.ts")).toEqual(["src/cart.ts", "test/cart.test.ts"]);
+    expect(ask("change src/cart.ts and the changelog")).toContain("CHANGELOG.md");
+  });
+});

@@ -145,6 +145,15 @@ test("a check that passed is told with the line that counts its tests", () => {
     job_1: [check(1, 1, "1 failing"), check(2, 0, "ok\n  12 passing (3s)\n")],
   }).tell("cli:default#1");
   expect(told).toBe("Done: modified src/a.ts.\npassed: check npm test (12 passing (3s))");
+  const tap = history([job({})], {
+    job_1: [
+      {
+        ...check(1, 0, "ok 768 a\nok 769 test case: b\n\n1..769\n# tests 769\n# pass  769\n"),
+        command: `export PATH="$PWD/node_modules/.bin:$PATH"; tape 'test/*.js'`,
+      } as JobEvent,
+    ],
+  }).tell("cli:default#1");
+  expect(tap).toBe("Done: modified src/a.ts.\npassed: check tape 'test/*.js' (# pass  769)");
 });
 
 test("the difference of a message, with the changed lines of its files; earlier messages of the conversation come after", async () => {
