@@ -63,7 +63,7 @@ for every other single value, too.
 
 A \`picoclaw.yaml\` may come from a stranger's repository. Until you run \`picoclaw trust\` in that folder, it may only set what
 gives nobody more power than your own configuration does; every other key is ignored with one warning that names them.
-Trust holds for that folder and that content: a changed file must be trusted again. The commands and skills of \`.picoclaw/\` are trusted along with it, by their content too: one that changes or comes new
+Trust holds for that folder and that content: a changed file must be trusted again. The commands and skills of \`.picoclaw/\`, \`.agents/\` and \`.claude/\`, with the files beside a skill, are trusted along with it, by their content too: one that changes or comes new
 turns them off until you trust them again, and leaves the \`picoclaw.yaml\` trusted. \`picoclaw trust\` lists what it trusts. The column *untrusted* says what counts:
 
 * **any**: every value.

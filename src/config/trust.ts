@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { COMMAND_FOLDERS } from "../domain/config/command-folders.ts";
 import { workspaceConfigFile } from "./environment.ts";
 
 /** A command or a skill that a workspace brings along. */
@@ -21,25 +22,27 @@ interface WorkspaceCommandFile {
 /** What is larger is never read as a command. */
 const MOST_BYTES = 64 * 1024;
 
-/** `.picoclaw/commands/*.md` and `.picoclaw/skills/*`'s `SKILL.md`, by path: plain files in plain folders, no links. */
+/**
+ * `commands/*.md` and `skills/*`'s `SKILL.md` with the files beside it, in each of the folders that are read, by path: plain
+ * files in plain folders, no links.
+ */
 function ownFiles(workspace: string): WorkspaceCommandFile[] {
-  const commands = namesIn(workspace, ".picoclaw/commands").filter((name) => name.endsWith(".md"));
-  const skills = namesIn(workspace, ".picoclaw/skills");
-  return [
-    ...commands.map((name) => `.picoclaw/commands/${name}`),
-    ...skills
-      .filter((name) => isFolder(join(workspace, ".picoclaw/skills", name)))
-      .map((name) => `.picoclaw/skills/${name}/SKILL.md`),
-  ].flatMap((path) => {
+  return COMMAND_FOLDERS.flatMap((root) => {
+    const commands = namesIn(workspace, root, "commands").filter((name) => name.endsWith(".md"));
+    const skills = namesIn(workspace, root, "skills").flatMap((name) =>
+      namesIn(workspace, root, "skills", name).map((file) => `${root}/skills/${name}/${file}`),
+    );
+    return [...commands.map((name) => `${root}/commands/${name}`), ...skills];
+  }).flatMap((path) => {
     const bytes = readPlain(join(workspace, path));
     return bytes === null ? [] : [{ path, bytes }];
   });
 }
 
-function namesIn(workspace: string, folder: string): string[] {
-  const all = [join(workspace, ".picoclaw"), join(workspace, folder)];
+function namesIn(workspace: string, ...folders: readonly string[]): string[] {
+  const all = folders.map((_, n) => join(workspace, ...folders.slice(0, n + 1)));
   try {
-    return all.every(isFolder) ? readdirSync(join(workspace, folder)).sort() : [];
+    return all.every(isFolder) ? readdirSync(join(workspace, ...folders)).sort() : [];
   } catch {
     return [];
   }

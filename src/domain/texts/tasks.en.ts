@@ -12,7 +12,7 @@ const more = (rest: number) => `… and ${rest} more`;
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `The forge did not do what was asked: ${detail}`,
   "forge-token": (detail) =>
-    `The forge refused the token (${detail}). Check whether it is set, expired or revoked (GITHUB_PERSONAL_ACCESS_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN), and whether it may read and write this repository's contents, issues and pull requests.`,
+    `The forge refused the token (${detail}). Check whether it is set, expired or revoked (GITHUB_PERSONAL_ACCESS_TOKEN / GITHUB_TOKEN, GITLAB_PERSONAL_ACCESS_TOKEN), and whether it may read and write this repository's contents, issues and pull requests.`,
   "forge-missing": (detail) =>
     `The forge knows no such repository or item, or hides it from this token (${detail}). Check the address, and whether the token may see the repository; a private one is "not found" to others.`,
   container: (detail) => `The environment could not be made: ${detail}`,

@@ -9,7 +9,7 @@ const more = (rest: number) => `… ほか ${rest} 件`;
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   forge: (detail) => `GitHub/GitLab の操作に失敗しました: ${detail}`,
   "forge-token": (detail) =>
-    `GitHub/GitLab がトークンを拒否しました（${detail}）。設定漏れ・期限切れ・失効がないか（GITHUB_PERSONAL_ACCESS_TOKEN、GITLAB_PERSONAL_ACCESS_TOKEN）、このリポジトリのコード・Issue・PR/MR を読み書きできるかを確認してください。`,
+    `GitHub/GitLab がトークンを拒否しました（${detail}）。設定漏れ・期限切れ・失効がないか（GITHUB_PERSONAL_ACCESS_TOKEN / GITHUB_TOKEN、GITLAB_PERSONAL_ACCESS_TOKEN）、このリポジトリのコード・Issue・PR/MR を読み書きできるかを確認してください。`,
   "forge-missing": (detail) =>
     `リポジトリまたは Issue / PR / MR が見つからないか、このトークンには見えません（${detail}）。URL と、トークンがリポジトリを参照できるかを確認してください。非公開のものは「見つからない」と返されます。`,
   container: (detail) => `実行環境を作成できませんでした: ${detail}`,

@@ -1,7 +1,8 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
+import { COMMAND_FOLDERS } from "../../domain/config/command-folders.ts";
 import { readYaml } from "../platform/text-files.ts";
 
 export interface OwnCommandDeps {
@@ -18,25 +19,30 @@ const MOST_BYTES = 64 * 1024;
 const MOST_FILES = 200;
 
 export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnCommandDeps): OwnCommands {
-  const inside = join(workspace, ".picoclaw");
+  const rootsOf = (from: OwnCommand["from"]): readonly string[] =>
+    from === "home"
+      ? [home]
+      : COMMAND_FOLDERS.map((folder) => join(workspace, folder)).filter((root) => isFolder(root));
   const found = (from: OwnCommand["from"], name: string): OwnCommand | null => {
-    const root = from === "home" ? home : inside;
-    if (from === "workspace" && !isFolder(inside)) return null;
-    for (const kind of ["command", "skill"] as const) {
-      const text = readIn(
-        root,
-        kind === "command" ? ["commands", `${name}.md`] : ["skills", name, "SKILL.md"],
-      );
-      if (text !== null) return { name, kind, from, ...readOwnCommand(mask(text), readYaml) };
-    }
+    for (const root of rootsOf(from))
+      for (const kind of ["command", "skill"] as const) {
+        const text = readIn(
+          root,
+          kind === "command" ? ["commands", `${name}.md`] : ["skills", name, "SKILL.md"],
+        );
+        if (text === null) continue;
+        const read = readOwnCommand(mask(text), readYaml);
+        if (kind === "command" || from === "home") return { name, kind, from, ...read };
+        return { name, kind, from, ...read, body: `${read.body}${filesBeside(workspace, root, name)}` };
+      }
     return null;
   };
   return {
     list() {
-      const roots = [["home", home] as const, ...(isTrusted() ? [["workspace", inside] as const] : [])];
+      const places = ["home" as const, ...(isTrusted() ? ["workspace" as const] : [])];
       const all = new Map<string, OwnCommand>();
-      for (const [from, root] of roots)
-        for (const name of namesIn(root)) {
+      for (const from of places)
+        for (const name of rootsOf(from).flatMap(namesIn)) {
           const command = found(from, name);
           if (command !== null) all.set(name, command);
         }
@@ -49,6 +55,18 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
       return found("home", name) ?? (theirs === null ? null : "untrusted");
     },
   };
+}
+
+const MOST_BESIDE = 50;
+
+/** Whoever follows a skill finds the files that it speaks of. */
+function filesBeside(workspace: string, root: string, name: string): string {
+  const folder = join(root, "skills", name);
+  const files = entries(join(root, "skills"), name).filter((file) => file !== "SKILL.md");
+  if (files.length === 0) return "";
+  const where = relative(workspace, folder);
+  const left = files.length > MOST_BESIDE ? ` … and ${files.length - MOST_BESIDE} more` : "";
+  return `\n\nFiles of this skill, in ${where}/: ${files.slice(0, MOST_BESIDE).join(", ")}${left}`;
 }
 
 function namesIn(root: string): string[] {

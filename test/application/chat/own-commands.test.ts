@@ -100,6 +100,24 @@ describe("in a chat", () => {
     expect((await at.send("/preview /tidy the shop")).jobs[0]?.status).toBe("preview");
   });
 
+  test.each([".agents", ".claude"])(
+    "skills and commands in %s are read with trust, and a changed file beside a skill takes the trust away",
+    async (folder) => {
+      await open();
+      put(at.workspace, `${folder}/commands/greet.md`, "Say hello to $ARGUMENTS.");
+      put(at.workspace, `${folder}/skills/report/SKILL.md`, "Write a report.");
+      put(at.workspace, `${folder}/skills/report/form.md`, "# Form");
+      expect((await at.send("/greet Ann")).text).toContain("picoclaw trust");
+      await trust();
+      await at.send("/greet Ann");
+      expect(asked()).toContain("Say hello to Ann.");
+      await at.send("/report of today");
+      expect(asked()).toContain(`Files of this skill, in ${folder}/skills/report/: form.md`);
+      put(at.workspace, `${folder}/skills/report/form.md`, "# Another form");
+      expect((await at.send("/report of today")).text).toContain("picoclaw trust");
+    },
+  );
+
   test("one of the folder needs trust, and says so; it never stands before one of the home until then", async () => {
     await open();
     inFolder("commands/hi.md", "Say hello to $1");

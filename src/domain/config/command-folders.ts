@@ -1,0 +1,2 @@
+/** Folders of a workspace whose commands and skills are read, once they are trusted; the first one that has a name wins. */
+export const COMMAND_FOLDERS = [".picoclaw", ".agents", ".claude"] as const;
