@@ -399,7 +399,8 @@ export interface Chat {
   readonly userId: string;
   readonly messages: number;
   readonly lastAt: string;
-  readonly lastText: string;
+  /** What it began with: its title. */
+  readonly firstText: string;
 }
 
 export interface StoreCounts {

@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { EnvironmentReader } from "./containers.ts";
+import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
 
 /**
@@ -17,6 +18,17 @@ export interface SessionReader {
   list(keys: readonly string[], limit: number): Promise<readonly SessionSummary[]>;
   /** The notes that the cut-overs of past days left; newest first. */
   notes(keys: readonly string[], limit: number): Promise<readonly DailyNote[]>;
+  /** Chats at the terminals of this machine, named and unnamed, about the served workspace; newest first. */
+  terminalChats(limit: number): Promise<readonly Chat[]>;
+  /** The end of the last session of a chat, oldest first; for chats whose messages nobody sent to this server. */
+  lastTurns(key: string, limit: number): Promise<readonly SpokenTurn[]>;
+}
+
+export interface SpokenTurn {
+  readonly at: string;
+  readonly role: "user" | "assistant";
+  readonly agent: string;
+  readonly text: string;
 }
 
 export interface SessionSummary {

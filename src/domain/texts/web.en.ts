@@ -72,7 +72,8 @@ export const consoleTexts = {
   messagePlaceholder: "Write a message…",
   send: "Send",
   attach: "Attach files",
-  sendHint: "Enter sends, Shift+Enter makes a new line",
+  sendHint: "Enter sends, Shift+Enter makes a new line, / lists commands",
+  removeFile: "Remove",
   you: "You",
   waiting: "Waiting for its turn",
   working: "Working on it",
@@ -85,6 +86,8 @@ export const consoleTexts = {
   copied: "Copied",
   notSent: "Not sent",
   messageTooLong: (characters: number) => `at most ${characters.toLocaleString("en")} characters`,
+  imageNotSeen: (name: string) =>
+    `${name} is an image, and images cannot be shown to the models from here yet. Describe it in words, or attach text.`,
   olderMessages: "Older messages",
   notDelivered: "This reply could not be delivered.",
   modelFooter: (model: string, where: "local" | "cloud") =>
@@ -242,6 +245,7 @@ export const consoleTexts = {
   notesEmpty: "A note is written when a session ends, at midnight.",
   messagesCount: (count: number) => many(count, "message", "messages"),
   turnsCount: (count: number) => many(count, "turn", "turns"),
+  readOnlyChat: "Held at a terminal: picoclaw chat goes on with it there.",
   daysTitle: "Days",
   // Usage.
   usageTitle: "Usage",

@@ -193,27 +193,29 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
       if (channel !== undefined) query = query.where("channel", "=", channel);
       if (userId !== undefined) query = query.where("user_id", "=", userId);
       const groups = await query.execute();
-      const lasts = await Promise.all(
-        groups.map((group) =>
-          db
-            .selectFrom("messages")
-            .selectAll()
-            .where("workspace", "=", workspace)
-            .where("channel", "=", group.channel)
-            .where("chat_id", "=", group.chat_id)
-            .orderBy("position", "desc")
-            .limit(1)
-            .executeTakeFirstOrThrow(),
-        ),
+      const edgeOf = (group: (typeof groups)[number], order: "asc" | "desc") =>
+        db
+          .selectFrom("messages")
+          .selectAll()
+          .where("workspace", "=", workspace)
+          .where("channel", "=", group.channel)
+          .where("chat_id", "=", group.chat_id)
+          .orderBy("position", order)
+          .limit(1)
+          .executeTakeFirstOrThrow();
+      return Promise.all(
+        groups.map(async (group) => {
+          const [first, last] = await Promise.all([edgeOf(group, "asc"), edgeOf(group, "desc")]);
+          return {
+            channel: last.channel,
+            chatId: last.chat_id,
+            userId: last.user_id,
+            messages: Number(group.count),
+            lastAt: last.received_at,
+            firstText: fromMessageRow(first).text,
+          };
+        }),
       );
-      return lasts.map((row, n) => ({
-        channel: row.channel,
-        chatId: row.chat_id,
-        userId: row.user_id,
-        messages: Number(groups[n]?.count ?? 0),
-        lastAt: row.received_at,
-        lastText: fromMessageRow(row).text,
-      }));
     },
     async message(id) {
       const row = await db

@@ -3,7 +3,7 @@ import type { TaskReader } from "../../application/ports/tasks.ts";
 import type { SessionReader } from "../../application/ports/web.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
-import { createSessionStore } from "../chat/session-store.ts";
+import { createNamedChats, createSessionStore } from "../chat/session-store.ts";
 import type { Database } from "../store/schema.ts";
 
 /** Sessions and notes, as the conversation keeps them. */
@@ -36,8 +36,38 @@ export function createSessionReader(db: Kysely<Database>, workspace: string): Se
           text,
         }));
     },
+    async terminalChats(limit) {
+      const all = await createNamedChats({ db, workspace, channel: TERMINAL }).list();
+      return Promise.all(
+        all
+          .filter(({ here }) => here)
+          .slice(0, limit)
+          .map(async ({ name, messages, lastAt }) => {
+            const first = await db
+              .selectFrom("turns")
+              .select("text")
+              .where("workspace", "=", workspace)
+              .where("chat_key", "=", `${TERMINAL}:${name}`)
+              .where("role", "=", "user")
+              .orderBy("at")
+              .orderBy("position")
+              .limit(1)
+              .executeTakeFirst();
+            const firstText = first?.text ?? "";
+            return { channel: TERMINAL, chatId: name, userId: "operator", messages, lastAt, firstText };
+          }),
+      );
+    },
+    async lastTurns(key, limit) {
+      const [last] = await store.list(key, 1);
+      if (last === undefined) return [];
+      const { turns } = await store.lastTurns(key, last.id, limit, 0);
+      return turns.map(({ at, role, agent, text }) => ({ at, role, agent, text }));
+    },
   };
 }
+
+const TERMINAL = "cli";
 
 const TASK_TONES = {
   waiting: "waiting",

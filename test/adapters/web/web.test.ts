@@ -97,6 +97,60 @@ test("what the server works with is told, and beside it what was edited since", 
   expect(await operator.text("/system")).not.toContain("not read yet");
 }, 30_000);
 
+test("a chat is called by its first message, and chats of a terminal stand in the same list", async () => {
+  await answered(operator, "operator.other", "Something else");
+  await answered(operator, "operator.titled", "First words of it");
+  const page = await answered(operator, "operator.titled", "Second words");
+  const [, menu = ""] = /<details class="menu">([\s\S]*?)<\/details>/.exec(page) ?? [];
+  expect(menu).toContain("First words of it");
+  expect(menu).not.toContain("Second words");
+  server.run(["chat", "--name", "nightly", "typed at a terminal"]);
+  const sessions = await operator.text("/sessions");
+  expect(sessions).toContain("nightly: typed at a terminal");
+  expect(sessions).toContain("First words of it");
+  expect(await operator.text("/sessions/cli/nightly")).toContain("re: typed at a terminal");
+  expect(await alice.text("/sessions")).not.toContain("nightly");
+  expect((await alice.get("/sessions/cli/nightly")).status).toBe(404);
+}, 30_000);
+
+test("a button that takes back leaves a card, and no message in anybody's name", async () => {
+  const page = await answered(operator, "operator.pressed", "/code3 named");
+  const form = [...page.matchAll(/<form[^>]*data-say>[\s\S]*?<\/form>/g)]
+    .map(([one]) => one)
+    .find((one) => one.includes("/undo "));
+  const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(form ?? "")?.[1] ?? "";
+  const sent = await operator.post("/chat/operator.pressed", { text: field("text"), event: field("event") });
+  expect(sent.status).toBe(303);
+  let after = await operator.text("/chat/operator.pressed");
+  while (after.includes('class="reply pending"')) after = await operator.text("/chat/operator.pressed");
+  expect(after).toContain('class="event-card good"');
+  expect(after).not.toContain('<div class="bubble">/undo');
+  const typed = await answered(operator, "operator.pressed", field("text").replace("/undo", "/redo"));
+  expect(typed).toContain('<div class="bubble">/redo');
+  await answered(operator, "operator.pressed", field("text"));
+}, 30_000);
+
+test("an image that no model would be shown is refused before it is sent", async () => {
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ csrf: operator.csrf, text: "look", event: "image-1" }))
+    body.append(name, value);
+  body.append(
+    "file",
+    new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0])], "a.png", { type: "image/png" }),
+  );
+  const cookie = [...operator.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const headers = { cookie, "accept-language": "en" };
+  const sent = await fetch(`${server.url}/chat/operator.image`, {
+    method: "POST",
+    body,
+    headers,
+    redirect: "manual",
+  });
+  expect(sent.status).toBe(415);
+  expect(decodeURIComponent(sent.headers.get("x-notice") ?? "")).toContain("a.png");
+  expect(await operator.text("/chat/operator.image")).not.toContain("a.png");
+}, 30_000);
+
 describe("a reader of another language and zone than the server's", () => {
   const read = async (chat: string) =>
     (await operator.get(`/chat/${chat}`, { "accept-language": "ja" })).text();

@@ -59,6 +59,7 @@ function replaceParts(page) {
     for (const one of part.querySelectorAll("[data-message]"))
       one.querySelector("[data-stream]")?.append(streamed.get(one.dataset.message) ?? "");
     dress(part);
+    for (const lines of part.querySelectorAll("[data-lines]")) toEnd(lines);
     if (follow) toEnd(part);
   }
   const live = document.getElementById("live");
@@ -142,6 +143,8 @@ function listen(place) {
     put("command", command);
     put("lines", lines);
     slot.querySelector("[data-work]").hidden = command === "" && lines === "";
+    // The newest line is the one that is looked for.
+    toEnd(slot.querySelector("[data-lines]"));
     if (follow) toEnd(log);
   });
   stream.addEventListener("text", (event) => {
@@ -295,14 +298,63 @@ if (composer) {
   });
   const files = composer.querySelector("[type=file]");
   const names = composer.querySelector("[data-files]");
-  const nameFiles = () => {
-    names.textContent = [...files.files].map((file) => file.name).join(", ");
+  const keepFiles = (list) => {
+    const kept = new DataTransfer();
+    for (const file of list) kept.items.add(file);
+    files.files = kept.files;
+    nameFiles();
   };
+  const nameFiles = () => {
+    const chips = [...files.files].map((file) => {
+      const chip = document.createElement("span");
+      chip.className = "chip";
+      const remove = document.createElement("button");
+      remove.type = "button";
+      remove.textContent = "×";
+      remove.setAttribute("aria-label", `${names.dataset.remove}: ${file.name}`);
+      remove.addEventListener("click", () => {
+        keepFiles([...files.files].filter((other) => other !== file));
+        text.focus();
+      });
+      chip.append(file.name, " ", remove);
+      return chip;
+    });
+    names.replaceChildren(...chips);
+    names.hidden = chips.length === 0;
+  };
+  const addFiles = (more) => keepFiles([...files.files, ...more]);
   files.addEventListener("change", nameFiles);
   text.addEventListener("paste", (event) => {
     if (event.clipboardData.files.length === 0) return;
-    files.files = event.clipboardData.files;
-    nameFiles();
+    event.preventDefault();
+    addFiles(event.clipboardData.files);
+  });
+  // A file that is dropped anywhere on the page is meant for the message; without this the browser would leave the page.
+  addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    composer.classList.add("dropping");
+  });
+  addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) composer.classList.remove("dropping");
+  });
+  addEventListener("drop", (event) => {
+    composer.classList.remove("dropping");
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    addFiles(event.dataTransfer.files);
+    text.focus();
+  });
+  // From anywhere on the page a slash begins a command.
+  addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+    event.preventDefault();
+    text.focus();
+    if (text.value === "") {
+      text.value = "/";
+      text.dispatchEvent(new Event("input"));
+    }
   });
   composer.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -5,6 +5,7 @@ import type { Chat, ChatKey, Exchange, InboundMessage } from "../../../applicati
 import type { Viewer } from "../../../application/serve/access.ts";
 import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
+import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
 import { type JobCard, jobCard } from "../job-view.ts";
@@ -51,7 +52,8 @@ ${csrfField(context)}<input type="hidden" name="event" value="${eventId}">
 <label class="unseen" for="text">${t.messageLabel}</label>
 <textarea id="text" name="text" rows="1" maxlength="20000" placeholder="${t.messagePlaceholder}" aria-describedby="hint" aria-controls="commands" aria-autocomplete="list" autofocus>${draft}</textarea>
 <button type="submit" class="main" aria-label="${t.send}">${ICONS.send}</button>
-<p id="hint" class="hint"><span data-files></span> ${t.sendHint}</p></form>`;
+<div class="files" data-files data-remove="${t.removeFile}" hidden></div>
+<p id="hint" class="hint">${t.sendHint}</p></form>`;
 }
 
 /** Every command once, with what `/help` says of it. */
@@ -97,7 +99,7 @@ function actionForm(
   chatId: string,
   { label, labels, message }: Reply["actions"][number],
 ): Markup {
-  return html`<form method="post" action="/chat/${encodeURIComponent(chatId)}" class="act" data-say>${csrfField(context)}<input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[context.t.locale] ?? label}</button></form>`;
+  return html`<form method="post" action="/chat/${encodeURIComponent(chatId)}" class="act" data-say>${csrfField(context)}<input type="hidden" name="event" value="${PRESSED}${crypto.randomUUID()}"><input type="hidden" name="text" value="${message}"><button type="submit">${labels?.[context.t.locale] ?? label}</button></form>`;
 }
 
 /** The pieces of a reply in their order; what is said of a job is its card. */
@@ -171,7 +173,7 @@ export function chatPage(context: PageContext, view: ChatView): Markup {
     ...(busy && { refreshSeconds: 3 }),
     body: html`<div class="chat" data-live="/live?chat=${encodeURIComponent(key)}">
 <div class="chat-head"><h1>${t.chatTitle}</h1>
-${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="/chat/${encodeURIComponent(chat.chatId)}" ${chat.chatId === view.chatId && html`aria-current="true"`}>${visible(chat.lastText).slice(0, 60)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
+${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summary><ul>${view.chats.map((chat) => html`<li><a href="${chatAddress(chat)}" ${chat.channel === view.channel && chat.chatId === view.chatId && html`aria-current="true"`}>${chat.channel !== "web" && html`<span class="chip">${chat.channel}</span> `}${chatTitleOf(t, chat)} ${moment(context, chat.lastAt)}</a></li>`)}</ul></details>`}
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
 <div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
@@ -194,8 +196,22 @@ function firstWords(context: PageContext, view: ChatView): Markup {
 
 const bytesText = (bytes: number) => (bytes < 1_024 ? `${bytes} B` : `${Math.ceil(bytes / 1_024)} KB`);
 
-function exchangeView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
+/** The mark in the event's id of a message that a button sent: nobody typed it. */
+const PRESSED = "button-";
+
+/** A button was pressed: what came of it, without words put into anybody's mouth. */
+function pressedView(context: PageContext, view: ChatView, { message, replies }: Exchange): Markup {
+  return html`<article class="exchange pressed" id="${message.id}">
+${replies.map(({ content }) => html`<section class="event-card ${content.kind === "reply" && !content.reply.ok ? "bad" : "good"}"><div class="text">${markdown(content.kind === "reply" ? wordPieces(context.t.locale, replyPieces(context.t.locale, content.reply)) : content.text)}</div>${content.kind === "reply" && html`<div class="actions">${view.actionsOf(content.reply).map((action) => actionForm(context, view.chatId, action))}</div>`}<p class="meta">${moment(context, message.receivedAt)}</p></section>`)}
+${message.state !== "done" && pendingView(context, view, message)}
+</article>`;
+}
+
+function exchangeView(context: PageContext, view: ChatView, exchange: Exchange): Markup {
   const { t } = context;
+  const { message, replies } = exchange;
+  const wasPressed = message.eventId.split(":").at(-1)?.startsWith(PRESSED) === true;
+  if (wasPressed && jobNamedInButton(message.text) !== null) return pressedView(context, view, exchange);
   return html`<article class="exchange" id="${message.id}">
 <div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map(({ name, sizeBytes }) => html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`)}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
@@ -212,11 +228,14 @@ ${message.state !== "done" && pendingView(context, view, message)}
 function pendingView(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
   const { t } = context;
   const isAtWork = message.state === "working";
+  // What is said to a coder at work is part of that work: the button of the message that began it ends both.
+  const begun = view.exchanges.find((one) => one.message.state === "working")?.message.id;
+  const mayStop = isAtWork && message.channel === "web" && message.id === begun;
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
   const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
   return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
 ${runningView(line)}<div class="text" data-stream></div>
-${isAtWork && message.channel === "web" && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
+${mayStop && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
 }
 
 function runningView({ command, lines }: LiveLine): Markup {
@@ -259,7 +278,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
         jobs: await readJobsOfExchanges(host, viewer, exchanges),
         workOf: host.live.of,
         older: exchanges.length > SHOWN_EXCHANGES,
-        chats: await host.messages.chats({ channel: "web", userId: viewer.userId, limit: 20 }),
+        chats: await listChats(host, viewer, SHOWN_CHATS, "own"),
         eventId: crypto.randomUUID(),
         ownCommands: host.ownCommands(),
         mayWrite: true,
@@ -311,6 +330,8 @@ async function receiveChatForm(
     });
   if (place === null) return refuse(404, t.notFound);
   if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
+  const image = files.find(({ type }) => type.startsWith("image/") && type !== "image/svg+xml");
+  if (image !== undefined) return refuse(415, t.imageNotSeen(visible(image.name).slice(0, 100)));
   const attachments = await readAttachments(files);
   if (text !== "" || attachments.length > 0) {
     const received = await host.receive({
@@ -328,6 +349,34 @@ async function receiveChatForm(
 
 function mayWrite({ userId }: Viewer, chatId: string): boolean {
   return CHAT_ID.test(chatId) && (chatId === userId || chatId.startsWith(`${userId}.`));
+}
+
+const SHOWN_CHATS = 30;
+const TITLE_CHARACTERS = 80;
+
+/** A chat is called by its first message; one at a terminal that was given a name, by that. */
+export function chatTitleOf(t: PageContext["t"], { channel, chatId, firstText }: Chat): string {
+  const line = visible(firstText.trim().split("\n")[0] ?? "");
+  const title = [...line].slice(0, TITLE_CHARACTERS).join("") || t.untitled;
+  return channel === "cli" && chatId !== "default" ? `${visible(chatId)}: ${title}` : title;
+}
+
+/**
+ * Chats newest first, whichever way they are held. What was said at a terminal of this machine is the operator's; all
+ * other chats are too, unless only their own are asked for.
+ */
+export async function listChats(
+  { messages, ownChats, sources }: Pick<Web["host"], "messages" | "ownChats" | "sources">,
+  viewer: Viewer,
+  limit: number,
+  which: "all" | "own" = "all",
+): Promise<readonly Chat[]> {
+  const isOperator = viewer.role === "operator";
+  const [sent, typed] = await Promise.all([
+    isOperator && which === "all" ? messages.chats({ limit }) : ownChats.list(viewer, limit),
+    isOperator ? (sources().sessions?.terminalChats(limit) ?? []) : [],
+  ]);
+  return [...sent, ...typed].sort((one, other) => other.lastAt.localeCompare(one.lastAt)).slice(0, limit);
 }
 
 /** Where a chat is read. */

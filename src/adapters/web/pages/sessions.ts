@@ -1,11 +1,12 @@
-import type { Chat } from "../../../application/ports/serve.ts";
-import type { DailyNote, SessionSummary } from "../../../application/ports/web.ts";
+import type { Chat, ChatKey } from "../../../application/ports/serve.ts";
+import type { DailyNote, SessionSummary, SpokenTurn } from "../../../application/ports/web.ts";
+import type { AgentName } from "../../../domain/chat/agents.ts";
 import { empty, page } from "../layout.ts";
 import { markdown } from "../markdown.ts";
-import { html, type Markup, moment, visible } from "../markup.ts";
+import { html, type Markup, moment, seal, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { respond, troublePage, type Web, type WebApp } from "../web.ts";
-import { chatAddress, chatPage, readJobsOfExchanges } from "./chat.ts";
+import { chatAddress, chatPage, chatTitleOf, listChats, readJobsOfExchanges } from "./chat.ts";
 
 interface SessionsView {
   readonly chats: readonly Chat[];
@@ -22,11 +23,28 @@ function sessionsPage(context: PageContext, { chats, sessions, notes }: Sessions
 ${
   chats.length === 0
     ? empty(t.sessionsEmptyTitle, t.sessionsEmpty)
-    : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="/sessions/${encodeURIComponent(chat.channel)}/${encodeURIComponent(chat.chatId)}"><span class="state plain">${chat.channel}</span><span class="title">${visible(chat.lastText).slice(0, 120)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
+    : html`<ul class="rows">${chats.map((chat) => html`<li><a class="row" href="/sessions/${encodeURIComponent(chat.channel)}/${encodeURIComponent(chat.chatId)}"><span class="state plain">${chat.channel}</span><span class="title">${chatTitleOf(t, chat)}</span><span class="meta">${visible(chat.userId)} · ${t.messagesCount(chat.messages)} · ${moment(context, chat.lastAt)}</span></a></li>`)}</ul>`
 }
 ${sessions.length > 0 && html`<h2>${t.daysTitle}</h2><ul class="rows">${sessions.map((session) => html`<li><div class="row"><span class="title"><code>${visible(session.id)}</code></span><span class="meta">${t.turnsCount(session.turns)} · ${moment(context, session.updatedAt)}</span></div></li>`)}</ul>`}
 <h2>${t.notesTitle}</h2>
 ${notes.length === 0 ? html`<p class="note">${t.notesEmpty}</p>` : notes.map((note) => html`<article class="card note-card"><h3>${note.day} <span class="meta">${visible(note.key)}</span></h3><div class="text">${markdown(note.text)}</div></article>`)}`,
+  });
+}
+
+const SHOWN_TURNS = 100;
+
+/** A chat whose messages went another way than through this server: to be read only. */
+function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenTurn[]): Markup {
+  const { t } = context;
+  return page(context, {
+    title: `${chat.channel}:${chat.chatId}`,
+    section: "sessions",
+    body: html`<p class="crumb"><a href="/sessions">${t.sessionsTitle}</a></p><h1><span class="state plain">${visible(chat.channel)}</span> ${visible(chat.chatId)}</h1><p class="note">${t.readOnlyChat}</p>
+<div class="spoken">${turns.map(({ at, role, agent, text }) =>
+      role === "user"
+        ? html`<div class="said"><div class="bubble">${visible(text)}</div><p class="meta">${moment(context, at)}</p></div>`
+        : html`<div class="reply">${seal(agent === "" ? "Mio" : (agent as AgentName))}<div class="body"><div class="text">${markdown(text)}</div></div></div>`,
+    )}</div>`,
   });
 }
 
@@ -37,13 +55,8 @@ export function sessionRoutes(app: WebApp, { host }: Web): void {
 
   app.get("/sessions", async (c) => {
     const { viewer } = c.var.page;
-    const chats =
-      viewer.role === "operator"
-        ? await host.messages.chats({ limit: 50 })
-        : await host.ownChats.list(viewer, 50);
+    const chats = await listChats(host, viewer, 50);
     const keys = chats.map(({ channel, chatId }) => `${channel}:${chatId}`);
-    // What was said at a terminal of this machine is the operator's.
-    if (viewer.role === "operator") keys.push("cli:default");
     const { sessions } = host.sources();
     return respond(
       sessionsPage(c.var.page, {
@@ -58,7 +71,12 @@ export function sessionRoutes(app: WebApp, { host }: Web): void {
     const [channel, chatId] = [c.req.param("channel"), c.req.param("chat")];
     if (!(await maySee(host, page.viewer, { channel, chatId }))) return missing(page);
     const exchanges = await host.messages.transcript({ channel, chatId, limit: 100 });
-    if (exchanges.length === 0) return missing(page);
+    if (exchanges.length === 0) {
+      const turns = await host.sources().sessions?.lastTurns(`${channel}:${chatId}`, SHOWN_TURNS);
+      return turns === undefined || turns.length === 0
+        ? missing(page)
+        : respond(spokenPage(page, { channel, chatId }, turns));
+    }
     const mine = (await host.ownChats.speaker(page.viewer, { channel, chatId })) !== null;
     return respond(
       chatPage(page, {
