@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly results: TestResults | null;
 }
 
-export interface LowerRung {
+interface LowerRung {
   /** What is run. */
   readonly line: string;
   /** The check in whose place it stands, as people type it. */
@@ -284,7 +284,7 @@ function namesOf(...results: readonly (TestResults | null | undefined)[]): Set<s
 }
 
 /** Tests that fail, without those that could not be set up. */
-export function failedIn({ tests }: TestResults): string[] {
+function failedIn({ tests }: TestResults): string[] {
   return [...tests].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
 }
 

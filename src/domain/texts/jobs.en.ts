@@ -436,7 +436,7 @@ function status(is: JobStatus, failed: number): string {
   }
 }
 
-export interface ChatSentence {
+interface ChatSentence {
   /** In words. */
   readonly status: string;
   readonly succeeded: number;
