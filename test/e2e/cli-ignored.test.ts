@@ -45,3 +45,24 @@ test("ignored paths are folded; a tracked one, and one that is edited by name, i
   const edited = cli.apply([{ type: "file_edit", action: "create", target: "own.log", content: "x\n" }]);
   expect(edited.out).toContain("  A own.log\n");
 });
+
+test.each(["copy", "overlay"])(
+  "what tools leave in caches neither lands nor counts, unless the project tracks it (%s)",
+  (kind) => {
+    cli.write("src/a.py", "1\n");
+    cli.write("tracked/__pycache__/kept.pyc", "old\n");
+    cli.git("add", "-f", "tracked/__pycache__/kept.pyc");
+    const make =
+      "mkdir -p src/__pycache__ .pytest_cache/v coverage tracked/__pycache__; echo x > src/__pycache__/a.pyc; echo x > .pytest_cache/v/x; echo x > coverage/lcov.info; echo x > coverage/more.js; echo {} > a.tsbuildinfo; echo new > tracked/__pycache__/kept.pyc; echo a > a.txt";
+    const named = { type: "file_edit", action: "create", target: ".ruff_cache/own.txt", content: "x\n" };
+    const staged = kind === "copy" ? env : { PICOCLAW_WORKER_TRANSACTION: "overlay" };
+    const ran = cli.apply([named, shell(make)], [], { env: staged });
+    expect(ran.code).toBe(0);
+    const list = /^Changed files: (\d+)\n((?: {2}.*\n)*)/m.exec(ran.out)?.[2]?.trimEnd().split("\n");
+    expect(list?.sort()).toEqual(
+      ["  A .ruff_cache", "  A .ruff_cache/own.txt", "  A a.txt", "  M tracked/__pycache__/kept.pyc"].sort(),
+    );
+    for (const gone of ["coverage", ".pytest_cache", "src/__pycache__", "a.tsbuildinfo"])
+      expect(Object.keys(cli.tree()).join("\n")).not.toContain(gone);
+  },
+);

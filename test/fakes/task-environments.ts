@@ -142,9 +142,9 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       const tree = stdout.trim();
       return { patch: spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder }).stdout, tree };
     },
-    asCloned: (act, signal) =>
+    asCloned: (act, signal, paths) =>
       withSwitchedTree(
-        { run: (script, until) => run(["sh", "-c", script], folder, until), index, tree: start },
+        { run: (script, until) => run(["sh", "-c", script], folder, until), index, tree: start, paths },
         act,
         signal,
       ),

@@ -1,6 +1,6 @@
 import type { SolveOutcome, SolveTask } from "../../application/ports/tasks.ts";
 import { itemUrl } from "../../domain/forges/forge-items.ts";
-import { taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { snakeCased } from "../../domain/tasks/task-note.ts";
 import { figuresOf } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
@@ -89,14 +89,16 @@ function report(program: CliProgram, solved: EndedSolve, texts: SolveMessages, j
 }
 
 /** How a check ended; of a red one what was red before, and what it printed. */
-function checkLines(
-  { command, exitCode, durationMs, counts, since, output }: SolveTask["checks"][number],
-  texts: SolveMessages,
-): string[] {
-  const line = texts.checkLine(command, exitCode, (durationMs / 1000).toFixed(1), counts ?? null);
-  if (exitCode === 0) return [line];
+function checkLines(check: SolveTask["checks"][number], texts: SolveMessages): string[] {
+  const { command, exitCode, durationMs, counts, since, asCloned = [], output } = check;
+  const isRed = isRedCheck(check);
+  const seconds = (durationMs / 1000).toFixed(1);
+  const line = texts.checkLine(command, { isRed, exitCode, seconds, tests: counts ?? null });
+  const kept = asCloned.length === 0 ? [] : [texts.asCloned(asCloned)];
+  if (!isRed) return [line, ...kept];
   return [
     line,
+    ...kept,
     ...(since === undefined ? [] : [texts.since(since.verdict, since.worse)]),
     ...(output === undefined || output === "" ? [] : [output]),
   ];

@@ -125,10 +125,9 @@ async function judgeDraft(
       old: null,
       asked,
     });
-    if (asItWas.verdict === "worse") {
+    if (isForgedBy(judgement.verdict, asItWas.verdict)) {
       onlyWith = deciding;
-      if (!isAboutDeciding(parts.request, deciding))
-        judgement = { ...judgement, verdict: "worse", worse: asItWas.worse };
+      if (!isAboutDeciding(parts.request, deciding)) judgement = asItWas;
     }
   }
   let proofs: Proofs | null = null;
@@ -168,6 +167,13 @@ function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly s
   const record = noticed.length === 0 ? null : recallChecks(memory, checks);
   if (record === null) return;
   memory.keep({ ...record, noticed: [...new Set([...(record.noticed ?? []), ...noticed])] });
+}
+
+/** Whether a verdict holds only with the draft's own version of what decides. */
+function isForgedBy(verdict: Judgement["verdict"], asItWas: Judgement["verdict"]): boolean {
+  if (asItWas === "worse" || asItWas === "still-red") return true;
+  const claimsGreen = verdict === "same" || verdict === "better";
+  return claimsGreen && (asItWas === "red-before" || asItWas === "unknown");
 }
 
 /** Files that the draft changed and that the output of a red test names. */

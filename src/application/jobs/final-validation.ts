@@ -3,6 +3,7 @@ import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
 import { createIgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
 import { inDependencyFolder, type Protection } from "../../domain/policy/protection.ts";
+import { findCaches } from "../../domain/policy/tool-folders.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import type { BeforeAndAfter, Difference, SealedChanges } from "../ports/jobs-transaction.ts";
 import { type GuardDeps, guardChanges, type RestoredChange, validateChanges } from "./guard-changes.ts";
@@ -24,10 +25,7 @@ function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): Read
     if (top !== null) found.set(path, top);
   }
   if (found.size === 0) return found;
-  const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;
-  for (const bytes of [sides.original(repository.index), sides.current(repository.index)])
-    for (const { path } of (bytes === null ? null : readGitIndex(bytes)) ?? [])
-      if (path.startsWith(prefix)) found.delete(path.slice(prefix.length));
+  for (const path of trackedPaths(sides)) found.delete(path);
   return found;
 }
 
@@ -79,7 +77,8 @@ export async function sealValidated(
     // What was edited by name is told by name.
     if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
-    return { drop: [...drop, ...same], rewrite };
+    const caches = cachesIn(difference, difference.changes, editedPaths(results));
+    return { drop: [...drop, ...same, ...caches.keys()], rewrite };
   }, end);
   const sealed = { ...left, changes: left.changes.map((change) => markIgnored(change, ignored)) };
   const noText = [...new Set(sealed.noText ?? [])];
@@ -108,7 +107,62 @@ export function validateSettled(
     ...seen.flatMap(({ changes }) => changes),
     ...parts.transaction.takeChanges({ processRan: true }),
   ]);
-  return blamed(parts.protection, results, guardChanges(parts, changes).restored);
+  const { restored } = guardChanges(parts, changes);
+  const judged = blamed(parts.protection, results, restored);
+  return withoutCaches(parts.transaction, judged, changes);
+}
+
+/** Puts back what tools left in their caches, which neither lands nor counts. */
+function withoutCaches(
+  transaction: GuardDeps["transaction"],
+  results: readonly CommandResult[],
+  late: readonly Change[],
+): readonly CommandResult[] {
+  const made = [...results.flatMap(({ changes }) => changes), ...late];
+  const caches = cachesIn(transaction, made, editedPaths(results));
+  if (caches.size === 0) return results;
+  const isNew = (top: string) =>
+    ![...caches].some(([path, one]) => one === top && path !== top && transaction.original(path) !== null);
+  transaction.revert([
+    ...new Set([...caches].map(([path, top]) => (caches.has(top) && isNew(top) ? top : path))),
+  ]);
+  return results.map((result) =>
+    isEdit(result) ? result : { ...result, changes: result.changes.filter(({ path }) => !caches.has(path)) },
+  );
+}
+
+function editedPaths(results: readonly CommandResult[]): ReadonlySet<string> {
+  return new Set(results.filter(isEdit).flatMap(({ changes }) => changes.map(({ path }) => path)));
+}
+
+/**
+ * By path: the uppermost cache of tools that a change is or lies in, unless the project tracks something there, or an edit named it.
+ * What was taken away is meant.
+ */
+function cachesIn(
+  sides: BeforeAndAfter,
+  changes: readonly Change[],
+  edited: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const made = changes.filter(({ path, kind }) => kind !== "deleted" && !path.startsWith(".."));
+  const found = findCaches(made.map(({ path }) => path));
+  if (found.size === 0) return found;
+  const own = [...edited, ...trackedPaths(sides)];
+  const kept = new Set(
+    [...found.values()].filter((top) => own.some((path) => path === top || path.startsWith(`${top}/`))),
+  );
+  return new Map([...found].filter(([, top]) => !kept.has(top)));
+}
+
+/** What git tracked when the job began, or tracks by now. */
+function trackedPaths({ repository, original, current }: BeforeAndAfter): readonly string[] {
+  if (repository === null) return [];
+  const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;
+  return [original(repository.index), current(repository.index)].flatMap((bytes) =>
+    ((bytes === null ? null : readGitIndex(bytes)) ?? []).flatMap(({ path }) =>
+      path.startsWith(prefix) ? [path.slice(prefix.length)] : [],
+    ),
+  );
 }
 
 /** What went with its folder counts as if it were named; what tools fill is theirs. */

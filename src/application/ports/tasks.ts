@@ -139,8 +139,10 @@ export interface CheckFact extends CommandFact {
   readonly absent?: boolean;
   /** What it printed, without the tests that passed; head and tail where that is long. Tasks of an older version have none. */
   readonly output?: string;
-  /** Of a red one: how that compares with the project as it was cloned, and the tests that did not fail there. */
+  /** Where it is red, or lost tests: how that compares with the project as it was cloned, and the tests that did not fail there. */
   readonly since?: { readonly verdict: Verdict; readonly worse: readonly string[] };
+  /** It ran with these files as they were cloned, because they decide how checks run. */
+  readonly asCloned?: readonly string[];
   /** What it said about its tests; null where that could not be read. Tasks of an older version have none. */
   readonly counts?: TestCounts | null;
 }
@@ -234,10 +236,10 @@ export interface TaskEnvironment {
    */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /**
-   * Does something while the project's files are as the installation left them. The change is put back afterwards, whatever
-   * happens; rejects only with what `act` rejects with, or when it cannot be put back.
+   * Does something while the project's files, or only these of them, are as the installation left them. The change is put back
+   * afterwards, whatever happens; rejects only with what `act` rejects with, or when it cannot be put back.
    */
-  asCloned<T>(act: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  asCloned<T>(act: () => Promise<T>, signal: AbortSignal, paths?: readonly string[]): Promise<T>;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
 }

@@ -1,6 +1,7 @@
+import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
-import { TOOL_FOLDERS } from "../../domain/forges/publishable-change.ts";
+import { CLEAR_TOOL_FOLDERS } from "../../domain/policy/tool-folders.ts";
 import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
 import type { SandboxManager } from "../ports/containers.ts";
 import type { ModelTool } from "../ports/models.ts";
@@ -52,8 +53,15 @@ export function bringInScript(index: string, base: string): string {
  * not ignore goes; what tools made stays. It waits a second: tools that compile (Python) know a file by its size and second.
  */
 function switchScript(index: string, tree: string): string {
-  const keep = TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
+  const keep = CLEAR_TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
   const turn = `git read-tree --reset -u ${tree} && git clean -fdq ${keep} && echo "$was"`;
+  return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Makes only these files those of `tree`, or takes them away where it has none, and prints the tree that all of them were. */
+function switchPathsScript(index: string, tree: string, paths: readonly string[]): string {
+  const one = `if git ls-files --error-unmatch -- "$path" >/dev/null 2>&1; then git checkout-index -f -- "$path"; else rm -f -- "$path"; fi`;
+  const turn = `export GIT_LITERAL_PATHSPECS=1; git read-tree ${tree} && for path in ${quoteWords(paths)}; do ${one} || exit 1; done && echo "$was"`;
   return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
@@ -79,8 +87,8 @@ function useSeparateGit(base: string): string {
 
 const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
 
-const TOOL_FOLDER_NAMES = TOOL_FOLDERS.join(" ");
-const TOOL_FOLDER_PATTERN = TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
+const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
+const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
 
 const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
 set -- .
@@ -110,13 +118,23 @@ export function envelopeText(envelope: object): string {
 
 const BACK_MS = 120_000;
 
+interface SwitchedPlace {
+  readonly run: TaskEnvironment["run"];
+  readonly index: string;
+  readonly tree: string;
+  /** Only these; default: all. */
+  readonly paths?: readonly string[] | undefined;
+}
+
 /** Does something while the files of an environment are those of a tree, and brings back what lay there. */
 export async function withSwitchedTree<T>(
-  place: { readonly run: TaskEnvironment["run"]; readonly index: string; readonly tree: string },
+  place: SwitchedPlace,
   act: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
-  const switched = await place.run(switchScript(place.index, place.tree), signal);
+  const { index, tree, paths } = place;
+  const script = paths === undefined ? switchScript(index, tree) : switchPathsScript(index, tree, paths);
+  const switched = await place.run(script, signal);
   const was = switched.stdout.trim();
   if (switched.exitCode !== 0 || !/^[0-9a-f]{40,64}$/.test(was))
     throw new Error(`the files cannot be switched: ${switched.stderr.trim()}`);
@@ -264,9 +282,14 @@ async function openEnvironment(
       });
       return typeof patch === "string" ? patch : { patch, tree };
     },
-    asCloned: (act, until) =>
+    asCloned: (act, until, paths) =>
       withSwitchedTree(
-        { run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal), index: INDEX, tree: start },
+        {
+          run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal),
+          index: INDEX,
+          tree: start,
+          paths,
+        },
         act,
         until,
       ),

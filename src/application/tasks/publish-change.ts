@@ -8,7 +8,7 @@ import {
   isWorkflowPath,
   type LeftOutPath,
 } from "../../domain/forges/publishable-change.ts";
-import { taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
@@ -80,15 +80,21 @@ function closesOf({ item, checks }: SolveTask): number | null {
 /** How each check ended; of a red one what was red before, and what it printed. */
 export function checkWords({ checks }: SolveTask, messages: SolveMessages): string[] {
   if (checks.length === 0) return [messages.noChecks];
-  return checks.flatMap(({ command, exitCode, durationMs, counts, since, output = "" }) => {
-    const line = messages.checkLine(
-      `\`${inline(command)}\``,
+  return checks.flatMap((check) => {
+    const { command, exitCode, durationMs, counts, since, asCloned = [], output = "" } = check;
+    const isRed = isRedCheck(check);
+    const line = messages.checkLine(`\`${inline(command)}\``, {
+      isRed,
       exitCode,
-      secondsText(durationMs),
-      counts ?? null,
-    );
-    if (exitCode === 0) return [`- ${line}`];
-    const before = since === undefined ? [] : [messages.since(since.verdict, since.worse.map(inline))];
+      seconds: secondsText(durationMs),
+      tests: counts ?? null,
+    });
+    const kept = asCloned.length === 0 ? [] : [messages.asCloned(asCloned.map(inline))];
+    if (!isRed) return [[`- ${line}`, ...kept].join(" ")];
+    const before = [
+      ...kept,
+      ...(since === undefined ? [] : [messages.since(since.verdict, since.worse.map(inline))]),
+    ];
     const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
     return [[`- ${line}`, ...before].join(" "), ...shown];
   });
@@ -279,7 +285,7 @@ function nothingChanged({ checks, summary }: SolveTask): SolveStop {
 }
 
 function redCommands(checks: SolveTask["checks"]): string {
-  const red = checks.filter(({ exitCode }) => exitCode !== 0);
+  const red = checks.filter(isRedCheck);
   return red.map(({ command }) => `\`${inline(command)}\``).join(", ");
 }
 

@@ -1,7 +1,13 @@
-import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
+import {
+  decidesChecks,
+  decidingPartOfManifest,
+  isAboutDeciding,
+} from "../../domain/checks/deciding-files.ts";
+import { isKnownCheck, isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
 import { type CheckResult, judgeCheck } from "../../domain/checks/verdict.ts";
-import { taskVerdict } from "../../domain/tasks/solve-decisions.ts";
+import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { checkResult } from "../checks/baseline.ts";
 import { wordRedCheck, wordTests } from "../checks/project-checks.ts";
 import type { CheckFact, RunInEnvironment, TaskEnvironment } from "../ports/tasks.ts";
@@ -18,7 +24,7 @@ interface RunCheck {
 
 /** Runs the project's tests and linters over what lies in the environment. */
 async function runChecks({ config, mask }: SolveDeps, work: SolveWork): Promise<readonly RunCheck[]> {
-  const environment = work.environment as TaskEnvironment;
+  const environment = openEnvironment(work);
   const { signal } = work;
   const ran: RunCheck[] = [];
   const configured = work.task.checkCommand ?? config.testCommand;
@@ -39,39 +45,128 @@ async function runChecks({ config, mask }: SolveDeps, work: SolveWork): Promise<
   return ran;
 }
 
-/** What checks showed over the project as it was cloned, by command. */
-type KnownBefore = Map<string, CheckResult>;
+const openEnvironment = (work: SolveWork) => work.environment as TaskEnvironment;
 
-/** Runs what is red, and not `known` yet, over the project as it was cloned, and says with each fact what was red before. */
-async function compareWithBase(
+/** Does something over the project as it was cloned, or with only these files as they were. */
+async function asCloned<T>(
   { mask }: SolveDeps,
   work: SolveWork,
-  ran: readonly RunCheck[],
-  known: KnownBefore,
-): Promise<readonly RunCheck[]> {
-  const isRed = ({ result }: RunCheck) => result.state === "red";
-  const unknown = ran.filter((one) => isRed(one) && !known.has(one.check.command));
-  const environment = work.environment as TaskEnvironment;
-  if (unknown.length > 0) {
-    // The change was kept before; what lies there meanwhile is not it.
-    work.environment = null;
-    const run = async () => {
-      for (const { check } of unknown)
-        known.set(check.command, toCheckResult(check, await environment.run(check.line, work.signal)));
-    };
-    await environment.asCloned(run, work.signal).catch((error: unknown) => {
+  act: (environment: TaskEnvironment) => Promise<T>,
+  paths?: readonly string[],
+): Promise<T> {
+  const environment = openEnvironment(work);
+  // The change was kept before; what lies there meanwhile is not it.
+  work.environment = null;
+  const done = await environment
+    .asCloned(() => act(environment), work.signal, paths)
+    .catch((error: unknown) => {
       if (work.signal.aborted) throw new SolveStop("stopped");
       throw new SolveStop("container", mask(error instanceof Error ? error.message : String(error)));
     });
-    work.environment = environment;
-  }
-  return ran.map((one) => {
-    const baseline = isRed(one) ? known.get(one.check.command) : undefined;
-    if (baseline === undefined) return one;
-    const { verdict, worse, newFailing } = judgeCheck({ baseline, draft: one.result, old: null });
+  work.environment = environment;
+  return done;
+}
+
+/** What checks showed over the project as it was cloned, by command. */
+type KnownBefore = Map<string, CheckResult>;
+
+/** Whether the project as it was cloned has to be asked: a red check, and a green one whose tests may be fewer. */
+function needsBase({ check, result }: RunCheck): boolean {
+  if (result.state === "red") return true;
+  return result.state === "green" && (result.results !== null || isKnownCheck(check.command, []));
+}
+
+/** Runs what is not `known` yet over the project as it was cloned, and says with each fact that is red or lost tests what was so before. */
+async function compareWithBase(
+  parts: SolveDeps,
+  work: SolveWork,
+  {
+    ran,
+    known,
+    tests,
+  }: { readonly ran: readonly RunCheck[]; readonly known: KnownBefore; readonly tests: readonly string[] },
+): Promise<readonly RunCheck[]> {
+  const unknown = ran.filter((one) => needsBase(one) && !known.has(one.check.command));
+  if (unknown.length > 0)
+    await asCloned(parts, work, async (environment) => {
+      for (const { check } of unknown)
+        known.set(check.command, toCheckResult(check, await environment.run(check.line, work.signal)));
+    });
+  const judge = ({ result, check }: RunCheck, old: CheckResult | null) =>
+    judgeCheck({ baseline: known.get(check.command) ?? null, draft: result, old });
+  const compared: RunCheck[] = [];
+  for (const one of ran) {
+    if (!needsBase(one)) {
+      compared.push(one);
+      continue;
+    }
+    let judged = judge(one, null);
+    // Tests that the change itself takes away or renames are no loss while their old version passes.
+    if (judged.verdict === "worse" && tests.length > 0 && one.check.kind === "test") {
+      const run = await asCloned(parts, work, ({ run }) => run(one.check.line, work.signal), tests);
+      judged = judge(one, toCheckResult(one.check, run));
+    }
+    const { verdict, worse, newFailing } = judged;
+    const isTold = one.result.state === "red" || verdict === "worse";
     const since = { verdict, worse: [...worse, ...newFailing] };
-    return { ...one, fact: { ...one.fact, since } };
-  });
+    compared.push(isTold ? { ...one, fact: { ...one.fact, since } } : one);
+  }
+  return compared;
+}
+
+/** Paths that the change has, by the trees that were kept. */
+async function changedPaths(work: SolveWork): Promise<readonly string[]> {
+  const { tree } = work.task;
+  const { run, baseCommit } = openEnvironment(work);
+  if (tree == null || !/^[0-9a-f]+$/.test(tree)) return [];
+  const { stdout } = await run(`git diff --name-only -z --no-renames ${baseCommit} ${tree}`, work.signal);
+  return stdout.split("\0").filter((path) => path !== "");
+}
+
+/** Files of the change that decide how checks run, where what decides in them changed and the task is not about that. */
+async function decidingChanges(work: SolveWork, paths: readonly string[]): Promise<readonly string[]> {
+  const deciding = paths.filter(decidesChecks);
+  if (deciding.length === 0 || isAboutDeciding(`${work.task.title}\n${work.item.body}`, deciding)) return [];
+  const { run, baseCommit } = openEnvironment(work);
+  const partIn = async (tree: string, path: string) => {
+    const { stdout } = await run(quoteWords(["git", "show", `${tree}:${path}`]), work.signal);
+    return decidingPartOfManifest(stdout);
+  };
+  const changed: string[] = [];
+  for (const path of deciding) {
+    const isManifest = /(?:^|\/)package\.json$/.test(path);
+    if (isManifest && (await partIn(baseCommit, path)) === (await partIn(work.task.tree ?? "", path)))
+      continue;
+    changed.push(path);
+  }
+  return changed;
+}
+
+/**
+ * The checks over the change. Where it changed what decides how checks run, they run with that as it was cloned: a script that the
+ * change replaced says nothing about the change.
+ */
+async function judgeChange(
+  parts: SolveDeps,
+  work: SolveWork,
+  known: KnownBefore,
+): Promise<readonly RunCheck[]> {
+  if (work.task.patch === "") return runChecks(parts, work);
+  const paths = await changedPaths(work);
+  const deciding = await decidingChanges(work, paths);
+  const ran =
+    deciding.length === 0 ? await runChecks(parts, work) : await runAsDecided(parts, work, deciding);
+  return compareWithBase(parts, work, { ran, known, tests: paths.filter(isTestPath) });
+}
+
+async function runAsDecided(
+  parts: SolveDeps,
+  work: SolveWork,
+  deciding: readonly string[],
+): Promise<readonly RunCheck[]> {
+  const run = (environment: TaskEnvironment) => runChecks(parts, { ...work, environment });
+  const ran = await asCloned(parts, work, run, deciding);
+  return ran.map((one) => ({ ...one, fact: { ...one.fact, asCloned: deciding } }));
 }
 
 function toCheckResult(check: ProjectCheck, { exitCode, stdout, stderr }: RunInEnvironment): CheckResult {
@@ -93,10 +188,9 @@ export async function verifyChange(
   for (let round = 0; ; round++) {
     const trouble = await keepChange(work, { exact: true });
     if (trouble !== null) throw new SolveStop("push-failed", parts.mask(trouble));
-    const ran = await runChecks(parts, work);
-    const isRed = taskVerdict(ran.map(({ fact }) => fact)) === "red";
-    const compared = isRed && work.task.patch !== "" ? await compareWithBase(parts, work, ran, before) : ran;
-    const checks = compared.map(({ fact }) => fact);
+    const ran = await judgeChange(parts, work, before);
+    const checks = ran.map(({ fact }) => fact);
+    const isRed = taskVerdict(checks) === "red";
     await work.update({ checks });
     // What is not installed there cannot be mended by a change of the project.
     if (!isRed || round === FIX_ROUNDS || stepsLeft(work.task, parts.config.maxSteps) <= 0) return;
@@ -110,14 +204,25 @@ function askToFix(checks: readonly CheckFact[], changed: boolean): string {
   return [
     "The checks of the project do not pass:",
     ...checks
-      .filter(({ exitCode }) => exitCode !== 0)
+      .filter(isRedCheck)
       .map((check) =>
-        [wordRedCheck({ ...check, output: check.output ?? "" }), ...sinceWords(check.since)].join("\n"),
+        [
+          wordRedCheck({ ...check, output: check.output ?? "" }),
+          ...asClonedWords(check.asCloned),
+          ...sinceWords(check.since),
+        ].join("\n"),
       ),
     changed
       ? "Mend what your change broke. What failed before as well and has nothing to do with the task may stay as it is: say so and finish again with done."
       : "You have changed nothing. Mend it if it is part of the task, or finish again with done and say why nothing is to be changed.",
   ].join("\n\n");
+}
+
+function asClonedWords(paths: CheckFact["asCloned"] = []): string[] {
+  if (paths.length === 0) return [];
+  return [
+    `It ran with ${paths.join(", ")} as before your change, which decides how the checks run. Mend the code, and leave what decides as it is.`,
+  ];
 }
 
 function sinceWords(since: CheckFact["since"]): string[] {

@@ -1,3 +1,5 @@
+import { isForeignPath } from "../policy/tool-folders.ts";
+
 /** A language, the files that give it away, and which of our environments serves it best. */
 export interface Language {
   readonly name: string;
@@ -203,7 +205,7 @@ export function contradictingFile(
     available.includes(environment) ? environment : nearest;
   const detected = detectLanguage(files);
   if (detected === null || serves(detected.language) === asked) return null;
-  const marked = files.filter((path) => path.split("/").length <= 2 && !FOREIGN.test(path));
+  const marked = files.filter((path) => path.split("/").length <= 2 && !isForeignPath(path));
   const isMarked = (language: Language) => markerIn(language, marked) !== undefined;
   // Where no file marks a language, sources of the asked one are enough to believe it.
   const speaks = isMarked(detected.language)
@@ -220,9 +222,6 @@ interface DetectedLanguage {
   readonly because: string;
 }
 
-/** Folders whose files say nothing of the project's own language. */
-const FOREIGN = /(^|\/)(node_modules|vendor|third_party|\.venv|venv|dist|build|target|docs?|examples?)\//;
-
 /**
  * The language of a project by its files (paths from its root, folders without a trailing slash). Files in the root
  * decide; where they name several languages, the one with more source files does. Without any, the same one level
@@ -230,7 +229,7 @@ const FOREIGN = /(^|\/)(node_modules|vendor|third_party|\.venv|venv|dist|build|t
  */
 export function detectLanguage(files: readonly string[]): DetectedLanguage | null {
   const root = files.filter((path) => !path.includes("/"));
-  const below = files.filter((path) => path.split("/").length === 2 && !FOREIGN.test(path));
+  const below = files.filter((path) => path.split("/").length === 2 && !isForeignPath(path));
   return byMarkers(root, files) ?? byMarkers(below, files) ?? bySources(files);
 }
 
@@ -272,7 +271,7 @@ function bySources(files: readonly string[]): DetectedLanguage | null {
 function sourcesOf(extensions: readonly string[], files: readonly string[]): readonly string[] {
   return files.filter((path) => {
     const dot = path.lastIndexOf(".");
-    return dot >= 0 && extensions.includes(path.slice(dot + 1)) && !FOREIGN.test(path);
+    return dot >= 0 && extensions.includes(path.slice(dot + 1)) && !isForeignPath(path);
   });
 }
 

@@ -1,4 +1,5 @@
 import { cleanPath, headerFileName } from "../patch/formats/unified-diff/diff-file-names.ts";
+import { CLEAR_TOOL_FOLDERS } from "../policy/tool-folders.ts";
 
 /**
  * Files that decide what runs on the forge's own machines; a change there could reach its secrets. A change at the path
@@ -24,34 +25,6 @@ export function isWorkflowPath(path: string): boolean {
   return WORKFLOWS.some((pattern) => pattern.test(path));
 }
 
-/** Folders that tools fill, under names that nobody gives to anything else. */
-export const TOOL_FOLDERS = [
-  "node_modules",
-  "bower_components",
-  ".venv",
-  "__pycache__",
-  ".pytest_cache",
-  ".mypy_cache",
-  ".ruff_cache",
-  ".hypothesis",
-  ".ipynb_checkpoints",
-  ".tox",
-  ".nox",
-  ".eggs",
-  "site-packages",
-  ".gradle",
-  ".m2",
-  ".npm",
-  ".pnpm-store",
-  ".cache",
-  ".parcel-cache",
-  ".turbo",
-  ".nyc_output",
-  ".next",
-  ".nuxt",
-  ".svelte-kit",
-] as const;
-
 /** Folders of honest names, which are a tool's where its manifest stands beside them. */
 const BESIDE_MANIFEST: Readonly<Record<string, readonly string[]>> = {
   target: ["Cargo.toml", "pom.xml"],
@@ -59,7 +32,7 @@ const BESIDE_MANIFEST: Readonly<Record<string, readonly string[]>> = {
   build: ["build.gradle", "build.gradle.kts"],
 };
 
-const CLEAR: ReadonlySet<string> = new Set(TOOL_FOLDERS);
+const CLEAR: ReadonlySet<string> = new Set(CLEAR_TOOL_FOLDERS);
 const TOOL_FILE = /(?:^|\/)(?:[^/]+\.py[co]|\.coverage|\.DS_Store|\.eslintcache|npm-debug\.log)$/;
 
 export interface ChangedPaths {

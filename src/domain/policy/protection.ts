@@ -1,3 +1,5 @@
+import { isDependencyFolder } from "./tool-folders.ts";
+
 /** Whether a pattern holds nothing special but single `*`. In `*.*` picomatch wants something after the dot. */
 export function isPlainGlob(pattern: string): boolean {
   return (
@@ -86,23 +88,6 @@ export function isGitName(part: string): boolean {
   return /^\.git$/i.test(plain) || /^git~\d$/i.test(plain);
 }
 
-/** Folders that tools fill; what they bring is theirs, even when a name matches a protected pattern. */
-const DEPENDENCY_FOLDERS = new Set([
-  "node_modules",
-  ".venv",
-  "venv",
-  "vendor",
-  "target",
-  "site-packages",
-  "dist-packages",
-  ".tox",
-  ".gradle",
-  ".m2",
-  ".cargo",
-  "bower_components",
-  "__pycache__",
-]);
-
 export function inDependencyFolder(path: string): boolean {
   return dependencyFolderOf(path) !== null;
 }
@@ -110,7 +95,7 @@ export function inDependencyFolder(path: string): boolean {
 /** The outermost folder above a path that tools fill; null where there is none. */
 function dependencyFolderOf(path: string): string | null {
   const parts = path.split("/").slice(0, -1);
-  const at = parts.findIndex((part) => DEPENDENCY_FOLDERS.has(part));
+  const at = parts.findIndex((part) => isDependencyFolder(part));
   return at < 0 ? null : parts.slice(0, at + 1).join("/");
 }
 

@@ -1,4 +1,5 @@
 import { jsonInAnswer } from "../chat/json-in-answer.ts";
+import type { Verdict } from "../checks/verdict.ts";
 
 /** Where a task from a forge stands. Phases run in this order; a task that is resumed begins a phase anew. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
@@ -147,11 +148,17 @@ export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 interface CheckExit {
   readonly exitCode: number;
   readonly absent?: boolean;
+  readonly since?: { readonly verdict: Verdict };
+}
+
+/** Whether a check speaks against the change: by its exit code, or because tests that passed are gone. */
+export function isRedCheck({ exitCode, since }: Pick<CheckExit, "exitCode" | "since">): boolean {
+  return exitCode !== 0 || since?.verdict === "worse";
 }
 
 export function taskVerdict(checks: readonly CheckExit[]): TaskVerdict {
   if (checks.length === 0) return "unchecked";
-  const red = checks.filter(({ exitCode }) => exitCode !== 0);
+  const red = checks.filter(isRedCheck);
   if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";
   return red.length > 0 ? "not-run" : "green";
 }

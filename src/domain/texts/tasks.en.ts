@@ -7,6 +7,14 @@ import { checksTexts as checks } from "./checks.en.ts";
 import { formatBytes, listPaths, nameFew } from "./format-text.ts";
 import type { Locale } from "./locale.ts";
 
+/** How a check over a task's change ended. `isRed`: it speaks against the change, whatever its exit code. */
+interface CheckEnd {
+  readonly isRed: boolean;
+  readonly exitCode: number;
+  readonly seconds: string;
+  readonly tests: TestCounts | null;
+}
+
 const more = (rest: number) => `… and ${rest} more`;
 
 const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
@@ -117,8 +125,10 @@ export const solveTexts = {
   },
   notesHeading: "Notes",
   noChecks: "The project has no tests or linters that PicoClaw recognises.",
-  checkLine: (command: string, exitCode: number, seconds: string, tests: TestCounts | null) =>
-    `${exitCode === 0 ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
+  asCloned: (paths: readonly string[]) =>
+    `Ran with ${nameFew(paths, more)} as before this change, which decides how the checks run.`,
+  checkLine: (command: string, { isRed, exitCode, seconds, tests }: CheckEnd) =>
+    `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
   more: (count: number) => `… and ${count} more`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",

@@ -112,8 +112,10 @@ export const solveTexts: typeof englishSolveTexts = {
   },
   notesHeading: "注意",
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
-  checkLine: (command, exitCode, seconds, tests) =>
-    `${exitCode === 0 ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
+  asCloned: (paths) =>
+    `検証の実行方法を決める ${nameFew(paths, more)} は、この変更の前のもので実行しました。`,
+  checkLine: (command, { isRed, exitCode, seconds, tests }) =>
+    `${!isRed ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
   more: (count) => `… ほか ${count} 件`,
   footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",

@@ -3,13 +3,12 @@ import { join } from "node:path";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
+import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
 import { workspaceId } from "../engine/job-storage.ts";
 import { walkFolder } from "../engine/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
 
-/** Folders with too many files to look at each: an installation changes the folder itself, or the list in it. */
-const DEPENDENCIES =
-  /(?:^|\/)(?:node_modules|\.venv|venv|vendor|target|\.tox|\.gradle|__pycache__|\.mypy_cache|\.pytest_cache|coverage)$/;
+/** An installation changes the folder itself, or one of these lists in it. */
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];
 
 /**
@@ -20,7 +19,7 @@ function workspaceFingerprint(root: string): string {
   const parts: string[] = [];
   const enter = (path: string, stats: { isDirectory(): boolean; mtimeNs: bigint }) => {
     if (path === ".git" || path.endsWith("/.git")) return false;
-    if (!stats.isDirectory() || !DEPENDENCIES.test(path)) return true;
+    if (!stats.isDirectory() || !isSeenAsWhole(path.slice(path.lastIndexOf("/") + 1))) return true;
     const lists = LISTS.map((name) => modifiedTime(`${root}/${path}/${name}`));
     parts.push(`${path} ${stats.mtimeNs} ${lists.join(" ")}`);
     return false;

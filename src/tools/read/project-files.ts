@@ -5,6 +5,7 @@ import type { WorkspaceFiles } from "../../application/ports/jobs-transaction.ts
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import { createIgnoreMatcher, type IgnoreMatcher } from "../../domain/policy/ignore-rules.ts";
+import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 
 /** Bytes of a file that are looked at. */
 const LOOKED_AT = 256 * 1024;
@@ -85,18 +86,6 @@ export function readIgnoredPaths(
 /** Folders entered and entries seen at most; a project that is larger is mapped in part. */
 const MOST_FOLDERS = 2_000;
 const MOST_ENTRIES = 40_000;
-/** Places where a coder finds nothing of the project's own, whether git ignores them or not. */
-const SKIPPED = new Set([
-  "node_modules",
-  ".venv",
-  "venv",
-  "__pycache__",
-  ".tox",
-  ".gradle",
-  "target",
-  "dist",
-]);
-
 /** The workspace as coders are shown it: no link followed, nothing ignored or protected, secrets masked. */
 export function createProjectFiles(
   { root, files, protection, mask }: Pick<Workspace, "root" | "files" | "protection" | "mask">,
@@ -119,7 +108,7 @@ export function createProjectFiles(
           if (++seen > MOST_ENTRIES || paths.length >= limit) return paths;
           const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
           if (entry.isDirectory()) {
-            if (!SKIPPED.has(entry.name) && !ignored.has(path, true)) folders.push(path);
+            if (!holdsNoSources(entry.name) && !ignored.has(path, true)) folders.push(path);
           } else if (entry.isFile() && !hidden(path) && !ignored.has(path, false)) paths.push(path);
         }
       }

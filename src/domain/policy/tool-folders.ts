@@ -1,0 +1,124 @@
+/**
+ * Folders that tools fill, by what they hold. Every part of the program that treats such a folder otherwise than the project's own
+ * asks here.
+ */
+
+/** What package managers install: others' code, which the project needs. */
+const INSTALLED = [
+  "node_modules",
+  "bower_components",
+  ".venv",
+  "venv",
+  "vendor",
+  "site-packages",
+  "dist-packages",
+  ".tox",
+  ".nox",
+  ".eggs",
+  ".gradle",
+  ".m2",
+  ".cargo",
+  ".npm",
+  ".pnpm-store",
+] as const;
+
+/** What compilers and bundlers make of the project. */
+const BUILT = ["target", "dist", "build", ".next", ".nuxt", ".svelte-kit"] as const;
+
+/** What checks and other commands leave behind, which nobody misses. */
+const CACHES = [
+  "__pycache__",
+  ".pytest_cache",
+  ".mypy_cache",
+  ".ruff_cache",
+  ".hypothesis",
+  ".ipynb_checkpoints",
+  ".nyc_output",
+  "coverage",
+  "htmlcov",
+  ".cache",
+  ".parcel-cache",
+  ".turbo",
+] as const;
+
+const CACHE_FOLDERS: ReadonlySet<string> = new Set(CACHES.filter((name) => name !== "coverage"));
+const CACHE_FILE = /(?:^|\/)(?:[^/]+\.py[co]|[^/]+\.tsbuildinfo|\.coverage(?:\.[^/]+)?|\.eslintcache)$/;
+/** A folder of this honest name is a report where one of these lies in it. */
+const REPORT =
+  /^((?:.*\/)?coverage)\/(?:lcov\.info|lcov-report\/.*|clover\.xml|coverage-(?:final|summary)\.json|cobertura-coverage\.xml|tmp\/coverage-.*\.json)$/;
+
+/** By path: the uppermost cache that it is or lies in, a folder or the file itself. Paths of the project's own are not there. */
+export function findCaches(paths: readonly string[]): ReadonlyMap<string, string> {
+  const reports = new Set(paths.flatMap((path) => REPORT.exec(path)?.[1] ?? []));
+  const found = new Map<string, string>();
+  for (const path of paths) {
+    const parts = path.split("/");
+    const folders = parts.map((_, i) => parts.slice(0, i + 1).join("/"));
+    const top = folders.find((folder, i) => CACHE_FOLDERS.has(parts[i] as string) || reports.has(folder));
+    if (top !== undefined) found.set(path, top);
+    else if (CACHE_FILE.test(path)) found.set(path, path);
+  }
+  return found;
+}
+
+/** Names that people give to folders of their own as well; they are a tool's where something else says so. */
+const HONEST: ReadonlySet<string> = new Set([
+  "venv",
+  "vendor",
+  "target",
+  "dist",
+  "build",
+  "coverage",
+  ".cargo",
+]);
+
+/** Folders that tools fill, under names that nobody gives to anything else. */
+export const CLEAR_TOOL_FOLDERS: readonly string[] = [...INSTALLED, ...BUILT, ...CACHES].filter(
+  (name) => !HONEST.has(name),
+);
+
+const DEPENDENCIES: ReadonlySet<string> = new Set([...INSTALLED, "target", "__pycache__"]);
+
+/** Whether what lies in a folder of this name is a tool's, even when a name in it matches a protected pattern. */
+export function isDependencyFolder(name: string): boolean {
+  return DEPENDENCIES.has(name);
+}
+
+const WITHOUT_SOURCES: ReadonlySet<string> = new Set(
+  [...INSTALLED, ...BUILT, ...CACHES].filter(
+    (name) => name !== "build" && name !== "vendor" && name !== ".cargo",
+  ),
+);
+
+/** Whether a coder finds nothing of the project's own in a folder of this name. */
+export function holdsNoSources(name: string): boolean {
+  return WITHOUT_SOURCES.has(name);
+}
+
+const UNLISTED: ReadonlySet<string> = new Set(
+  [...INSTALLED, "target", ...CACHES].filter((name) => name !== ".cargo"),
+);
+
+/** Whether a folder of this name has too many files, or files of too little weight, to look at each of them. */
+export function isSeenAsWhole(name: string): boolean {
+  return UNLISTED.has(name);
+}
+
+const FOREIGN: ReadonlySet<string> = new Set([
+  ...INSTALLED,
+  ...BUILT,
+  ...CACHES,
+  "third_party",
+  "docs",
+  "doc",
+  "examples",
+  "example",
+]);
+
+/** Whether files below a path's folders say nothing of the project's own language. */
+export function isForeignPath(path: string): boolean {
+  return path
+    .split("/")
+    .slice(0, -1)
+    .some((part) => FOREIGN.has(part));
+}

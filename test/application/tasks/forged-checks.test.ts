@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+
+let kit: Awaited<ReturnType<typeof createSolveKit>>;
+beforeEach(async () => {
+  kit = await createSolveKit();
+});
+afterEach(() => kit.stop());
+
+const writeManifest = (script: string) =>
+  `printf '%s' '${JSON.stringify({ scripts: { test: script } })}' > package.json`;
+
+test("a test script that the change set to `true` closes nothing", async () => {
+  const answers = [PLAN, shell(writeManifest("true")), DONE, DONE, DONE];
+  const { task } = await kit.solve(answers);
+  expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+  expect(task.checks).toMatchObject([{ command: "npm test", asCloned: ["package.json"] }]);
+  expect(task.checks[0]?.exitCode).not.toBe(0);
+  expect(
+    kit
+      .pulls()
+      .map(({ body }) => body)
+      .join(),
+  ).not.toContain("Closes #");
+});
+
+test("a manifest that changes in what does not decide is judged as it is, and a right fix beside a changed script is done", async () => {
+  const named = JSON.stringify({ name: "sum", scripts: { test: "sh test.sh" } });
+  const { task } = await kit.solve([PLAN, shell(`${FIX}; printf '%s' '${named}' > package.json`), DONE]);
+  expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
+  expect(task.checks[0]).not.toHaveProperty("asCloned");
+});
+
+test("a right fix is done although it changed the script as well, by the script as it was", async () => {
+  const { task } = await kit.solve([PLAN, shell(`${FIX}; ${writeManifest("true")}`), DONE]);
+  expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0, asCloned: ["package.json"] }] });
+});
+
+test("the coder is told with which files the checks ran, and may mend it", async () => {
+  const { task, model } = await kit.solve([PLAN, shell(writeManifest("true")), DONE, shell(FIX), DONE]);
+  expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
+  const said = JSON.stringify(model.asked);
+  expect(said).toContain("It ran with package.json as before your change");
+});
+
+test("tests that vanish are no green, and tests that the change takes away on purpose are no loss", async () => {
+  await kit.stop();
+  kit = await createSolveKit({
+    "sum.js": "exports.sum = (a, b) => a + b;\n",
+    "sum.test.js":
+      "const { test } = require('node:test');\nrequire('./sum.js');\ntest('one', () => {});\ntest('two', () => {});\n",
+    "package.json": JSON.stringify({ scripts: { test: "node --test --test-reporter=tap" } }),
+  });
+  const gone = await kit.solve([PLAN, shell("echo 'process.exit(0);' >> sum.js"), DONE, DONE, DONE]);
+  expect(gone.task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+  expect(gone.task.checks).toMatchObject([{ exitCode: 0, since: { verdict: "worse" } }]);
+  const removed = await kit.solve(
+    [PLAN, shell("echo '// sums' >> sum.js; sed -i /two/d sum.test.js"), DONE],
+    { fresh: true },
+  );
+  expect(removed.task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
+}, 60_000);

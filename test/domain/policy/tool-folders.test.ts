@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { findCaches } from "../../../src/domain/policy/tool-folders.ts";
+
+test("caches are told by their uppermost folder, and a folder of an honest name only where a report lies in it", () => {
+  const found = findCaches([
+    "src/__pycache__/a.cpython-311.pyc",
+    ".pytest_cache/v/cache/lastfailed",
+    "tsconfig.tsbuildinfo",
+    ".nyc_output/x.json",
+    "coverage/lcov.info",
+    "coverage/lcov-report/index.html",
+    "src/coverage/report.ts",
+    "src/sum.py",
+  ]);
+  expect([...found]).toEqual([
+    ["src/__pycache__/a.cpython-311.pyc", "src/__pycache__"],
+    [".pytest_cache/v/cache/lastfailed", ".pytest_cache"],
+    ["tsconfig.tsbuildinfo", "tsconfig.tsbuildinfo"],
+    [".nyc_output/x.json", ".nyc_output"],
+    ["coverage/lcov.info", "coverage"],
+    ["coverage/lcov-report/index.html", "coverage"],
+  ]);
+});
