@@ -12,6 +12,7 @@ import {
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
 import { failingOutput } from "../../domain/checks/read-results.ts";
+import { findTestRunLines, type TestRunLine } from "../../domain/checks/test-run-lines.ts";
 import {
   type AskedFor,
   type CheckResult,
@@ -130,8 +131,10 @@ async function judgeDraft(
       if (!isAboutDeciding(parts.request, deciding)) judgement = asItWas;
     }
   }
+  const testRunLines = claimsGreen(judgement.verdict) ? testRunLinesOf(draft) : [];
+  if (testRunLines.length > 0) judgement = { ...judgement, verdict: "doubtful" };
   let proofs: Proofs | null = null;
-  if (judgement.verdict === "same" || judgement.verdict === "better") {
+  if (claimsGreen(judgement.verdict)) {
     const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
     proofs = await proveTests({ checks, results, judgement, check, noticed }, draft);
     rememberNoticed(parts, proofs.noticed);
@@ -149,6 +152,7 @@ async function judgeDraft(
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
       ...(onlyWith.length > 0 && { onlyWith }),
+      ...(testRunLines.length > 0 && { testRunLines }),
       ...(proofs !== null && factsOfProofs(proofs)),
     },
     runs,
@@ -172,8 +176,19 @@ function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly s
 /** Whether a verdict holds only with the draft's own version of what decides. */
 function isForgedBy(verdict: Judgement["verdict"], asItWas: Judgement["verdict"]): boolean {
   if (asItWas === "worse" || asItWas === "still-red") return true;
-  const claimsGreen = verdict === "same" || verdict === "better";
-  return claimsGreen && (asItWas === "red-before" || asItWas === "unknown");
+  return claimsGreen(verdict) && (asItWas === "red-before" || asItWas === "unknown");
+}
+
+function claimsGreen(verdict: Judgement["verdict"]): boolean {
+  return verdict === "same" || verdict === "better";
+}
+
+function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {
+  const text = (bytes: Uint8Array | null | undefined) =>
+    bytes == null ? "" : new TextDecoder().decode(bytes);
+  return findTestRunLines(
+    draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) })),
+  );
 }
 
 /** Files that the draft changed and that the output of a red test names. */
@@ -329,8 +344,13 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
   ].join("\n\n");
 }
 
-function wordWhatIsRed({ verdict, unended, namesChanged = [], onlyWith = [] }: ChecksFacts): string {
+function wordWhatIsRed(facts: ChecksFacts): string {
+  const { verdict, unended, namesChanged = [], onlyWith = [], testRunLines = [] } = facts;
   switch (verdict) {
+    case "doubtful": {
+      const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
+      return `The checks pass, but these new lines of code that is no test speak of the test run, so nobody can say what the checks show:\n${lines.join("\n")}\nTake them out and make the code right. If the request needs them, answer with an empty patch and say why; the user is told of them.`;
+    }
     case "new-failing":
       return "New tests fail. If they are meant to fail, say so and repeat your answer; else mend them.";
     case "still-red":

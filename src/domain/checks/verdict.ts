@@ -430,6 +430,8 @@ export interface ChecksFacts extends Judgement {
   readonly absent?: readonly string[];
   /** Files that decide how checks run: with them as they were, the checks are worse. */
   readonly onlyWith?: readonly string[];
+  /** New lines of code that is no test, and that speak of the test run. */
+  readonly testRunLines?: readonly { readonly path: string; readonly line: string }[];
   /** Changed files that the tests do not notice when they are broken. */
   readonly unnoticed?: readonly string[];
   /** New tests that pass, and how many of them do so without the change as well. */

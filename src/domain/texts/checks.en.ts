@@ -138,7 +138,7 @@ export const checksTexts = {
       case "new-failing":
         return `${by} ${facts.newFailing.length} new and failing`;
       case "doubtful":
-        return "DOUBTFUL: its code speaks of the test run";
+        return `${by} DOUBTFUL: new code speaks of the test run`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -175,6 +175,10 @@ export const checksTexts = {
         ]
       : []),
     ...listed("Passes only with the changed", facts.onlyWith),
+    ...listed(
+      "New code that speaks of the test run",
+      facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
+    ),
     ...newTests(facts),
     ...(facts.notChecked === "blind"
       ? []

@@ -133,7 +133,7 @@ export const checksTexts: typeof englishChecksTexts = {
       case "new-failing":
         return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗`;
       case "doubtful":
-        return "要確認: コードがテスト実行に触れています";
+        return `${by} 要確認: 新しいコードがテストの実行に言及しています`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -170,6 +170,10 @@ export const checksTexts: typeof englishChecksTexts = {
         ]
       : []),
     ...listed("次の変更があるときだけ成功します", facts.onlyWith),
+    ...listed(
+      "テストの実行に言及する新しいコード",
+      facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),
+    ),
     ...newTests(facts),
     ...(facts.notChecked === "blind"
       ? []

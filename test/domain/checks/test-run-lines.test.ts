@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { findTestRunLines } from "../../../src/domain/checks/test-run-lines.ts";
+
+const added = (path: string, after: string, before = "") => findTestRunLines([{ path, before, after }]);
+
+test.each([
+  ["src/sum.js", "if (process.env.NODE_TEST_CONTEXT) module.exports = fake;"],
+  ["src/sum.js", "require('node:test').test('adds', () => {});"],
+  ["src/sum.js", "assert.equal = () => {};"],
+  ["src/sum.js", "process.exit(0);"],
+  ["pkg/sum.py", "import pytest"],
+  ["pkg/sum.py", "os._exit(0)"],
+])("%s: %s speaks of the test run", (path, line) => {
+  expect(added(path, `one\n  ${line}\n`, "one\n")).toEqual([{ path, line }]);
+});
+
+test.each([
+  ["test/sum.test.js", "const test = require('node:test');"],
+  ["tests/test_sum.py", "import pytest"],
+  ["conftest.py", "import pytest"],
+  ["bin/run.js", "process.exit(1);"],
+  ["src/start.js", "#!/usr/bin/env node\nprocess.exit(1);"],
+  ["README.md", "node:test"],
+  ["src/sum.js", "assert.equal(1, 1); if (assert.x == 1) latest.test();"],
+])("%s: %s does not", (path, text) => {
+  expect(added(path, `${text}\n`)).toEqual([]);
+});
+
+test("a line that was there, and one more end in a file that ends already, say nothing", () => {
+  expect(added("src/a.js", "process.exit(0);\nx\n", "process.exit(0);\n")).toEqual([]);
+  expect(added("src/a.js", "process.exit(0);\nprocess.exit(1);\n", "process.exit(0);\n")).toEqual([]);
+});

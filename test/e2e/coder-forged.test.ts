@@ -1,0 +1,57 @@
+/** Changes that would make the checks say what is not so, through the real program. */
+import { afterEach, expect } from "bun:test";
+import { type ChatCli, proposal, replace, type ScriptEntry } from "../application/chat/chat-kit.ts";
+import { createNodeProject, withChecks } from "./node-project.ts";
+
+let cli: ChatCli;
+afterEach(() => cli.remove());
+
+const says = (...answers: readonly string[]): ScriptEntry[] =>
+  answers.map((text) => ({ when: { role: "coder3" }, times: 1, text }));
+
+const ADD_TEST = `import { test } from "node:test";
+import assert from "node:assert";
+import { add } from "../src/add.mjs";
+test("adds", () => assert.equal(add(1, 2), 3));
+`;
+
+function project(answers: readonly string[], { sign = "+", config = "coder: { attempts: 2 }\n" } = {}) {
+  cli = createNodeProject({
+    script: says(...answers),
+    config,
+    check: "node --test",
+    files: { "src/add.mjs": `export const add = (a, b) => a ${sign} b;\n`, "test/add.test.mjs": ADD_TEST },
+  });
+}
+
+const code = (after: string) => replace("src/add.mjs", "export const add = (a, b) => a + b;", after);
+
+withChecks("code that speaks of the test run goes back once with its line, and is told if it stays", () => {
+  const forged =
+    'import assert from "node:assert";\nassert.equal = () => {};\nexport const add = (a, b) => a - b;';
+  project([proposal("Subtract", code(forged)), proposal("It stays", "")]);
+  const ran = cli.chat("/code3 write add in src/add.mjs anew");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code speaks of the test run\n");
+  expect(ran.out).toContain("New code that speaks of the test run: src/add.mjs: assert.equal = () => {};");
+  expect(ran.out).toEndWith("It stays\n");
+});
+
+withChecks("code that speaks of the test run and is taken out lands as it should", () => {
+  const first = 'if (process.env.NODE_TEST_CONTEXT) console.log("hi");\nexport const add = (a, b) => a + b;';
+  const second = replace("src/add.mjs", 'if (process.env.NODE_TEST_CONTEXT) console.log("hi");', "// Adds.");
+  project([proposal("Say hi", code(first)), proposal("Take it out", second)]);
+  const ran = cli.chat("/code3 write add in src/add.mjs anew");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed");
+  expect(cli.read("src/add.mjs")).not.toContain("NODE_TEST_CONTEXT");
+});
+
+withChecks("a red test that was to be mended is not mended by a script that runs nothing", () => {
+  const manifest = (script: string) => JSON.stringify({ type: "module", scripts: { test: script } });
+  const forged = replace("package.json", manifest("node --test"), manifest("true"));
+  project([proposal("Green", forged)], { sign: "-", config: "coder: { attempts: 1 }\n" });
+  const ran = cli.chat("/code3 make the failing test pass");
+  expect(ran.out).toContain("1 still red");
+  expect(ran.out).toContain("Passes only with the changed: package.json");
+  expect(ran.code).toBe(1);
+  expect(cli.read("package.json")).toContain("node --test");
+});
