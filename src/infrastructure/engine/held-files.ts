@@ -13,8 +13,9 @@ import {
 import { join, relative } from "node:path";
 import type { Conflict } from "../../application/ports/jobs-transaction.ts";
 import { hasWriters } from "../platform/libc.ts";
-import { type Identity, identifyAt } from "./entry-identity.ts";
+import { type Identity, identify, identifyAt, identityOf } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";
+import { type OwnTouches, type Touched, touchKey } from "./own-touches.ts";
 import {
   isSameEntry,
   outSlot,
@@ -184,8 +185,20 @@ export function lateWriters(
   workspace: string,
   kept: ReadonlyMap<number, Identity | null>,
   since: bigint,
+  own: Pick<OwnTouches, "isOurs">,
 ): Conflict[] {
   const late: Conflict[] = [];
+  let moved: Set<string> | undefined;
+  // Another name of a file that this very swap moved may lie in a folder that goes.
+  const isMovedNow = (entry: Touched) => {
+    moved ??= new Set(
+      turns
+        .flatMap(({ op }) => [kept.get(op.n) ?? null, identify(rootOf(plan, op), op.path)])
+        .flatMap((one) => (one === null ? [] : [touchKey(one)])),
+    );
+    return moved.has(touchKey(entry));
+  };
+  const isOurs = (entry: Touched) => own.isOurs(entry, since) || isMovedNow(entry);
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
@@ -199,7 +212,8 @@ export function lateWriters(
       if (!isSameEntry(out, goes)) late.push({ path: relative(workspace, path), reason: "changed" });
       else files.set(fileKey({ dev: devices(op.root), ino: out.ino }), { at: slot, told: path });
     } else if (removesWholeFolder(turn)) {
-      if (isTouchedSince(slot, since)) late.push({ path: relative(workspace, path), reason: "changed" });
+      if (whoTouchedSince(slot, since, isOurs) === "somebody")
+        late.push({ path: relative(workspace, path), reason: "changed" });
       folders.push(watchFolder(slot, path));
     }
   }
@@ -220,17 +234,24 @@ export function readKeptEntries({ folder, plan, direction }: Swap): Map<number, 
   );
 }
 
-/** Whether anything in a folder was touched since; a rename of the folder itself does not count. */
-export function isTouchedSince(folder: string, since: bigint): boolean {
-  let noisy = false;
+/** Who touched something in a folder since; a rename of the folder itself does not count. */
+export function whoTouchedSince(
+  folder: string,
+  since: bigint,
+  isOurs: (entry: Touched) => boolean,
+): "nobody" | "we" | "somebody" {
+  let who: "nobody" | "we" | "somebody" = "nobody";
   const entries = walkFolder(folder, {
     noText: true,
     unreadable: () => {
-      noisy = true;
+      who = "somebody";
     },
   });
-  for (const { stats } of entries) noisy ||= stats.ctimeNs >= since;
-  return noisy;
+  for (const { stats } of entries) {
+    if (who === "somebody") break;
+    if (stats.ctimeNs >= since) who = isOurs(identityOf(stats)) ? "we" : "somebody";
+  }
+  return who;
 }
 
 function watchFolder(at: string, told: string): WatchedFolder {

@@ -81,7 +81,18 @@ export interface StateFile {
 export interface SwapRecord {
   /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
   readonly stamp: string;
+  /** When each swap of the job was done, in milliseconds, oldest first. */
+  readonly swaps: readonly number[];
+  /** What they did to the folders around what they moved, oldest first. */
+  readonly around: readonly FolderTouch[];
   readonly entries: ReadonlyMap<number, SwapRecordEntry>;
+}
+
+/** The time of change of a folder before a swap (null: the swap brought it) and after it. */
+export interface FolderTouch {
+  readonly ino: string;
+  readonly before: string | null;
+  readonly after: string;
 }
 
 export interface SwapRecordEntry {
@@ -147,7 +158,8 @@ export function readPlan(folder: JobFolder): Plan | null {
 }
 
 export function writeSwapRecord(folder: JobFolder, turn: number, stands: SwapRecord): void {
-  const lines = [JSON.stringify({ stamp: stands.stamp })];
+  const { stamp, swaps, around } = stands;
+  const lines = [JSON.stringify({ stamp, swaps, around })];
   for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));
   writeDurably(swapRecordPath(folder, turn), lines.join("\n"));
 }
@@ -162,7 +174,16 @@ export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | nu
     const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
     entries.set(n, { standing, kept });
   }
-  return { stamp: (JSON.parse(header as string) as SwapRecord).stamp, entries };
+  return { ...readSwapHeader(header as string), entries };
+}
+
+function readSwapHeader(line: string): Omit<SwapRecord, "entries"> {
+  const {
+    stamp,
+    swaps = [],
+    around = [],
+  } = JSON.parse(line) as Pick<SwapRecord, "stamp"> & Partial<SwapRecord>;
+  return { stamp, swaps, around };
 }
 
 export function removeSwapRecord(folder: JobFolder, turn: number): void {

@@ -1,5 +1,5 @@
 import { renameSync } from "node:fs";
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import type {
   Conflict,
   JobState,
@@ -17,9 +17,10 @@ import {
   inFolder,
   inParent,
   isAbsence,
+  sameBody,
   sameUntouched,
 } from "./entry-identity.ts";
-import { findHeldFiles, isTouchedSince, lateWriters, readKeptEntries } from "./held-files.ts";
+import { findHeldFiles, lateWriters, readKeptEntries, whoTouchedSince } from "./held-files.ts";
 import {
   addRepairMark,
   clearIntent,
@@ -45,6 +46,13 @@ import {
   writeSwapRecord,
 } from "./job-folder.ts";
 import { jobBytes } from "./job-quota.ts";
+import {
+  addFolderTouches,
+  createOwnTouches,
+  type OwnTouches,
+  readFoldersAround,
+  type Touched,
+} from "./own-touches.ts";
 import {
   type Checkpoint,
   type Direction,
@@ -73,6 +81,7 @@ interface CheckRequest {
   readonly direction: Direction;
   /** What the last swap left; null before the first. */
   readonly stands: SwapRecord | null;
+  readonly own: OwnTouches;
 }
 
 interface SwapCheck {
@@ -166,19 +175,21 @@ function lookAtOp(
 
 /** What tells the thing at a path from the one that is expected there; null when it is that one, or says the same. */
 function differenceReason(
-  { plan, direction, stands }: CheckRequest,
+  request: CheckRequest,
   op: Op,
   current: Identity | null,
   expected: Identity | null,
 ): Conflict["reason"] | null {
+  const { plan, direction, own } = request;
   const root = rootOf(plan, op);
   if (current === null || expected === null) {
     if (current === expected) return null;
     return current === null ? "missing" : "exists";
   }
   if (expected.kind === "directory" && current.kind === "directory")
-    return folderReason(root, op, current, expected, BigInt(stands?.stamp ?? plan.stamp));
+    return folderReason(request, op, current, expected);
   if (sameUntouched(current, expected)) return null;
+  if (sameBody(current, expected) && own.isOurs(current, 0n)) return null;
   if (current.kind !== expected.kind || op.area === "object") return "changed";
   const hash = direction === "forward" ? op.aHash : op.bHash;
   const isIndex = isIndexFile(op.path, op.area);
@@ -190,16 +201,22 @@ function differenceReason(
 
 /** A folder that goes with all it holds must be quiet; one that the job made gives back only what the job put in. */
 function folderReason(
-  root: string,
+  { plan, stands, own }: CheckRequest,
   op: Op,
   current: Identity,
   expected: Identity,
-  since: bigint,
 ): Conflict["reason"] | null {
   if (keepsFolder(op)) return current.mode === expected.mode ? null : "changed";
   if (op.a === null) return null;
-  if (BigInt(current.ctime) >= since) return "changed";
-  return inFolder(root, op.path, (self) => isTouchedSince(self, since)) ? "changed" : null;
+  const root = rootOf(plan, op);
+  const since = BigInt(stands?.stamp ?? plan.stamp);
+  const isOurs = (entry: Touched) => own.isOurs(entry, since);
+  const isNoisy = BigInt(current.ctime) >= since;
+  if (isNoisy && !(isOurs(current) && current.ino === expected.ino && current.mode === expected.mode))
+    return "changed";
+  const who = inFolder(root, op.path, (self) => whoTouchedSince(self, since, isOurs));
+  if (who === "somebody") return "changed";
+  return (isNoisy || who === "we") && own.leftOther(join(root, op.path)) ? "changed" : null;
 }
 
 /** False when a parent is there but is no folder (a file, or a symlink that must not be followed). */
@@ -333,7 +350,8 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
   const stands = readSwapRecord(folder, request.turn);
-  const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands });
+  const own = createOwnTouches({ storage, workspace, folder, stands });
+  const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands, own });
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
   const active = new Set(turns.map(({ op }) => op.n));
@@ -348,6 +366,7 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
     doors: findUnwritableFolders(plan, turns),
   };
   const work: Swap = { folder, plan, direction, turns, doors: intent.doors };
+  const around = readFoldersAround(plan, turns);
   at("checked");
   writeIntent(storage, intent);
   at("intent");
@@ -359,10 +378,10 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   }
   at("swapped");
   const lying = readKeptEntries(work);
-  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp));
+  const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return rollBackSwap(parts, work, intent, () => late);
-  settleSwap(parts, work, intent, { left: new Set(), lying });
+  settleSwap(parts, work, intent, { left: new Set(), lying, around, stands });
   return {
     status: "done",
     changes: toChanges(
@@ -415,10 +434,15 @@ interface SwapLeftovers {
   readonly left: ReadonlySet<number>;
   /** What lies in the slots. */
   readonly lying: ReadonlyMap<number, Identity | null>;
+  /** The folders around before the swap; null where that is not known any more. */
+  readonly around: ReadonlyMap<string, Identity | null> | null;
+  /** What the swap before left. */
+  readonly stands: SwapRecord | null;
 }
 
 /** After the last rename: what stands now, the new state, and the intent goes. */
-function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, { left, lying }: SwapLeftovers): void {
+function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, leftovers: SwapLeftovers): void {
+  const { left, lying, around, stands } = leftovers;
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
   const entries = new Map<number, SwapRecordEntry>();
@@ -431,7 +455,12 @@ function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, { left, lying }
   }
   anchors.close();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
-  writeSwapRecord(folder, intent.turn, { stamp: String(stamp), entries });
+  writeSwapRecord(folder, intent.turn, {
+    stamp: String(stamp),
+    swaps: [...(stands?.swaps ?? []), parts.now().getTime()],
+    around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
+    entries,
+  });
   parts.at("stands");
   writeState(folder, {
     state: targetState(intent.direction),
@@ -513,6 +542,8 @@ export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
     settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
       lying: readKeptEntries(work),
+      around: null,
+      stands: readSwapRecord(folder, intent.turn - 1),
     });
   return { jobId, direction, outcome: outcomeOf(intent), conflicts: [], left };
 }

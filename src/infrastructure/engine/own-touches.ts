@@ -1,0 +1,141 @@
+import { dirname, join } from "node:path";
+import { type Identity, identifyAt } from "./entry-identity.ts";
+import { isInside } from "./git-roots.ts";
+import {
+  type FolderTouch,
+  type JobFolder,
+  jobFolder,
+  listJobIds,
+  type Plan,
+  readOwnPlan,
+  readState,
+  readSwapRecord,
+  type SwapRecord,
+} from "./job-folder.ts";
+import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
+
+/** Who stands there, and when it was touched last. */
+export type Touched = Pick<Identity, "kind" | "ino" | "ctime">;
+
+/** What swaps of other jobs did to the workspace since the last swap of this one. */
+export interface OwnTouches {
+  /** Whether nobody but they touched an entry since a moment. */
+  isOurs(entry: Touched, since: bigint): boolean;
+  /** Whether they left something at a path, below it or above it other than it was: one that came back is as before. */
+  leftOther(path: string): boolean;
+}
+
+/** Before the first swap, and where it is not known when the last one was, every touch is somebody's. */
+const NOTHING_OURS: OwnTouches = { isOurs: () => false, leftOther: () => true };
+
+interface OwnTouchesRequest {
+  readonly storage: string;
+  readonly workspace: string;
+  readonly folder: JobFolder;
+  readonly stands: SwapRecord | null;
+}
+
+/** Read when it is first asked for: mostly nothing was touched. */
+export function createOwnTouches({ storage, workspace, folder, stands }: OwnTouchesRequest): OwnTouches {
+  const last = stands?.swaps.at(-1);
+  if (last === undefined) return NOTHING_OURS;
+  let known: SwapsSince | undefined;
+  const read = () => {
+    known ??= readSwapsSince(storage, workspace, folder.id, last);
+    return known;
+  };
+  return {
+    isOurs(entry, since) {
+      const { moved, around, parents } = read();
+      if (entry.kind !== "directory" || !parents.has(entry.ino)) return moved.has(touchKey(entry));
+      // A name that somebody took out of the folder shows in nothing but its time, and the next swap covers that up.
+      let ctime = entry.ctime;
+      for (let steps = around.size; steps >= 0; steps--) {
+        const touch = around.get(touchKey({ ino: entry.ino, ctime }));
+        if (touch === undefined) return BigInt(ctime) < since;
+        if (touch.before === null) return true;
+        ctime = touch.before;
+      }
+      return false;
+    },
+    leftOther: (path) => read().changed.some((one) => isInside(one, path) || isInside(path, one)),
+  };
+}
+
+interface SwapsSince {
+  /** What they moved, by inode and the time of it. */
+  readonly moved: ReadonlySet<string>;
+  /** The folders that they moved something in or out of, or gave another mode. */
+  readonly around: ReadonlyMap<string, FolderTouch>;
+  readonly parents: ReadonlySet<string>;
+  /** Paths that have the other side now. */
+  readonly changed: readonly string[];
+}
+
+function readSwapsSince(storage: string, workspace: string, self: string, last: number): SwapsSince {
+  const moved = new Set<string>();
+  const around = new Map<string, FolderTouch>();
+  const parents = new Set<string>();
+  const changed: string[] = [];
+  for (const id of listJobIds(storage)) {
+    const folder = jobFolder(storage, id);
+    const state = id === self ? null : readState(folder);
+    const record = state === null ? null : readSwapRecord(folder, state.turn);
+    const count = record?.swaps.filter((at) => at >= last).length ?? 0;
+    if (record === null || count === 0) continue;
+    for (const { standing, kept } of record.entries.values())
+      for (const entry of [standing, kept]) if (entry !== null) moved.add(touchKey(entry));
+    for (const touch of record.around) {
+      around.set(touchKey({ ino: touch.ino, ctime: touch.after }), touch);
+      parents.add(touch.ino);
+    }
+    const own = count % 2 === 0 ? null : readOwnPlan(folder, workspace);
+    if (own?.status === "own")
+      for (const op of own.plan.ops) changed.push(join(rootOf(own.plan, op), op.path));
+  }
+  return { moved, around, parents, changed };
+}
+
+export function touchKey({ ino, ctime }: Pick<Identity, "ino" | "ctime">): string {
+  return `${ino}:${ctime}`;
+}
+
+/** The folders in which a swap moves something, or whose mode it changes, as they are now. Roots are in no folder that goes. */
+export function readFoldersAround(plan: Plan, turns: readonly SwapStep[]): Map<string, Identity | null> {
+  const folders = new Map<string, Identity | null>();
+  for (const { op } of turns) {
+    const around = keepsFolder(op) ? op.path : staysInPlace(op) ? "." : dirname(op.path);
+    if (around === ".") continue;
+    const path = join(rootOf(plan, op), around);
+    if (!folders.has(path)) folders.set(path, identifyOrNull(path));
+  }
+  return folders;
+}
+
+function identifyOrNull(path: string): Identity | null {
+  try {
+    return identifyAt(path);
+  } catch {
+    return null;
+  }
+}
+
+/** Further touches than these are somebody's again. */
+const KEPT_TOUCHES = 20_000;
+
+/** With those of the job's earlier swaps: touches of several jobs lead from one to the other. */
+export function addFolderTouches(
+  earlier: readonly FolderTouch[],
+  before: ReadonlyMap<string, Identity | null> | null,
+  after: ReadonlyMap<string, Identity | null>,
+): FolderTouch[] {
+  const touches = [...earlier];
+  for (const [path, now] of before === null ? [] : after) {
+    const was = before?.get(path) ?? null;
+    if (now === null) continue;
+    const isSame = was?.ino === now.ino;
+    if (!isSame || was.ctime !== now.ctime)
+      touches.push({ ino: now.ino, before: isSame ? was.ctime : null, after: now.ctime });
+  }
+  return touches.slice(-KEPT_TOUCHES);
+}

@@ -1,0 +1,188 @@
+/** Jobs upon jobs: each undo and redo in order is carried out, exactly, where nobody but PicoClaw was at work. */
+
+import { describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { createBench, type StagingKind, type TransactionBench } from "../contracts/transaction-bench.ts";
+import type { Tree } from "../contracts/tree.ts";
+import { requirePart } from "../require.ts";
+import { adorn, carryOut, type Edit, edits, plant, seeds, shellLine, somePaths } from "./random-tree.ts";
+
+const NIGHTLY = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
+const SLOW = { timeout: 7_200_000 };
+
+/** A job by edits, or by lines of shell in a copy or in a layer. */
+type Work =
+  | { readonly kind: "direct"; readonly list: readonly Edit[] }
+  | { readonly kind: "copy" | "overlay"; readonly lines: readonly string[] };
+
+async function carryOutJob(bench: TransactionBench, work: Work): Promise<string> {
+  return bench.apply(async (view, transaction) => {
+    if (work.kind === "direct") {
+      for (const edit of work.list) carryOut(view, edit);
+      return;
+    }
+    const [cwd, line] = [transaction.directory as string, work.lines.join("\n")];
+    if (transaction.processes === undefined)
+      spawnSync("sh", ["-c", line], { cwd, stdio: "ignore", timeout: 10_000 });
+    else
+      await transaction.processes.runProcess({
+        argv: ["sh", "-c", line],
+        cwd,
+        env: { PATH: process.env.PATH ?? "" },
+        timeoutMs: 10_000,
+        outputLimitBytes: 1_000,
+        jobMarker: "chain",
+      });
+  }, work.kind);
+}
+
+/** Jobs as they were carried out, one upon the other, and the tree before the first and after each. */
+class Chain {
+  readonly ids: string[] = [];
+  readonly trees: Tree[];
+  /** How many of them are in effect. */
+  standing = 0;
+
+  constructor(readonly bench: TransactionBench) {
+    this.trees = [bench.tree()];
+  }
+
+  async add(work: Work): Promise<void> {
+    this.ids.length = this.standing;
+    this.trees.length = this.standing + 1;
+    this.ids.push(await carryOutJob(this.bench, work));
+    this.trees.push(this.bench.tree());
+    this.standing++;
+  }
+
+  async turn(direction: "undo" | "redo"): Promise<void> {
+    const isUndo = direction === "undo";
+    if (isUndo ? this.standing === 0 : this.standing === this.ids.length) return;
+    const id = this.ids[isUndo ? this.standing - 1 : this.standing] as string;
+    const outcome = await this.bench.transactions[direction](id, { force: false });
+    expect(outcome.status === "done" ? outcome.left : outcome).toEqual([]);
+    this.standing += isUndo ? -1 : 1;
+    expect(this.bench.tree()).toEqual(this.trees[this.standing] as Tree);
+  }
+
+  /** To the beginning and to the end, twice. */
+  async sweep(): Promise<void> {
+    for (const direction of ["undo", "redo", "undo", "redo"] as const)
+      for (let i = 0; i < this.ids.length; i++) await this.turn(direction);
+  }
+}
+
+async function within(kind: StagingKind, use: (bench: TransactionBench) => Promise<void>): Promise<void> {
+  const bench = createBench(kind);
+  try {
+    await use(bench);
+  } finally {
+    bench.remove();
+  }
+}
+
+const shell = (...lines: string[]): Work => ({ kind: "copy", lines });
+const LARGE = 5 * 1024 * 1024;
+
+describe("with nobody else at work", () => {
+  test.each([
+    [
+      "a file that becomes a folder, and an edit in it",
+      [shell("rm f; mkdir f; echo 1 > f/x"), shell("echo 2 > f/x")],
+    ],
+    ["an edit in a folder that is renamed", [shell("echo 2 > g/x"), shell("mv g h")]],
+    [
+      "an edit deep in a folder that is removed",
+      [shell("echo 2 > g/in/y"), shell("chmod 555 g/in"), shell("rm -rf g")],
+    ],
+    [
+      "a folder that becomes a file, and is one again",
+      [shell("rm -r g; echo > g"), shell("rm g; mkdir g; echo > g/z"), shell("echo 3 > g/z")],
+    ],
+    ["a file too large to read again", [shell("echo >> large"), shell("mv large g/large"), shell("mv g h")]],
+    [
+      "links to one file in a folder that goes",
+      [shell("ln f g/f"), shell("echo 2 > g/x; rm f"), shell("mv g h")],
+    ],
+    ["a pipe in a folder", [shell("mkfifo g/p"), shell("mv g/p g/q"), shell("mv g h")]],
+  ] as const)("%s: every undo and redo is carried out, exactly", (_, works) =>
+    within("copy", async (bench) => {
+      for (const path of ["f", "g/x", "g/in/y"]) bench.save(path, "1\n");
+      writeFileSync(bench.at("large"), Buffer.alloc(LARGE, 1));
+      const chain = new Chain(bench);
+      for (const work of works) await chain.add(work);
+      await chain.sweep();
+    }),
+  );
+
+  test.each([
+    ["an edit", (bench: TransactionBench) => bench.save("g/in/y", "mine\n")],
+    ["a new file", (bench: TransactionBench) => bench.save("g/in/mine", "mine\n")],
+    ["a deletion that the next swap covers up", (bench: TransactionBench) => rmSync(bench.at("g/z"))],
+  ] as const)("%s of somebody else in a folder that goes is seen among our own", (_, act) =>
+    within("copy", async (bench) => {
+      for (const path of ["g/x", "g/z", "g/in/y"]) bench.save(path, "1\n");
+      const chain = new Chain(bench);
+      for (const work of [shell("echo 2 > g/x"), shell("mv g h")]) await chain.add(work);
+      await chain.sweep();
+      await chain.turn("undo");
+      act(bench);
+      const [first, second] = chain.ids as [string, string];
+      for (const direction of ["undo", "redo"] as const)
+        expect((await bench.transactions[direction](first, { force: false })).status).toBe("done");
+      expect((await bench.transactions.redo(second, { force: false })).status).toBe("conflict");
+    }),
+  );
+
+  test("a job below that is still taken back is no folder as it was", () =>
+    within("copy", async (bench) => {
+      bench.save("g/x", "1\n");
+      const chain = new Chain(bench);
+      for (const work of [shell("echo 2 > g/x"), shell("mv g h")]) await chain.add(work);
+      for (const id of [...chain.ids].reverse())
+        expect((await bench.transactions.undo(id, { force: false })).status).toBe("done");
+      expect(await bench.transactions.redo(chain.ids[1] as string, { force: false })).toMatchObject({
+        status: "conflict",
+        conflicts: [{ path: "g", reason: "changed" }],
+      });
+    }));
+
+  const byLines = (kind: "copy" | "overlay") =>
+    fc.array(shellLine, { minLength: 1, maxLength: 5 }).map((lines): Work => ({ kind, lines }));
+  const work = fc.oneof(
+    edits.map((list): Work => ({ kind: "direct", list })),
+    byLines("copy"),
+    ...(process.platform === "linux" && requirePart("bwrap") ? [byLines("overlay")] : []),
+  );
+  const step = fc.oneof(
+    { arbitrary: fc.constantFrom("undo" as const, "redo" as const), weight: 3 },
+    { arbitrary: work, weight: 1 },
+  );
+
+  test(
+    "any jobs on any tree: every undo and redo in order is carried out, exactly",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          seeds,
+          somePaths,
+          fc.array(work, { minLength: 2, maxLength: 4 }),
+          fc.array(step, { maxLength: 8 }),
+          (planted, adorned, works, steps) =>
+            within("copy", async (bench) => {
+              plant(bench.workspace, planted);
+              adorn(bench.workspace, adorned);
+              const chain = new Chain(bench);
+              for (const one of works) await chain.add(one);
+              for (const one of steps) await (typeof one === "string" ? chain.turn(one) : chain.add(one));
+              await chain.sweep();
+            }),
+        ),
+        { numRuns: NIGHTLY ? 2_000 : 30 },
+      );
+    },
+    SLOW,
+  );
+});
