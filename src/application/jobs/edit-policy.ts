@@ -16,6 +16,10 @@ export interface Bounds {
 }
 
 const MAX_LINKS = 40;
+/** Each part of a path is looked up from the one before, several times over: what is deeper is no project's. */
+const MAX_PARTS = 255;
+/** The longest path that the system takes, in bytes: nobody could open what lies deeper by its name. */
+const MAX_BYTES = 4_095;
 
 /** Which symlinks of a target lead on: all of them, all but the last component, or none. */
 export type FollowLinks = "all" | "parents" | "none";
@@ -28,6 +32,9 @@ export function resolveTarget(bounds: Bounds, target: string, follow: FollowLink
   if (target.includes("\0"))
     throw new ViewFault("outside", target, `file path contains a NUL byte: ${JSON.stringify(target)}`);
   const written = components(bounds, target);
+  const root = bounds.rootNames[0] ?? "";
+  if (written.length > MAX_PARTS || Buffer.byteLength(`${root}/${written.join("/")}`) > MAX_BYTES)
+    throw new ViewFault("name-too-long", target, `file name too long: ${target.slice(0, 80)}…`);
   if (follow === "none") {
     const path = lexical(written).join("/");
     return { path, entry: bounds.view.look(path), asWritten: path };
