@@ -30,7 +30,7 @@ export interface Bench {
    * What a patch replaces, removes or renames whole, held against what its coder was shown: a block for a file that
    * changed since is merged, and what cannot be merged must not be carried out.
    */
-  settle(commands: readonly PatchCommand[]): SettledCommands;
+  settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
   /** The project's checks over what stands now; null where nobody judges. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
@@ -352,7 +352,7 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
   };
   return {
     files: () => files,
-    settle: (commands) => ({ commands, merged: [], stale: [] }),
+    settle: async (commands) => ({ commands, merged: [], stale: [] }),
     async carryOut(attempt) {
       last = attempt;
       const checked = checkEdits(attempt.commands, files.source, files.planOptions);

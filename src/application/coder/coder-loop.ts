@@ -528,7 +528,7 @@ async function attemptProposal(
     );
     return sendBack(loop, state, { report: wordDoubts(doubts), commands: doubted });
   }
-  const settled = bench.settle(commands);
+  const settled = await bench.settle(commands);
   const isContested = settled.stale.length > 0 && state.conflicts >= CONFLICT_ROUNDS;
   if (settled.stale.length > 0 && !isContested) return sendConflictBack(loop, state, settled.stale);
   const number = state.attempts + 1;

@@ -1,4 +1,4 @@
-import { decodeText } from "../../domain/jobs/merge.ts";
+import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { Draft, DraftConflict } from "../jobs/draft.ts";

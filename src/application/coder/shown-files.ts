@@ -1,5 +1,5 @@
 import type { CheckedFiles } from "../../domain/coder/check-edits.ts";
-import { decodeText, mergeFile } from "../../domain/jobs/merge.ts";
+import { decodeText } from "../../domain/jobs/file-bytes.ts";
 import type { FileEntry, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { StoredJob } from "../ports/jobs.ts";
@@ -109,11 +109,14 @@ export interface SettleDeps {
  * Looks at what a patch replaces, removes or renames whole. A block for a file that changed since it was shown is merged
  * with that change; what cannot be merged is named and must not run. Edits by matching look at the file themselves.
  */
-export function settleStaleEdits(deps: SettleDeps, commands: readonly PatchCommand[]): SettledCommands {
+export async function settleStaleEdits(
+  deps: SettleDeps,
+  commands: readonly PatchCommand[],
+): Promise<SettledCommands> {
   const merged: MergedFile[] = [];
   const stale: StaleEdit[] = [];
   const written = new Set<string>();
-  const settled = commands.map((command) => {
+  const settleOne = async (command: PatchCommand): Promise<PatchCommand> => {
     const { type, action, content, edit } = command;
     if (type !== "file_edit") return command;
     const path = plainPath(command.target);
@@ -130,7 +133,7 @@ export function settleStaleEdits(deps: SettleDeps, commands: readonly PatchComma
       case "create":
       case "update": {
         if (isOwn) return command;
-        const block = settleBlock(deps, path, content);
+        const block = await settleBlock(deps, path, content);
         if (block === null) return command;
         if ("what" in block) {
           stale.push(block);
@@ -153,7 +156,9 @@ export function settleStaleEdits(deps: SettleDeps, commands: readonly PatchComma
       default:
         return command;
     }
-  });
+  };
+  const settled: PatchCommand[] = [];
+  for (const command of commands) settled.push(await settleOne(command));
   return { commands: settled, merged, stale };
 }
 
@@ -168,13 +173,18 @@ interface MergedBlock {
 }
 
 /** Null: the file is as it was shown, or was never looked at. */
-function settleBlock(deps: SettleDeps, path: string, content: string): StaleEdit | MergedBlock | null {
+async function settleBlock(
+  deps: SettleDeps,
+  path: string,
+  content: string,
+): Promise<StaleEdit | MergedBlock | null> {
   const base = deps.shown.bytes(path);
   const entry = lookOrNull(deps.files, path);
   if (base === undefined || base === null || entry === null) return null;
   const now = bytesOf(entry);
   if (isSameBytes(base, now)) return null;
   if (now === null) return toStaleEdit(deps, { path, what: "gone", yours: content });
+  const { mergeFile } = await import("../../domain/jobs/merge.ts");
   const result = mergeFile({ base, ours: new TextEncoder().encode(content), theirs: now });
   switch (result.kind) {
     case "same":

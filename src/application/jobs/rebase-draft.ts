@@ -1,4 +1,5 @@
-import { isLockFile, isSameFile, type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
+import { isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
+import type { MergeResult, MergeSides } from "../../domain/jobs/merge.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
@@ -40,7 +41,7 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
       again.add(path);
       continue;
     }
-    const settled = settleFile(deps, path, base);
+    const settled = await settleFile(deps, path, base);
     if (settled === null) continue;
     if ("why" in settled) conflicts.push(settled);
     else merged.push(settled);
@@ -81,17 +82,17 @@ function movedPaths({ transaction, bases }: RebaseDeps): Map<string, Uint8Array 
 }
 
 /** Null: nothing is left to be merged. */
-function settleFile(
+async function settleFile(
   deps: RebaseDeps,
   path: string,
   base: Uint8Array | null | undefined,
-): DraftConflict | MergedNote | null {
+): Promise<DraftConflict | MergedNote | null> {
   const { transaction, bases } = deps;
   const { layers } = transaction;
   for (let attempt = 1; ; attempt++) {
     const ours = transaction.current(path);
     const theirs = transaction.original(path);
-    const result = mergeSides(transaction, path, { base, ours, theirs });
+    const result = await mergeSides(transaction, path, { base, ours, theirs });
     switch (result.kind) {
       case "same":
       case "theirs":
@@ -115,13 +116,15 @@ function settleFile(
   }
 }
 
-function mergeSides(
+async function mergeSides(
   transaction: Transaction,
   path: string,
-  sides: Parameters<typeof mergeFile>[0],
-): MergeResult | { readonly kind: "conflict"; readonly why: DraftConflict["why"] } {
+  sides: MergeSides,
+): Promise<MergeResult | { readonly kind: "conflict"; readonly why: DraftConflict["why"] }> {
   const kinds = (["before", "after"] as const).map((when) => transaction.look(path, when)?.kind ?? "file");
   if (kinds.some((kind) => kind !== "file")) return { kind: "conflict", why: "not-text" };
+  // Most drafts land on an unmoved workspace, and load no library for merging.
+  const { mergeFile } = await import("../../domain/jobs/merge.ts");
   const result = mergeFile(sides);
   return result.kind === "clean" && isLockFile(path) ? { kind: "conflict", why: "lock-file" } : result;
 }

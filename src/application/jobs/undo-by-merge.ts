@@ -1,4 +1,5 @@
-import { isLockFile, type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
+import { isLockFile } from "../../domain/jobs/file-bytes.ts";
+import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { Conflict, Transaction } from "../ports/jobs-transaction.ts";

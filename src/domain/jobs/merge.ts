@@ -1,4 +1,5 @@
 import { diffArrays } from "diff";
+import { decodeText, isSameFile } from "./file-bytes.ts";
 
 /**
  * Three texts of one file: as both sides knew it, and what each made of it. A missing file is null; a text that is not
@@ -48,21 +49,6 @@ export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS
   );
   if (typeof merged === "string") return { kind: "conflict", why: merged };
   return { kind: "clean", bytes: new TextEncoder().encode(merged.join("")) };
-}
-
-export function isSameFile(one: Uint8Array | null, other: Uint8Array | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
-}
-
-/** The text of a file; null where it is none. */
-export function decodeText(bytes: Uint8Array): string | null {
-  if (bytes.includes(0)) return null;
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 /** Each line with its line end. */
@@ -168,12 +154,4 @@ function lineChanges(base: readonly string[], side: readonly string[], limitMs: 
     else changes.push({ from, to, lines });
   }
   return changes;
-}
-
-/** Written by package managers: two of them together are a third that none of them wrote. */
-const LOCK_FILE =
-  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|Gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$/;
-
-export function isLockFile(path: string): boolean {
-  return LOCK_FILE.test(path);
 }
