@@ -65,7 +65,7 @@ export const consoleTexts = {
     "oops: rm -rf .git node_modules src",
     "/preview Write a test for greet",
   ],
-  chatExamples: ["What can you do?", "/code3 Add a greeting to hello.txt", "/preview Write a test for greet"],
+  chatExamples: ["What does this project do?", "Run the tests", "/preview Say in the README how to start it"],
   newChat: "New chat",
   chats: "Your chats",
   messageLabel: "Message",

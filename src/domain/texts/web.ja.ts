@@ -63,9 +63,9 @@ export const consoleTexts: typeof englishConsoleTexts = {
     "/preview greet のテストを書いて",
   ],
   chatExamples: [
-    "何ができますか？",
-    "/code3 hello.txt にあいさつを追加して",
-    "/preview greet のテストを書いて",
+    "このプロジェクトは何をするものですか？",
+    "テストを実行して",
+    "/preview 起動方法を README に書いて",
   ],
   newChat: "新しいチャット",
   chats: "チャット一覧",
