@@ -91,3 +91,52 @@ withChecks("where one of two changed files is noticed, the other one is named", 
   expect(ran.out).toStartWith("Applied: 2 files, npm test 1 passed\n");
   expect(ran.out).toContain("The tests do not notice when it is broken: src/tool.mjs");
 });
+
+/** Enough other tests that those of one file are few among them. */
+const OTHERS = Object.fromEntries(
+  ["b", "c", "d", "e", "f"].flatMap((name) => [
+    [`src/${name}.mjs`, `export const ${name} = 1;\n`],
+    [`test/${name}.test.mjs`, testOf(name, `assert.equal(${name}, 1)`)],
+  ]),
+);
+const SLOW = `import { test } from "node:test";\ntest("waits", () => new Promise((done) => setTimeout(done, 30_000)));\n`;
+
+withChecks(
+  "past the limit the affected tests judge alone, and the reply says so",
+  () => {
+    project([proposal("Say what it is", comment)], { files: { ...OTHERS, "test/z.test.mjs": SLOW } });
+    const ran = cli.chat("/code3 comment src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "2" });
+    expect(ran.out).toMatch(
+      /^Applied: 1 file, npm test 1 affected passed; the whole suite \(over [2-9] s\) was not run\n/,
+    );
+    expect(ran.code).toBe(0);
+    const two = replace("src/one.mjs", "export const one = 1;", "export const one = 2;");
+    cli.rewrite(says(proposal("Break", two), proposal("Leave", "")));
+    const broken = cli.chat("/code3 make one two in src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "2" });
+    expect(broken.out).toStartWith("Not applied: checks got worse");
+    expect(broken.out).toContain("Passed before, and fail now or are gone: one works");
+    expect(broken.code).toBe(1);
+  },
+  120_000,
+);
+
+withChecks(
+  "a test that fails in the whole suite alone is flaky, and is told, not worse",
+  () => {
+    const flaky = `import { test } from "node:test";
+import assert from "node:assert";
+import { readFileSync } from "node:fs";
+test("hates company", () => {
+  const isAlone = readFileSync(\`/proc/\${process.ppid}/cmdline\`, "utf8").includes("company.test");
+  assert.ok(isAlone || !readFileSync("src/one.mjs", "utf8").includes("The first"));
+});
+`;
+    project([proposal("Say what it is", comment)], { files: { "test/company.test.mjs": flaky } });
+    const ran = cli.chat("/code3 comment src/one.mjs");
+    expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed\n");
+    expect(ran.out).toContain("Flaky, not worse");
+    expect(ran.out).toContain("hates company");
+    expect(ran.code).toBe(0);
+  },
+  120_000,
+);

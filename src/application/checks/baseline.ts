@@ -4,6 +4,7 @@ import {
   type ProjectFiles,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
+import { takesFiles } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import {
   absentProgram,
@@ -101,6 +102,8 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   const known = recallChecks(memory, checks);
   if (known?.results != null && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
+  // The tests that a change concerns judge alone then.
+  if (parts.settings.enabled === "auto" && isSlow(checks, parts)) return { ok: false, why: "slow" };
   const limit = limitSeconds(parts.settings, known !== null && !known.wasEnded);
   const first = await runBaseline(parts, draft, { lines, limit });
   if (!first.ok) return first;
@@ -225,7 +228,11 @@ export function openChecks({ files, settings, memory, now }: OpenChecksDeps): Fo
   const checks = found.filter(({ missing }) => missing === undefined);
   if (!checks.some(({ kind }) => kind === "test") && checks.length < found.length)
     return { ok: false, why: "dependencies-missing", commands };
-  if (settings.enabled === "auto" && isSlow(checks, { settings, memory, now }))
+  if (
+    settings.enabled === "auto" &&
+    isSlow(checks, { settings, memory, now }) &&
+    !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line))
+  )
     return { ok: false, why: "slow", commands };
   return { ok: true, checks };
 }

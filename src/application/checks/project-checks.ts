@@ -27,6 +27,15 @@ import type { ChecksMessages } from "../../domain/texts/checks.ts";
 import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import {
+  type Affected,
+  type AffectedJudgement,
+  findAffected,
+  isWorthFirst,
+  judgeAffected,
+  type RunDraftChecks,
+  repeatWorse,
+} from "./affected.ts";
+import {
   type Baseline,
   type CheckSettings,
   checkResults,
@@ -69,10 +78,6 @@ async function judgeDraft(
   const changes = draft.changes();
   if (changes.length === 0) return none("no-change");
   if (changes.every(({ path }) => isDocumentation(path))) return none("documentation");
-  const baseline = await parts.baseline();
-  if (!baseline.ok) return none(baseline.why);
-  const checks = checksThatJudge(parts.checks, baseline.results);
-
   const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) =>
     draft.check({
       commands: which.map(({ line }) => line),
@@ -84,6 +89,24 @@ async function judgeDraft(
       ...(parts.onOutput === undefined ? {} : { onOutput: parts.onOutput }),
       ...more,
     });
+  const pending = parts.baseline();
+  const affected = findAffected(draft);
+  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
+  const early = isFirst
+    ? await judgeAffected({ checks: parts.checks, check, changes, asked }, affected)
+    : null;
+  if (early !== null && isRedEarly(early.judgement))
+    return toEarlyJudgement(early, commands, parts.settings.timeout);
+
+  const baseline = await pending;
+  if (!baseline.ok) {
+    if (baseline.why !== "slow") return none(baseline.why);
+    const alone = early ?? (await judgeAffected({ checks: parts.checks, check, changes, asked }, affected));
+    return alone === null || decidingChanges(draft).length > 0
+      ? none("slow")
+      : judgeAlone(parts, { alone, check, draft, affected });
+  }
+  const checks = checksThatJudge(parts.checks, baseline.results);
   const first = await check(checks);
   if (!first.ok) return none(first.why);
   let runs: readonly CheckRun[] = first.runs;
@@ -91,8 +114,20 @@ async function judgeDraft(
   let { isFlaky } = baseline;
   let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
 
-  const doubtful = checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
-  if (doubtful.length > 0 && (judgement.verdict === "worse" || judgement.verdict === "new-failing")) {
+  let flaky: readonly string[] = early?.flaky ?? [];
+  const isRed = () => judgement.verdict === "worse" || judgement.verdict === "new-failing";
+  const paths = changes.map(({ path }) => path);
+  const repeated = isRed() ? await repeatWorse({ checks, results, judgement, check, paths }, affected) : null;
+  if (repeated !== null) {
+    ({ results } = repeated);
+    flaky = [...new Set([...flaky, ...repeated.flaky])];
+    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+  }
+  const doubtful =
+    repeated !== null
+      ? []
+      : checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
+  if (doubtful.length > 0 && isRed()) {
     const again = await check(doubtful, { withoutBuildLayer: true });
     if (!again.ok) return none(again.why);
     const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
@@ -136,7 +171,7 @@ async function judgeDraft(
   let proofs: Proofs | null = null;
   if (claimsGreen(judgement.verdict)) {
     const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
-    proofs = await proveTests({ checks, results, judgement, check, noticed }, draft);
+    proofs = await proveTests({ checks, results, judgement, check, noticed }, draft, affected);
     rememberNoticed(parts, proofs.noticed);
   }
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
@@ -154,9 +189,67 @@ async function judgeDraft(
       ...(onlyWith.length > 0 && { onlyWith }),
       ...(testRunLines.length > 0 && { testRunLines }),
       ...(proofs !== null && factsOfProofs(proofs)),
+      ...(flaky.length > 0 && { flaky }),
     },
     runs,
   };
+}
+
+/** Checks that take no longer than this are run whole at once. */
+const QUICK_MS = 5000;
+
+/** Whether all of the checks are known to take no time worth saving. */
+async function isKnownQuick(
+  { memory, checks }: JudgeDraftDeps,
+  pending: Promise<Baseline>,
+): Promise<boolean> {
+  await Promise.race([pending, Promise.resolve()]);
+  const record = recallChecks(memory, checks);
+  return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
+}
+
+/** What goes back at once, without the rest. */
+function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
+  return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
+}
+
+function toEarlyJudgement(
+  { judgement, results, runs, flaky }: AffectedJudgement,
+  commands: readonly string[],
+  seconds: number,
+): DraftJudgement {
+  const facts = toChecksFacts(judgement, { commands, isFlaky: flaky.length > 0, results, seconds });
+  return { facts: { ...facts, commands, ...(flaky.length > 0 && { flaky }) }, runs };
+}
+
+/** The affected tests are the only judge, where all of them take too long. */
+async function judgeAlone(
+  parts: JudgeDraftDeps,
+  given: {
+    readonly alone: AffectedJudgement;
+    readonly check: RunDraftChecks;
+    readonly draft: Pick<Draft, "changes">;
+    readonly affected: Affected;
+  },
+): Promise<DraftJudgement> {
+  const { alone, check, draft, affected } = given;
+  const { judgement, results, checks } = alone;
+  const commands = parts.checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
+  const { facts, runs } = toEarlyJudgement(alone, commands, parts.settings.timeout);
+  const record = recallChecks(parts.memory, parts.checks);
+  const affectedOnly = {
+    files: alone.files,
+    of: alone.of,
+    wholeSeconds: Math.round((record?.durationMs ?? parts.settings.auto_limit * 1000) / 1000),
+    isAtLeast: record?.wasEnded ?? true,
+  };
+  const isGreen = judgement.verdict === "same" || judgement.verdict === "better";
+  const noticed = record?.noticed ?? [];
+  const proofs = isGreen
+    ? await proveTests({ checks, results, judgement, check, noticed }, draft, affected)
+    : null;
+  if (proofs !== null) rememberNoticed(parts, proofs.noticed);
+  return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };
 }
 
 function factsOfProofs({ newTests, unnoticed, isBlind }: Proofs): Partial<ChecksFacts> {

@@ -1,66 +1,17 @@
-import { type AffectedTests, findAffectedTests, isCodePath } from "../../domain/checks/affected-tests.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
-import { narrowLine } from "../../domain/checks/narrow-check.ts";
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import type { NewTests } from "../../domain/checks/test-results.ts";
 import type { CheckResult, Judgement } from "../../domain/checks/verdict.ts";
-import type { Checked, CheckRequest, Draft } from "../jobs/draft.ts";
+import type { Draft } from "../jobs/draft.ts";
+import type { Affected, RunDraftChecks } from "./affected.ts";
 import { checkResults } from "./baseline.ts";
-
-type Runs = (checks: readonly ProjectCheck[], more?: Partial<CheckRequest>) => Promise<Checked>;
-
-/** Folders that hold nothing of the project's own. */
-const FOREIGN =
-  /(?:^|\/)(?:\.[^/]+|node_modules|vendor|venv|target|dist|build|out|coverage|__pycache__|site-packages)$/;
-const MOST_FILES = 5000;
-const MOST_BYTES = 512 * 1024;
-
-/** The project's code with the draft's changes, each file read once. */
-export function readCode(files: Draft["files"]): Map<string, string> {
-  const texts = new Map<string, string>();
-  const folders = [""];
-  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift())
-    for (const name of files.list(folder)) {
-      const path = folder === "" ? name : `${folder}/${name}`;
-      if (texts.size >= MOST_FILES || FOREIGN.test(path)) continue;
-      const entry = files.look(path);
-      if (entry.kind === "directory") folders.push(path);
-      else if (entry.kind === "file" && entry.size <= MOST_BYTES && isCodePath(path))
-        texts.set(path, new TextDecoder().decode(files.read(path)));
-    }
-  return texts;
-}
-
-/** The tests that a draft concerns, and how to run them alone. */
-export interface Affected extends AffectedTests {
-  readonly texts: ReadonlyMap<string, string>;
-  /** A check with these test files alone; null where nobody knows how. */
-  narrow(check: ProjectCheck, files: readonly string[]): ProjectCheck | null;
-}
-
-export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
-  const texts = readCode(draft.files);
-  const decode = (bytes: Uint8Array | undefined | null) =>
-    bytes == null ? null : new TextDecoder().decode(bytes);
-  const changed = draft
-    .diff()
-    .map(({ path, before, after }) => ({ path, before: decode(before), after: decode(after) }));
-  return {
-    ...findAffectedTests({ texts, changed }),
-    texts,
-    narrow(check, files) {
-      const line = narrowLine(check.runner ?? check.line, files, texts);
-      return line === null ? null : { kind: check.kind, command: check.command, line };
-    },
-  };
-}
 
 export interface ProofDeps {
   readonly checks: readonly ProjectCheck[];
   /** Over the draft. */
   readonly results: readonly CheckResult[];
   readonly judgement: Judgement;
-  readonly check: Runs;
+  readonly check: RunDraftChecks;
   /** Files that tests were seen to notice. */
   readonly noticed: readonly string[];
 }
@@ -82,11 +33,11 @@ const MOST_BROKEN = 3;
 /** The tests are tested: new ones over the old code, and all that are affected over a change that is broken. */
 export async function proveTests(
   parts: ProofDeps,
-  draft: Pick<Draft, "files" | "diff" | "changes">,
+  draft: Pick<Draft, "changes">,
+  affected: Affected,
 ): Promise<Proofs> {
   const tests = parts.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return NOTHING_PROVED;
-  const affected = findAffected(draft);
   const newTests = await runNewTests(parts, { tests, affected, draft });
   // What was mended by the change was seen by the tests.
   const isSeen =

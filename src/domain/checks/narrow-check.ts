@@ -32,6 +32,11 @@ export function narrowLine(
   return `${own}${[...kept, ...files.map(quote)].join(" ")}`;
 }
 
+/** Whether a line can be run for some test files alone. */
+export function takesFiles(line: string): boolean {
+  return narrowLine(line, ["a_test.go"], new Map([["a_test.go", "func TestA("]])) !== null;
+}
+
 const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */

@@ -362,6 +362,16 @@ export function settleFlaky(first: CheckResult, second: CheckResult): SettledRes
   return { result: { ...second, results: withPassed(after, mended) }, isFlaky: true };
 }
 
+/** The same result where these tests, which are flaky, had passed. */
+export function countAsPassed(result: CheckResult, names: readonly string[]): CheckResult {
+  const read = result.results;
+  if (read === null) return result;
+  const failed = names.filter((name) => failsNow(read.tests.get(name) ?? "absent"));
+  if (failed.length === 0) return result;
+  const results = withPassed(read, failed);
+  return { ...result, results, state: results.counts.failed === 0 ? "green" : result.state };
+}
+
 function withPassed(results: TestResults, names: readonly string[]): TestResults {
   const tests = new Map<string, TestOutcome>(results.tests);
   for (const name of names) tests.set(name, "pass");
@@ -436,6 +446,15 @@ export interface ChecksFacts extends Judgement {
   readonly unnoticed?: readonly string[];
   /** New tests that pass, and how many of them do so without the change as well. */
   readonly newTests?: NewTests;
+  /** Tests that were red, and are not always, or were not only with the change. */
+  readonly flaky?: readonly string[];
+  /** The affected tests judged alone; `wholeSeconds` is how long all of them take, or were let run where `isAtLeast`. */
+  readonly affectedOnly?: {
+    readonly files: number;
+    readonly of: number;
+    readonly wholeSeconds: number;
+    readonly isAtLeast: boolean;
+  };
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {

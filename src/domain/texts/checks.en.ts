@@ -76,6 +76,14 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length} of ${red.length + mended.length} still red`;
 }
 
+/** `; the whole suite (5 min) was not run`. */
+function notWhole({ affectedOnly: part }: ChecksFacts): string {
+  if (part === undefined) return "";
+  const { wholeSeconds: seconds, isAtLeast } = part;
+  const time = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return `; the whole suite (${isAtLeast ? "over " : ""}${time}) was not run`;
+}
+
 /** `3 new tests, all fail without the change`. */
 function newTests({ newTests: proof }: ChecksFacts): string[] {
   if (proof === undefined) return [];
@@ -112,7 +120,9 @@ export const checksTexts = {
     }[facts.verdict];
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
-    return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said, ...rungs(facts)].join(", ")}`;
+    const part = facts.affectedOnly;
+    const affected = part === undefined ? [] : [`affected tests only (${part.files} of ${part.of} files)`];
+    return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said, ...affected, ...rungs(facts)].join(", ")}${notWhole(facts)}`;
   },
   /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
   headline: (facts: ChecksFacts): string => {
@@ -127,9 +137,12 @@ export const checksTexts = {
           ...(newPassing.length > 0 ? [`${newPassing.length} new`] : []),
           ...(mended.length > 0 ? [`${mended.length} mended`] : []),
         ];
-        const passed = facts.counts === null ? "green" : `${facts.counts.passed} passed`;
+        const passed =
+          facts.counts === null
+            ? "green"
+            : `${facts.counts.passed}${facts.affectedOnly === undefined ? "" : " affected"} passed`;
         const red = redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : "";
-        return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}`;
+        return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}${notWhole(facts)}`;
       }
       case "red-before":
         return `${by} was red before and still is${redBefore.length > 0 ? ` (${redBefore.length} fail)` : ""}, nothing is worse`;
@@ -183,6 +196,9 @@ export const checksTexts = {
     ...(facts.notChecked === "blind"
       ? []
       : listed("The tests do not notice when it is broken", facts.unnoticed)),
-    ...(facts.isFlaky ? ["A check is flaky: it was red once and not when it was run again."] : []),
+    ...listed("Flaky, not worse (alone it passes, or it fails on the old code as well)", facts.flaky),
+    ...(facts.isFlaky && facts.flaky === undefined
+      ? ["A check is flaky: it was red once and not when it was run again."]
+      : []),
   ],
 };

@@ -74,6 +74,13 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
+function notWhole({ affectedOnly: part }: ChecksFacts): string {
+  if (part === undefined) return "";
+  const { wholeSeconds: seconds, isAtLeast } = part;
+  const time = seconds < 120 ? `${seconds} 秒` : `${Math.round(seconds / 60)} 分`;
+  return `（全テスト（${time}${isAtLeast ? "以上" : ""}）は実行していません）`;
+}
+
 function newTests({ newTests: proof }: ChecksFacts): string[] {
   if (proof === undefined) return [];
   const { count, passWithout } = proof;
@@ -108,7 +115,9 @@ export const checksTexts: typeof englishChecksTexts = {
     }[facts.verdict];
     const counted = facts.counts === null ? [] : [counts(facts.counts)];
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
-    return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said, ...rungs(facts)].join("、")}`;
+    const part = facts.affectedOnly;
+    const affected = part === undefined ? [] : [`関係するテストのみ（${part.of} ファイル中 ${part.files}）`];
+    return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said, ...affected, ...rungs(facts)].join("、")}${notWhole(facts)}`;
   },
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
@@ -122,9 +131,12 @@ export const checksTexts: typeof englishChecksTexts = {
           ...(newPassing.length > 0 ? [`新規 ${newPassing.length} 件`] : []),
           ...(mended.length > 0 ? [`修復 ${mended.length} 件`] : []),
         ];
-        const passed = facts.counts === null ? "成功" : `${facts.counts.passed} 件成功`;
+        const passed =
+          facts.counts === null
+            ? "成功"
+            : `${facts.affectedOnly === undefined ? "" : "関係するテスト "}${facts.counts.passed} 件成功`;
         const red = redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : "";
-        return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}`;
+        return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}${notWhole(facts)}`;
       }
       case "red-before":
         return `${by} は変更前から失敗しており、今も失敗しています（悪化なし）`;
@@ -178,6 +190,12 @@ export const checksTexts: typeof englishChecksTexts = {
     ...(facts.notChecked === "blind"
       ? []
       : listed("壊れていてもテストが気付かないファイル", facts.unnoticed)),
-    ...(facts.isFlaky ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"] : []),
+    ...listed(
+      "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）",
+      facts.flaky,
+    ),
+    ...(facts.isFlaky && facts.flaky === undefined
+      ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"]
+      : []),
   ],
 };
