@@ -140,3 +140,18 @@ test("hates company", () => {
   },
   120_000,
 );
+
+withChecks(
+  "while checks run, whoever watches is told how far they are",
+  () => {
+    const waits = SLOW.replace("30_000", "8000");
+    project([proposal("Say what it is", comment)], { files: { "test/z.test.mjs": waits } });
+    const ran = cli.chat("/code3 comment src/one.mjs", ["--events"]);
+    const told = ran.out
+      .split("\n")
+      .flatMap((line) => (line.includes('"progress"') ? [JSON.parse(line) as { detail?: string }] : []))
+      .map(({ detail = "" }) => detail);
+    expect(told.some((detail) => /^npm test: 1 of 2 tests, \d+ s, one works/.test(detail))).toBe(true);
+  },
+  120_000,
+);

@@ -10,7 +10,7 @@ import type { Style } from "./terminal-style.ts";
 /** A step of work: alive while it runs, folded with its neighbours when words or a card follow. */
 interface Step {
   readonly name: string;
-  readonly detail: string;
+  detail: string;
   readonly startedAt: number;
   state: "runs" | "done" | "failed";
   note: string;
@@ -146,7 +146,12 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
           round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
           doing = texts.doing[event.doing];
           used = event.tokens;
-          if (event.doing === "checking") begin(texts.step.check, event.detail);
+          if (event.doing === "checking") {
+            const last = steps.at(-1);
+            const goesOn = last?.state === "runs" && last.name === texts.step.check;
+            if (goesOn) last.detail = printable(event.detail).replace(/\s+/g, " ").trim();
+            else begin(texts.step.check, event.detail);
+          }
           return [];
         case "job-command": {
           const [type = "", , ...rest] = event.command.split(" ");

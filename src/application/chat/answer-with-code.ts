@@ -7,7 +7,7 @@ import { oneLine } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { openChecks } from "../checks/baseline.ts";
-import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
+import { type CheckProgress, createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import {
   type CoderEnd,
@@ -91,6 +91,7 @@ export async function openBench(
           now,
           signal,
           onOutput: told.onOutput,
+          onProgress: (progress) => reportCheckProgress(parts, turn, progress),
           ...(beside !== undefined && { measure: beside.measure }),
         })
       : null;
@@ -116,6 +117,22 @@ export async function openBench(
     checked: () => (found?.ok === false ? notChecked(found.why, found.commands) : (judge?.facts() ?? null)),
   };
 }
+
+function reportCheckProgress(parts: ChatDeps, turn: ChatTurn, progress: CheckProgress): void {
+  const { inputTokens, outputTokens, costUsd } = turn.models.used();
+  const detail = checksMessagesFor(parts.messages.locale).progress(progress);
+  turn.emit({
+    type: "progress",
+    attempt: progress.attempt,
+    of: parts.settings.coder.attempts,
+    doing: "checking",
+    detail: parts.workspace.mask(oneLine(detail)).slice(0, MOST_DETAIL),
+    tokens: inputTokens + outputTokens,
+    costUsd,
+  });
+}
+
+const MOST_DETAIL = 200;
 
 /** The events of a job as the conversation passes them on. */
 function watchCommands({ workspace }: ChatDeps, turn: ChatTurn) {

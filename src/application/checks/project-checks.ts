@@ -11,7 +11,7 @@ import {
   type ProjectCheck,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
-import { failingOutput } from "../../domain/checks/read-results.ts";
+import { createTestCounter, failingOutput } from "../../domain/checks/read-results.ts";
 import { findTestRunLines, type TestRunLine } from "../../domain/checks/test-run-lines.ts";
 import {
   type AskedFor,
@@ -54,6 +54,53 @@ interface JudgeDraftDeps {
   readonly asked: AskedFor;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
+  readonly onProgress?: (progress: CheckProgress) => void;
+  readonly now: () => number;
+}
+
+/** Checks at work, for whoever watches. */
+export interface CheckProgress {
+  readonly attempt: number;
+  readonly command: string;
+  readonly done: number;
+  /** As many as the same checks had before the change; null where nobody knows. */
+  readonly of: number | null;
+  readonly seconds: number;
+  /** The test that began or ended last. */
+  readonly latest: string;
+}
+
+const PROGRESS_MS = 3000;
+
+/** Tells how far a run is until it has ended. */
+async function watchRun<T>(
+  { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
+  about: Pick<CheckProgress, "attempt" | "command" | "of">,
+  run: (onOutput: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  const counter = createTestCounter();
+  const from = now();
+  const tell = () => {
+    const seconds = Math.round((now() - from) / 1000);
+    onProgress?.({ ...about, done: counter.done, latest: counter.latest, seconds });
+  };
+  const timer = setInterval(tell, PROGRESS_MS);
+  try {
+    return await run((text) => {
+      counter.add(text);
+      onOutput?.(text);
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** How many tests these checks had before the change. */
+function countBefore({ memory, checks }: JudgeDraftDeps, which: readonly ProjectCheck[]): number | null {
+  if (which.some(({ line }) => !checks.some((one) => one.line === line))) return null;
+  const counts = recallChecks(memory, checks)?.results?.find(({ results }) => results !== null)?.results
+    ?.counts;
+  return counts === undefined ? null : counts.passed + counts.failed + counts.skipped;
 }
 
 interface DraftJudgement {
@@ -78,17 +125,21 @@ async function judgeDraft(
   const changes = draft.changes();
   if (changes.length === 0) return none("no-change");
   if (changes.every(({ path }) => isDocumentation(path))) return none("documentation");
-  const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) =>
-    draft.check({
-      commands: which.map(({ line }) => line),
-      over: "draft",
-      attempt,
-      network: parts.settings.network,
-      timeoutSeconds: parts.settings.timeout,
-      signal: parts.signal,
-      ...(parts.onOutput === undefined ? {} : { onOutput: parts.onOutput }),
-      ...more,
-    });
+  const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
+    const command = [...new Set(which.map((one) => one.command))].join(", ");
+    return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
+      draft.check({
+        commands: which.map(({ line }) => line),
+        over: "draft",
+        attempt,
+        network: parts.settings.network,
+        timeoutSeconds: parts.settings.timeout,
+        signal: parts.signal,
+        onOutput,
+        ...more,
+      }),
+    );
+  };
   const pending = parts.baseline();
   const affected = findAffected(draft);
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
@@ -98,7 +149,8 @@ async function judgeDraft(
   if (early !== null && isRedEarly(early.judgement))
     return toEarlyJudgement(early, commands, parts.settings.timeout);
 
-  const baseline = await pending;
+  const before = { attempt, command: commands.join(", "), of: null };
+  const baseline = await watchRun(parts, before, () => pending);
   if (!baseline.ok) {
     if (baseline.why !== "slow") return none(baseline.why);
     const alone = early ?? (await judgeAffected({ checks: parts.checks, check, changes, asked }, affected));
@@ -474,6 +526,7 @@ export interface ProjectChecksDeps {
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
+  readonly onProgress?: (progress: CheckProgress) => void;
   /** How the baseline is measured; several drafts of one message share it. */
   readonly measure?: typeof measureBaseline;
 }

@@ -98,11 +98,13 @@ function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
     case "progress": {
       // That a coder is asked for the first time is said by its thinking.
       const isFirst = event.doing === "asking" && event.attempt === 1;
+      const goesOn =
+        event.doing === "checking" && work.event?.type === "progress" && work.event.doing === "checking";
       const shown = isFirst ? work : { ...work, event };
       return {
         ...shown,
         costUsd: event.costUsd,
-        ...(event.doing !== "running" && { command: "", lines: "" }),
+        ...(event.doing !== "running" && !goesOn && { command: "", lines: "" }),
       };
     }
     case "tool":

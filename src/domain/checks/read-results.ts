@@ -64,6 +64,51 @@ const PASSED = [
   /^\s*=== (?:RUN|PAUSE|CONT|NAME) /,
   /^test .+ \.\.\. ok$/,
 ];
+/** How they say that one failed. */
+const FAILED = [
+  /^\s*not ok \d+\b/,
+  /^\s*[✗✘✖×] /,
+  /^\S+::\S.* FAILED\b/,
+  /^\s*--- FAIL: /,
+  /^test .+ \.\.\. FAILED$/,
+];
+const BEGINS = /^\s*=== (?:RUN|PAUSE|CONT|NAME) +(\S+)/;
+
+/** Counts tests while a runner still prints. */
+export interface TestCounter {
+  add(text: string): void;
+  readonly done: number;
+  /** The test that began or ended last; empty before the first. */
+  readonly latest: string;
+}
+
+export function createTestCounter(): TestCounter {
+  let done = 0;
+  let latest = "";
+  let rest = "";
+  const take = (line: string) => {
+    const begun = BEGINS.exec(line)?.[1];
+    if (begun !== undefined) latest = begun;
+    else if ([...PASSED, ...FAILED].some((one) => one.test(line))) {
+      done++;
+      latest = line.replace(/^\s*(?:(?:not )?ok \d+ -? ?|[✓✔√✗✘✖×] |--- \w+: )/, "").trim();
+    }
+  };
+  return {
+    add(text) {
+      const lines = `${rest}${text}`.replace(COLOURS, "").split(/\r?\n/);
+      rest = (lines.pop() ?? "").slice(-LONGEST_LINE);
+      for (const line of lines) if (line.length <= LONGEST_LINE) take(line);
+    },
+    get done() {
+      return done;
+    },
+    get latest() {
+      return latest;
+    },
+  };
+}
+
 /** The title of a test in TAP; alone it says nothing. */
 const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 /** The details that node's TAP prints below every line, also of what passed. */

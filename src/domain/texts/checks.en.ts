@@ -16,6 +16,14 @@ const WHY: Readonly<Record<WhyNotChecked, string>> = {
   aborted: "the checks were stopped",
 };
 
+interface ProgressFacts {
+  readonly command: string;
+  readonly done: number;
+  readonly of: number | null;
+  readonly seconds: number;
+  readonly latest: string;
+}
+
 const NAMES_SHOWN = 5;
 
 function names(list: readonly string[]): string {
@@ -171,6 +179,11 @@ export const checksTexts = {
             : verdict === "still-red"
               ? "still red"
               : "",
+  /** `npm test: 120 of 458 tests, 12 s, parses a header`. */
+  progress: ({ command, done, of, seconds, latest }: ProgressFacts): string => {
+    const counted = done === 0 ? [] : [of === null || done > of ? tests(done) : `${done} of ${tests(of)}`];
+    return `${command}: ${[...counted, `${seconds} s`, ...(latest === "" ? [] : [latest])].join(", ")}`;
+  },
   /** What a person should know beyond that line; each is a line of its own. */
   remarks: (facts: ChecksFacts): string[] => [
     ...(facts.worse.length > 0 ? [`Passed before, and fail now or are gone: ${names(facts.worse)}`] : []),

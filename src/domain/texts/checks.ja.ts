@@ -164,6 +164,10 @@ export const checksTexts: typeof englishChecksTexts = {
             : verdict === "still-red"
               ? "まだ失敗しています"
               : "",
+  progress: ({ command, done, of, seconds, latest }) => {
+    const counted = done === 0 ? [] : [of === null || done > of ? `${done} 件` : `${of} 件中 ${done} 件`];
+    return `${command}: ${[...counted, `${seconds} 秒`, ...(latest === "" ? [] : [latest])].join("、")}`;
+  },
   remarks: (facts) => [
     ...(facts.worse.length > 0 ? [`変更前は成功し、今は失敗または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),

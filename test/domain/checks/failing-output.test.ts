@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { failingOutput } from "../../../src/domain/checks/read-results.ts";
+import { createTestCounter, failingOutput } from "../../../src/domain/checks/read-results.ts";
 
 const FIXTURES = join(import.meta.dir, "fixtures");
 const read = (name: string) => readFileSync(join(FIXTURES, name), "utf8");
@@ -46,4 +46,13 @@ describe("what a runner printed, without the tests that passed", () => {
     const cut = failingOutput(`first\n${"x".repeat(5000)}\nlast`, 1000);
     expect([cut.startsWith("first"), cut.endsWith("last"), cut.length < 1100]).toEqual([true, true, true]);
   });
+});
+
+test("tests are counted while the runner still prints, whatever the pieces", () => {
+  const counter = createTestCounter();
+  for (const piece of ["TAP version 13\nok 1 - fi", "rst\nnot ok 2 - second\n  ---\n", "  ...\n"])
+    counter.add(piece);
+  expect([counter.done, counter.latest]).toEqual([2, "second"]);
+  counter.add("=== RUN   TestThird\n");
+  expect([counter.done, counter.latest]).toEqual([2, "TestThird"]);
 });
