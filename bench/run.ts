@@ -3,9 +3,17 @@
  * compared, with medians and the 10–90 % spread. Nothing here is a test: machines differ.
  */
 import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
 import type { Row } from "./measure.ts";
 
-const BENCHES: Readonly<Record<string, (options: { readonly long: boolean }) => Promise<Row[]>>> = {
+interface Options {
+  readonly long: boolean;
+  /** Of `real`: the folder of the tasks, and whether recorded answers take the place of a model. */
+  readonly tasks: string | undefined;
+  readonly recorded: boolean;
+}
+
+const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = {
   start: async () => (await import("./start-up.ts")).startUp(),
   diff: async () => (await import("./diff-engine.ts")).diffEngine(),
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
@@ -22,11 +30,22 @@ const BENCHES: Readonly<Record<string, (options: { readonly long: boolean }) => 
   environments: async () => (await import("./environments.ts")).environments(),
   workers: async () => (await import("./worker-runs.ts")).workerRuns(),
   solve: async () => (await import("./solve.ts")).solveTasks(),
+  real: async (options) => (await import("./real-tasks.ts")).realTasks(options),
   parse: async () => (await import("./parse-large.ts")).parseLarge(),
 };
 
-const long = process.argv.includes("--long");
-const wanted = process.argv.slice(2).filter((name) => name !== "--long");
+/** It asks a model that may cost money, so it runs only when it is named. */
+const BY_NAME_ONLY = ["real"];
+
+const { values, positionals: wanted } = parseArgs({
+  options: { long: { type: "boolean" }, tasks: { type: "string" }, recorded: { type: "boolean" } },
+  allowPositionals: true,
+});
+const options: Options = {
+  long: values.long === true,
+  tasks: values.tasks ?? process.env.PICOCLAW_TEST_REAL_TASKS,
+  recorded: values.recorded === true,
+};
 const unknown = wanted.filter((name) => !(name in BENCHES));
 if (unknown.length > 0) {
   console.error(`no such benchmark: ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
@@ -36,7 +55,7 @@ if (unknown.length > 0) {
 /** A benchmark that cannot run here says so in its row; the others still run. */
 async function rowsOf(name: string, bench: (typeof BENCHES)[string]): Promise<Row[]> {
   try {
-    return await bench({ long });
+    return await bench(options);
   } catch (error) {
     const why = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").slice(0, 120);
     return [{ name, figure: `could not run: ${why}`, target: "", ok: false }];
@@ -46,7 +65,7 @@ async function rowsOf(name: string, bench: (typeof BENCHES)[string]): Promise<Ro
 const [load = 0] = loadavg();
 console.log("| what | figure | target | |\n|---|---|---|---|");
 for (const [name, bench] of Object.entries(BENCHES)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  if (wanted.length > 0 ? !wanted.includes(name) : BY_NAME_ONLY.includes(name)) continue;
   for (const row of await rowsOf(name, bench))
     console.log(`| ${row.name} | ${row.figure} | ${row.target} | ${row.ok ? "✓" : "✗"} |`);
 }

@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScriptedReply } from "../fakes/model-server/reply.ts";
+import { readRecordedAnswers } from "../fakes/model-server/recorded-answers.ts";
 import { startModelServer } from "../fakes/model-server/server.ts";
 import { requirePart } from "../require.ts";
 import { PROGRAM } from "./cli-kit.ts";
@@ -34,7 +34,7 @@ describe.if(PROJECTS !== undefined && requirePart("bwrap"))("a real task, answer
     async (task) => {
       const workspace = join(folder, task);
       expect(bash(join(PROJECTS ?? "", "make.sh"), task, workspace).stdout).toContain(`made ${task}`);
-      const answers = answersOf(task);
+      const answers = readRecordedAnswers(join(ANSWERS, task));
       const server = await startModelServer({ script: answers });
       const home = join(folder, `${task}-home`);
       mkdirSync(home);
@@ -65,18 +65,3 @@ describe.if(PROJECTS !== undefined && requirePart("bwrap"))("a real task, answer
     10 * MINUTES,
   );
 });
-
-/** Plain text, and a tool call as a line `@@call NAME {json}`. */
-function answersOf(task: string): ScriptedReply[] {
-  return readdirSync(join(ANSWERS, task))
-    .sort()
-    .map((name) => {
-      const lines = readFileSync(join(ANSWERS, task, name), "utf8").split("\n");
-      const calls = lines.flatMap((line) => {
-        const call = /^@@call (\S+) (.*)$/.exec(line);
-        return call === null ? [] : [{ name: call[1] ?? "", arguments: JSON.parse(call[2] ?? "{}") }];
-      });
-      const text = lines.filter((line) => !line.startsWith("@@call ")).join("\n");
-      return { text, ...(calls.length > 0 && { toolCalls: calls }) };
-    });
-}
