@@ -58,7 +58,9 @@ async function play(folder: string, task: string, scratch: string, recorded: boo
   mkdirSync(home, { recursive: true });
   const made = script(folder, "make.sh", task, workspace);
   if (!made.includes(`made ${task}`)) throw new Error(`${task} could not be laid out: ${made}`);
-  const server = recorded ? await startModelServer({ script: readRecordedAnswers(join(RECORDED, task)) }) : null;
+  const server = recorded
+    ? await startModelServer({ script: readRecordedAnswers(join(RECORDED, task)) })
+    : null;
   const counted = countRequests();
   try {
     if (server === null) copyConfiguration(home);
@@ -110,7 +112,10 @@ function saidGreen(reply: Reply): boolean {
 /** Every request that this process sends by `fetch`, whatever the model's protocol is. */
 function countRequests() {
   const original = globalThis.fetch;
-  const count = { requests: 0, bytes: 0, end: () => void (globalThis.fetch = original) };
+  const end = () => {
+    globalThis.fetch = original;
+  };
+  const count = { requests: 0, bytes: 0, end };
   globalThis.fetch = Object.assign(
     (...[input, init]: Parameters<typeof fetch>) => {
       if (init?.method === "POST" && typeof init.body === "string") {

@@ -56,7 +56,7 @@ Variables that other programs read, too, stand above the defaults and below ever
 
 ## Secrets
 
-A secret never stands in a file: write \`env:NAME\` and put it into that variable. A literal one is refused. \`env:NAME\` works
+Never write a secret into a file: write \`env:NAME\` and put it into that variable. A literal one is refused. \`env:NAME\` works
 for every other single value, too.
 
 ## What a workspace's file may do

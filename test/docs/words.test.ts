@@ -1,0 +1,42 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Glob } from "bun";
+
+const root = join(import.meta.dir, "..", "..");
+const files = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: root })].sort();
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+/** Decisions and the changelog tell of their day. */
+const PAGES = [...files("docs/*.md"), ...files("docs/{tutorials,ja}/**/*.md"), "README.md", "README.ja.md"];
+
+/** Sentences that puzzled readers, and words that have a plainer one. */
+const PUZZLING =
+  /is no coding|IDE of JetBrains|doctor` is content|taken back as exactly|stands in the way|[Tt]rust no longer|What waits\b|is never due|\bmended?\b|[Dd]earest|Where does .* lie\b/;
+const PUZZLING_JA =
+  /反映|台本|断念|試し場|見学コース|朝に戻れる道|壊さない手|皆に開きます|(?:ない|した|せる)よ。/;
+
+/** Blocks show what the program prints; its own words are another matter. */
+const prose = (text: string) => text.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+
+test.each(PAGES)("%s is written in plain words", (page) => {
+  const found = prose(read(page))
+    .split("\n")
+    .filter((line) => PUZZLING.test(line) || PUZZLING_JA.test(line));
+  expect(found).toEqual([]);
+});
+
+test("every file that the architecture page names is there", () => {
+  const sources = [...files("src/**/*"), ...files("scripts/*"), ...files("test/contracts/*")];
+  const named = [...read("docs/architecture.md").matchAll(/`([\w./-]+\.(?:ts|pl|sh))`/g)].map(
+    ([, path]) => path ?? "",
+  );
+  expect(named.length).toBeGreaterThan(60);
+  const missing = named.filter((path) => !sources.some((source) => `/${source}`.endsWith(`/${path}`)));
+  expect(missing).toEqual([]);
+});
+
+test("the architecture page lists the columns as the import check orders them", () => {
+  const check = /const COLUMNS = \[([\s\S]*?)\]/.exec(read("scripts/check-imports.ts"))?.[1] ?? "";
+  const columns = [...check.matchAll(/"(\w+)"/g)].map(([, name]) => name);
+  expect(read("docs/architecture.md")).toContain(`\n> ${columns.join(" · ")}\n`);
+});
