@@ -48,7 +48,7 @@ withChecks("what passes before and after lands, and the reply says what was chec
   project([proposal("Say what it is", renaming)]);
   const ran = cli.chat("/code3 comment src/one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed\n");
-  expect(ran.out).toContain("checks: npm test, 1 pass");
+  expect(ran.out).toContain("npm test: 1 passed");
   expect(ran.code).toBe(0);
   expect(cli.read("src/one.mjs")).toContain("// The first.");
 });
@@ -59,7 +59,7 @@ withChecks("red goes back to the coder and lands when it is green", () => {
     proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;")),
   ]);
   const ran = cli.chat("/code3 compute one in src/one.mjs");
-  expect(ran.out).toContain("checks: npm test, 1 pass");
+  expect(ran.out).toContain("npm test: 1 passed");
   expect(ran.out).toContain("Attempts: 2. Tried before: Try");
   expect(ran.code).toBe(0);
   expect(cli.read("src/one.mjs")).toBe("export const one = 3 - 2;\n");
@@ -76,7 +76,7 @@ withChecks("what makes the checks worse does not land, and one tap applies it", 
   const before = cli.tree();
   const ran = cli.chat("/code3 make one two in src/one.mjs");
   expect(ran.out).toStartWith("Not applied: checks got worse");
-  expect(ran.out).toContain("Passed before, and fail now or are gone: one is one");
+  expect(ran.out).toContain("Newly failing or missing: one is one");
   expect(ran.out).toMatch(
     /1 changed path is staged\. To apply exactly this: \/apply (job_\w+) {3}To see it: \/diff \1 {3}To throw it away: \/discard \1\n/,
   );
@@ -131,7 +131,7 @@ withChecks("where a test was red before, what mends it is told", () => {
     red: true,
   });
   const ran = cli.chat("/code3 add in src/add.mjs is wrong");
-  expect(ran.out).toContain("checks: npm test, 2 pass, 1 mended");
+  expect(ran.out).toContain("npm test: 2 passed (1 fixed)");
   expect(ran.code).toBe(0);
 });
 
@@ -160,6 +160,8 @@ withChecks("a failing test that was asked for and stays red never lands", () => 
   const ran = cli.chat("/code3 make the failing test pass");
   expect(ran.out).toStartWith("Preview, nothing applied: npm test 1 still red\n");
   expect(ran.out).toContain("Red before, asked for, and still red: adds");
+  expect(ran.out).not.toContain("Still red:");
+  expect(ran.out).not.toContain("Transaction:");
   expect(ran.code).toBe(1);
   expect(cli.tree()).toEqual(before);
 });
@@ -167,7 +169,7 @@ withChecks("a failing test that was asked for and stays red never lands", () => 
 withChecks("a failing test that was asked for lands when the second answer mends it", () => {
   project([proposal("A", wrong("a")), proposal("B", right("a"))], { red: true });
   const ran = cli.chat("/code3 make the failing test pass");
-  expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 mended)\n");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
   expect(ran.out).toContain("Attempts: 2.");
   expect(ran.code).toBe(0);
 });

@@ -89,9 +89,7 @@ test.if(here)("without confinement an overlay stands too, on no folder that only
     const ran = open.apply(
       [shell("grep -E ' (/run/picoclaw|/tmp/picoclaw-stage-[^ ]*) ' /proc/self/mountinfo; echo x > made")],
       ["--json"],
-      {
-        env: CONFINE_OFF,
-      },
+      { env: { ...CONFINE_OFF, PICOCLAW_WORKER_TRANSACTION: "overlay" } },
     );
     const { results, notes } = open.json(ran) as { results: { output: string }[]; notes: string[] };
     expect(notes[0]).toStartWith("Transaction: overlay");

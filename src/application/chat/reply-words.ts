@@ -55,13 +55,18 @@ function wordCoder(
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
-    red === undefined ? "" : chat.stillRed(red, brief ?? ""),
+    red === undefined || saysStillRed(facts) ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
     words,
     costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
+}
+
+/** Whether the remarks about the checks name what is still red. */
+function saysStillRed({ red, checks }: CoderFacts): boolean {
+  return red === "still-red" && (checks?.stillRed ?? []).length > 0;
 }
 
 function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted: boolean): string {

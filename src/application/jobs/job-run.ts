@@ -91,7 +91,9 @@ function kindNotes(
   { kind, processes, isLimited }: Transaction,
 ): NoteFact[] {
   if (kind === "direct" || !archive.isFirstOf(kind)) return [];
-  const notes: NoteFact[] = [{ code: "staging", kind, reason: staging.reason }];
+  // An overlay where one can be had is as it should be, and no news.
+  const isUsual = kind === "overlay" && staging.reason === "overlay-available";
+  const notes: NoteFact[] = isUsual ? [] : [{ code: "staging", kind, reason: staging.reason }];
   if (config.confine !== "off" && kind === "copy" && processes === undefined)
     notes.push({ code: "not-confined" });
   if (isLimited === true) notes.push({ code: "limited" });

@@ -160,7 +160,7 @@ export const chatTexts = {
   riskNote: (risk: string) => `Risk: ${risk}`,
   proposalUnusable: (detail: string) =>
     `The proposal could not be carried out; nothing was changed.\n${detail}`,
-  sentBack: (attempt: number, of: number, brief: string) => `Attempt ${attempt} of ${of}: ${brief} → mending`,
+  sentBack: (attempt: number, of: number, brief: string) => `Try ${attempt} of ${of}: ${brief}. Fixing…`,
   joins: "A coder is at work; this joins its next round.",
   giveToCoder: "Give to a coder",
   contested: (paths: readonly string[], jobs: readonly string[]) =>

@@ -127,7 +127,7 @@ function trouble(code: ModelTrouble, asked: AskedModel, detail: string): string 
 export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
-  sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief} → 直しています`,
+  sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
   joins: "コーダーが作業中です。次の回に取り入れます。",
   giveToCoder: "コーダーに渡す",
   contested: (paths, jobs) =>

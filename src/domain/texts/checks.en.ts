@@ -65,8 +65,8 @@ const tests = (count: number) => (count === 1 ? "1 test" : `${count} tests`);
 
 function counts({ passed, failed, skipped, unable = 0 }: TestCounts): string {
   return [
-    `${passed} pass`,
-    ...(failed > unable ? [`${failed - unable} fail`] : []),
+    `${passed} passed`,
+    ...(failed > unable ? [`${failed - unable} failed`] : []),
     ...(unable > 0 ? [`${unable} cannot run`] : []),
     ...(skipped > 0 ? [`${skipped} skipped`] : []),
   ].join(", ");
@@ -105,12 +105,12 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
 /** What the checks of the project say about a change. Nothing here ends in a newline. */
 export const checksTexts = {
   counts,
-  /** `checks: npm test, 426 pass, 3 mended`. */
+  /** `npm test: 426 passed (3 fixed)`. */
   line: (facts: ChecksFacts): string => {
     if (facts.notChecked !== null) return `not checked: ${whyNot(facts)}`;
     const said = {
       same: [],
-      better: facts.mended.length > 0 ? [`${facts.mended.length} mended`] : ["green again"],
+      better: facts.mended.length > 0 ? [] : ["green again"],
       worse:
         facts.unended !== undefined
           ? [
@@ -126,11 +126,12 @@ export const checksTexts = {
       unknown: ["red"],
       "not-checked": [],
     }[facts.verdict];
-    const counted = facts.counts === null ? [] : [counts(facts.counts)];
+    const fixed = facts.mended.length > 0 ? ` (${facts.mended.length} fixed)` : "";
+    const counted = facts.counts === null ? [] : [`${counts(facts.counts)}${fixed}`];
     const green = facts.counts === null && facts.verdict === "same" ? ["green"] : [];
     const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [`affected tests only (${part.files} of ${part.of} files)`];
-    return `checks: ${[facts.commands.join(", "), ...counted, ...green, ...said, ...affected, ...rungs(facts)].join(", ")}${notWhole(facts)}`;
+    return `${facts.commands.join(", ")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join(", ")}${notWhole(facts)}`;
   },
   /** The end of a reply's first line: `npm test 458 passed (3 new)`. */
   headline: (facts: ChecksFacts): string => {
@@ -143,7 +144,7 @@ export const checksTexts = {
       case "better": {
         const more = [
           ...(newPassing.length > 0 ? [`${newPassing.length} new`] : []),
-          ...(mended.length > 0 ? [`${mended.length} mended`] : []),
+          ...(mended.length > 0 ? [`${mended.length} fixed`] : []),
         ];
         const passed =
           facts.counts === null
@@ -166,14 +167,14 @@ export const checksTexts = {
         return "";
     }
   },
-  /** `3 of 426 fail`, for whoever watches. */
+  /** `3 of 426 tests fail`, for whoever watches. */
   brief: ({ counts: all, verdict, unended: endless, ...facts }: ChecksFacts): string =>
     endless !== undefined
       ? unended(endless)
       : verdict === "still-red" && (facts.stillRed ?? []).length > 0
         ? `${stillRed(facts)}: ${names(facts.stillRed ?? [])}`
         : all !== null && all.failed > 0
-          ? `${all.failed} of ${all.passed + all.failed} fail`
+          ? `${all.failed} of ${all.passed + all.failed} tests fail`
           : verdict === "worse"
             ? "checks got worse"
             : verdict === "still-red"
@@ -186,7 +187,7 @@ export const checksTexts = {
   },
   /** What a person should know beyond that line; each is a line of its own. */
   remarks: (facts: ChecksFacts): string[] => [
-    ...(facts.worse.length > 0 ? [`Passed before, and fail now or are gone: ${names(facts.worse)}`] : []),
+    ...(facts.worse.length > 0 ? [`Newly failing or missing: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
     ...listed("Red before, asked for, and still red", facts.stillRed),
     ...listed("Still red as before", facts.redBefore),

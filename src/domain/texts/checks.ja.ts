@@ -97,7 +97,7 @@ export const checksTexts: typeof englishChecksTexts = {
     if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
     const said = {
       same: [],
-      better: facts.mended.length > 0 ? [`${facts.mended.length} 件修復`] : ["成功に戻りました"],
+      better: facts.mended.length > 0 ? [] : ["成功に戻りました"],
       worse:
         facts.unended !== undefined
           ? [
@@ -113,11 +113,12 @@ export const checksTexts: typeof englishChecksTexts = {
       unknown: ["失敗"],
       "not-checked": [],
     }[facts.verdict];
-    const counted = facts.counts === null ? [] : [counts(facts.counts)];
+    const fixed = facts.mended.length > 0 ? `（${facts.mended.length} 件修復）` : "";
+    const counted = facts.counts === null ? [] : [`${counts(facts.counts)}${fixed}`];
     const green = facts.counts === null && facts.verdict === "same" ? ["成功"] : [];
     const part = facts.affectedOnly;
     const affected = part === undefined ? [] : [`関係するテストのみ（${part.of} ファイル中 ${part.files}）`];
-    return `検証: ${[facts.commands.join("、"), ...counted, ...green, ...said, ...affected, ...rungs(facts)].join("、")}${notWhole(facts)}`;
+    return `${facts.commands.join("、")}: ${[...counted, ...green, ...said, ...affected, ...rungs(facts)].join("、")}${notWhole(facts)}`;
   },
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
@@ -169,7 +170,7 @@ export const checksTexts: typeof englishChecksTexts = {
     return `${command}: ${[...counted, `${seconds} 秒`, ...(latest === "" ? [] : [latest])].join("、")}`;
   },
   remarks: (facts) => [
-    ...(facts.worse.length > 0 ? [`変更前は成功し、今は失敗または消えたテスト: ${names(facts.worse)}`] : []),
+    ...(facts.worse.length > 0 ? [`新たに失敗した、または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),
     ...listed("直すよう頼まれ、まだ失敗しているテスト", facts.stillRed),
     ...listed("変更前と同じく失敗しているテスト", facts.redBefore),

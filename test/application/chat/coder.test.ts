@@ -144,7 +144,7 @@ describe("a proposal that cannot run", () => {
     expect(back[2]?.text).toContain("Did you mean:\n  line 2");
     expect(back[2]?.text).toContain('<file path="a.txt">\none\ntwo little words\n</file>');
     expect(at.events.find(({ type }) => type === "notice")).toMatchObject({
-      text: "Attempt 1 of 4: a.txt: hunk 1 not-found: the expected lines are not in the file → mending",
+      text: "Try 1 of 4: a.txt: hunk 1 not-found: the expected lines are not in the file. Fixing…",
     });
     expect(reply.jobs).toHaveLength(1);
   });
@@ -285,7 +285,7 @@ describe("a proposal that runs", () => {
     at = await openConversation(failing, { locale: "ja" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("プレビュー（まだ何も反映していません）\n");
+    expect(reply.text).toStartWith("プレビュー（まだ何も反映していません）");
     expect(reply.text).toContain("shell_command run echo why; exit 3");
     expect(reply.text.match(/^why$/gm)).toHaveLength(1);
     expect(at.tree()).toEqual({});

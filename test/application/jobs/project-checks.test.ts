@@ -92,14 +92,14 @@ describe.if(confines)("a draft over a green project", () => {
   test("that stays green is green, and the reply has a line for it", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one two three\n"));
     expect(result).toMatchObject({ verdict: "green", report: "" });
-    expect(line(result)).toBe("checks: make test, 2 pass");
+    expect(line(result)).toBe("make test: 2 passed");
   });
 
   test("that breaks a test is red, and the coder is told which and how", async () => {
     const result = await judged(checksWith(), edit("update", "code", "one\n"));
     expect(result).toMatchObject({
       verdict: "red",
-      brief: "1 of 2 fail",
+      brief: "1 of 2 tests fail",
       facts: { worse: ["two"], isFlaky: false },
     });
     expect(result.report).toContain("Passed before, and fail now or are gone:\n- two");
@@ -109,7 +109,7 @@ describe.if(confines)("a draft over a green project", () => {
   test("that keeps a check from ending is red, and said as that", async () => {
     const result = await judged(checksWith({ timeout: 6 }), edit("create", "endless", "x\n"));
     expect(result).toMatchObject({ verdict: "red", brief: "make test did not end in 6 s" });
-    expect(line(result)).toBe("checks: make test, did not end in 6 s");
+    expect(line(result)).toBe("make test: did not end in 6 s");
     expect(result.report).toContain("did not end in 6 seconds");
   }, 60_000);
 
@@ -150,7 +150,7 @@ describe.if(confines)("a draft over a red project", () => {
   beforeEach(() => bench.write("code", "two\n"));
   test("that mends it is green", async () => {
     expect(line(await judged(checksWith(), edit("update", "code", "one two\n")))).toBe(
-      "checks: make test, 2 pass, 1 mended",
+      "make test: 2 passed (1 fixed)",
     );
   });
   test("that leaves it as it is, is not worse", async () => {

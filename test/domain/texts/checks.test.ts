@@ -12,14 +12,14 @@ const green: ChecksFacts = {
 const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
   [
     { ...green, verdict: "better", mended: ["a", "b", "c"] },
-    "checks: npm test, 426 pass, 3 mended",
-    "検証: npm test、426 件成功、3 件修復",
+    "npm test: 426 passed (3 fixed)",
+    "npm test: 426 件成功（3 件修復）",
   ],
-  [{ ...green, counts: null }, "checks: npm test, green", "検証: npm test、成功"],
+  [{ ...green, counts: null }, "npm test: green", "npm test: 成功"],
   [
     { ...green, verdict: "worse", worse: ["a"], counts: { passed: 5, failed: 1, skipped: 2 } },
-    "checks: npm test, 5 pass, 1 fail, 2 skipped, 1 worse",
-    "検証: npm test、5 件成功、1 件失敗、2 件スキップ、1 件悪化",
+    "npm test: 5 passed, 1 failed, 2 skipped, 1 worse",
+    "npm test: 5 件成功、1 件失敗、2 件スキップ、1 件悪化",
   ],
   [
     notChecked("documentation"),
@@ -44,7 +44,7 @@ test("weakened tests, flaky checks and the names of what is worse are said", () 
     isFlaky: true,
   };
   expect(checksMessagesFor("en").remarks(facts)).toEqual([
-    "Passed before, and fail now or are gone: a, b, c, d, e and 1 more",
+    "Newly failing or missing: a, b, c, d, e and 1 more",
     "This weakens 1 test, taken away or skipped: g",
     "A check is flaky: it was red once and not when it was run again.",
   ]);
