@@ -148,7 +148,7 @@ describe("a check", () => {
     project(`(sleep ${mark} &) ; true`);
     server.say({ text: proposal("Code", "```js:b.mjs\nexport const b = 1;\n```") });
     const { code, out } = await chat("/code3 write b.mjs");
-    expect(out).toContain("checks: npm test");
+    expect(out).toContain("npm test: ");
     expect(code).toBe(0);
     expect(Bun.spawnSync(["pgrep", "-f", `sleep ${mark}`]).stdout.toString()).toBe("");
   });
@@ -160,7 +160,7 @@ describe("a check", () => {
     server.say({ text: proposal("Code", "```js:b.mjs\nexport const b = 1;\n```") });
     const { out } = await chat("/code3 write b.mjs");
     taken.close();
-    expect(out).toContain("checks: npm test, green");
+    expect(out).toContain("npm test: green");
   });
 });
 
