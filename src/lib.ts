@@ -106,7 +106,7 @@ export class WorkerError extends Error {
   constructor(
     readonly code: string,
     message: string,
-    /** What a program can use: the parse failure, the refusal, the configuration's problems. */
+    /** Details for a program: the parse failure, the refusal, the configuration's problems. */
     readonly details: unknown,
   ) {
     super(message);

@@ -11,7 +11,7 @@ export interface KeyInfo {
   readonly default: unknown;
   readonly secret: boolean;
   readonly reference: boolean;
-  /** What the key takes, for people. */
+  /** The values that the key accepts, for people. */
   readonly expected: string;
 }
 

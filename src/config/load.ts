@@ -26,7 +26,7 @@ import { hasUsualVariables } from "./usual-variables.ts";
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * What other programs' variables say, files, the environment, flags; each key from the last that sets it.
+ * Merges other programs' variables, files, the environment and flags; the last that sets a key wins.
  *
  * Without a file and without a variable this is the plain defaults and loads no library. Otherwise
  * `layers.ts` is imported, with zod, and yaml when there is a file.

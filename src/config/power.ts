@@ -3,10 +3,11 @@ import { parseByteSize } from "./scalar-values.ts";
 import { getAt, isTree, leavesOf, type Tree, withValue } from "./tree.ts";
 
 /**
- * What a workspace's own file may set without being trusted: it comes from a stranger's repository. Everything that is not listed counts as
- * widening. `free`: any value. `add`: the list is added to what holds otherwise. `lower`: not above what holds
- * otherwise. `raise`: not below it. `only`: this one value, the stricter one. `local-routes`: rules of routing, after
- * those that hold otherwise, and none that sends a message to a coder, who may be in the cloud.
+ * The keys that a workspace's own file may set without being trusted: it comes from a stranger's repository.
+ * Every key that is not listed counts as widening. `free`: any value. `add`: the list is added to the value
+ * that holds otherwise. `lower`: not above that value. `raise`: not below it. `only`: this one value, the
+ * stricter one. `local-routes`: routing rules, after those that hold otherwise, and none that sends a message
+ * to a coder, who may be in the cloud.
  */
 export type PowerRule =
   | { readonly rule: "free" }
@@ -141,7 +142,7 @@ function allowedValue(rule: PowerRule | undefined, value: unknown, held: unknown
     case "raise":
       return typeof value === "number" && typeof held === "number" && value < held ? undefined : value;
     case "local-routes": {
-      // What is no list is left as it is, for the schema to refuse.
+      // A value that is not a list is left as it is, for the schema to refuse.
       if (!Array.isArray(value)) return value;
       const coders = coderEntries(value);
       return [...(Array.isArray(held) ? held : []), ...value.filter((_, index) => !coders.includes(index))];

@@ -5,7 +5,7 @@ import { nearestName } from "./nearest.ts";
 import { configSchema } from "./schema/root.ts";
 import { getAt, type Path, pathText, type Tree } from "./tree.ts";
 
-/** What zod says of a tree: why it is refused, or the value when it is not. */
+/** The result of zod for a tree: why it is refused, or the value when it is not. */
 export function explainProblems(
   tree: Tree,
   root: SchemaNode,

@@ -22,7 +22,7 @@ export interface ProjectSettings {
 
 const NONE: ProjectSettings = { rules: [], checkCommand: null };
 
-/** What the `picoclaw.yaml` of a cloned project says about working on it; nothing where it cannot be read. */
+/** The settings for work on a cloned project, from its `picoclaw.yaml`; empty where it cannot be read. */
 export async function readProjectSettings(text: string): Promise<ProjectSettings> {
   const { parseYamlTree } = await import("./yaml-tree.ts");
   const parsed = parseYamlTree(text, "picoclaw.yaml");

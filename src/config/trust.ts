@@ -19,7 +19,7 @@ interface WorkspaceCommandFile {
   readonly bytes: Uint8Array;
 }
 
-/** What is larger is never read as a command. */
+/** A larger file is never read as a command. */
 const MOST_BYTES = 64 * 1024;
 
 /**
@@ -62,9 +62,10 @@ function readPlain(path: string): Uint8Array | null {
 }
 
 /**
- * Which folders the user trusts, and with which `picoclaw.yaml`, commands and skills: `$PICOCLAW_HOME/trust.json`, by the
- * workspace's real path, the SHA-256 of the file (of nothing, where there is none) and one of all commands and skills, so
- * that what has changed is a stranger again. An unreadable list trusts nobody.
+ * The folders that the user trusts, and with which `picoclaw.yaml`, commands and skills:
+ * `$PICOCLAW_HOME/trust.json`, by the workspace's real path, the SHA-256 of the file (of nothing, where there
+ * is no file) and one of all commands and skills, so that changed content is untrusted again. An unreadable
+ * list trusts no folder.
  */
 interface TrustEntry {
   readonly sha256: string;
@@ -104,7 +105,7 @@ export function areCommandsTrusted(at: { readonly home: string; readonly workspa
   return readTrust(at.home)[path]?.commands_sha256 === digest(ownFiles(path));
 }
 
-/** What stands in the list for a folder that had no file. */
+/** The content that the list records for a folder that had no file. */
 const NO_FILE = new Uint8Array();
 
 export type TrustResult =
@@ -121,7 +122,7 @@ export type TrustResult =
       readonly cause?: unknown;
     };
 
-/** What somebody must have seen of a folder to trust it; `seen` stands for all of it. */
+/** The content of a folder that the user must have seen to trust it; `seen` represents all of it. */
 export function trustSubject(workspace: string): {
   readonly text: string | null;
   readonly commands: readonly { readonly path: string; readonly text: string }[];

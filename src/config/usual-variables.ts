@@ -28,7 +28,9 @@ interface UsualSetting {
 /** The model that stands for the shipped coder at OpenRouter. */
 const ROUTED = "anthropic/claude-sonnet-4.6";
 
-/** Who sets one of these by a variable of PicoClaw's own has chosen who codes, or has given the shipped coder a server. */
+/**
+ * A PicoClaw variable that sets one of these has chosen the coder, or has given the shipped coder a server.
+ */
 const CHOOSES_CODER = [
   "roles.default_coder",
   "roles.coder1.provider",
@@ -117,7 +119,7 @@ function openrouter({ OPENROUTER_API_KEY: key }: Env): UsualSetting | null {
   return { variable: "OPENROUTER_API_KEY", keys, yieldsTo: ["providers.openrouter"] };
 }
 
-/** Who codes by default where the shipped coder has no key: the first that has one, in the order of `init`. */
+/** The default coder where the shipped coder has no key: the first that has one, in the order of `init`. */
 function coder(env: Env): UsualSetting | null {
   if (env.ANTHROPIC_API_KEY) return null;
   const unless = { yieldsTo: CHOOSES_CODER, yieldsToFiles: ["roles", "providers"] };

@@ -110,7 +110,10 @@ export async function validateSettings(
   return explained.ok ? { ok: true, config: explained.value as Config } : explained;
 }
 
-/** What the schema does not show: every role must name a provider that exists, every host must be one. */
+/**
+ * Checks the rules that the schema does not show: every role must name an existing provider, every host must
+ * be valid.
+ */
 export function checkReferences(config: Config, origin: Origin): ConfigProblem[] {
   return [...roleProblems(config, origin), ...hostProblems(config, origin)];
 }

@@ -66,7 +66,7 @@ function refuseArgument(code: "INVALID_ARGUMENT" | "ARGUMENT_TOO_LARGE", message
 export interface CallOptions {
   /** Ends a running command, and takes its job back. */
   readonly signal?: AbortSignal;
-  /** What a running command prints, as it arrives. */
+  /** The output of a running command, as it arrives. */
   readonly onOutput?: (text: string) => void;
 }
 
@@ -96,7 +96,7 @@ export interface ToolSpec<Name extends string, Schema extends z.ZodObject, Data>
   readonly description: string;
   /** The one source of its arguments: types, checks and definitions. */
   readonly input: Schema;
-  /** What its data looks like, for clients that are told. */
+  /** The schema of its data, for clients that receive one. */
   readonly output?: z.ZodObject;
   /** Whether a call with these raw arguments writes. Decided before they are checked. */
   readonly access: ToolAccess | ((args: Readonly<Record<string, unknown>>) => ToolAccess);

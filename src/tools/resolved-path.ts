@@ -83,7 +83,7 @@ export function viewFaultError(fault: ViewFault): ToolError {
   }
 }
 
-/** The file at a place, or the error that says what stands there instead. */
+/** The file at a place, or the error that names the current entry instead. */
 export function requireFile({ entry, given }: ResolvedPath): Extract<Entry, { kind: "file" }> {
   switch (entry.kind) {
     case "file":

@@ -12,7 +12,7 @@ type RanExecution = Extract<Execution, { status: "ran" }>;
 
 export interface ToolJob {
   readonly tool: string;
-  /** What `jobs` lists it as. */
+  /** Its title in the list of `jobs`. */
   readonly title: string;
   readonly commands: readonly JobCommand[] | string;
   readonly signal: AbortSignal;
@@ -81,7 +81,7 @@ function requireCommitted(execution: RanExecution): RanExecution {
   }
 }
 
-/** What the caller should know beside the result. Tools speak to models, in English. */
+/** Notes for the caller beside the result. Tools speak to models, in English. */
 export function jobNotes(execution: RanExecution): readonly string[] {
   return wordAllNotes(messagesFor("en"), ranFacts("", execution));
 }

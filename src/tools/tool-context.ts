@@ -116,7 +116,7 @@ export interface ToolContextDeps {
   readonly sessionKey?: string;
 }
 
-/** What tools are given instead of the world. */
+/** The context that tools are given instead of the world. */
 export interface ToolContext extends ToolContextDeps {
   readonly policy: ToolPolicy;
   readonly writeScope: WriteScope;

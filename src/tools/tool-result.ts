@@ -33,7 +33,7 @@ export type ToolErrorCode =
   | "ABORTED"
   | "WRITE_FAILED";
 
-/** What stands beside the data where a job was made. */
+/** The fields that accompany the data where a job was made. */
 export interface JobFacts {
   readonly job_id: string;
   readonly changes: readonly Change[];
@@ -43,7 +43,7 @@ export type ToolSuccess<Data> = {
   readonly status: "success";
   /** Absent for a tool that returns nothing (`apply_patch`). */
   readonly data?: Data;
-  /** What the caller should know beside the data; how to get the rest of a capped output stands here too. */
+  /** Notes for the caller beside the data, including how to get the rest of a capped output. */
   readonly notes?: readonly string[];
 } & Partial<JobFacts>;
 
@@ -55,7 +55,7 @@ export interface ToolFailure {
   readonly error: { readonly code: ToolErrorCode };
 }
 
-/** What every call ends with; nothing is thrown. */
+/** The result of every call; nothing is thrown. */
 export type ToolResult<Data = unknown> = ToolSuccess<Data> | ToolFailure;
 
 export function failedResult(code: ToolErrorCode, message: string, reason: StopReason = "tool"): ToolFailure {

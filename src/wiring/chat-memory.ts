@@ -30,7 +30,7 @@ import type { Database } from "../infrastructure/store/schema.ts";
 import { openModels } from "./models.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
-/** What the configured store calls a workspace of this machine. */
+/** The configured store's name for a workspace of this machine. */
 export function workspaceNameOf(
   { config, home, secrets }: Pick<LoadedConfig, "config" | "home" | "secrets">,
   root: string,
@@ -38,7 +38,7 @@ export function workspaceNameOf(
   return workspaceName({ home, databaseUrl: secrets.resolve(config.database_url), root });
 }
 
-/** What a conversation remembers and how it decides: everything of it that lives in the store. */
+/** The memory and the decisions of a conversation: everything of it that is in the store. */
 export interface ChatMemory {
   readonly sessions: Sessions;
   readonly router: Router;
@@ -168,7 +168,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
         sessions,
         queue,
         now,
-        // Nobody is kept from leaving by a midnight that is still to come.
+        // A pending midnight timer does not keep the process from exiting.
         setTimer: (run, ms) => timers.after(ms, run),
         onTrouble: (cause) =>
           log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
@@ -176,7 +176,7 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
   };
 }
 
-/** What `/model` and `/effort` choose from. */
+/** The choices of `/model` and `/effort`. */
 function modelDepsOf({ config, models, catalogue }: ChatMemoryOptions): ModelCommandDeps {
   const { roles, providers } = config;
   return {
@@ -202,7 +202,7 @@ function rulesOf({ config, log, locale }: ChatMemoryOptions) {
   return { configured, problems, shipped: SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped")) };
 }
 
-/** What of an opened workspace the memory is made of. */
+/** The parts of an opened workspace that make up the memory. */
 export function memoryOptionsOf(
   env: Readonly<Record<string, string | undefined>>,
   { workspace, loaded, parts, messages }: OpenedFolder,

@@ -37,7 +37,7 @@ const MCP_IDLE_MS = 300_000;
 /** How long a chat that is spoken in is waited for, to be forgotten. */
 const FORGET_MS = 5_000;
 
-/** What a caller may bring along; the rest comes from the configuration. */
+/** The parts that a caller may provide; the rest comes from the configuration. */
 export interface ChatChoices {
   readonly models?: Models;
   readonly now?: () => Date;

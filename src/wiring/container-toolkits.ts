@@ -83,7 +83,8 @@ function contextOf(
     workspace,
     openElsewhere: async () => "an environment's tools work on its project only",
     locate: (absolute) => ({ folder: info.workspace_path, path: absolute }),
-    // What works on a private copy of a file runs here; what looks at the project runs where it is.
+    // Programs that work on a private copy of a file run here; those that look at the project run where it
+    // is.
     runProgram: (request) =>
       request.cwd.startsWith(info.workspace_path) ? inContainer(sandboxes, info, request) : onHost(request),
     openScratch,

@@ -29,7 +29,7 @@ export interface Control {
   readonly farJobs: FarJobs;
   /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
-  /** What is seen of messages that other processes answer. */
+  /** The visible state of messages that other processes answer. */
   toldWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
   readonly awayReplies: () => readonly AwayReplies[];
   start(): Promise<void>;
@@ -46,7 +46,7 @@ export interface LocalInbox {
   readonly send: () => void;
 }
 
-/** Jobs among the machines of a shared store: what is told of them, and orders about them. */
+/** Jobs among the machines of a shared store: reports about them, and orders about them. */
 export function openControl(parts: ServeDeps, { own, bus, keeper, reaches, send }: LocalInbox): Control {
   const { db, state, store, access, workspaceName: workspace, newWorkId, onTrouble } = parts;
   const queue = parts.queue as WorkQueue<StoreTransaction>;

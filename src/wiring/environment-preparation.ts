@@ -66,7 +66,7 @@ function imageDeps({ engine, ...rest }: PreparationDeps): BuildImageDeps {
 
 const NPM_SETTINGS = ["npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_userconfig"];
 
-/** What images are built from. */
+/** The inputs from which images are built. */
 export function recipeDeps({
   env,
   config,

@@ -46,7 +46,7 @@ export async function openEnvironments(
   return { ok: false, exitCode: 3, messages: messagesFor(locale), problems: [], message };
 }
 
-/** What a job in a container needs beside the manager. */
+/** The dependencies of a job in a container beside the manager. */
 export interface WiredEnvironments extends OpenEnvironments {
   readonly toolParts: ContainerToolDeps;
 }
@@ -155,7 +155,7 @@ async function listEnvironments(
   });
 }
 
-/** The rules of the proxy, in short; null where there is none. */
+/** The rules of the proxy, in short; null where there is no proxy. */
 function reachableFrom(network: Config["command_executor"]["docker"]["network"]): readonly string[] | null {
   const { external_access: open, whitelist_mode: listed, allowed_domains: domains } = network;
   if (!open && network.allowed_hosts.length === 0) return null;

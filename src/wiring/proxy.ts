@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   const settings = settingsOf(process.argv[2] ?? process.env.PICOCLAW_PROXY ?? "");
   const onRefused = (refusal: Refusal) => say({ event: "refused", ...refusal });
   const path = "path" in settings.listen ? settings.listen.path : undefined;
-  // Left by one that was killed. Who may see the folder may use the proxy.
+  // A killed proxy left it. A user who may see the folder may use the proxy.
   if (path !== undefined) rmSync(path, { force: true });
   const proxy = await startProxy({ rules: settings, onRefused }, settings.listen);
   if (path !== undefined) chmodSync(path, 0o666);

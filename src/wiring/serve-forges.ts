@@ -28,7 +28,7 @@ export interface ForgeServiceDeps {
   readonly tellEnd: NotifyTaskEnd;
   /** Tasks that are worked on at once. */
   readonly limit: number;
-  /** What this machine has: it carries out what needs no more. */
+  /** The labels of this machine: it carries out work that needs no more. */
   readonly labels: readonly string[];
   /** The other machines, to whom tasks are left while this one's engine is away. */
   readonly fleet: Pick<FleetStore, "machines">;
@@ -41,7 +41,7 @@ export interface ForgeServiceDeps {
 export interface ForgeService {
   /** For `/webhooks/github` and `/webhooks/gitlab`. */
   readonly webhooks: ReadonlyMap<string, Webhook>;
-  /** What its containers did, for metrics. */
+  /** The activity of its containers, for metrics. */
   readonly counts: () => EnvironmentCounts;
   /** Labels that do not hold now. */
   readonly lacking: () => readonly string[];
@@ -50,7 +50,7 @@ export interface ForgeService {
   stop(): Promise<void>;
 }
 
-/** What was said while nobody served. What was taken in then is known by its name. */
+/** Covers messages from a time when no process served. Those already taken in are known by their names. */
 const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
 /** An engine that takes longer to say who it is counts as away. */
 const ENGINE_MS = 5_000;
@@ -151,7 +151,7 @@ export async function openForgeService(
             taken.push(
               ...(await pollRepository(partsOf(forge), { repository, since, signal: stopping.signal })),
             );
-          // What a forge did not tell now it is asked for again.
+          // Events that a forge did not report now are asked for again.
           if (taken.every(({ did }) => did !== "failed")) looked.at = at;
         };
         const poll = () =>

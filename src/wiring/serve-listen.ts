@@ -26,7 +26,7 @@ export interface Schedules {
   stop(): void;
 }
 
-/** What `serve` does by the clock: schedules, looking after models, pruning, cleaning up containers. */
+/** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
 export async function startServeSchedules(
   parts: ServeDeps,
   { receiver, channels }: Inbox,
@@ -122,7 +122,7 @@ export async function listenAndServe(
     return startServeSchedules(parts, inbox);
   };
   const rounds = await startAll().catch(async (error: unknown) => {
-    // Nobody would answer what is taken in here.
+    // No process would answer a message taken in here.
     closing.abort();
     await server.close();
     await working.giveUp();

@@ -16,7 +16,7 @@ import type { Telemetry } from "./telemetry.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a reload replaces. */
+/** The parts that a reload replaces. */
 interface ServeState extends Opened {
   readonly conversation: Conversation;
   readonly ownCommands: OwnCommands;
@@ -86,7 +86,7 @@ export async function openServeState(
   };
 }
 
-/** What `serve` has opened before it listens. */
+/** The parts that `serve` has opened before it listens. */
 export interface ListenDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly options: OpenOptions & { readonly demo: boolean };

@@ -177,7 +177,7 @@ export interface WebHostDeps extends ServeDeps {
   readonly reload: () => Promise<string | null>;
 }
 
-/** What the console and the API show of the house. */
+/** The installation's data that the console and the API show. */
 export function createWebHost(parts: WebHostDeps): WebHost {
   const { env, options, db, state, store, inbox, startedAt, onTrouble } = parts;
   const { now } = timers;
@@ -282,7 +282,7 @@ function healthOf(parts: WebHostDeps): WebHost["health"] {
     });
   };
   const ask = () => cacheAnswer(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, timers.after));
-  // What an earlier configuration said is no answer.
+  // The result of an earlier configuration is not an answer.
   const held = { config: parts.state.current().config, ask: ask() };
   return () => {
     const { config } = parts.state.current();

@@ -200,7 +200,7 @@ export function openFleet({ db, home, workspaceName, place, ...here }: FleetDeps
   return createFleetStore({ db, now: timers.now, me });
 }
 
-/** What every task can count on here. */
+/** The labels that every task can rely on here. */
 export function labelsOf(config: Config): readonly string[] {
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   return config.command_executor.enabled ? ["docker", architecture] : [architecture];
@@ -267,7 +267,10 @@ const [ANSWER_GRACE_MS, SEND_GRACE_MS] = [20_000, 5_000];
 /** Beside the messages that a server answers. */
 const TASKS_AT_ONCE = 2;
 
-/** What `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks to carry out. */
+/**
+ * The parts that `serve` and `join` share: a place in the fleet, messages to answer, replies to send, tasks
+ * to carry out.
+ */
 export async function openWorking(given: ListenDeps, place: WorkerRole) {
   const { publicUrl, log } = place;
   const tell = createTroubleReporter(log, timers.now);

@@ -130,7 +130,7 @@ function isThere(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** A file that could not be written whole is none. */
+/** A file that could not be written whole does not count. */
 function writeNew(file: string, text: string, replace: boolean): WriteConfigResult {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const kept = replace && isThere(file) ? `${file}.old` : null;

@@ -110,7 +110,7 @@ function pauseUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What of the host's environment git needs to reach a forge. */
+/** The variables of the host's environment that git needs to reach a forge. */
 const PASSED_VARIABLES = [
   "HTTP_PROXY",
   "HTTPS_PROXY",
@@ -134,7 +134,7 @@ export interface TaskWiring {
   readonly owners: OwnerNames;
 }
 
-/** What one task of a forge is carried out with. */
+/** The dependencies of one task of a forge. */
 export async function createSolveDeps(wiring: TaskWiring, forge: Forge, taskId: string): Promise<SolveDeps> {
   const { env, opened, meter, store, owners } = wiring;
   const { workspace, loaded, parts, messages } = opened;
@@ -226,7 +226,7 @@ function solveSettings({ tasks, checks, command_executor: executor }: Config): S
   };
 }
 
-/** What carries tasks from forges out, for the command line and for `serve`. */
+/** The solver of tasks from forges, for the command line and for `serve`. */
 export interface Solver extends Opened {
   readonly secrets: Secrets;
   readonly texts: SolveMessages;
@@ -236,14 +236,14 @@ export interface Solver extends Opened {
   readonly counts: () => EnvironmentCounts;
   /** Why no container can be made now, for a person; null when one can. */
   engineTrouble(signal: AbortSignal): Promise<string | null>;
-  /** What one task is carried out with. */
+  /** The dependencies of one task. */
   parts(forge: Forge, taskId: string): Promise<SolveDeps>;
   /** Null when another process works on it. */
   run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
   close(): Promise<void>;
 }
 
-/** What `serve` has open already; it stays open. */
+/** The parts that `serve` has open already; they stay open. */
 export interface SolverChoices {
   readonly db: Kysely<Database>;
   readonly queue: OpenedQueue;

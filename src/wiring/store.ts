@@ -19,7 +19,7 @@ export interface OpenStoreOptions {
 export interface OwnStore {
   readonly ok: true;
   readonly db: Kysely<Database>;
-  /** As `database_url`, its reference resolved; the embedded store where there is none. */
+  /** As `database_url`, its reference resolved; the embedded store where it is not set. */
   readonly databaseUrl: string | undefined;
   close(): Promise<void>;
 }

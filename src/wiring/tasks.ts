@@ -39,7 +39,7 @@ interface TaskAccount {
   /** The planner; null where none was asked for. */
   readonly model: Model | null;
   readonly workers: WorkerAccount;
-  /** What models cost since it was asked last. */
+  /** The cost of models since the last call. */
   costOf(): number;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ interface AccountRequest {
   readonly role: ModelRole | null;
 }
 
-/** What a task file's planner and worker CLI use is written down and kept within the budget. */
+/** Records the usage of a task file's planner and worker CLI, and keeps it within the budget. */
 export async function openTaskAccount(
   env: Readonly<Record<string, string | undefined>>,
   opened: OpenedFolder,
@@ -285,7 +285,7 @@ async function runTaskFile(
     const account = await openTaskAccount(env, opened, { id, mask, role: withoutMeta ? null : role });
     if ("code" in account && !withoutMeta)
       return { ok: false, code: "no-model", text: texts.noModel(account.message) };
-    // What cannot be counted is done all the same: only a planner needs the store.
+    // Work that cannot be counted is done all the same: only a planner needs the store.
     const meta = "code" in account ? null : account;
     const start =
       request.resume === undefined
@@ -405,7 +405,7 @@ export function maskOf(known: readonly string[], credentials: ReturnType<typeof 
   return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
 }
 
-/** What looks like a token in a login's files must not appear in a note. */
+/** Strings that look like a token in a login's files must not appear in a note. */
 function tokensIn({ files }: ReturnType<typeof findCredentials>): string[] {
   const decoder = new TextDecoder();
   return files.flatMap(({ path, bytes }) =>

@@ -19,7 +19,10 @@ export interface TelemetryDeps {
   readonly mask: (text: string) => string;
 }
 
-/** Loaded only where a collector is configured. Its troubles are lines in the log: nobody who waits for a reply is told. */
+/**
+ * Loaded only where a collector is configured. Its troubles are lines in the log: a user who waits for a
+ * reply is not notified.
+ */
 export function openTelemetry({ config, secrets, home, mask }: TelemetryDeps, endpoint: string): Telemetry {
   const { level, file } = config.log;
   const log = createLineLogger({ home, file, level, mask });

@@ -15,7 +15,7 @@ import { openWorkspace } from "./workspace.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a caller may choose; the rest comes from the configuration. */
+/** The choices of a caller; the rest comes from the configuration. */
 export type ToolContextChoices = Partial<
   Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;

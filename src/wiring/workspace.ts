@@ -18,7 +18,7 @@ import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What stands behind an opened workspace, for those who build on it. */
+/** The parts behind an opened workspace, for code that builds on it. */
 export interface WorkspaceDetails {
   readonly loaded: LoadedConfig;
   readonly parts: WorkspaceDeps;

@@ -13,7 +13,7 @@ import {
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { type AcpHost, type AcpSession, createAcpSessions } from "./sessions.ts";
 
-/** What can follow a slash, for the editor's completion, with the words of `/help`. */
+/** The commands that can follow a slash, for the editor's completion, with the texts of `/help`. */
 function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "help">): AvailableCommand[] {
   return names.map((name) => {
     const [usage = "", what] = help.find(([command]) => command.split(" ").includes(`/${name}`)) ?? [];
@@ -23,8 +23,8 @@ function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "he
 }
 
 /**
- * What the user wrote, as one message. A file of the workspace is named by its path, since coders read it as it stands;
- * other text comes along in a fence. Pictures and sounds were never offered.
+ * The user's prompt as one message. A workspace file is named by its path, since coders read its current
+ * content; other text is included in a fence. Images and audio were never offered.
  */
 function promptText(blocks: readonly ContentBlock[], root: string): string {
   let text = "";
@@ -77,8 +77,8 @@ export interface AcpStreams {
 }
 
 /**
- * Serves one editor until it goes or `stop` says so; what it had running is then ended and taken back. Nobody is asked
- * for permission: every job can be taken back, and `/undo` is a command of every session.
+ * Serves one editor until it disconnects or `stop` aborts; its running work is then ended and undone. The
+ * user is not asked for permission: every job can be undone, and `/undo` is a command of every session.
  */
 export async function serveAcp(host: AcpHost, streams: AcpStreams, stop: AbortSignal): Promise<void> {
   const sessions = createAcpSessions(host);

@@ -9,7 +9,7 @@ import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
 
-/** What the ACP agent needs of the program. */
+/** The parts of the program that the ACP agent needs. */
 export interface AcpHost {
   readonly version: string;
   /** The conversation on the folder that an editor has open. Asked once a folder. */
@@ -113,7 +113,10 @@ function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdat
 /** Editors show a difference whole; what is longer is named. */
 const MOST_BYTES = 1_000_000;
 
-/** What a job changed, as editors show it. A file that is no text, too long or changed again since is named. */
+/**
+ * The changes of a job, as editors show them. A file that is not text, is too long or has changed again is
+ * only named.
+ */
 function fileDiffs(differences: readonly FileDifference[], root: string): ToolCallContent[] {
   return differences.map(({ path, before, after }): ToolCallContent => {
     const [oldText, newText] = [shownText(before), shownText(after)];

@@ -3,7 +3,7 @@ import type { Channel, ChatKey, PushCounter, Receive } from "../../application/p
 import type { Config, Secrets } from "../../config/config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
-/** What a channel is made of. */
+/** The dependencies of a channel. */
 export interface ChannelDeps {
   /** As it holds now; a reload changes it. */
   readonly config: () => Config;

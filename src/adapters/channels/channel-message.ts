@@ -4,7 +4,7 @@ export interface MarkdownMapping {
   readonly prose: (text: string) => string;
   /** Code in a line, with its marks. */
   readonly span: (text: string) => string;
-  /** What is between two fences. */
+  /** Formats the text between two fences. */
   readonly block: (text: string) => string;
 }
 
@@ -41,8 +41,9 @@ export interface Progress {
 export interface StreamedMessage {
   show(change: (progress: Progress) => Progress): void;
   /**
-   * Ends the streaming: when it resolves, no update follows and none is on its way. The answer is the message that the
-   * result may replace; null when there is none, or when an update of it did not end in time and may still arrive.
+   * Ends the streaming: when it resolves, no update follows and none is in flight. The result is the message
+   * that the reply may replace; null when there is none, or when an update of it did not end in time and may
+   * still arrive.
    */
   close(): Promise<string | null>;
 }

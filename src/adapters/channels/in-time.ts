@@ -1,4 +1,4 @@
-/** What a call brings, or a rejection as soon as the signal says that it is too late: some clients know no signal. */
+/** The result of a call, or a rejection as soon as the signal aborts: some clients do not support signals. */
 export async function inTime<T>(call: Promise<T>, signal: AbortSignal, tooLate: string): Promise<T> {
   const late = Promise.withResolvers<never>();
   const end = () => late.reject(new Error(tooLate));

@@ -471,7 +471,10 @@ function readLineSource(event: webhook.Event): LineSource | null {
   }
 }
 
-/** What was content to us: everything in a chat for two, among several only what names us or is a command. */
+/**
+ * The content addressed to the bot: everything in a one-to-one chat; in a group, only mentions of the bot and
+ * commands.
+ */
 function readContent(
   event: webhook.Event,
   single: boolean,

@@ -33,7 +33,7 @@ type SlackCall<T> =
       readonly refused: boolean;
     };
 
-/** What the call brought, or how its reply is to go on. */
+/** The result of the call, or how its reply must continue. */
 async function callSlack<T>(call: () => Promise<T>, signal: AbortSignal): Promise<SlackCall<T>> {
   try {
     return { ok: true, value: await inTime(call(), signal, "no answer in time") };
@@ -59,7 +59,10 @@ function toDelivered(error: unknown): DeliveryResult {
   return { status: "later", reason };
 }
 
-/** What a person typed, out of what Slack sends: links and names are in angle brackets, three characters escaped. */
+/**
+ * The text that a person typed, from Slack's format: links and names are in angle brackets, three characters
+ * are escaped.
+ */
 export function fromSlackText(text: string): string {
   return text
     .replace(/<([^<>]*)>/g, (_, inner: string) => {
@@ -125,7 +128,7 @@ export interface SlackRendering {
   /** For notifications and screen readers. */
   readonly text: string;
   readonly blocks: readonly Block[];
-  /** What does not fit, whole, for a file. */
+  /** The whole text that does not fit, for a file. */
   readonly file: string | null;
 }
 
@@ -291,7 +294,7 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
       await update(place, ts, { text: text ?? "", blocks: redrawn, file: null }, null, signal);
   };
 
-  /** What a process that died left standing as "working…" for this message. */
+  /** The "working…" draft that a dead process left for this message. */
   const leftDraft = async (place: SlackPlace, messageId: string, signal: AbortSignal) =>
     (await latestMessages(client, place, signal))?.find(({ mark }) => mark.draft === messageId)?.ts ?? null;
 
@@ -385,7 +388,7 @@ async function wasPosted(
   return found === null ? "unknown" : found.some(({ mark }) => mark.key === delivery.key);
 }
 
-/** What our messages carry: the key of a reply, or the message that is being worked on. */
+/** The metadata of PicoClaw's messages: the key of a reply, or the message that is being worked on. */
 interface MessageMark {
   readonly key?: string;
   readonly draft?: string;
@@ -471,7 +474,9 @@ export interface SlackApp {
 
 export const LIMIT_BYTES = 1024 ** 2;
 const MOST_AHEAD_MS = 5 * 60_000;
-/** What a person said all the same: with a file, and in a thread with a copy to the channel. */
+/**
+ * Subtypes that a person's messages can still have: with a file, and in a thread with a copy to the channel.
+ */
 const SPOKEN_SUBTYPES = new Set<string>(["file_share", "thread_broadcast"]);
 
 /**
@@ -513,7 +518,7 @@ export function createSlackApp(parts: SlackAppDeps): SlackApp {
       ...(parts.apiUrl !== null && { slackApiUrl: parts.apiUrl }),
     },
   } as ConstructorParameters<typeof App>[0]);
-  // What could not be stored must reach whoever acknowledges.
+  // A storage failure must reach the code that acknowledges.
   app.error(async (error) => {
     throw error;
   });
@@ -657,7 +662,7 @@ function ownId(body: object): string | null {
   return authorizations?.find(({ is_bot: isBot }) => isBot === true)?.user_id ?? null;
 }
 
-/** Somebody else may be named before the bot; only its own name is no part of what was said. */
+/** Another user may be named before the bot; only the bot's own name is not part of the message. */
 function withoutOwnName(text: string, own: string | null): string {
   const name = new RegExp(`<@${own ?? "[A-Z0-9]+"}(?:\\|[^>]*)?>`, "i");
   return text.replace(name, "").replace(/ {2,}/g, " ").trim();

@@ -69,7 +69,7 @@ type TelegramCall<T = unknown> =
       readonly unreadable: boolean;
     };
 
-/** What the call brought, or how its reply is to go on. */
+/** The result of the call, or how its reply must continue. */
 async function callTelegram<T>(
   call: (signal: GrammySignal) => Promise<T>,
   signal: AbortSignal,
@@ -176,7 +176,7 @@ function toTelegramMessages(content: Outgoing, texts: TelegramMessages): Telegra
   return { pieces: [...pieces.slice(0, PIECES - 1), texts.wholeText], keyboard, file: text };
 }
 
-/** What can be done now; null where nothing can. */
+/** The actions that are possible now; null if there are none. */
 function keyboardOf(actions: readonly JobAction[]): InlineKeyboardMarkup | null {
   const buttons = actions.map(toKeyboardButton).filter((one) => one !== null);
   if (buttons.length === 0) return null;
@@ -210,7 +210,7 @@ export interface TelegramStatus {
 const CALL_MS = 20_000;
 /** Telegram shows "typing" for five seconds. */
 const TYPING_MS = 4_500;
-/** What is quicker needs no words. */
+/** Faster work needs no message. */
 const PATIENCE_MS = 4_000;
 /** A group takes twenty messages a minute. */
 const PAUSE_MS = 4_000;
@@ -225,8 +225,8 @@ interface ShownStatus {
 }
 
 /**
- * What is being done: "typing", and after a while a silent message. The reply is a message of its own, since Telegram rings
- * for nothing that is edited.
+ * Shows the current work: "typing", and after a while a silent message. The reply is a separate message,
+ * since Telegram does not notify users of edits.
  */
 export function createTelegramStatus({
   client,
@@ -387,7 +387,7 @@ function remember(map: Map<string, number>, key: string, value: number): void {
   if (map.size > REMEMBERED) map.delete(map.keys().next().value as string);
 }
 
-/** What Telegram is asked for; everything else never comes. */
+/** The updates that Telegram is asked for; it never sends any others. */
 const HEARD_UPDATES = ["message", "callback_query"] as const;
 
 const ANSWER_MS = 10_000;
@@ -454,7 +454,7 @@ export function createTelegramUpdates(parts: {
   };
 }
 
-/** What was said to the bot, without its name; null when it was said to others. */
+/** The text addressed to the bot, without its name; null when it was addressed to others. */
 function textForBot(
   { reply_to_message: answered }: Message,
   text: string,

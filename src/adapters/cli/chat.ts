@@ -65,7 +65,7 @@ export function createChatProgress(
     reply(reply, streamed) {
       if (streamed && printer !== undefined) program.out(printer.end());
       const text = printable(reply.text);
-      // What was streamed stands there already; the rest (a note, a budget's warning) follows.
+      // The streamed text is already printed; the rest (a note, a budget's warning) follows.
       const rest =
         streamed && text.startsWith(printable(said).trim())
           ? text.slice(printable(said).trim().length)
@@ -88,7 +88,7 @@ function visible(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
 }
 
-/** What a shell expects of a program that Ctrl-C ended. */
+/** The exit code that a shell expects of a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
 /** The first of these stops the message and takes its job back; a second one ends the program. */
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -197,7 +197,7 @@ async function converseAtTerminal(
     first,
     async open(say) {
       const quiet: CliProgram = { ...program, err: (text) => say(text.trimEnd()) };
-      // What ends the program is said when the terminal is the shell's again.
+      // An error that ends the program is printed once the shell has the terminal again.
       const loud: CliProgram = { ...program, err: (text) => troubles.push(text) };
       const opened = await openedOrStop(loud, values, program.openChat).catch(stopCode);
       if (typeof opened === "number") return opened;

@@ -52,9 +52,9 @@ export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFla
 /** It says what it did on the program's streams and returns the exit code. */
 export type CliCommand = (program: CliProgram, args: readonly string[]) => Promise<number>;
 
-/** What a command takes. */
+/** The arguments of a command. */
 export interface CommandLine {
-  /** What it does and what its flags mean is told by the texts of each language, under this name. */
+  /** The texts of each language describe the command and its flags under this name. */
   readonly name: keyof HelpMessages["commands"];
   readonly usage: string;
   /** Beside those that every command takes. */

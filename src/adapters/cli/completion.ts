@@ -2,7 +2,7 @@ import { type CommandLine, fail, type Subcommand } from "./command.ts";
 import { COMMON, readFlags } from "./flags.ts";
 import { EXIT } from "./program.ts";
 
-/** What a shell completes: a command with its flags and first words. */
+/** An entry for shell completion: a command with its flags and first words. */
 interface Completed {
   readonly name: string;
   readonly flags: readonly string[];

@@ -3,7 +3,7 @@ import type { Block } from "./live-screen.ts";
 import { wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
-/** What PicoClaw says beside the conversation. */
+/** A notice from PicoClaw beside the conversation. */
 export function noticeBlock(text: string, style: () => Style): Block {
   const lines = printable(text).split("\n");
   return { render: (columns) => lines.flatMap((line) => wrapColumns(style().dim(line), columns)) };
@@ -12,7 +12,7 @@ export function noticeBlock(text: string, style: () => Style): Block {
 /** Lines of a message that are shown again; a paste may have thousands. */
 const MOST_LINES = 12;
 
-/** What the user said. */
+/** The user's message. */
 export function messageBlock(text: string, style: () => Style): Block {
   const lines = printable(text).split("\n");
   const more = lines.length - MOST_LINES;

@@ -26,7 +26,7 @@ export interface Card extends CardFacts {
   readonly jobIds: readonly string[];
   status: JobStatus;
   failedCmds: number;
-  /** What the checks showed, how long it took, what it cost; in this order. */
+  /** The results of the checks, the duration and the cost, in this order. */
   facts: readonly string[];
   /** Files that its last undo or redo moved. */
   moved: string;
@@ -46,7 +46,7 @@ export interface CardMaker {
   /** The whole difference. */
   lines(card: Card): readonly DiffLine[];
   verdict(card: Card, style: Style): string;
-  /** What can be done with it now. */
+  /** The actions that are possible with it now. */
   keys(card: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[];
   /** Names of the files that were moved. */
   describeMove(card: Card, facts: ActionFacts): void;

@@ -21,7 +21,7 @@ export function slashCommands({
   return commands.map((name) => ({ name, description: "", takesWords: false, ...described.get(name) }));
 }
 
-/** What was typed before, oldest first; a file that cannot be read is an empty one. */
+/** The input history, oldest first; a file that cannot be read counts as empty. */
 export function readHistory(program: CliProgram): string[] {
   try {
     const text = new TextDecoder().decode(program.readFile(program.chatHistory.file));

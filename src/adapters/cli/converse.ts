@@ -42,7 +42,7 @@ interface ConverseOptions {
   readonly first: string | null;
 }
 
-/** What people type who do not know Ctrl-D. */
+/** Words that users type who do not know Ctrl-D. */
 const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** Commands about jobs do not end the verdict of the card that they are about. */
 const ABOUT_JOBS = /^\/(?:undo|redo|apply|discard)\b/;
@@ -142,7 +142,7 @@ export async function converse(
     process.once(signal, end);
     return () => process.off(signal, end);
   });
-  // Whatever ends this process, the shell gets its terminal back.
+  // The shell gets its terminal back however this process ends.
   const restore = () => keyboard.stop();
   process.on("exit", restore);
   keyboard.start();
@@ -440,7 +440,7 @@ export async function converse(
     drafts = opened.workspace.archive
       .list()
       .filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
-    // What waited was written for work that is no more: it is the user's to send.
+    // The queued messages were written for work that no longer exists: the user decides whether to send them.
     if (wasStopped && queue.list().length > 0)
       composer.set([...queue.clear(), composer.text()].filter((one) => one !== "").join("\n"));
     screen.redraw();
@@ -576,7 +576,7 @@ export async function converse(
 
   // Pickers and pager
 
-  /** A command that is a list to choose from; false where the text is none. */
+  /** A command that is a list to choose from; false if the text is not one. */
   function picks(text: string): boolean {
     const made = state.session === null ? null : createPickers(state.session, texts, () => style)(text);
     if (made === null) return false;

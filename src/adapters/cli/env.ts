@@ -21,7 +21,7 @@ import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { exitCodeOf, readArguments } from "./tool.ts";
 
-/** What `--help` shows, whatever the action. */
+/** The `--help` entry, for every action. */
 export const ENV: Pick<CommandLine, "name" | "usage"> = { name: "env", usage: "env ACTION" };
 
 const SUBCOMMANDS: Readonly<Record<string, CliCommand>> = {

@@ -57,7 +57,7 @@ export function isAliveIn({ isAlive }: Pick<Workspace, "isAlive">, job: ListedJo
   return job.pid === undefined || isAlive(job);
 }
 
-/** What can be done with those that wait. */
+/** The actions that are possible with waiting jobs. */
 function previews({ messages }: Opened, list: readonly ListedJob[]): string {
   const waiting = list.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
   return waiting === 0 ? "" : `\n${messages.previewsHint(waiting)}\n`;

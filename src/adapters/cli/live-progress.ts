@@ -145,7 +145,7 @@ function describeTaskEvent(event: TaskEvent): string {
 export interface SolveProgressOptions {
   /** A terminal: the line with step, time, tokens and cost. */
   readonly line: boolean;
-  /** What the model says and which files it edits, beside commands and phases. */
+  /** The model's text and the files it edits, beside commands and phases. */
   readonly words: boolean;
   readonly maxSteps: number;
   readonly now: () => Date;

@@ -178,7 +178,8 @@ export function createLiveScreen(deps: ScreenDeps): LiveScreen {
       above.unshift(...(shown[at] as Block).render(width));
     const tail = space === 0 ? [] : above.slice(-space);
     const filled = tail.length + live.rows.length;
-    // What the shell had written above moves to the scrollback, once; then the window is ours from its first row.
+    // The shell's earlier output moves to the scrollback, once; then PicoClaw owns the window from its first
+    // row.
     const lift = ownsWindow || filled >= rows ? "" : `\x1b[${rows};1H${"\n".repeat(rows - filled)}`;
     ownsWindow = true;
     drawn = live.rows;

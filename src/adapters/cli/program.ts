@@ -16,7 +16,7 @@ import type { ToolForm, Toolkit } from "../../application/ports/tools.ts";
 import type { Server } from "../../application/serve/server.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
 
-/** What the command line needs of the process and of the wiring. */
+/** The parts of the process and of the wiring that the command line needs. */
 export interface CliProgram {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -28,7 +28,7 @@ export interface CliProgram {
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
   readonly inIsTerminal: boolean;
-  /** How wide the terminal is; where there is none, lines are as long as they are. */
+  /** The width of the terminal; without a terminal, lines are not wrapped. */
   readonly columns: () => number;
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
@@ -46,11 +46,11 @@ export interface CliProgram {
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
   /** The agent for editors on standard input and output, until the editor goes or the signal says so. */
   readonly serveAcp: (options: OpenOptions, stop: AbortSignal) => Promise<void>;
-  /** What a conversation at a terminal asks of the machine. */
+  /** The machine's services that a conversation at a terminal needs. */
   readonly terminalHost: () => Promise<TerminalHost>;
   /** Whether a configuration was written for this folder or this user, or a model's key is in the environment. */
   readonly isConfigured: () => boolean;
-  /** What was typed in conversations. */
+  /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
   readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
@@ -69,9 +69,9 @@ export interface CliProgram {
   readonly openSolve: (options: OpenOptions) => Promise<OpenedSolve>;
   /** The first configuration file, and what this machine has. */
   readonly openSetUp: (options: OpenOptions & { readonly anew: boolean }) => Promise<OpenedSetUp>;
-  /** Why Mio, Shiro and the default coder cannot answer as configured. Nobody is contacted. */
+  /** Why Mio, Shiro and the default coder cannot answer as configured. No server is contacted. */
   readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
-  /** One line from the terminal; null when there is none any more. */
+  /** One line from the terminal; null when there are no more. */
   readonly askLine: (question: string) => Promise<string | null>;
   readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
 }
@@ -82,9 +82,9 @@ export interface TerminalHost {
   listFiles(root: string): Promise<readonly string[]>;
   /** `main`, or `main*` where something is not committed; empty where there is no git. */
   branch(root: string): Promise<string>;
-  /** A text in the user's own editor; null where there is none, or it ended with an error. */
+  /** Opens a text in the user's own editor; null if there is no editor, or it ended with an error. */
   edit(text: string): string | null;
-  /** A file in the user's own editor; false where there is none. */
+  /** Opens a file in the user's own editor; false if there is no editor. */
   openFile(path: string): boolean;
   /** Stops this process as Ctrl-Z does, and tells when it goes on. */
   suspend(goesOn: () => void): void;

@@ -1,6 +1,6 @@
 import type { Conversation } from "../../application/ports/chat.ts";
 
-/** What was typed while something else ran. */
+/** Text that the user typed while something else ran. */
 export interface QueuedWords {
   readonly text: string;
   /** Whether the coder gets it in its next round, or it is a message of its own afterwards. */

@@ -142,7 +142,7 @@ async function readCheckedTask(
 const BEFORE_RUNNING = new Set(["engine", "image", "container", "credentials", "cannot-run"]);
 const SHOWN_OUTPUT = 4000;
 
-/** What is red at the end, with head and tail of what it printed. */
+/** The failing tests at the end, with the head and tail of their output. */
 function failingTest(record: TaskRecord, texts: ReturnType<typeof taskMessagesFor>): string {
   const test = lastTest(record);
   if (test === undefined || passes(test)) return "";

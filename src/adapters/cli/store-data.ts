@@ -21,7 +21,7 @@ export async function withStoreData(
   }
 }
 
-/** What became of a store that was to be filled. */
+/** Reports the result of filling a store. */
 export function reportFilled(
   program: CliProgram,
   {

@@ -25,7 +25,7 @@ const CONTEXT = 2;
 const MOST_WORDS = 400;
 const LONGEST_FILE = 2_000_000;
 
-/** What a job changed, file by file, with the words that changed within a line. */
+/** The changes of a job, file by file, with the changed words within a line. */
 export function diffLines(differences: readonly FileDifference[], texts: TerminalMessages): DiffLine[] {
   return differences.flatMap(({ path, before, after }): DiffLine[] => {
     const name = printable(shownPath(path));
@@ -196,12 +196,12 @@ function wrapPieces(pieces: readonly DiffPiece[], columns: number): DiffPiece[][
 const CARD_LINES = 40;
 
 export interface CardFacts {
-  /** What was done, in one sentence. */
+  /** The work done, in one sentence. */
   readonly title: string;
   /** `#12`. */
   readonly label: string;
   readonly lines: readonly DiffLine[];
-  /** What went wrong, and what a person should know: each may be long. */
+  /** Errors, and facts that the user should know: each may be long. */
   readonly remarks: readonly string[];
 }
 

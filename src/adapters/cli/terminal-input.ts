@@ -9,7 +9,7 @@ import type { Style } from "./terminal-style.ts";
 export interface MenuItem {
   readonly label: string;
   readonly description: string;
-  /** What stands in the line when it was chosen. */
+  /** The text that the line contains once it is chosen. */
   readonly insert: string;
   /** Whether Enter sends it at once; one that needs more words goes to the line. */
   readonly runs: boolean;
@@ -37,7 +37,7 @@ export interface Composer {
   remember(text: string): void;
   /** The rows of the line, with the cursor. */
   line(columns: number, placeholder: string): LiveRows;
-  /** What stands below it in place of the status; null where nothing does. */
+  /** The lines below it that replace the status; null if there are none. */
   below(columns: number): readonly string[] | null;
 }
 
@@ -68,7 +68,7 @@ export function createComposer(deps: ComposerDeps): Composer {
   );
   for (const line of history) editor.remember(line);
 
-  /** After each key: what can be chosen for what stands before the cursor. */
+  /** After each key: finds the choices for the text before the cursor. */
   function findMenu(): void {
     const { text, line } = editor.beforeCursor();
     if (closedAt !== null && closedAt === text) return;

@@ -2,9 +2,9 @@ import { colourDiff, visibleWidth, wrapWords } from "./terminal-text.ts";
 
 /** Markdown for a terminal, line by line as it comes: headings, lists, emphasis, code, diffs. */
 export interface MarkdownPrinter {
-  /** What can be shown by now; a line that is not whole waits. */
+  /** The text that can be shown now; an incomplete line waits. */
   add(text: string): string;
-  /** What is left. */
+  /** The remaining text. */
   end(): string;
 }
 

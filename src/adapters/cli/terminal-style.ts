@@ -27,7 +27,7 @@ export function wantsColour(env: Env, isTerminal: boolean): boolean {
   return isTerminal && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
 }
 
-/** What a terminal says of its ground in its environment; dark where it says nothing. */
+/** The background that a terminal states in its environment; dark if it states none. */
 export function groundOf(env: Env): "dark" | "light" {
   const ground = Number(/;(\d+)$/.exec(env.COLORFGBG ?? "")?.[1] ?? "0");
   return ground === 7 || ground === 15 ? "light" : "dark";

@@ -24,7 +24,7 @@ function graphemeWidth(grapheme: string): number {
   return grapheme.includes("\ufe0f") ? 2 : 1;
 }
 
-/** What a person takes for one character. */
+/** The characters as a person perceives them. */
 function graphemesOf(text: string): string[] {
   return [...segmenter().segment(text)].map(({ segment }) => segment);
 }

@@ -29,7 +29,7 @@ export interface TurnView {
   isStopping(): boolean;
   /** Everything that is open becomes final. */
   end(): readonly Block[];
-  /** What was streamed, without marks. */
+  /** The streamed text, without markup. */
   streamed(): string;
   elapsedMs(): number;
   tokens(): number;

@@ -12,7 +12,7 @@ import type { ForgeEvent } from "../../domain/forges/trigger.ts";
 interface Delivery {
   readonly headers: Headers;
   readonly bytes: Uint8Array;
-  /** What the bytes say. */
+  /** The parsed content of the bytes. */
   readonly body: unknown;
   readonly site: string;
 }
@@ -22,7 +22,7 @@ interface DeliveryFormat {
   /** The header without which nothing is genuine. */
   readonly signedBy: string;
   isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
-  /** The JSON in a delivery's bytes; undefined when there is none. */
+  /** The JSON in a delivery's bytes; undefined if there is none. */
   parse(headers: Headers, bytes: Uint8Array): unknown;
   /** None when it says nothing to us; null when it is no delivery of this forge. */
   read(delivery: Delivery): readonly IntakeEvent[] | null;
@@ -256,7 +256,7 @@ function readGitLabHappenings(payload: GitLabPayload): Omit<ForgeEvent, "actor">
     const kind = object?.type === "DiffNote" ? "reviewed" : "commented";
     return object?.note === undefined || isEdited(object) ? [] : [{ kind, text: object.note }];
   }
-  // What an item is opened with stands beside it; only what is changed later stands in `changes`.
+  // The initial values of an item are beside it; `changes` contains only later changes.
   const opened = object?.action === "open";
   const assignees = compareLists(
     changes?.assignees,
@@ -323,8 +323,8 @@ export interface WebhookDeps {
 }
 
 /**
- * `/webhooks/<forge>`. Whatever is not signed by the secret that was agreed on is refused before
- * it is read; what is signed is answered when it was acted on, so that a delivery that failed can be sent again.
+ * `/webhooks/<forge>`. A delivery that is not signed with the agreed secret is refused before it is read; a
+ * signed one is answered after it was acted on, so that a failed delivery can be sent again.
  */
 export function createWebhooks(
   parts: WebhookDeps,

@@ -1,6 +1,6 @@
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 
-/** What the MCP server lends out: the tools and the jobs of one workspace. */
+/** The services of the MCP server: the tools and the jobs of one workspace. */
 export interface McpHost extends Pick<Workspace, "root" | "archive" | "mask"> {
   readonly version: string;
   /** The user named the workspace by hand, so the roots of a client do not limit it. */
@@ -29,7 +29,7 @@ interface McpTool {
     readonly properties: Readonly<Record<string, unknown>>;
     readonly required?: readonly string[];
   };
-  /** What `structuredContent` holds, of a failure too. */
+  /** The content of `structuredContent`, also of a failure. */
   readonly outputSchema?: {
     readonly type: "object";
     readonly properties: Readonly<Record<string, unknown>>;

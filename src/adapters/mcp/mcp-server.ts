@@ -32,8 +32,9 @@ import {
 } from "./resources-and-prompts.ts";
 
 /**
- * An envelope as the protocol carries it. What the model must know stands in both forms, since some clients show it
- * the text and others the structure: the data with the job and the notes beside it, or the failure with its code.
+ * An envelope as the protocol carries it. Both forms contain the facts that the model must know, since some
+ * clients show it the text and others the structure: the data with the job and the notes beside it, or the
+ * failure with its code.
  */
 function toCallResult(envelope: McpEnvelope): CallToolResult {
   if (envelope.status !== "success") {

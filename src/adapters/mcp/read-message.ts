@@ -7,7 +7,7 @@ import { hasMoreMembers } from "../../domain/platform/json-members.ts";
  */
 export interface RequestIdScanner {
   push(bytes: Uint8Array): void;
-  /** Null when there is none, or the text is no JSON object so far. */
+  /** Null when there is none, or the text is not a JSON object so far. */
   id(): string | number | null;
 }
 
@@ -21,7 +21,7 @@ export function createRequestIdScanner(): RequestIdScanner {
   let depth = 0;
   let inString = false;
   let escaped = false;
-  /** What stands at the top level since the last comma: a key, a colon, a short value. */
+  /** The top-level text since the last comma: a key, a colon, a short value. */
   let text: number[] = [];
   let isId = false;
   let found: string | number | null = null;
@@ -138,7 +138,7 @@ export function tooLong(limitBytes: number, id: string | number | null): BadMess
   return { code: ErrorCode.InvalidRequest, message: text, id };
 }
 
-/** As JSON-RPC answers what it could not read; the id is null where there is none. */
+/** The JSON-RPC response to an unreadable message; the id is null if there is none. */
 export function toErrorResponse({ code, message, id }: BadMessage) {
   return { jsonrpc: "2.0" as const, id, error: { code, message } };
 }

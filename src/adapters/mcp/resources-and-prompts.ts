@@ -81,7 +81,7 @@ function briefly(job: StoredJob) {
   return toJobJson(rest, true);
 }
 
-/** What makes it too long is left out and named. */
+/** Parts that make it too long are left out and named. */
 function detailsOf(job: StoredJob, host: Pick<McpHost, "archive" | "mask">): string {
   const details = {
     ...toJobJson(toListedJob(job), true),
@@ -121,7 +121,7 @@ type PromptMessages = GetPromptResult["messages"];
 
 const JOB = { name: "job_id", description: "A job of this workspace; absent: the last one", required: false };
 
-/** What a person can start from a client's menu. One entry a prompt. */
+/** The prompts that a person can start from a client's menu. One entry per prompt. */
 const PROMPTS: readonly PromptEntry[] = [
   {
     prompt: {

@@ -63,7 +63,10 @@ export function createConnections(resumeMs = RESUME_MS): Connections {
   };
 }
 
-/** What a session keeps for a client that comes back; the oldest goes first, the latest always stays. */
+/**
+ * The events that a session keeps for a client that reconnects; the oldest is removed first, the latest
+ * always stays.
+ */
 const MOST_EVENTS = 1_000;
 const MOST_CHARS = 4_000_000;
 
@@ -74,7 +77,7 @@ interface KeptEvent {
   readonly chars: number;
 }
 
-/** What was sent in one session, so that a client whose connection broke gets the rest of its stream. */
+/** The events sent in one session, so that a client whose connection broke gets the rest of its stream. */
 export function createEventStore(): EventStore {
   const kept: KeptEvent[] = [];
   let chars = 0;
@@ -165,7 +168,7 @@ export function createSessions(host: McpHost, calls: RunningCalls): Sessions {
 }
 
 export interface McpEndpoint {
-  /** Whoever may come in was decided before. Never rejects. */
+  /** Access was decided before this call. Never rejects. */
   handle(request: Request): Promise<Response>;
   /** Ends the sessions; what was running is taken back before it resolves. */
   close(): Promise<void>;

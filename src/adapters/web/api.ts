@@ -140,7 +140,7 @@ function viewedJobJson({ job, changeCount, alive, machine }: ViewedJob): Record<
   };
 }
 
-/** A day of the calendar: 2026-02-31 is none. */
+/** Whether the text is a calendar day: 2026-02-31 is not. */
 function isDay(text: string): boolean {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : null;
   return at !== null && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
@@ -187,7 +187,7 @@ export function messageApi(app: Api, web: Web): void {
     const { text, chat, route, event_id: eventId, wait = 0 } = body;
     if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
       return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
-    // What is done to jobs needs the same right in a chat as at their own addresses.
+    // Actions on jobs need the same right in a chat as at the jobs' own addresses.
     const command = readSlashCommand(text)?.name.toLowerCase() ?? "";
     const forbidden = JOB_COMMANDS.has(command) ? refuseWithoutScope(viewer, "jobs") : null;
     if (forbidden !== null) return forbidden;

@@ -31,7 +31,7 @@ import {
   type WebApp,
 } from "./web.ts";
 
-/** Nobody is known, or the link is spent: what to do about it, in this mode. */
+/** The user is unknown, or the link is used up: explains what to do, in this mode. */
 function signInPage(web: Web, request: Request, why: string): Markup {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));
   const assets = { style: web.assets.style.path, script: web.assets.script.path };
@@ -59,7 +59,7 @@ const OTHER_BODIES = {
 };
 const CACHE_FOR_EVER = "public, max-age=31536000, immutable";
 
-/** What needs no session: files, signing in, probes. */
+/** The routes that need no session: files, signing in, probes. */
 function openRoutes(app: Hono<OpenEnv>, web: Web): void {
   const { host, signIn, assets } = web;
   for (const asset of [assets.style, assets.script]) {
@@ -92,7 +92,7 @@ function openRoutes(app: Hono<OpenEnv>, web: Web): void {
       return c.text("401: send a token with the scope read\n", 401, { "www-authenticate": "Bearer" });
     return c.body(await host.metrics(), 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
   });
-  // Whoever only looks (a preview of the link, a scanner, HEAD) does not use it up: a person presses a button.
+  // A mere view (a link preview, a scanner, HEAD) does not use the link up: a person presses a button.
   app.get("/login/:secret", (c) => c.html(String(openingPage(web, c.req.raw))));
   app.post("/login/:secret", async (c) => {
     const request = c.req.raw;
@@ -188,8 +188,8 @@ export function createWebApp(host: WebHost): (request: Request, from: string) =>
 }
 
 /**
- * Nobody is known. A link from LINE or Slack comes without the cookie, since that is for our own pages only: such a
- * visit is sent once more, from a page of ours.
+ * The user is unknown. A link from LINE or Slack arrives without the cookie, since the cookie is for
+ * PicoClaw's own pages only: such a visit is sent once more, from one of PicoClaw's pages.
  */
 function askToSignIn(web: Web, request: Request): Response {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));

@@ -60,7 +60,7 @@ function liveRoutes(app: WebApp, web: Web): void {
   }
 }
 
-/** What operators manage. Nobody else gets here. */
+/** The pages that operators manage. Other users have no access. */
 function manageRoutes(app: WebApp, web: Web): void {
   const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
     const { page } = c.var;

@@ -119,7 +119,7 @@ function runLength(rows: readonly DiffRow[], from: number, kind: DiffRow["kind"]
   return end - from;
 }
 
-/** What lies between the common start and end; null when too little is common to be worth a mark. */
+/** The part between the common start and end; null when too little is common to be worth a mark. */
 function differingMiddle(old: string, now: string): [[number, number], [number, number]] | null {
   const shorter = Math.min(old.length, now.length);
   let start = 0;
@@ -156,14 +156,14 @@ export function fileDiffView(
 ${diffLines(t, file, view)}</details>`;
 }
 
-/** What stands below the name of a file. */
+/** The lines below the name of a file. */
 export function diffLines(t: ConsoleMessages, file: FileDiff, view: DiffView): Markup {
   const note = file.note === undefined ? null : html`<p class="note">${t.diffNotes[file.note]}</p>`;
   return html`${file.rows.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="${visible(file.path)}">${view === "split" ? splitTable(t, file.rows) : inlineTable(t, file.rows)}</div>`}
 ${note}`;
 }
 
-/** What changed is known only to a machine that does not answer. */
+/** Only a machine that does not answer knows the changes. */
 export function awayDiff(t: ConsoleMessages): Markup {
   return html`<p class="note">${t.diffAway}</p>`;
 }

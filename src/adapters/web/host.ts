@@ -17,7 +17,7 @@ import type { SetUpSteps } from "../../application/setup/setup-steps.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 
-/** What the web server needs of the house; wired in `src/wiring/serve.ts`. */
+/** The services that the web server needs; wired in `src/wiring/serve.ts`. */
 export interface WebHost {
   readonly version: string;
   readonly demo: boolean;
@@ -45,7 +45,7 @@ export interface WebHost {
   readonly ownCommands: () => readonly Pick<OwnCommand, "name" | "description">[];
   /** The first configuration. */
   readonly setUp: {
-    /** Nobody has configured a model, and there is no file. */
+    /** No model is configured, and there is no file. */
     readonly isNeeded: () => Promise<boolean>;
     readonly steps: SetUpSteps;
   };

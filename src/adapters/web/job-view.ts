@@ -34,7 +34,7 @@ export function changesText(t: PageContext["t"], { job, changeCount }: ViewedJob
   return changeCount === undefined ? t.changeCount(known) : t.changeCountOf(known, changeCount);
 }
 
-/** What became of a job, as a coloured mark. */
+/** The outcome of a job, as a coloured mark. */
 export function statusMark({ words }: PageContext, viewed: ViewedJob): Markup {
   const status = viewedStatus(viewed);
   const { failedCmds } = viewed.job;
@@ -50,7 +50,7 @@ export interface JobCard {
   readonly jobId: string;
   /** As it is by now; null where it is gone. */
   readonly viewed: ViewedJob | null;
-  /** What the reply knows of it. */
+  /** The reply's facts about it. */
   readonly result: Pick<Reply["jobs"][number], "status" | "success" | "failed_cmds" | "changes">;
   /** The request, for a job of an older version. */
   readonly request: string;
@@ -215,7 +215,7 @@ export function commandLine(t: ConsoleMessages, command: PatchCommand): Markup {
   return html`<span class="chip">${kind}</span> <span class="verb">${command.action}</span> <code>${visible(command.target).split("\n")[0]}</code>`;
 }
 
-/** What came of an action on a job, for a person and for a program. */
+/** The outcome of an action on a job, for a person and for a program. */
 export interface ActionOutcome {
   readonly ok: boolean;
   /** 200, or why not: 404 unknown, 409 in the way, 503 another machine does not answer. */

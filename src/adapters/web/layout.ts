@@ -25,7 +25,7 @@ const ADDRESSES: Readonly<Record<Section, string>> = {
   fleet: "/fleet",
   system: "/system",
 };
-/** What an operator alone may see. */
+/** The sections that only an operator may see. */
 const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "fleet", "system"]);
 /** On a phone the rest is under "more". */
 const FIRST: readonly Section[] = ["chat", "jobs", "playground"];

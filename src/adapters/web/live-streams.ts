@@ -4,7 +4,9 @@ import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { agentOf, sealOf, visible } from "./markup.ts";
 
-/** What a page shows of a message at work; the stream sends the same, so that both always agree. */
+/**
+ * The state of a message at work as a page shows it; the stream sends the same, so that both always agree.
+ */
 export interface LiveLine {
   /** The character of whoever works, and its style. */
   readonly face: string;
@@ -51,7 +53,7 @@ function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | 
     case "tool":
       return words.tool(event.name);
     case "progress":
-      // What it cost stands beside it.
+      // The cost is shown beside it.
       return words.progress({ ...event, costUsd: 0 });
     case "notice":
       return event.texts?.[t.locale] ?? event.text;
@@ -60,7 +62,7 @@ function progressText(t: ConsoleMessages, { event, agent }: LiveWork): string | 
   }
 }
 
-/** What a page wants to hear of. */
+/** The events that a page subscribes to. */
 export type PageInterest =
   | { readonly kind: "chat"; readonly channel: string; readonly chatId: string }
   | { readonly kind: "job"; readonly jobId: string }
@@ -71,7 +73,7 @@ interface PageEvent {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** What an event means to a page; null where it means nothing to it. */
+/** The meaning of an event for a page; null if it has none. */
 function toPageEvent(
   { live, mask }: Pick<WebHost, "live" | "mask">,
   event: ServeEvent,
@@ -134,7 +136,7 @@ function createWatch(viewerJobs: Pick<ViewerJobs, "version" | "latest">, every: 
   const look = (name: string) => (name === "" ? viewerJobs.latest() : viewerJobs.version(name));
   const state = { stop: () => {}, looking: false };
 
-  /** What cannot be looked at now is looked at in the next round. */
+  /** An item that cannot be checked now is checked in the next round. */
   async function round(): Promise<void> {
     if (state.looking) return;
     state.looking = true;
@@ -191,7 +193,7 @@ interface StreamRequest {
 export interface Streams {
   /** Server-sent events of one page; null when its session has too many. */
   open(request: StreamRequest): Response | null;
-  /** Somebody signed out: nothing more is told to their pages. */
+  /** The user signed out: their pages receive nothing more. */
   endSession(session: string): void;
 }
 
@@ -256,7 +258,7 @@ export function createStreams(
         });
         const changed = () => {
           say({ event: "changed", data: {} });
-          // What it prints in another process is not heard here.
+          // Its output in another process is not received here.
           void sayTail();
         };
         const worked = (message: string) =>

@@ -40,7 +40,7 @@ const TOKENS = (comment: string) =>
 const SLASH = TOKENS("//[^\\n]*|/\\*[\\s\\S]*?(?:\\*/|$)");
 const HASH = TOKENS("#[^\\n]*");
 
-/** A block of code with its comments, strings, numbers and keywords marked. What it does not know stays plain. */
+/** A block of code with its comments, strings, numbers and keywords marked. Unknown parts stay plain. */
 function highlight(code: string, language: string): Piece {
   const name =
     language

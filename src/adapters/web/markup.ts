@@ -45,7 +45,7 @@ function escaped(text: string): string {
 
 /** Colours and cursor moves of a terminal. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
-/** What changes how a text reads without being seen: bidirectional overrides, zero-width marks, controls. */
+/** Invisible characters that change how a text reads: bidirectional overrides, zero-width marks, controls. */
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A text as it is, not as it would like to look: a diff or an output cannot hide anything in it. */
@@ -110,7 +110,7 @@ export function seal(agent: string): Markup {
   return html`<span class="seal ${style}" aria-hidden="true">${character}</span>`;
 }
 
-/** Who answers a route, where the reply does not say. */
+/** The agent that answers a route, if the reply does not state it. */
 export function agentOf(route: Route | undefined): AgentName {
   return agentOfRole(roleOf(route ?? "CHAT", "coder3"));
 }
@@ -163,7 +163,7 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
-/** What nobody set up and nobody needs is grey. */
+/** A part that is neither set up nor needed is grey. */
 export function healthTone({ ok, required, off }: HealthLine): "good" | "bad" | "weak" | "off" {
   if (ok) return "good";
   if (off === true) return "off";

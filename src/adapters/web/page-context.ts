@@ -4,7 +4,7 @@ import type { ConsoleMessages } from "../../domain/texts/web.ts";
 
 export type Theme = "auto" | "light" | "dark";
 
-/** Whoever looks at a page, and how they like it. */
+/** The viewer of a page, and their preferences. */
 export interface PageContext {
   readonly t: ConsoleMessages;
   /** The words of the Worker, for results. */
@@ -21,7 +21,7 @@ export interface PageContext {
   readonly script: string;
 }
 
-/** What came of the last button. */
+/** The outcome of the last button. */
 export interface Notice {
   readonly ok: boolean;
   readonly text: string;
@@ -33,7 +33,7 @@ export interface Notice {
   readonly typed?: Readonly<Record<string, string>>;
 }
 
-/** What came of a button, shown once on the page that follows it. */
+/** The outcome of a button, shown once on the page that follows it. */
 export interface Flashes {
   /** A query that brings it back. */
   keep(notice: Notice): string;

@@ -52,9 +52,9 @@ function decodeAttachment(bytes: Uint8Array): string | null {
 }
 
 export interface BodyLimits {
-  /** What all bodies that are read or worked on may hold together. */
+  /** The limit for all bodies together that are being read or worked on. */
   readonly budgetBytes: number;
-  /** What those of one source may hold of it. */
+  /** The limit for the bodies of one source. */
   readonly shareBytes: number;
   /** How many may be read at once: each has buffers of its own below us, whatever its length. */
   readonly mostOpen: number;
@@ -77,9 +77,9 @@ export type BodyGate = (
 ) => Promise<Response>;
 
 /**
- * Takes in bodies. A told length is judged and reserved before a byte of it is read; the body is read up to its limit
- * and within one budget for all, so that no number of senders can fill the memory, and no single one can use up what
- * others need. What was reserved is held until the request is answered.
+ * Accepts bodies. A declared length is validated and reserved before a byte of it is read; the body is read
+ * up to its limit and within one budget for all, so that no number of senders can fill the memory, and no
+ * single one can use up the share of others. The reservation is held until the request is answered.
  */
 export function createBodyGate(limits: BodyLimits): BodyGate {
   const { budgetBytes, shareBytes, mostOpen, shareOpen, readMs } = limits;
@@ -143,7 +143,7 @@ export function createBodyGate(limits: BodyLimits): BodyGate {
   };
 }
 
-/** What is held of one budget, in all and by each source. */
+/** The reserved parts of one budget, in total and per source. */
 function createShares(budget: number, share: number) {
   const held = { all: 0 };
   const heldBy = new Map<string, number>();

@@ -25,7 +25,7 @@ export async function signedIn(
   return found === null ? null : { ...found, secret };
 }
 
-/** Who a program with a bearer token is; null without one, or with one that is not known. */
+/** The viewer that a bearer token identifies; null without a token, or with an unknown one. */
 export async function viewerOfToken(
   { signIn }: { readonly signIn: SignIn },
   request: Request,
@@ -64,7 +64,7 @@ function cookie(
     .join("; ");
 }
 
-/** What the visitor chose, else what the browser asks for, else what the server speaks. */
+/** The visitor's chosen locale, else the browser's, else the server's. */
 export function localeOf(request: Request, fallback: Locale): Locale {
   const chosen = cookiesOf(request).get("picoclaw_lang");
   if (isLocale(chosen)) return chosen;
@@ -113,7 +113,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
 };
 
-/** What every answer carries; pages and data are not kept by anybody on the way. */
+/** Sets the headers of every answer; no intermediary may cache pages and data. */
 export function secured(response: Response, place: ServerAddress): Response {
   for (const [name, value] of Object.entries(HEADERS))
     if (!response.headers.has(name)) response.headers.set(name, value);
@@ -156,8 +156,9 @@ export function isOurOrigin(request: Request): boolean {
 }
 
 /**
- * Who is behind a connection, as far as that can be told apart: its address. A proxy on this machine has written whom it
- * heard at the end of `X-Forwarded-For`; nobody else is believed. Of IPv6 the network counts, since it is one customer's.
+ * The source of a connection, as far as it can be distinguished: its address. A proxy on this machine appends
+ * its client to `X-Forwarded-For`; no other sender is trusted. For IPv6 the network counts, since it belongs
+ * to one customer.
  */
 export function sourceOf(connection: string, headers: Headers): string {
   const from = connection.replace(/^::ffff:(?=\d+\.)/i, "");

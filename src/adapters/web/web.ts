@@ -35,7 +35,7 @@ export function createAssets(sha256: (text: string) => string): {
   };
 }
 
-/** What the routes of the console share. */
+/** The parts that the routes of the console share. */
 export interface Web {
   readonly host: WebHost;
   readonly signIn: SignIn;
@@ -150,7 +150,7 @@ export async function readJsonBody(request: Request): Promise<Record<string, unk
   return apiFailure(400, "bad-json", "the body is not a JSON object");
 }
 
-/** What is answered where nothing is, and where something broke. */
+/** The answers for missing routes and for errors. */
 export function answerTroubles<E extends Env>(app: Hono<E>, web: Web): void {
   const { host } = web;
   app.onError((error, c) => {

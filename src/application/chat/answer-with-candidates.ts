@@ -90,7 +90,7 @@ function isRed(
   return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
 }
 
-/** What is noticed of one of several has its name before it. */
+/** Notices about one of several candidates start with its name. */
 function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
   return {
     ...turn,
@@ -107,7 +107,7 @@ function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
   };
 }
 
-/** What the user writes meanwhile reaches every coder, at its own next round. */
+/** The user's messages during the work reach every coder, at its own next round. */
 function shareDesk(take: () => readonly string[], roles: readonly CoderRole[]) {
   const desks = new Map(roles.map((role) => [role, [] as string[]]));
   return (role: CoderRole) => () => {

@@ -41,18 +41,18 @@ export interface OpenedBench {
   readonly bench: Bench;
   /** The checks that judge, as people type them; none where nobody does. */
   readonly checks: readonly string[];
-  /** What they showed, or why they did not run; null where nothing is to be said of them. */
+  /** The results of the checks, or why they did not run; null if there is nothing to report. */
   readonly checked: () => ChecksFacts | null;
 }
 
-/** What a draft shares with others of the same message. It has no network then. */
+/** The parts that a draft shares with others of the same message. It has no network then. */
 export interface SharedBench {
   readonly openDraft: Workspace["openDraft"];
   readonly measure: NonNullable<ProjectChecksDeps["measure"]>;
 }
 
 interface BenchRequest {
-  /** What the user asked for. */
+  /** The user's request. */
   readonly request: string;
   readonly judged: boolean;
   readonly shown: ShownFiles;
@@ -315,7 +315,7 @@ export async function runCoder(
   return { role, text, end, talk, checked: checked() };
 }
 
-/** A look as whoever watches is told: the tool, and what it was given. */
+/** A look as the observer sees it: the tool, and its arguments. */
 function wordCall({ name, arguments: given }: ToolCall): string {
   const values = typeof given === "object" && given !== null ? Object.values(given) : [];
   return oneLine([name, ...values.map(String)].join(" ")).slice(0, 100);
@@ -329,7 +329,7 @@ export interface CoderRunResult {
   readonly checked: ChecksFacts | null;
 }
 
-/** What a coder's end says to the user. */
+/** The answer to the user for a coder's end. */
 export async function answerForCoder(
   parts: ChatDeps,
   turn: ChatTurn,
@@ -371,7 +371,7 @@ export async function answerForCoder(
   }
 }
 
-/** Nobody approves a job, so the log says what is about to run before it runs. */
+/** No user approves a job, so the log states the commands before they run. */
 function reportCoderEvent(
   parts: ChatDeps,
   turn: ChatTurn,

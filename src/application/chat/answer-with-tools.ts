@@ -50,14 +50,14 @@ export function jobsOfGroup(archive: JobArchive, groupId: string): StoredJob[] {
 }
 
 export interface ToolFacts {
-  /** What became of the workspace; none where the loop changed nothing there. */
+  /** The outcome for the workspace; none if the loop changed nothing there. */
   readonly status: readonly ReplyPiece[];
   readonly rest: ReplyPiece;
   readonly actions: Reply["actions"];
   readonly jobs: readonly ResultJson[];
 }
 
-/** What a tool loop changed, from the jobs it made: the model's own words are not asked. */
+/** The changes of a tool loop, from the jobs it made: the model's own text is not used. */
 export function toolFacts(
   { messages, chat, workspace }: Pick<ChatDeps, "messages" | "chat" | "workspace">,
   jobs: readonly StoredJob[],
@@ -141,7 +141,7 @@ export interface ToolWorkRequest {
 export interface ToolWorkResult {
   /** Null where no model answered; `said` tells why. */
   readonly output: WorkerOutput | null;
-  /** What Shiro says, masked, and what kept it from saying more. */
+  /** Shiro's text, masked, and the reason that it does not contain more. */
   readonly said: readonly ReplyPiece[];
   readonly calls: readonly MadeCall[];
   readonly model?: Model;
@@ -201,7 +201,7 @@ export async function workWithTools(
   return ended(say("loopLimit", settings.maxLoops));
 }
 
-/** What the rounds of one message share. */
+/** The state that the rounds of one message share. */
 interface ToolWorkState {
   readonly calls: MadeCall[];
   readonly exchange: ModelMessage[];
@@ -316,7 +316,7 @@ function logCall({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, calls: re
   });
 }
 
-/** What reads the web stands in the log: other machines noticed it, and no undo takes that back. */
+/** Web reads are logged: other machines noticed them, and no undo reverts that. */
 function logRead({ logger }: ChatDeps, turn: ChatTurn, call: ToolCall, { ok, web }: MadeCall): void {
   const about = { job_id: turn.groupId, tool_name: call.name, tool_args: call.arguments };
   logger.info("worker", "Web read", "worker.web_read", { ...about, host: web, success: ok, undo: "none" });
@@ -392,7 +392,7 @@ function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
 interface BrowserWork {
   readonly request: string;
   readonly proposal: Proposal;
-  /** What the coder's own patch did before. */
+  /** The earlier result of the coder's own patch. */
   readonly done: Answer;
 }
 

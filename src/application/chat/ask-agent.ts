@@ -40,7 +40,7 @@ export interface AgentQuestion {
   readonly request: (model: Model, size: RequestSize) => AgentRequest;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
-  /** What is done with an answer that reached its longest: shown as far as it came, or gone on with. */
+  /** How to handle an answer that reached its maximum length: show it as far as it got, or continue it. */
   readonly whenCut: "shown" | "goes-on";
   /** On the monotonic clock: when the time is over. Default: the message's own. */
   readonly deadline?: number;
@@ -90,7 +90,7 @@ function isBroken({ code }: ModelFailure): boolean {
   return code === "cut-off" || code === "malformed";
 }
 
-/** What a message's model calls have in common: its time, and the notices about tries that failed. */
+/** The common options of a message's model calls: its time, and the notices about failed tries. */
 export function listenOptions(
   parts: Pick<ChatDeps, "chat" | "clock">,
   turn: ChatTurn,

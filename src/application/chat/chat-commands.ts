@@ -86,18 +86,18 @@ export function routeGoToPlanner(turn: Pick<ChatTurn, "history">, message: strin
 }
 
 export interface CoderTask {
-  /** What the coder is asked. */
+  /** The request to the coder. */
   readonly text: string;
   readonly planOnly: boolean;
   readonly heads: CandidateMode;
 }
 
-/** Who works on it: one coder, several at once, or the next one where one does not get green. */
+/** Who works on it: one coder, several at once, or the next one if one does not get green. */
 export type CandidateMode = "one" | "all" | "candidates" | "next";
 
 /**
- * What a coder is asked where its route was named: `plan …` for a plan alone, `go` for the plan that was made last, by
- * itself or by Mio. To give Mio's plan to a coder is an explicit act: this is it.
+ * The request to a coder whose route was named: `plan …` for a plan alone, `go` for the plan that was made
+ * last, by the coder or by Mio. Giving Mio's plan to a coder is an explicit act, and this is it.
  */
 export function readCoderTask(
   turn: Pick<ChatTurn, "history">,
@@ -118,7 +118,7 @@ export function readCoderTask(
   return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
 }
 
-/** Who named a coder gets that one alone. */
+/** A user who named a coder gets that one alone. */
 function candidateMode(
   { source, route }: Decision,
   { candidates, escalate }: Pick<CoderSettings, "candidates" | "escalate">,
@@ -140,7 +140,7 @@ export function jobsVisibleTo({ workspace }: Pick<ChatDeps, "workspace">, turn: 
   return workspace.archive.list().filter((job) => mayUseJob(turn, job));
 }
 
-/** A job by its id or the jobs of a group. What this chat may not have is not known to it. */
+/** A job by its id or the jobs of a group. A job that this chat may not access is unknown to it. */
 export function namedJobs(
   { workspace }: Pick<ChatDeps, "workspace">,
   turn: LookRequest,

@@ -23,7 +23,7 @@ export interface ChatQueueDeps {
   readonly retry: (run: () => void, ms: number) => void;
 }
 
-/** What runs in this process; `begun` once the lease is held. */
+/** The work that runs in this process; `begun` once the lease is held. */
 interface RunningWork {
   readonly controller: AbortController;
   begun: boolean;
@@ -74,7 +74,7 @@ async function holdLease<T>(parts: ChatQueueDeps, request: LeasedWork<T>): Promi
   }
 }
 
-/** Nobody waits for a store that fails; but what this process does not give back it has as long as it lives. */
+/** No caller waits for a failing store; but this process keeps an unreleased lease as long as it lives. */
 async function releaseLease(parts: ChatQueueDeps, act: () => Promise<void>): Promise<void> {
   try {
     await act();
@@ -91,7 +91,7 @@ async function waitForLease<T>(
   const { leases } = parts;
   const { chatKey, signal, onQueued } = request;
   const take = (ticket: number) => leases.take({ chatKey, owner, ticket });
-  // Where nobody waits there is no need to stand in line.
+  // An empty queue needs no waiting.
   if ((await take(Number.MAX_SAFE_INTEGER)).taken) return true;
   let told = 0;
   try {
@@ -167,7 +167,10 @@ export interface ChatQueue {
     work: (signal: AbortSignal) => Promise<T>,
     options: QueueOptions,
   ): Promise<QueuedResult<T>>;
-  /** Aborts what runs in this chat, in whichever process; false when nothing does. What waits is not touched. */
+  /**
+   * Aborts the running work of this chat, in whichever process; false if there is none. Waiting work is not
+   * touched.
+   */
   stop(chatKey: string): Promise<boolean>;
 }
 
@@ -254,7 +257,7 @@ export interface Steering {
 }
 
 interface SteeringDesk {
-  /** What was laid there since the last time. */
+  /** The texts added since the last call. */
   take(): readonly string[];
   close(): void;
 }

@@ -31,13 +31,13 @@ import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** Jobs that other machines hold. Null: there is none of this id, or it is not the asker's. */
+/** Jobs that other machines hold. Null: there is none with this id, or it is not the asker's. */
 export type FarJobs = (
   asker: { readonly channel: string; readonly userId: string },
   jobId: string,
 ) => Promise<FarJob | null>;
 
-/** What is asked of it is an order to its machine. */
+/** A request about it is an order to its machine. */
 export interface FarJob {
   readonly job: StoredJob;
   readonly machine: string;
@@ -52,13 +52,13 @@ export interface ChatTurn {
   /** `<channel>:<chatId>`. */
   readonly sessionKey: string;
   readonly session: Session;
-  /** What the chat remembers from before the history. */
+  /** The chat's memory from before the history. */
   readonly memory: string;
   /** The last exchanges that fit, oldest first. */
   readonly history: readonly Exchange[];
   /** Those before them, as far as they were not forgotten. */
   readonly older: readonly Exchange[];
-  /** What the chat's jobs left behind in this workspace. */
+  /** The results of the chat's jobs in this workspace. */
   readonly jobs: JobHistory;
   /** Whether `/dry on` holds in this chat. */
   readonly dry: boolean;
@@ -72,19 +72,19 @@ export interface ChatTurn {
   readonly emit: (event: ChatEvent) => void;
   readonly dryRun: boolean;
   readonly preview: boolean;
-  /** What the reply begins with: that a new day began. */
+  /** The start of the reply: that a new day began. */
   readonly notes: readonly ReplyPiece[];
   /** Rounds of this message so far (`loop.max_loops`); every agent counts its own. */
   readonly rounds: { count: number };
 }
 
-/** What a command needs that only looks: neither the chat's turn nor its session. */
+/** The input of a read-only command: neither the chat's turn nor its session. */
 export type LookRequest = Pick<ChatTurn, "message" | "sessionKey">;
 
-/** What one agent has to say. */
+/** The answer of one agent. */
 export interface Answer {
   readonly text: string;
-  /** What the text says, as facts; absent: nothing but the text is known. */
+  /** The text's content as facts; absent: only the text is known. */
   readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   readonly agent: string;
@@ -115,7 +115,7 @@ export interface ChatDeps {
   readonly project: ProjectFiles;
   /** The same over other files than those that stand: a draft's. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
-  /** What the project's checks judge by. */
+  /** The parts that the project's checks validate with. */
   readonly checks: {
     readonly settings: CheckSettings;
     readonly memory: CheckMemory;
@@ -232,7 +232,7 @@ export function createAnswer(
   return { text: wordPieces(messages.locale, said), said, ok, agent, jobs: [] };
 }
 
-/** What a command answers, in every language. */
+/** The answer of a command, in every language. */
 export function answerInEveryLanguage(
   parts: Pick<ChatDeps, "messages">,
   word: (locale: Locale) => string,
@@ -264,8 +264,8 @@ export function answerPieces({ said, text }: Answer): readonly ReplyPiece[] {
 }
 
 /**
- * What an agent said itself, the plan of its work too: this is remembered. What jobs did is told from their journals,
- * and our own wording is not kept.
+ * An agent's own text, including the plan of its work: this is remembered. Journals report the results of
+ * jobs, and PicoClaw's own wording is not kept.
  */
 export function rememberedWords({ said, text, ok }: Answer): string {
   if (said === undefined) return ok ? text : "";
@@ -287,7 +287,7 @@ export function rememberedWords({ said, text, ok }: Answer): string {
     .join("\n");
 }
 
-/** What is noticed on the way to a reply, for whoever watches. */
+/** Notices on the way to a reply, for the observer. */
 export function createNotice(
   { chat }: Pick<ChatDeps, "chat">,
   word: (chat: ChatMessages) => string,

@@ -17,7 +17,9 @@ import { earlierExchangesFor } from "./exchanges.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
 export interface Skills {
-  /** What a coder is told of them before a request; empty where there are none that it does not have already. */
+  /**
+   * The text about them for a coder before a request; empty if there are none that it does not have already.
+   */
   offer(request: string): string;
   /** The same files, and each skill as one more that can be read. */
   beside<Files extends Pick<SearchedFiles, "read">>(files: Files): Files;
@@ -52,7 +54,10 @@ export function createSkills(own: Pick<OwnCommands, "list" | "find">): Skills {
   };
 }
 
-/** What a coder looked up by tools in one message, kept where it was said: what was sent once is only added to. */
+/**
+ * A coder's lookups by tools in one message, kept at their place in the talk: sent content is only appended
+ * to.
+ */
 export interface CoderLooks {
   /** None once a server refused a request with tools. */
   tools(): readonly ModelTool[];
@@ -74,7 +79,7 @@ const NO_ROUND = "refused: no round is left for looking. Write the proposal now,
 const SAME_AGAIN = "(the same call gave the same before; write the proposal, or look at something else)";
 /** Rounds in which nothing new came, before looking ends. */
 const MOST_SAME_ROUNDS = 3;
-/** It is told how many rounds are left when so few are. */
+/** The coder is notified of the rounds left when so few are left. */
 const FEW_ROUNDS = 3;
 /** Rounds that are refused before it is given up. */
 const PATIENCE = 2;
@@ -143,13 +148,13 @@ export interface CoderQuestion {
   readonly request: string;
   /** A plan is asked for, and no patch. */
   readonly planOnly: boolean;
-  /** What judges a draft, as the coder is told; empty where nothing does. */
+  /** The checks that validate a draft, as described to the coder; empty if there are none. */
   readonly checks: string;
   /** The models' time that is left, where coders follow each other; its own by default. */
   readonly time?: { leftMs: number } | undefined;
   /** How it looks around by tools. */
   readonly looks: CoderLooks;
-  /** What the user wrote for requests of a kind. */
+  /** The user's texts for requests of a kind. */
   readonly skills: Skills;
   /** Remembers what it is shown. */
   readonly shownFiles: ShownFiles;
@@ -158,9 +163,9 @@ export interface CoderQuestion {
 export interface CoderTalk {
   /** Asks with what was said after the request; whole answers only. */
   ask(exchange: readonly ModelMessage[]): Promise<CoderAnswer>;
-  /** Who answered last. */
+  /** The model that answered last. */
   model(): Model | undefined;
-  /** What may be shown to whoever answered last. */
+  /** The budget for content shown to the model that answered last. */
   budget(): ContextBudget;
 }
 
@@ -237,7 +242,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
   };
 }
 
-/** What the conversation's jobs left behind, read once. */
+/** The results of the conversation's jobs, read once. */
 interface ConversationPast {
   readonly recent: readonly RecentFile[];
   readonly differences: ReadonlyMap<string, string>;
@@ -252,8 +257,8 @@ async function readPast({ history, jobs }: ChatTurn): Promise<ConversationPast> 
 }
 
 /**
- * What was done before, what the project shows, and the request last: made once, so that a server's cache knows it
- * again.
+ * The earlier work, the project's content, and the request last: made once, so that a server's cache
+ * recognizes it.
  */
 function createFirstMessage(
   { project, workspace }: ChatDeps,

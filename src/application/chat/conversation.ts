@@ -52,11 +52,11 @@ import type { Chat, ForkResult } from "./sessions.ts";
 export interface OpenChat {
   readonly conversation: Conversation;
   readonly chat: ChatMessages;
-  /** What can follow a slash, routes too. */
+  /** The commands that can follow a slash, including routes. */
   readonly commands: readonly string[];
   /** Those that the user wrote, as they are by now. */
   readonly ownCommands: OwnCommands;
-  /** Who would talk and who would write code, by model; null: nobody can. */
+  /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** A chat that has not begun begins with what another one knows. */
   fork(from: Chat, to: Chat): Promise<ForkResult>;
@@ -111,7 +111,10 @@ function isDiskFull(error: unknown): boolean {
   return false;
 }
 
-/** What is said of a job that took more disk than it may, as `picoclaw apply` says it; null for any other trouble. */
+/**
+ * The reply for a job that took more disk than allowed, worded as in `picoclaw apply`; null for any other
+ * error.
+ */
 function limitReply(parts: Pick<ChatDeps, "messages">, error: unknown): Reply | null {
   const reached = error instanceof JobBroken ? error.cause : error;
   if (!(reached instanceof LimitReached)) return null;
@@ -408,7 +411,7 @@ async function answerAll(parts: ChatDeps, turn: ChatTurn, { text, decision }: Ro
     advice.fit < 0.3 &&
     turn.message.strict !== true;
   if (!goesOn || turn.signal.aborted) return [first];
-  // Whoever named a route has said where it goes; another one is only offered.
+  // A user who named a route chose the destination; another one is only offered.
   if (decision.source === "explicit") return [withOffer(parts, first, advice.route, text)];
   const rerouted = createNotice(parts, (chat) => chat.rerouted(decision.route, advice.route));
   const next = {

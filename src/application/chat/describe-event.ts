@@ -1,7 +1,7 @@
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 
-/** What happens, in one line; empty for what needs no words. */
+/** The event in one line; empty for events that need no text. */
 export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
   switch (event.type) {
     case "queued":

@@ -8,13 +8,13 @@ import type { ModelMessage } from "../ports/models.ts";
 /** One message of a chat and what came of it, as later messages remember it. */
 export interface Exchange {
   readonly user: string;
-  /** What an agent said itself: its answer, or the plan of what it did. */
+  /** An agent's own text: its answer, or the plan of its work. */
   readonly words: string;
-  /** What became of the message's jobs, from their journals. */
+  /** The outcome of the message's jobs, from their journals. */
   readonly facts: () => string;
   /** Whose jobs those are; null where the message had none. */
   readonly groupId: string | null;
-  /** Who answered: `Mio`, `Gin`; `Worker` for what the executor did on a command. */
+  /** The agent that answered: `Mio`, `Gin`; `Worker` for the executor's work on a command. */
   readonly agent: string;
 }
 
@@ -46,8 +46,8 @@ interface ExchangeLimit {
 }
 
 /**
- * Earlier exchanges as a model may see them. What was said on local routes stays local: a cloud model
- * is shown only what coders answered before.
+ * Earlier exchanges as a model may see them. Exchanges on local routes stay local: a cloud model is shown
+ * only earlier answers of coders.
  */
 export function historyFor(
   model: { readonly local: boolean },
@@ -62,7 +62,7 @@ export function historyFor(
     ]);
 }
 
-/** What a coder is given of the conversation. */
+/** A part of the conversation as given to a coder. */
 export interface EarlierRequest {
   readonly request: string;
   /** The newest, oldest first. */
@@ -75,7 +75,7 @@ export interface EarlierRequest {
     /** Characters of the differences that jobs made. */
     readonly difference: number;
   };
-  /** What a message's jobs changed, as a unified diff. */
+  /** The changes of a message's jobs, as a unified diff. */
   readonly differenceOf: (groupId: string) => string;
 }
 
@@ -149,7 +149,9 @@ export function foldExchanges(
 
 const RECALLED = 2_400;
 
-/** What a talk remembers from before its history: the summary, and the older exchanges that the message is about. */
+/**
+ * A talk's memory from before its history: the summary, and the older exchanges that the message is about.
+ */
 export function recalledMemory(
   model: { readonly local: boolean },
   { memory, older }: { readonly memory: string; readonly older: readonly Exchange[] },
@@ -189,7 +191,7 @@ function cutDifference(text: string, limit: number): string {
   return `${plain.slice(0, end)}\n… ${rest} more lines of the difference`;
 }
 
-/** What came of a message: the words of whoever answered, and the journals' facts. Our own wording is neither. */
+/** The outcome of a message: the agent's text, and the journals' facts. PicoClaw's own wording is neither. */
 function exchangeOutcome({ words, facts }: Exchange): string {
   return [words, facts()].filter((text) => text !== "").join("\n") || "(nothing came of it)";
 }

@@ -25,7 +25,8 @@ export function createWordOutput(mask: (text: string) => string, pass: (text: st
       if (masked.length > passed.length) pass(masked.slice(passed.length));
       passed = masked;
     } else if (isWhole) {
-      // What was shown reads otherwise now that the line is whole; only what follows it is still to be shown.
+      // The shown text reads differently now that the line is complete; only the text after it is still to be
+      // shown.
       const from = commonLength(masked, passed);
       pass(masked.slice(from));
       passed = masked;

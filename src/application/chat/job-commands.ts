@@ -116,7 +116,8 @@ async function swapJobs(
   const others = hasOthers ? [say("otherChatsJobs", direction)] : [];
   return {
     ...createAnswer(parts, [{ kind: "action", facts }, ...others], done, done ? "Worker" : ""),
-    // What is in the way is for the person to clear first, and another chat's job is not for this one; everything else is answered by how the jobs are now.
+    // The user must clear a conflict first, and another chat's job is not for this one; all other outcomes
+    // are answered by the current state of the jobs.
     actions:
       outcome.status === "conflict" || outcome.status === "unknown" || name === undefined
         ? []
@@ -132,7 +133,7 @@ async function nothingWaits(parts: ChatDeps, turn: ChatTurn): Promise<boolean> {
   const { sentAt } = turn.message;
   if (sentAt === undefined) return false;
   const { turns } = await parts.sessions.context(turn.session);
-  // What a command before this one moved (`/undo`, `/apply`) belongs to the group of another message.
+  // Changes moved by an earlier command (`/undo`, `/apply`) belong to the group of another message.
   const before = turns.findLast(({ role, agent }) => role === "assistant" && agent !== "Worker");
   if (before === undefined || before.at <= sentAt) return false;
   return !jobsOfChat(parts, turn).some(
@@ -246,7 +247,7 @@ interface RewindRun {
 }
 
 async function runRewind(parts: ChatDeps, turn: ChatTurn, { after, way, plan }: RewindRun): Promise<Answer> {
-  // Whoever asks for everything does not want a part.
+  // A user who asks for everything does not want a part.
   if (way.gone.length > 0) return createAnswer(parts, [say("rewindGone", way.gone)], false);
   const taken = await takeBackAll(parts.workspace, way.steps);
   if (!taken.ok) return rewindStopped(parts, taken);
@@ -263,7 +264,7 @@ async function runRewind(parts: ChatDeps, turn: ChatTurn, { after, way, plan }: 
 async function redoRewind(parts: ChatDeps, turn: ChatTurn): Promise<Answer> {
   const aside = await parts.sessions.lastAside(turn.session);
   if (aside === null) return createAnswer(parts, [say("rewindNoneBack")], false);
-  // What was brought in again one by one since is there already.
+  // Jobs that were recommitted one by one since are already present.
   const steps = aside.jobIds
     .toReversed()
     .map((jobId) => parts.workspace.archive.read(jobId))

@@ -16,7 +16,7 @@ import {
 } from "./chat-turn.ts";
 import type { RouteTeacher } from "./route-message.ts";
 
-/** What a command about the chat's memory answers, in every language. */
+/** The answer of a command about the chat's memory, in every language. */
 function answerAboutMemory(
   chat: Pick<ChatDeps, "messages">,
   word: (words: MemoryMessages) => string,
@@ -112,7 +112,7 @@ interface UsageDeps {
   readonly clock: DayClock;
 }
 
-/** Whose use is told: everybody's, one chat's, or all chats that a person has at the console. */
+/** Whose usage is reported: everybody's, one chat's, or all chats that a person has at the console. */
 type UsageScope =
   | { readonly of: "all" }
   | { readonly of: "chat"; readonly chatKey: string }
@@ -194,7 +194,7 @@ export interface MemoryCommandDeps extends UsageDeps {
 /** Characters of a message that `/why` quotes. */
 const QUOTED_CHARS = 120;
 
-/** What the chat decided and used, for whoever asks. */
+/** The chat's decisions and usage, for the caller. */
 export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
   const { teacher, usage } = parts;
   return {

@@ -21,7 +21,7 @@ export interface ModelCommandDeps {
   /** The providers of the configuration, `ollama` among them; the model is the one that a role without one gets. */
   readonly providers: readonly { readonly name: string; readonly model: string | null }[];
   readonly defaultCoder: ModelRole;
-  /** What the configuration says of a role's effort. */
+  /** The configured effort of a role. */
   readonly effortOf: (role: ModelRole, provider: string) => Effort | null;
 }
 
@@ -31,7 +31,7 @@ type ModelChange =
   | { readonly ok: false; readonly failure: null; readonly unknown: string };
 
 const ALL_ROLES: readonly ModelRole[] = ["chat", "worker", "coder1", "coder2", "coder3"];
-/** A server that does not say by then whether it has a model is not waited for. */
+/** A server that does not state within this time whether it has a model is not waited for. */
 const CHECK_MS = 5_000;
 
 /** Every role with the model that answers for it in this chat: for `/model`, and for a picker. */

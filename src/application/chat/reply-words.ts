@@ -27,7 +27,7 @@ import { changeLines, describeConflicts } from "../jobs/word-notes.ts";
 /** The way of a coder to its result: plain JSON, kept with the reply. */
 export interface CoderFacts {
   readonly attempts: number;
-  /** What is still wrong; absent when nothing is. */
+  /** The remaining errors; absent when there are none. */
   readonly red?: RedReason;
   readonly brief?: string;
   readonly stopped?: CoderStopReason;
@@ -37,7 +37,7 @@ export interface CoderFacts {
   readonly words: string;
   readonly costHint: string;
   readonly costUsd: number;
-  /** What the project's checks showed, or why they did not run. */
+  /** The results of the project's checks, or why they did not run. */
   readonly checks?: ChecksFacts;
   /** Nothing of the draft was kept. */
   readonly isDropped: boolean;
@@ -107,7 +107,7 @@ export type ReplyPiece =
       readonly plan: string;
       /** Said beside the plan; lower ones are no news. */
       readonly risk?: "high";
-      /** What the project's checks showed; its first line says it. */
+      /** The results of the project's checks; its first line states them. */
       readonly checks?: ChecksFacts;
     }
   | { readonly kind: "refusal"; readonly facts: RefusalFacts }
@@ -124,7 +124,7 @@ export interface NamedText {
   readonly with: readonly unknown[];
 }
 
-/** What a tool loop left behind. */
+/** The results of a tool loop. */
 export interface LoopFacts {
   readonly kind: "loop";
   readonly changes: readonly Change[];
@@ -144,7 +144,10 @@ export interface OutwardFacts {
   readonly error?: string;
 }
 
-/** What a text is filled with is kept as JSON, which makes null of undefined: a text that takes the one takes the other, or cannot be said. */
+/**
+ * The arguments of a text are kept as JSON, which turns undefined into null: a text that takes one takes the
+ * other, or cannot be used.
+ */
 type NamedTextKey = {
   [Name in keyof ChatMessages]: ChatMessages[Name] extends string
     ? Name
@@ -258,19 +261,19 @@ export function wordReply(locale: Locale, reply: StoredReply): string {
   return wordPieces(locale, replyPieces(locale, reply));
 }
 
-/** What a card says of a job, piece by piece: status, files and buttons are drawn from the job as it is by now. */
+/** The content of a job's card, piece by piece: status, files and buttons are drawn from the current job. */
 export interface CardWords {
-  /** What went wrong as a whole, and how the coder ended; empty where nothing did. */
+  /** The overall error, and how the coder ended; empty if there was no error. */
   readonly trouble: readonly string[];
   /** Commands that failed, with what they printed. */
   readonly failed: readonly CommandWords[];
   /** Programs that succeeded and printed something. */
   readonly printed: readonly CommandWords[];
-  /** What the project's checks showed; empty where nobody asked them. */
+  /** The results of the project's checks; empty if they were not requested. */
   readonly checks: string;
   /** How the coder came here: earlier plans, its last words, the cost. */
   readonly way: readonly string[];
-  /** What a person may want to know and need not read. */
+  /** Optional facts that a person may want to know. */
   readonly caveats: readonly string[];
 }
 
@@ -314,7 +317,7 @@ function hasPrinted({ command, success, output }: CommandFacts): boolean {
 
 function commandWords(one: CommandFacts): CommandWords {
   const { command, error } = withoutOutput(one);
-  // What an edit reports is for the model that made it.
+  // The report of an edit is for the model that made it.
   const output = command.type === "file_edit" ? "" : one.output.trimEnd();
   const shown =
     command.type === "shell_command" ? oneLine(command.target) : `${command.action} ${command.target}`;

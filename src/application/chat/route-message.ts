@@ -258,7 +258,7 @@ async function storeDecision(
   }
 }
 
-/** What a user asks and teaches about decisions. */
+/** The user's questions about decisions, and corrections to them. */
 export interface RouteTeacher {
   /** `/why`: the last decision of the chat. */
   last(chatKey: string): Promise<StoredDecision | null>;
@@ -267,7 +267,7 @@ export interface RouteTeacher {
   /** `/remember`: the offered rule holds from now on. Null when none was offered. */
   remember(chatKey: string): Promise<LearnedRule | null>;
   rules(chatKey: string): Promise<LearnedRule[]>;
-  /** By its place in `rules`, from 1. Null when there is none such. */
+  /** By its place in `rules`, from 1. Null if there is no such rule. */
   forget(chatKey: string, place: number): Promise<LearnedRule | null>;
 }
 

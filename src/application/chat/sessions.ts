@@ -32,24 +32,24 @@ export interface SessionDeps {
   readonly clock: DayClock;
   readonly now: () => Date;
   readonly summarise: Summarise;
-  /** What became of the jobs of a chat's messages, from their journals. */
+  /** The outcome of the jobs of a chat's messages, from their journals. */
   readonly jobsOf: (chatKey: string) => Pick<JobHistory, "tell">;
   readonly log: Logger;
   /** Removes secrets before anything is kept. */
   readonly mask: (text: string) => string;
-  /** What the turns given to a model may take. */
+  /** The token limit for the turns given to a model. */
   readonly historyTokens: number;
-  /** What a summary may take. */
+  /** The token limit for a summary. */
   readonly summaryTokens: number;
 }
 
-/** What a session forgets for `/rewind`, and remembers again. */
+/** The turns that a session forgets for `/rewind`, and remembers again. */
 interface RewoundTurns {
   /** Everything said in a session, in order. */
   turns(session: Session): Promise<readonly Turn[]>;
   /** Forgets the turns after a position, with the jobs that were swapped for it; `putBack` remembers them again. */
   setAside(session: Session, after: number, jobs: Pick<Rewound, "jobIds" | "again">): Promise<void>;
-  /** The last thing that was set aside in this session; null when there is none. */
+  /** The last turns that were set aside in this session; null when there are none. */
   lastAside(session: Session): Promise<Rewound | null>;
   putBack(session: Session, aside: Rewound): Promise<void>;
 }
@@ -119,7 +119,7 @@ async function openNewSession(
   throw new Error(`no session could be opened for ${chatKey}`);
 }
 
-/** Goes on with an older session; null when there is none such. */
+/** Continues an older session; null if there is no such session. */
 async function resumeSession(
   parts: SessionDeps,
   session: Session,
@@ -190,7 +190,7 @@ async function foldedTurns(store: SessionStore, session: Session): Promise<Turn[
   return [...(before?.turns ?? []), ...(own?.turns ?? []).filter(({ position }) => position <= summary.upTo)];
 }
 
-/** What a turn costs beside its text. */
+/** The cost of a turn beside its text. */
 const OVERHEAD = 4;
 
 function turnTokens(turns: readonly Turn[]): number {
@@ -241,7 +241,7 @@ interface CutOverResult {
   readonly previousId: string;
   /** False: the note could not be saved, so the session stays. */
   readonly cut: boolean;
-  /** What is remembered of the day; empty when nothing was said. */
+  /** The memory of the day; empty when there were no messages. */
   readonly note: string;
 }
 
@@ -305,14 +305,14 @@ async function cutOver(
 }
 
 /**
- * The sessions of all chats. Whoever calls holds the chat's turn in the queue, so a session is never cut while its
- * chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
+ * The sessions of all chats. The caller holds the chat's turn in the queue, so a session is never cut while
+ * its chat is busy: `open` runs at the beginning of a message, `cutDue` only where nothing is under way.
  */
 export interface Sessions extends RewoundTurns {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
-  /** What a model is given of a session just opened, within the budget of tokens. Asks no model. */
+  /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */
   context(session: Session): Promise<SessionContext>;
   /** Folds older turns into the running summary once they no longer fit. Called after the reply. */
   compact(session: Session, signal: AbortSignal): Promise<void>;
@@ -335,11 +335,11 @@ export interface Sessions extends RewoundTurns {
   saveSettings(chat: Chat, change: Partial<ChatSettings>): Promise<void>;
   /** Notes of past sessions, newest first. */
   notes(session: Session): Promise<readonly DailyNote[]>;
-  /** Forgets a note; what the open session carries of it goes with it. False when there is none such. */
+  /** Forgets a note, and the open session's content from it. False if there is no such note. */
   forgetNote(session: Session, note: DailyNote): Promise<boolean>;
   /** Forgets what the session knows from before its turns. */
   forgetSummary(session: Session): Promise<void>;
-  /** What the user keeps by name in this session. */
+  /** The user's named memories in this session. */
   memory(session: Session): Promise<SessionMemory>;
   /** Null forgets the name. False when it does not fit: too many names, or too long. */
   keep(session: Session, name: string, value: string | null): Promise<boolean>;
@@ -354,7 +354,7 @@ interface OpenedSession {
 }
 
 interface SessionContext {
-  /** What is known from before the turns; empty when nothing is. */
+  /** The memory from before the turns; empty if there is none. */
   readonly memory: string;
   /** The newest ones that fit, in order. */
   readonly turns: readonly Turn[];
@@ -500,8 +500,9 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 const SHORTEST_WAIT_MS = 1000;
 
 /**
- * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is cut at its
- * next pause. What was missed while nobody ran is made up for at the start. Returns how to end it.
+ * Cuts sessions over when their day ends, for a process that stays. Each in its chat's turn: a busy chat is
+ * cut at its next pause. Cuts missed while no process ran are made up for at the start. Returns how to end
+ * it.
  */
 export function cutSessionsOnTime({ sessions, queue, now, setTimer, onTrouble }: DayCutDeps): () => void {
   const stopping = new AbortController();

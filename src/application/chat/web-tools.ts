@@ -14,7 +14,7 @@ export interface WebToolsDeps {
   readonly mask: (text: string) => string;
 }
 
-/** Tools that read the web. What they did cannot be taken back, so every call is told. */
+/** Tools that read the web. Their effects cannot be undone, so every call is reported. */
 export interface WebTools {
   readonly tools: readonly ModelTool[];
   /** Null for a tool that is not of the web. */

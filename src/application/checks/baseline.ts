@@ -18,7 +18,7 @@ import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
-/** What the runs of checks say, in the order of the checks. */
+/** The results of the check runs, in the order of the checks. */
 export function checkResults(checks: readonly ProjectCheck[], runs: readonly CheckRun[]): CheckResult[] {
   return checks.flatMap((check, at) => {
     const run = runs[at];
@@ -28,7 +28,7 @@ export function checkResults(checks: readonly ProjectCheck[], runs: readonly Che
 
 type RanCheck = Pick<CheckRun, "outcome" | "exitCode" | "whole">;
 
-/** What one run says, wherever it ran. */
+/** The result of one run, wherever it ran. */
 export function checkResult({ kind, command, line }: ProjectCheck, run: RanCheck): CheckResult {
   const absent = absentProgram(run.exitCode, run.whole);
   return {
@@ -66,7 +66,7 @@ export interface CheckSettings {
   readonly enabled: "auto" | "always" | "never";
 }
 
-/** What is remembered of exactly these checks. */
+/** The stored record of exactly these checks. */
 export function recallChecks(memory: CheckMemory, checks: readonly ProjectCheck[]): CheckRecord | null {
   const record = memory.recall();
   const isSame =
@@ -120,7 +120,7 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   }
   const settled = await repeatRed(parts, draft, { results: climbed, runs: first.runs, limit });
   if (settled === null) return { ok: false, why: "aborted" };
-  // What a lower rung took is what the next one takes.
+  // The next run takes as long as a lower rung took.
   const isLower = climbed.some(({ rung }) => rung !== undefined);
   memory.keep({ ...about, ...(isLower && { durationMs: 0 }), ...settled });
   return { ok: true, fingerprint, ...settled };
@@ -179,7 +179,7 @@ async function climbDown(
   return climbed;
 }
 
-/** A baseline that is red by chance would make everything look mended. */
+/** A baseline that is red by chance would make everything look fixed. */
 async function repeatRed(
   parts: BaselineDeps,
   draft: Pick<Draft, "check">,

@@ -469,14 +469,16 @@ export function wordRedCheck({
   return `$ ${command}\n${failingOutput(output, OUTPUT_CHARS)}\n${end}`;
 }
 
-/** The first names of tests, and how many more there are; nothing where there are none. */
+/** The first names of tests, and how many more there are; nothing if there are none. */
 export function wordTests(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const rest = names.length > NAMES ? [`… and ${names.length - NAMES} more`] : [];
   return [`${title}:\n${[...names.slice(0, NAMES).map((name) => `- ${name}`), ...rest].join("\n")}`];
 }
 
-/** What the checks show, for the coder who made the draft: what is worse, and what the red checks printed. */
+/**
+ * The results of the checks, for the coder who made the draft: regressions, and the output of the red checks.
+ */
 function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: readonly ProjectCheck[]): string {
   const red = runs.filter(({ exitCode }) => exitCode !== 0);
   return [
@@ -521,7 +523,7 @@ export interface ProjectChecksDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly texts: ChecksMessages;
-  /** What the user asked for: tests that it asks to be mended have to be. */
+  /** The user's request: tests that it asks to be fixed must be fixed. */
   readonly request: string;
   readonly now: () => number;
   readonly signal: AbortSignal;
@@ -548,7 +550,7 @@ export interface ProjectChecks {
   readonly timeoutSeconds: number;
   /** Starts to measure the baseline, while the coder is being asked. */
   begin(draft: Draft): void;
-  /** What the draft has now. Where the workspace changed meanwhile, the baseline is measured anew. */
+  /** Validates the current draft. If the workspace changed meanwhile, the baseline is measured again. */
   judge(draft: Draft, attempt: number): Promise<JudgedAttempt>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
   confirm(draft: Draft, attempt: number): Promise<JudgedAttempt>;
@@ -625,7 +627,7 @@ function goesBackOnce(facts: ChecksFacts): boolean {
   return facts.verdict === "new-failing" || landsAnyway(facts);
 }
 
-/** Nothing is worse: the coder looks at it once more, and then it lands and is told. */
+/** Nothing is worse: the coder reviews it once more, and then it is committed and reported. */
 function landsAnyway({ verdict, namesChanged }: ChecksFacts): boolean {
   return verdict === "doubtful" || (verdict === "red-before" && namesChanged !== undefined);
 }

@@ -27,16 +27,17 @@ export interface Bench {
   /** Files as the proposals left them. */
   files(): ProjectFiles;
   /**
-   * What a patch replaces, removes or renames whole, held against what its coder was shown: a block for a file that
-   * changed since is merged, and what cannot be merged must not be carried out.
+   * Compares the files that a patch replaces, removes or renames whole with the files its coder was shown: a
+   * block for a file that changed since is merged, and a block that cannot be merged must not be carried out.
    */
   settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
-  /** The project's checks over what stands now; null where nobody judges. */
+  /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
   /**
-   * Runs a command over what stands now, in a scratch view: what it writes shows to the next one until a proposal is
-   * carried out, and never lands. Absent where there is none. Null: it cannot be done here.
+   * Runs a command over the current draft, in a scratch view: the next command sees its writes until a
+   * proposal is carried out, and they are never committed. Absent if there is no such view. Null: it cannot
+   * be done here.
    */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
@@ -79,12 +80,12 @@ export interface DraftBenchDeps {
   readonly workspace: Pick<Workspace, "openDraft" | "files"> & {
     readonly archive: Pick<JobArchive, "list" | "differences">;
   };
-  /** What the coder has seen of it. */
+  /** The parts of it that the coder has seen. */
   readonly shown: ShownFiles;
   /** When the message began, in milliseconds. */
   readonly since: number;
   readonly request: Omit<DraftRequest, "checked">;
-  /** What of a workspace's files a coder may be shown. */
+  /** The files of a workspace that a coder may be shown. */
   readonly filesOf: (files: WorkspaceFiles) => ProjectFiles;
   /** Null where nobody judges. */
   readonly checks: ProjectChecks | null;
@@ -99,7 +100,7 @@ export interface DraftBench extends Bench {
   begin(): Promise<void>;
 }
 
-/** What a coder tries out before it writes may take this long. */
+/** The time limit for a command that a coder tries out before it writes. */
 const TRY_OUT_SECONDS = 120;
 
 /** A bench over one draft of a workspace. A draft that nobody judges is opened when the first proposal is there. */
@@ -108,7 +109,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
   let attempts = 0;
-  /** What the commands that were settled last were made for. */
+  /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
   async function open({

@@ -10,7 +10,10 @@ export interface CandidatesRun<Head, Ending, End> {
   readonly atOnce: boolean;
   /** One after the other: whether the next one is to try as well. */
   readonly goesOn: (came: CandidateState<Ending, End>) => boolean;
-  /** Whoever has a draft asks whether it is taken, and waits there; nobody else is asked for its end. */
+  /**
+   * A candidate with a draft asks whether it is taken, and waits there; no other candidate is asked for its
+   * end.
+   */
   readonly run: (head: Head, chosen: (ending: Ending) => Promise<boolean>) => Promise<End>;
   /** Which of the drafts that wait is taken. */
   readonly choose: (waiting: ReadonlyMap<Head, Ending>) => Promise<Head | null>;
@@ -48,7 +51,7 @@ export async function runCoderCandidates<Head, Ending, End>(
 
   try {
     if (parts.atOnce) {
-      // Nobody is left behind: what broke is thrown when all are there, and nothing is taken then.
+      // Every candidate is awaited: an error is thrown when all have ended, and nothing is taken then.
       const came = await Promise.allSettled(parts.heads.map(start));
       for (const one of came) if (one.status === "rejected") throw one.reason;
     } else

@@ -46,7 +46,7 @@ export function contextBudget(model: { readonly local: boolean }, size: "full" |
 export const LONGEST_FILE = 2_000_000;
 
 export interface ProjectFacts {
-  /** The text of a file of the root; null where there is none. */
+  /** The text of a file of the root; null if there is none. */
   readonly read: (name: string) => string | null;
   /** Whether there is such a file or folder, ignored or not. */
   readonly has: (name: string) => boolean;
@@ -142,7 +142,7 @@ const MOST = {
 const WORTH_SHOWING = 0.3;
 const WORTH_AS_TEST = 0.1;
 const LIKELY = 0.6;
-/** What the figures of `MOST` are meant for. */
+/** The budget that the figures of `MOST` are meant for. */
 const FULL_BUDGET = 30_000;
 const NEARLY = 1.2;
 /** For names that the shown files do not hold. */
@@ -236,7 +236,10 @@ function termsLeft({ terms, called, changed }: GuessRequest): readonly Term[] {
   return terms.filter(({ kind }, at) => kind === "identifier" && !held.has(at));
 }
 
-/** What is read first, should the time not suffice for all: paths that share words, then sources, then the rest. */
+/**
+ * The reading order, should the time not suffice for all: paths that share words, then sources, then the
+ * rest.
+ */
 export function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
   const rank = (path: string): number => {
     const kind = fileKind(path);
@@ -439,9 +442,10 @@ const AROUND_FILE = 30;
 const MOST_WHOLE = 200;
 
 /**
- * What a coder sees before the request, the lasting first: the project's rules and facts, a map, then files. The files
- * that the message names are shown as far as the budget goes. Where none is named, a small project is shown whole, and
- * of a larger one what the words of the request lead to. What was cut or left out is said.
+ * The context that a coder sees before the request, lasting parts first: the project's rules and facts, a
+ * map, then files. The files that the message names are shown as far as the budget allows. If none is named,
+ * a small project is shown whole, and of a larger one the files that the words of the request lead to. Cut
+ * and omitted parts are stated.
  */
 export function coderContext(
   project: ProjectFiles,
@@ -463,7 +467,7 @@ export function coderContext(
   ].join("\n\n");
 }
 
-/** The files alone, by path: for whoever is told of the project in another way. */
+/** The files alone, by path: for a caller that gets the project's description in another way. */
 export function pointedFiles(
   project: Pick<ProjectFiles, "list" | "read" | "find">,
   request: ContextRequest,

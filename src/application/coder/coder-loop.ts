@@ -36,17 +36,17 @@ export type CoderEnd =
       readonly story: CoderStory;
     };
 
-/** What a coder would end with. */
+/** The possible end of a coder. */
 export interface CoderEnding {
   readonly proposal: Proposal;
   readonly red: RedAttempt | null;
   readonly attempts: number;
 }
 
-/** What a reply tells of the way to a result; plain JSON. */
+/** The reply's facts about the route to a result; plain JSON. */
 interface CoderStory {
   readonly attempts: number;
-  /** What is still wrong; null when it is green. */
+  /** The remaining errors; null when it is green. */
   readonly red: RedAttempt | null;
   /** Why the coder did not go on; null when it is green. */
   readonly stopped: CoderStopReason | null;
@@ -79,7 +79,7 @@ export interface CoderLoop {
   /** Asks the coder, with what was said after the request. */
   readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
   readonly bench: Bench;
-  /** What it asks to see before it writes. */
+  /** The content that it asks to see before it writes. */
   readonly show: (files: ProjectFiles, asked: AskedContext) => string;
   readonly limits: {
     readonly attempts: number;
@@ -93,7 +93,7 @@ export interface CoderLoop {
   readonly planOnly: boolean;
   /** Keeps what is green as a preview too. */
   readonly preview: boolean;
-  /** What the user wrote since it was last asked. */
+  /** The user's messages since the last call. */
   readonly steering: () => readonly string[];
   /** Where several coders work on a message: whether this one's draft is taken. Asked, once, when it would end. */
   readonly chosen?: (ending: CoderEnding) => Promise<boolean>;
@@ -112,7 +112,7 @@ export type CoderAnswer =
   /** `text` is for the user. */
   | { readonly ok: false; readonly text: Worded };
 
-/** What somebody who watches is told. */
+/** The events that an observer receives. */
 export type CoderEvent =
   /** Paths and searches. */
   | { readonly type: "asks"; readonly wanted: readonly string[] }
@@ -136,7 +136,7 @@ interface LoopState {
   explored: number;
   proposal: Proposal | null;
   red: RedAttempt | null;
-  /** What went back last, so that the same is not sent twice. */
+  /** The last reply to the coder, so that the same is not sent twice. */
   mark: string;
   readonly tried: string[];
   readonly asked: Set<string>;
@@ -144,7 +144,7 @@ interface LoopState {
   readonly told: Set<string>;
   /** Rounds in which it was told that others changed the same lines; they are no attempts. */
   conflicts: number;
-  /** What it answered to the user beside its proposals. */
+  /** Its answers to the user beside its proposals. */
   readonly answers: string[];
 }
 
@@ -181,7 +181,7 @@ async function endGivenUp(
 ): Promise<CoderEnd> {
   const { bench, limits } = loop;
   const { red } = state;
-  // What is wrong with a later answer is no fault of the draft.
+  // An error in a later answer is not a fault of the draft.
   if (isGreen(state)) {
     if (words !== "") state.answers.push(words);
     const step = await commitBench(loop, state, state.attempts, [], { steered: false });
@@ -205,7 +205,7 @@ async function endGivenUp(
       words,
     );
   }
-  // There is nothing to keep; what its commands did is told.
+  // There is nothing to keep; the effects of its commands are reported.
   if (red.kind === "failing" && bench.changes().length === 0)
     return endWorked(state, await bench.land(), stopped, words);
   // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
@@ -243,7 +243,7 @@ function endWorked(
   return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words: said } };
 }
 
-/** What is wrong with an attempt: its own commands, or what the checks say; null where nothing is. */
+/** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
 function findRedAttempt(failed: readonly CommandResult[], judged: JudgedAttempt | null): RedAttempt | null {
   if (failed.length > 0) return { kind: "failing", failed, brief: firstFailureLine(failed) };
   if (judged?.verdict !== "red") return null;
@@ -292,7 +292,7 @@ function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: num
 /** Characters of one command's output that go back. */
 const OUTPUT = 6_000;
 
-/** What failed, for the coder: each command with its exit code, and head and tail of what it printed. */
+/** The failures, for the coder: each command with its exit code, and the head and tail of its output. */
 function wordFailures(failed: readonly CommandResult[]): string {
   return failed.map(wordFailure).join("\n\n");
 }
@@ -386,8 +386,8 @@ function wordDoubt(doubt: Doubt): string {
 }
 
 /**
- * What makes two failures the same: the words without what differs from run to run, such as durations, addresses, times
- * and temporary names.
+ * The mark that two equal failures share: the words without the parts that differ from run to run, such as
+ * durations, addresses, times and temporary names.
  */
 function failureMark(report: string): string {
   return report
@@ -400,7 +400,7 @@ function failureMark(report: string): string {
     .trim();
 }
 
-/** What an answer leads to: the end, or a reply to the coder. */
+/** The result of an answer: the end, or a reply to the coder. */
 type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
 
 /**
@@ -442,7 +442,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   }
 }
 
-/** What the user wrote meanwhile, as the coder is told; empty where nothing came. */
+/** The user's messages during the work, as worded for the coder; empty if there are none. */
 function wordSteering({ steering, tell, mask }: CoderLoop): string {
   const said = steering();
   if (said.length === 0) return "";
@@ -489,7 +489,7 @@ async function takeAnswer(
   return attemptProposal(loop, state, answer, proposal, parsed.commands);
 }
 
-/** What the coder asks to see; when the rounds are used up it is told so, once. */
+/** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
 async function showMore(loop: CoderLoop, state: LoopState, asked: AskedContext): Promise<CoderStep> {
   const { explore } = loop.limits;
   state.explored++;

@@ -184,7 +184,7 @@ function wordMatches(
   return `<search pattern="${pattern}" lines="${total}" files="${found.length}">\n${out.join("\n") || "nothing found"}\n</search>`;
 }
 
-/** What a coder wants to see before it writes. */
+/** The content that a coder wants to see before it writes. */
 export interface AskedContext {
   /** `path` or `path:from-to`. */
   readonly files: readonly string[];
@@ -262,7 +262,7 @@ export interface ExplorerDeps {
   readonly request: string;
   /** Characters of one result. */
   readonly limit: number;
-  /** Runs a command in a view that is thrown away; absent where there is none. Null: not possible after all. */
+  /** Runs a command in a view that is thrown away; absent if there is none. Null: not possible after all. */
   readonly run?: (command: string) => Promise<ThrownAwayRun | null>;
   readonly mask: (text: string) => string;
 }
@@ -372,7 +372,7 @@ function withoutHoles(project: SearchedFiles, asked: string, limit: number): str
   return (project.read(path, LONGEST_FILE)?.text.length ?? 0) > limit ? `${path}:1-` : asked;
 }
 
-/** What a command printed, from a line on: whole lines as far as they fit, and where the next begin. */
+/** The output of a command, from a line on: whole lines as far as they fit, and where the next begin. */
 function showOutput(output: string, from: number, limit: number): string {
   if (from <= 1) {
     const cut = cutMiddle(output, limit);

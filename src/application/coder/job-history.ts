@@ -4,11 +4,13 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { diffText, validatedJournal } from "../jobs/job-facts.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
-/** What the jobs of a chat left behind in this workspace, read from their journals. */
+/** The results of a chat's jobs in this workspace, read from their journals. */
 export interface JobHistory {
-  /** What became of a message's jobs, for a model; empty where it had none here. */
+  /** The outcome of a message's jobs, for a model; empty if it had none here. */
   tell(groupId: string): string;
-  /** What a message's jobs changed, as unified diffs; empty for what was taken back and for files that they made. */
+  /**
+   * The changes of a message's jobs, as unified diffs; empty for undone changes and for files that they made.
+   */
   difference(groupId: string): Promise<string>;
   /**
    * Files of the conversation's jobs, the last message's first: those they changed, with the lines that they changed,
@@ -31,7 +33,7 @@ const COMMAND_CHARS = 200;
 const MOST_RECENT = 8;
 /** Messages with jobs that are looked through for files. */
 const MOST_GROUPS = 6;
-/** A difference of more files, or of longer ones, is told by their names alone. */
+/** A difference of more files, or of longer ones, is reported by their names alone. */
 const MOST_COMPARED = { files: 12, bytes: 400_000 };
 
 /**
@@ -65,7 +67,7 @@ export function createJobHistory(
       (known().get(groupId) ?? []).map((job) => wordPastJob(job, eventsOf(job.jobId))).join("\n"),
     async difference(groupId) {
       const jobs = known().get(groupId) ?? [];
-      // What a job made is shown as a file, unless it did not land.
+      // A file that a job made is shown as a file, unless it was not committed.
       const told = jobs.flatMap((job) =>
         compared(job).filter(({ before }) => before !== null || job.state !== "committed"),
       );
@@ -154,7 +156,7 @@ interface Failure {
   readonly command?: PatchCommand;
 }
 
-/** What failed last: of a draft only its last attempt, and its checks over the draft. */
+/** The last failures: of a draft only its last attempt, and its checks over the draft. */
 function failuresOf(events: readonly JobEvent[]): Failure[] {
   const last = Math.max(0, ...events.map((event) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
   const commands = new Map<number, PatchCommand>();

@@ -5,7 +5,7 @@ import type { Draft, DraftConflict } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
-/** What became of a draft that nothing is wrong with, when it was its turn to land. */
+/** The outcome of an error-free draft when its turn to be committed came. */
 export type Landing =
   | { readonly kind: "ended"; readonly execution: Execution }
   /** The checks say otherwise over the workspace as it is by now. */

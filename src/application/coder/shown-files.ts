@@ -5,8 +5,8 @@ import type { ProjectFiles } from "../ports/coder.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 
 /**
- * The files that one coder was shown, each by the bytes that it had then. Whoever replaces, removes or renames a file
- * means the file as it was shown; where it has other bytes by now, somebody else's work is in it.
+ * The files that one coder was shown, each with its bytes at that time. A coder that replaces, removes or
+ * renames a file means the file as shown; if it has other bytes now, it contains another author's work.
  */
 export interface ShownFiles {
   /** The same files; each that is read is remembered. */
@@ -66,7 +66,7 @@ function isSameBytes(one: Uint8Array | null, other: Uint8Array | null): boolean 
   return Buffer.compare(one, other) === 0;
 }
 
-/** What one side of a conflict is called, and who made it. */
+/** The name of one side of a conflict, and its author. */
 export interface OtherChange {
   /** The job that changed the file; null where it was changed outside of PicoClaw. */
   readonly job: Pick<StoredJob, "jobId" | "title"> | null;
@@ -84,7 +84,10 @@ export interface MergedFile {
 export interface StaleEdit {
   readonly path: string;
   readonly what: "conflict" | "delete" | "rename" | "gone";
-  /** Two of the three texts; the third is the file as it is now. Null where there is no file, undefined where its text is not known or is none. */
+  /**
+   * Two of the three texts; the third is the current file. Null if there is no file, undefined if its content
+   * is unknown or not text.
+   */
   readonly shown: string | null | undefined;
   readonly yours: string | null | undefined;
   readonly other: OtherChange;
@@ -234,7 +237,10 @@ function toStaleEdit(
 const ASK_AGAIN =
   "The file stands as it is now. Answer with what is still to be changed in it, so that both changes hold; repeat your edit only if it is meant for the file as it is now.";
 
-/** What a coder is told of edits that did not run: who changed the file, and two of the three texts; now is shown with it. */
+/**
+ * The message to a coder about edits that did not run: who changed the file, and two of the three texts; the
+ * current one is shown with it.
+ */
 export function wordStaleEdits(stale: readonly StaleEdit[], limitChars: number): string {
   const share = Math.floor(limitChars / Math.max(1, stale.length) / 2);
   return [

@@ -86,7 +86,7 @@ async function findCommonCommit(
   ]);
   for (const by of DEEPER) {
     if ((await run(look, { signal, timeoutMs })).exitCode === 0) return;
-    // A repository that is whole already cannot be deepened; then there is none.
+    // A complete repository cannot be deepened; then there is no merge base.
     await run(deepenCommand(by), options);
   }
   if ((await run(look, { signal, timeoutMs })).exitCode !== 0)
@@ -228,7 +228,7 @@ export interface CloneContainer {
   close(): Promise<void>;
 }
 
-/** What the rules of a network let through; null without one. */
+/** The addresses that the rules of a network allow; null without one. */
 export function reachableAddresses(network: ContainerNetwork): readonly string[] | null {
   if (network.mode === "none") return null;
   return [...(network.mode === "open" ? ["*:*"] : network.allowedDomains), ...network.allowedHosts];

@@ -207,7 +207,7 @@ function missingImageFailure(image: string): Extract<ImageBuildOutcome, { ok: fa
   return { ok: false, name: image, code: "build-failed", message: `no such image: ${image}` };
 }
 
-/** What an environment's name stands for in the configuration. */
+/** The configured meaning of an environment's name. */
 export type ImageChoice = string | { readonly dockerfile: string };
 
 export interface EnsureRequest extends ImageProgress {
@@ -225,7 +225,7 @@ export type EnsuredImage =
       readonly ok: false;
       readonly code: "image-missing" | "build-failed" | "dockerfile" | "aborted";
       readonly image: string;
-      /** What each attempt said, for the person who mends it. */
+      /** The output of each attempt, for the person who fixes it. */
       readonly attempts: readonly string[];
       /** Whether `images build` can make it. */
       readonly buildable: boolean;

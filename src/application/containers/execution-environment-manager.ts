@@ -50,7 +50,7 @@ interface ManagerConfig {
   readonly timeoutSeconds: number;
   readonly maxOutputBytes: number;
   readonly staleThresholdHours: number;
-  /** What the network's rules let through; null without a network. */
+  /** The addresses that the network's rules allow; null without a network. */
   readonly reachable: readonly string[] | null;
 }
 
@@ -119,7 +119,7 @@ export interface ExecutionResult {
   readonly duration_ms: number;
 }
 
-/** An engine's result in the public shape. What the command printed so far stays; the reason comes last. */
+/** An engine's result in the public shape. The command's output so far stays; the reason is last. */
 export function executionResult(result: ExecResult, timeoutSeconds: number): ExecutionResult {
   const { stdout, stderr } = result;
   const as = (exitCode: number, errors: string): ExecutionResult => ({
@@ -355,7 +355,10 @@ export class ExecutionEnvironmentManager {
     return withRefusals(command, told, config.reachable, this.#parts.addressesOf);
   }
 
-  /** Removes a task's container with its volumes and network: that of the claim, where one is named. What is gone already is fine. */
+  /**
+   * Removes a task's container with its volumes and network: that of the claim, if one is named. Missing
+   * objects are not an error.
+   */
   async cleanup(
     taskUuid: string,
     options: { readonly signal?: AbortSignal; readonly claim?: ContainerClaim } = {},

@@ -100,7 +100,7 @@ export interface InstallDeps {
   readonly emit: (event: PrepareEvent) => void;
   readonly mask: (text: string) => string;
   readonly clock: () => number;
-  /** What the network's rules let through; null without a network. */
+  /** The addresses that the network's rules allow; null without a network. */
   readonly reachable: readonly string[] | null;
   readonly addressesOf: AddressesOf;
   /** Variables for installations only: where downloads are cached. */
@@ -203,9 +203,9 @@ async function installTrouble(
 export interface DownloadCacheDeps {
   readonly store: DownloadStore;
   readonly sandboxes: Pick<SandboxManager, "exec">;
-  /** A container of the same image that has nothing of the project; null where there is none. */
+  /** A container of the same image that has nothing of the project; null if there is none. */
   readonly openFetcher: () => Promise<{ readonly id: string; close(): Promise<void> } | null>;
-  /** What goes into the key beside the packages: the image, and the indexes. */
+  /** The parts of the key beside the packages: the image, and the indexes. */
   readonly salt: string;
   readonly sha256: (bytes: Uint8Array) => string;
   /** The indexes, as variables of the installers. */
@@ -220,9 +220,9 @@ const FETCHED_FOLDER = "/workspace/tmp/.downloads";
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
- * Lays out packages that were fetched before, and says by which variables the installers find them. What is not there
- * yet is fetched by a container that never sees the project, by name and exact version alone: a task reads what others
- * fetched, and has no way to write it. Whatever fails here only costs time.
+ * Lays out packages that were fetched before, and returns the variables by which the installers find them. A
+ * container that never sees the project fetches missing packages, by name and exact version alone: a task
+ * reads packages that others fetched, and cannot write them. A failure here only costs time.
  */
 export async function layOutDownloads(
   parts: DownloadCacheDeps,
@@ -244,7 +244,10 @@ export async function layOutDownloads(
   return env;
 }
 
-/** What the container's own npm says, outside of the project, so that no file of the project has a say. */
+/**
+ * The registry of the container's own npm, read outside of the project, so that no file of the project
+ * affects it.
+ */
 async function npmRegistryIn(parts: DownloadCacheDeps, container: string): Promise<string | null> {
   const configured = parts.env.npm_config_registry;
   if (configured !== undefined) return configured;
@@ -295,8 +298,9 @@ async function fetchAll(
 const PIP = `pip download --quiet --retries 0 --timeout 15 --no-deps --only-binary=:all: --dest ${FETCHED_FOLDER}/pip --`;
 
 /**
- * Python packages without a wheel would have to be built, by code of their own: they are left to the task. Nobody waits
- * for an index that does not answer: no second tries, and what was not found at once is looked for a minute at most.
+ * Python packages without a wheel would have to be built, by their own code: they are left to the task. No
+ * process waits for an index that does not answer: no retries, and a package not found at once is searched
+ * for a minute at most.
  */
 const FETCH_COMMANDS = {
   npm: `mkdir -p ${FETCHED_FOLDER}/npm && xargs -r -n 100 npm cache add --fetch-retries=0 --fetch-timeout=30000 --cache ${FETCHED_FOLDER}/npm --`,

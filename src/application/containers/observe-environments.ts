@@ -2,7 +2,7 @@ import type { SandboxManager } from "../ports/containers.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { Prepare } from "./execution-environment-manager.ts";
 
-/** What containers did since this process began, by the names that metrics have. */
+/** The actions of containers since this process began, by their metric names. */
 export type EnvironmentCounts = Readonly<Record<string, number>>;
 
 export interface EnvironmentObserver {

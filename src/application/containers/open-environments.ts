@@ -22,7 +22,7 @@ import {
 export interface OpenEnvironments {
   readonly manager: ExecutionEnvironmentManager;
   readonly sandboxes: SandboxManager;
-  /** What a model learns of environments: its tools, and the fragment of its prompt. */
+  /** The model's view of environments: its tools, and the fragment of its prompt. */
   modelSide(): Promise<{
     readonly tools: readonly FunctionDefinition[];
     readonly promptFragment: (environmentName: string) => string;

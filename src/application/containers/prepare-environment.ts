@@ -80,7 +80,7 @@ export interface PrepareRequest {
   readonly source: RepositorySource;
   readonly credential: Credential | null;
   readonly range: CloneRange;
-  /** What the plan or a person asked for. */
+  /** The environment that the plan or a person asked for. */
   readonly environmentName?: string;
   /** The image of a worker CLI that is to run in the environment. */
   readonly worker?: string;
@@ -126,7 +126,7 @@ async function openBesideContainer(
   return { ok: true, id: started.id, close };
 }
 
-/** What is wrong with a request before anything starts. */
+/** The error of a request before anything starts. */
 function badRequestFailure({ range, source }: PrepareRequest): PrepareFailure | null {
   for (const name of [range.ref, range.target])
     if (name !== undefined && !isRefName(name))
@@ -170,9 +170,9 @@ function enginePrepareFailure(failure: SandboxFailure, mask: (text: string) => s
 }
 
 /**
- * Choose the environment → its image → a container, in place of one with the same name → clone → install.
- * Where nobody named an environment and the project's files are known only after the clone, a container of another
- * image may take the first one's place. Whatever goes wrong, and an abort at any moment, leaves nothing behind.
+ * Choose the environment → its image → a container, in place of one with the same name → clone → install. If
+ * no environment was named and the project's files are known only after the clone, a container of another
+ * image may replace the first one. Any error, and an abort at any moment, leaves nothing behind.
  */
 export async function prepareEnvironment(
   parts: PrepareDeps,

@@ -243,7 +243,7 @@ export async function presentReportedJobs(
   return presentActions(archive, reply, labels);
 }
 
-/** What is seen of messages that other processes answer, by what these told of the jobs that run. */
+/** The visible state of messages that other processes answer, from their reports of running jobs. */
 export async function reportedWorks(
   jobs: Pick<FleetJobs, "atWork">,
   messageIds: readonly string[],

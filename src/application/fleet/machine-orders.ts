@@ -15,7 +15,7 @@ import { roleInChat, type Viewer } from "../serve/access.ts";
 import { createWorkTaker, type WorkKeeper } from "../serve/take-work.ts";
 import type { RestFacts, ViewedJob, ViewerJobs } from "./viewer-jobs.ts";
 
-/** What is answered to each kind of order, as JSON. */
+/** The answers to each kind of order, as JSON. */
 export interface OrderAnswers {
   readonly undo: ActionFacts;
   readonly redo: ActionFacts;
@@ -36,7 +36,7 @@ export interface EncodedDifference {
   readonly base?: string;
 }
 
-/** Of all files of a job together. What is more is not sent, and shown as unknown. */
+/** For all files of a job together. Content beyond it is not sent, and shown as unknown. */
 const MOST_BYTES = 8 * 1024 ** 2;
 
 async function encodeDifferences(files: Iterable<FileDifference>): Promise<EncodedDifference[]> {
@@ -109,7 +109,7 @@ export function createOrderGiver(parts: GiveOrdersDeps): OrderGiver {
   const pending = new Map<string, (given: OrderResult<unknown>) => void>();
   const state = { looking: false, again: false };
 
-  /** Nobody asks for it any more. */
+  /** No caller asks for it any more. */
   function end(id: string, given: OrderResult<unknown>): void {
     const resolve = pending.get(id);
     pending.delete(id);
@@ -238,7 +238,7 @@ export function serveOrders(parts: ServeOrdersDeps) {
 
   async function answerTo(order: ControlOrder): Promise<unknown> {
     const value = await carryOut(parts.jobs, await viewerOf(parts, order), order);
-    // Whoever asked looks at the job next.
+    // The caller reads the job next.
     if (isActing(order)) await parts.tell(order.jobId);
     return { value };
   }
@@ -302,7 +302,7 @@ function isActing({ verb }: ControlOrder): boolean {
 
 const NOBODY: Viewer = { channel: "", userId: "", role: "user", scopes: [] };
 
-/** An order's word on what somebody may do counts for nothing: the store is asked. Whoever has no right owns no job. */
+/** The rights that an order states are ignored: the store is asked. A user without rights owns no job. */
 async function viewerOf(
   { access, orders, timers }: Pick<ServeOrdersDeps, "access" | "orders" | "timers">,
   order: ControlOrder,
@@ -319,7 +319,8 @@ async function viewerOf(
     sessions.some(isSame) ||
     (await access.tokens()).some((token) => isSame(token) && token.scopes.includes(scope));
   if (!holds || channel !== "web") {
-    // Whoever is answered in a chat was let in there; jobs of the same person elsewhere are none of the chat's.
+    // A user who is answered in a chat was admitted there; the chat has no access to the same person's jobs
+    // elsewhere.
     const inChat = role === roleInChat({ channel, userId }) && (await orders.isHeard({ channel, userId }));
     return inChat ? { channel, userId, role, scopes: [] } : NOBODY;
   }

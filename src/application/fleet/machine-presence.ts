@@ -11,7 +11,7 @@ export interface KeepMachineDeps {
   readonly timers: Timers;
   /** Another incarnation has this machine's id by now: a home was copied, or this one was thought dead. */
   readonly onReplaced: () => void;
-  /** What later versions have done to the store's tables. */
+  /** The changes of later versions to the store's tables. */
   readonly newerSchema: () => Promise<NewerSchema>;
   /** Once for each name; when one is breaking, this process must end. */
   readonly onNewerSchema: (newer: NewerSchema) => void;
@@ -26,8 +26,9 @@ const WATCH_MS = BEAT_MS + 1_000;
 const STEP_MS = 500;
 
 /**
- * Takes the machine's id. An incarnation that had it and is still heard of refuses this one: null, or the name it goes
- * by. A machine that was ended without a word and came back at once is told from that by its silence.
+ * Takes the machine's id. Returns null, or the name of an earlier incarnation that is still heard of and
+ * refuses this one. A machine that was killed and came back at once is distinguished from that by its
+ * silence.
  */
 export async function enterFleet(
   fleet: Pick<FleetStore, "enter">,
@@ -91,7 +92,7 @@ export function keepMachine(parts: KeepMachineDeps): {
 
 const DEAD_SHOWN = 100;
 
-/** What there is, and what can be done about work that was given up. */
+/** The fleet's state, and the actions on work that was given up. */
 export function createFleetControl({
   fleet,
   queue,

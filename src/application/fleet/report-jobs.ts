@@ -8,7 +8,7 @@ import type { ViewerJobs } from "./viewer-jobs.ts";
 export interface ReportJobsDeps {
   readonly jobs: FleetJobs;
   readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
-  /** What jobs of this process print. */
+  /** The output of this process's jobs. */
   readonly output: ViewerJobs["output"];
   readonly bus: Bus;
   readonly pid: number;
@@ -31,13 +31,13 @@ const CHANGES_TOLD = 200;
 /** Tells the other machines of the jobs of this workspace: what happens here at once, the rest by looking. */
 export function createJobReporter(parts: ReportJobsDeps): {
   start(): Promise<void>;
-  /** Now, whatever else waits; a store that fails is told later. */
+  /** Reports at once, ahead of all waiting reports; if the store fails, the report follows later. */
   tellNow(jobId: string): Promise<void>;
   stop(): Promise<void>;
 } {
   const { jobs, timers } = parts;
   const dirty = new Set<string>();
-  /** What was last told of each job. */
+  /** The last report of each job. */
   const told = new Map<string, string>();
   const state = { stopped: false, armed: false, cancelLook: () => {}, unsubscribe: () => {}, prunedAt: 0 };
   let flushing: Promise<void> = Promise.resolve();
@@ -51,7 +51,7 @@ export function createJobReporter(parts: ReportJobsDeps): {
     told.set(jobId, jobChangeMark(parts, job));
   }
 
-  /** One after the other. What the store refuses is told later. */
+  /** One after the other. A report that the store refuses is repeated later. */
   async function flush(): Promise<void> {
     for (const jobId of [...dirty]) {
       dirty.delete(jobId);
@@ -66,7 +66,7 @@ export function createJobReporter(parts: ReportJobsDeps): {
     }
   }
 
-  /** What happens to a job until then is one write. */
+  /** All events of a job until then are one write. */
   function arm(): void {
     if (state.armed || state.stopped) return;
     state.armed = true;
@@ -104,7 +104,7 @@ export function createJobReporter(parts: ReportJobsDeps): {
   return {
     async start() {
       const known = await jobs.told();
-      // What became of these jobs meanwhile, or that they are gone, the first look finds.
+      // The first look finds later changes to these jobs, or that they no longer exist.
       for (const [jobId, stateAt] of known) told.set(jobId, stateAt);
       for (const job of parts.workspace().archive.list())
         if (known.get(job.jobId) === job.stateAt) told.set(job.jobId, jobChangeMark(parts, job));
@@ -153,7 +153,7 @@ async function toJobSummary(
   events: readonly JournalLine[],
 ): Promise<JobSummary> {
   const alive = isAlive(workspace(), job);
-  // What another process of this workspace prints, that one tells.
+  // Another process of this workspace reports its own output.
   const tail = alive && job.pid !== pid ? null : alive ? workspace().mask(await output(job.jobId)) : "";
   const told = shortenJobRecord(job);
   return {
@@ -167,7 +167,7 @@ async function toJobSummary(
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** A job with many changes is told with the first of them. */
+/** A job with many changes is reported with the first of them. */
 function shortenJobRecord(job: StoredJob): StoredJob {
   let changes = job.changes.slice(0, CHANGES_TOLD);
   while (changes.length > 0 && bytesOf({ ...job, changes }) > RECORD_BYTES)

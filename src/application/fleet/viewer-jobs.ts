@@ -13,7 +13,7 @@ import type { MessageStore } from "../ports/serve.ts";
 import { type Viewer, viewerIdentities, viewerOwns } from "../serve/access.ts";
 import type { Bus } from "../serve/serve-events.ts";
 
-/** What a list of jobs is narrowed by; what is empty narrows nothing. */
+/** The filters of a list of jobs; an empty one filters nothing. */
 export interface JobQuery {
   /** Words that all stand in the request, the title, a path or the id. */
   readonly text: string;
@@ -90,7 +90,7 @@ function jobContainsWords(
   return words.every((word) => text.includes(word));
 }
 
-/** What running jobs printed so far, so that somebody who comes late sees it; forgotten when a job ends. */
+/** The output of running jobs so far, for observers who join late; forgotten when a job ends. */
 interface OutputTails {
   of(jobId: string): string;
   end(jobId: string): void;
@@ -159,7 +159,7 @@ export interface ViewerJobs {
   /** Changes whenever the journal of the job does, or what it printed elsewhere. */
   version(jobId: string): Promise<string>;
   journal(viewer: Viewer, jobId: string): Promise<readonly JournalLine[]>;
-  /** What a running job printed so far; of another machine's job, without a viewer, the end of it. */
+  /** The output of a running job so far; of another machine's job, without a viewer, the end of it. */
   output(jobId: string, viewer?: Viewer): Promise<string>;
   /** Of all its files, or of one; each is read when it is asked for. Null: they lie on a machine that is away. */
   differences(viewer: Viewer, jobId: string, path?: string): Promise<Iterable<FileDifference> | null>;
@@ -168,7 +168,7 @@ export interface ViewerJobs {
   run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
-  /** What a preview changes beside the paths in conflict, as a job of its own. */
+  /** Applies the changes of a preview beside the paths in conflict, as a separate job. */
   applyRest(viewer: Viewer, jobId: string): Promise<ActionFacts | RestFacts>;
   discard(
     viewer: Viewer,

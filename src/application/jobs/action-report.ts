@@ -18,7 +18,9 @@ import {
   wordNote,
 } from "./word-notes.ts";
 
-/** What came of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language. */
+/**
+ * The outcome of undo, redo, applying or discarding a preview, or stopping a job: plain JSON, in no language.
+ */
 export interface ActionFacts {
   readonly about: "action";
   readonly action: "undo" | "redo" | "apply" | "discard" | "stop";
@@ -28,10 +30,10 @@ export interface ActionFacts {
   /** The job or group that was asked for; the job that stood in the way, where one did. */
   readonly name: string;
   readonly workspace: string;
-  /** What was swapped, in this order; also before something stood in the way. */
+  /** The swapped jobs, in this order; also those before a conflict. */
   readonly done: readonly SwappedJob[];
   readonly conflicts: readonly Conflict[];
-  /** What was finished before it, because it had been cut off. */
+  /** Interrupted work that was finished before it. */
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
   readonly pid?: number;
@@ -141,7 +143,7 @@ export function previewFacts(
   }
 }
 
-/** What is the same of every action, as long as nothing came of it. */
+/** The common facts of every action that has no result yet. */
 function about(workspace: string, name: string) {
   return { about: "action", workspace, name, conflicts: [], done: [], failedCmds: 0 } as const;
 }
@@ -221,7 +223,7 @@ export function stopFacts(
   }
 }
 
-/** What came of an action on jobs: its status, what moved, what stood in the way, how to go on. */
+/** The outcome of an action on jobs: its status, the moved jobs, the conflicts, how to continue. */
 export function wordAction(messages: Messages, facts: ActionFacts, at: Surface): string {
   const words = reportMessages(messages.locale);
   const { status, code, action, name } = facts;
@@ -242,7 +244,7 @@ export function wordAction(messages: Messages, facts: ActionFacts, at: Surface):
   switch (action) {
     case "stop":
       return `${first}\n${words.verb.stop(name)}`;
-    // Whoever throws a preview away has stopped nothing.
+    // A user who discards a preview has stopped nothing.
     case "discard":
       return words.verb.discard(name);
     case "undo":

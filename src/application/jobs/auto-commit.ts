@@ -17,8 +17,8 @@ const IDENTITY = ["-c", "user.name=PicoClaw", "-c", "user.email=picoclaw@localho
 const UNSIGNED = ["-c", "commit.gpgsign=false"] as const;
 
 /**
- * Commits, though git may know nobody (then PicoClaw signs with its own name) or would have to ask for a
- * passphrase (then unsigned). What git says is not read, because it says it in the user's language.
+ * Commits even if git knows no author (then PicoClaw signs with its own name) or would have to ask for a
+ * passphrase (then unsigned). Git's output is not read, because it is in the user's language.
  */
 export async function commitAnyway(
   git: RunGit,
@@ -52,7 +52,7 @@ export interface OwnGit {
   /** Folders for programs that it runs itself, such as filters of the user. */
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;
-  /** What the user's own configuration said before the job: who commits, and how files are kept. */
+  /** The user's own configuration before the job: who commits, and how files are kept. */
   readonly settings: readonly (readonly [name: string, value: string])[];
   /** Names of the filters that the configuration had before the job. */
   readonly filters: readonly string[];
@@ -200,7 +200,7 @@ export async function autoCommit(parts: AutoCommitDeps, message: string): Promis
 
 const AT_ONCE = 500;
 
-/** The paths whose attributes name a filter that is none of the known ones; null when git cannot tell. */
+/** The paths whose attributes name an unknown filter; null when git cannot report them. */
 async function withForeignFilter(
   git: RunGit,
   paths: readonly string[],

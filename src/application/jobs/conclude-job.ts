@@ -143,7 +143,7 @@ interface JobEnding {
   readonly notes: readonly Note[];
 }
 
-/** What is remembered of a job: first while it runs, with its process, then as it ended. */
+/** The record of a job: first while it runs, with its process, then as it ended. */
 function jobRecord(
   { root, mask, now, pid, birth }: Pick<WorkspaceDeps, "root" | "mask" | "now" | "pid" | "birth">,
   { jobId, request, commands, kind, at }: BegunJob,
@@ -182,7 +182,7 @@ export function jobGroupId({ groupId }: Pick<ExecuteRequest, "groupId">, jobId: 
 const TITLE_CHARACTERS = 50;
 const REQUEST_CHARACTERS = 4_000;
 
-/** What a list calls a job: the request, else the plan, else what the patch does first. */
+/** The title of a job in a list: the request, else the plan, else the first action of the patch. */
 export function listTitle(request: Pick<ExecuteRequest, "request" | "plan" | "patch">): string {
   const asked = cutTitle(firstLine(request.request ?? ""));
   if (asked !== "") return asked;
@@ -229,7 +229,7 @@ interface StoryResult {
 
 const NOTHING: StoryResult = { results: [], changes: [], gitCommit: null };
 
-/** What is to be said of a job, as it becomes known: its record is made of it. */
+/** The facts of a job, as they become known: its record is made of them. */
 export class JobStory {
   readonly notes: Note[] = [];
   readonly #parts: WorkspaceDeps;
@@ -254,7 +254,7 @@ export class JobStory {
     return this.#request;
   }
 
-  /** What counts in its record. */
+  /** The commands that count in its record. */
   get commands(): readonly PatchCommand[] {
     return this.#commands;
   }
@@ -263,7 +263,7 @@ export class JobStory {
     return this.#warnings;
   }
 
-  /** What the record counts and is titled by, where that is not known from the beginning. */
+  /** Sets the record's counted commands and title, if they are not known from the beginning. */
   describe(about: {
     readonly commands: readonly PatchCommand[];
     readonly warnings: readonly string[];

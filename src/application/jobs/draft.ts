@@ -6,10 +6,10 @@ import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Execution, MovedWorkspace } from "./execution.ts";
 
-/** A draft as a caller asks a workspace for it. What it leaves open comes from the workspace's settings. */
+/** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {
   readonly source: string;
-  /** What the user asked for; its first line titles the job. */
+  /** The user's request; its first line titles the job. */
   readonly request?: string;
   readonly groupId?: string;
   /** `<channel>:<chat>`; for the log. */
@@ -52,13 +52,14 @@ export interface Draft {
   /** Files as the draft has them. They are the workspace's where it changed nothing. */
   readonly files: WorkspaceFiles;
   /**
-   * Carries out a patch, or commands, in the draft. What ran before a failing command stays in the draft. Every process
-   * it started has ended when this returns.
+   * Carries out a patch, or commands, in the draft. Results from before a failing command stay in the draft.
+   * Every process it started has ended when this returns.
    */
   run(attempt: DraftAttempt): Promise<DraftRun>;
   /**
-   * Runs check commands, one after the other, over the draft, or over the workspace without it. What they write is thrown
-   * away. They are confined and without network; where nothing confines, they are refused in a folder that is not trusted.
+   * Runs check commands, one after the other, over the draft, or over the workspace without it. Their writes
+   * are thrown away. They are confined and without network; without confinement, they are refused in a folder
+   * that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
   /** Everything that the draft changes so far. */
@@ -161,7 +162,10 @@ export interface CheckRequest {
   readonly replaced?: ReadonlyMap<string, string>;
   /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */
   readonly withoutBuildLayer?: boolean;
-  /** What the commands write shows in the next check of the same name, until one of another name; else it is gone. */
+  /**
+   * The next check of the same name sees the commands' writes, until one of another name; else they are
+   * removed.
+   */
   readonly scratch?: string;
   /** `checks.network`. */
   readonly network?: boolean;

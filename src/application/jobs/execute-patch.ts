@@ -34,7 +34,7 @@ export function stagedAs(
   return { ...parts, staging: { ...parts.staging, kind: transaction.kind, reason: insteadOf.reason } };
 }
 
-/** What the configuration asks for and this machine cannot give. Fails closed: nothing runs. */
+/** A configured setting that this machine cannot provide. Fails closed: nothing runs. */
 export function settingRefusal(
   { config, staging }: Pick<WorkspaceDeps, "config" | "staging">,
   { preview }: { readonly preview: boolean },

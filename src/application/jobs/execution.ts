@@ -21,7 +21,7 @@ import type { EditPolicy } from "./edit-policy.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
-  /** What the user asked for; its first line titles the job. */
+  /** The user's request; its first line titles the job. */
   readonly request?: string;
   /** The coder's plan; its first line titles the job where nobody asked in words. */
   readonly plan?: string;
@@ -82,7 +82,7 @@ export type Execution =
       readonly keptAfterFailure: boolean;
     };
 
-/** Somebody changed the workspace in the last moment: nothing was sealed, and the job is as it was. */
+/** The workspace changed at the last moment: nothing was sealed, and the job is unchanged. */
 export interface MovedWorkspace {
   readonly status: "moved";
 }
@@ -99,7 +99,7 @@ export interface SettingRefusal {
   readonly message: string;
 }
 
-/** `worker.limits`: 0 is none; sizes in bytes. */
+/** `worker.limits`: 0 means no limit; sizes in bytes. */
 export interface LimitSettings {
   readonly memory: number;
   readonly file_size: number;
@@ -148,7 +148,7 @@ export interface WorkspaceDeps {
   readonly isTrusted: () => boolean;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   readonly now: () => Date;
-  /** This process, so that a job whose process died is told from one that runs. */
+  /** Identifies this process, so that a job whose process died is distinguished from one that runs. */
   readonly pid: number;
   readonly birth: string;
   /** Asked right before a job is brought in: a process that others take for dead must not. Default: it may. */
@@ -162,7 +162,7 @@ export interface WorkspaceDeps {
 
 type CommandEvent = Extract<JobEvent, { type: "command_started" | "command_finished" }>;
 
-/** What running the commands of a job needs. */
+/** The dependencies for running the commands of a job. */
 export interface RunCommandsDeps {
   readonly transaction: Transaction;
   readonly policy: EditPolicy;
@@ -213,7 +213,7 @@ export class LimitReached extends Error {
   readonly code = "LIMIT_REACHED";
 
   constructor(
-    /** What took it. */
+    /** The part that took it. */
     readonly what: "changes" | "home",
     readonly bytes: number,
     /** `worker.limits.disk`. */
@@ -223,21 +223,21 @@ export class LimitReached extends Error {
   }
 }
 
-/** What is said to whoever came next after a swap that was cut off. One that is stuck is told as a conflict. */
+/** The notes for the next caller after an interrupted swap. A stuck swap is reported as a conflict. */
 export function repairNotes(repaired: RepairedJob | null | undefined): NoteFact[] {
   if (!repaired || repaired.outcome === "stuck") return [];
   const { jobId, direction, outcome, left } = repaired;
   return [{ code: "repaired", jobId, direction, outcome, paths: left }];
 }
 
-/** What its own report says of the swaps that were cut off and repaired. */
+/** The job's own notes on swaps that were interrupted and repaired. */
 export function notesOfInterruptions({ jobId, interruptions = [] }: StoredJob): NoteFact[] {
   return interruptions.flatMap(({ direction, outcome, left }) =>
     outcome === "open" ? [] : [{ code: "repaired", jobId, direction, outcome, paths: left } as const],
   );
 }
 
-/** An earlier job stands in the way of every other until it is repaired. */
+/** An earlier job conflicts with every other until it is repaired. */
 export function conflictsOfStuck({ conflicts, jobId }: RepairedJob): Conflict[] {
   return conflicts.map(({ path }) => ({ path, reason: "interrupted", by: jobId }));
 }

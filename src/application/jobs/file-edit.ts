@@ -10,7 +10,7 @@ import {
   type ResolvedTarget,
 } from "./edit-policy.ts";
 
-/** What one command said and did. Failures are `ok: false`, with a text for the user. */
+/** The output and effects of one command. Failures are `ok: false`, with a text for the user. */
 export interface CommandOutcome {
   readonly ok: boolean;
   readonly output: string;

@@ -9,8 +9,8 @@ import type { BeforeAndAfter, Difference, SealedChanges } from "../ports/jobs-tr
 import { type GuardDeps, guardChanges, type RestoredChange, validateChanges } from "./guard-changes.ts";
 
 /**
- * By path: what git ignores of a job's changes, by the rules that the job leaves. What git tracks, before or after, is not
- * ignored, whatever the rules say.
+ * By path: the changes of a job that git ignores, by the rules that the job leaves. A file that git tracks,
+ * before or after, is not ignored, regardless of the rules.
  */
 function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): ReadonlyMap<string, string> {
   const { repository } = sides;
@@ -31,7 +31,9 @@ function ignoredChanges(sides: BeforeAndAfter, changes: readonly Change[]): Read
 
 const GIT = /(^|\/)\.git(\/|$)/;
 
-/** What git ignores of a path: itself, or the uppermost folder above. Folders are asked about once. */
+/**
+ * The part of a path that git ignores: itself, or the uppermost folder above. Folders are asked about once.
+ */
 function createTopmost(has: (path: string, isFolder: boolean) => boolean) {
   const folders = new Map<string, string | null>();
   const topOf = (folder: string): string | null => {
@@ -74,7 +76,7 @@ export async function sealValidated(
     const changes = withGone(difference);
     const { restored, rewrite, same } = validateChanges({ sides: difference, protection, sha1 }, changes);
     found = restored;
-    // What was edited by name is told by name.
+    // A file that was edited by name is reported by name.
     if (transaction.kind !== "direct") ignored = ignoredChanges(difference, difference.changes);
     const drop = restored.map(({ path }) => path).filter((path) => !rewrite.has(path));
     const caches = cachesIn(difference, difference.changes, editedPaths(results));
@@ -165,7 +167,7 @@ function trackedPaths({ repository, original, current }: BeforeAndAfter): readon
   );
 }
 
-/** What went with its folder counts as if it were named; what tools fill is theirs. */
+/** An entry removed with its folder counts as if it were named; tools own the folders that they fill. */
 function withGone(difference: Difference): readonly Change[] {
   const changes: Change[] = [...difference.changes];
   for (const { path, kind } of difference.changes) {

@@ -24,7 +24,7 @@ export function jobsNamed(archive: Archive, name: string): StoredJob[] {
   return archive.list().filter(({ groupId }) => groupId === name);
 }
 
-/** What can be done now with a job or a group. */
+/** The actions that are possible now with a job or a group. */
 export function actionsFor(archive: Archive, name: string, labels: JobActionLabels): JobAction[] {
   return jobActions(jobsNamed(archive, name), labels);
 }
@@ -140,8 +140,8 @@ export interface TakeBackStep {
 }
 
 /**
- * Takes jobs back, and brings others in again, in the given order: all of them or none. What was swapped before one stood
- * in the way is swapped back. A process that dies in between leaves whole jobs, some on either side.
+ * Undoes jobs, and recommits others, in the given order: all of them or none. Jobs that were swapped before a
+ * conflict are swapped back. A process that dies in between leaves whole jobs, some on either side.
  */
 export async function takeBackAll(
   workspace: Pick<Workspace, "takeBack">,

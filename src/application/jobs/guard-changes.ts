@@ -56,13 +56,14 @@ interface GitFinding {
 
 interface GitGuard {
   forbids(change: Change): GitFinding | null;
-  /** Whether a path lies in a folder that is named as git names its own. */
+  /** Whether a path is in a folder that has the name of git's own. */
   isInside(path: string): boolean;
 }
 
 /**
- * Finds changes to git directories that would let a job run programs later, when the user calls git outside of any
- * sandbox. A git directory is told by what it holds, not by its name. What the job deletes is its own business.
+ * Finds changes to git directories that would let a job run programs later, when the user calls git outside
+ * of any sandbox. A git directory is recognized by its content, not by its name. Deletions by the job are not
+ * checked.
  */
 function createGitGuard(sides: BeforeAndAfter): GitGuard {
   const directories = createGitDirectories(sides);
@@ -221,7 +222,7 @@ function isSubmodulesPlace(path: string, { name, value }: GitSetting): boolean {
   return value.startsWith(up) && !value.slice(up.length).split("/").includes("..");
 }
 
-/** What is left to do of a rebase may name commands, which the user's `git rebase --continue` would run. */
+/** The remaining steps of a rebase may name commands, which the user's `git rebase --continue` would run. */
 function todoFinding(sides: BeforeAndAfter, path: string): GitFinding | null {
   const bytes = sides.current(path);
   if (bytes === null) return null;
@@ -243,10 +244,10 @@ function latin1Text(bytes: Uint8Array | null): string {
 }
 
 /**
- * What git itself put there (a checkout, a reset) is the repository's content, not a job's edit. Only what git had before
- * the job counts, at that path: a job can add, pack, commit and pull whatever it likes. A file is git's own when the index
- * lists it as it is and git had it so; its absence is, when the commit that was checked out had it, and the one that is
- * checked out now, which git had before too, does not.
+ * Files that git itself wrote (a checkout, a reset) are the repository's content, not a job's edit. Only
+ * objects that git had before the job count, at that path: a job can add, pack, commit and pull any content.
+ * A file is git's own when the index lists it as it is and git had it so; its absence is, when the commit
+ * that was checked out had it, and the one that is checked out now, which git had before too, does not.
  */
 function createKnownToGit(
   sides: BeforeAndAfter,
@@ -383,7 +384,7 @@ function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
   return was !== null && is !== null && Buffer.from(was).equals(is);
 }
 
-/** What a process did to files it may not touch, and what became of it. */
+/** A process's changes to files it may not touch, and their outcome. */
 export interface GuardedChanges {
   /** The change set without what was put back. */
   readonly changes: readonly Change[];
@@ -401,8 +402,9 @@ export interface GuardDeps {
 }
 
 /**
- * Looks at what a process changed, and restores what it may not change, so that the next command does not build on it.
- * What else runs may undo this at once: the last word is the judgement of what is sealed (`last-judgement.ts`).
+ * Checks the changes of a process, and restores files that it may not change, so that the next command does
+ * not build on them. Other running processes may undo this at once: the final validation of the sealed
+ * changes decides (`last-judgement.ts`).
  */
 export function guardChanges(
   { transaction, protection, sha1 }: GuardDeps,

@@ -36,7 +36,7 @@ function isFinished(event: JobEvent): event is Extract<JobEvent, { type: "comman
   return event.type === "command_finished";
 }
 
-/** What is known of a job, in no language: plain JSON, from which every surface makes its words. */
+/** The facts of a job, in no language: plain JSON, from which every surface makes its text. */
 export interface JobFacts {
   readonly about: "job";
   readonly status: JobStatus;
@@ -60,7 +60,7 @@ export interface JobFacts {
   readonly notes: readonly Note[];
   /** How it ended where nothing of it was to stay, or where that could not be had. */
   readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
-  /** What kept it from being brought in. */
+  /** The conflicts that prevented the commit. */
   readonly conflicts: readonly Conflict[];
   readonly evicted: readonly EvictedJob[];
   readonly quotaBytes: number;
@@ -126,7 +126,7 @@ export function ranFacts(workspace: string, ran: Extract<Execution, { status: "r
   const standing = { state, kind, changeCount: changes.length, totalCmds, executedCmds };
   return {
     about: "job",
-    // What may not be written is no preview to try again as it is.
+    // A preview with forbidden writes cannot be tried again unchanged.
     status: denied ? "refused" : toJobStatus(standing, true),
     jobId,
     groupId,
@@ -244,7 +244,7 @@ export interface DiffLimits {
   readonly textBytes: number;
 }
 
-/** Somebody waits for it in a chat, at a page or in a program, beside others that this process serves. */
+/** A user waits for it in a chat, at a page or in a program, beside others that this process serves. */
 const SHOWN: DiffLimits = { fileBytes: 2 * 1024 ** 2, fileLines: 40_000, textBytes: 8 * 1024 ** 2 };
 export const WHOLE_DIFF: DiffLimits = { fileBytes: Infinity, fileLines: Infinity, textBytes: Infinity };
 
@@ -293,7 +293,7 @@ export function countLineEnds(bytes: Uint8Array | null): number {
 }
 
 const TURN_BYTES = 128 * 1024;
-/** What a file costs beside its bytes. */
+/** The cost of a file beside its bytes. */
 const FILE_BYTES = 4 * 1024;
 
 /** For work over many files: lets everything else of the process go on after each piece of it. */

@@ -215,7 +215,7 @@ export function wordSummary(
   return messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds });
 }
 
-/** What a person should know beside the result: of the commands, of the job, and what went with it. */
+/** Notes for a person beside the result: about the commands, the job, and what accompanied it. */
 export function wordAllNotes(messages: Messages, facts: JobFacts): string[] {
   const commands = facts.commands.flatMap(({ notes }) => notes).map((note) => wordNote(messages, note));
   const skipped = facts.commands
@@ -245,7 +245,7 @@ export function wordEviction(
   });
 }
 
-/** What became of a job that was to leave nothing behind; empty for any other. */
+/** The outcome of a job that was to leave nothing behind; empty for any other. */
 function wordEnding(messages: Messages, facts: JobFacts): string {
   return facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "terminal");
 }
@@ -292,7 +292,7 @@ function closing(messages: Messages, facts: JobFacts, at: Surface): string[] {
   const words = reportMessages(messages.locale);
   const lines: string[] = [];
   if (conflicts.length > 0) lines.push(describeConflicts(messages, jobId, conflicts, at));
-  // What the checks showed to be worse is kept as a preview too.
+  // A change that made the checks worse is kept as a preview too.
   const isKept = facts.status === "preview" || facts.status === "worse" || facts.status === "unended";
   const isStaged = isKept && conflicts.length === 0;
   if (isStaged) lines.push(words.previewHint[at](jobId, changes.length));
@@ -312,13 +312,13 @@ function chatFailures(messages: Messages, facts: JobFacts, commands: readonly Co
   return lines.join("\n");
 }
 
-/** What a program printed stands below, once. */
+/** A program's output is shown below, once. */
 export function withoutOutput(facts: CommandFacts): CommandFacts {
   if (facts.command.type !== "shell_command" || facts.output.trim() === "") return facts;
   return { ...facts, error: facts.error.replace(/ \(output: .*$/s, "") };
 }
 
-/** What programs printed, cut; an edit's own report says nothing to a person. */
+/** The output of programs, cut; an edit's own report is of no use to a person. */
 function wordOutputs(messages: Messages, commands: readonly CommandFacts[]): string {
   const { outputOf } = reportMessages(messages.locale);
   return commands
@@ -339,7 +339,7 @@ export function paragraphs(parts: readonly string[]): string {
 export interface ResultJson {
   readonly job_id: string;
   readonly group_id: string;
-  /** What became of it; the first line of every report words this. */
+  /** The outcome; the first line of every report words it. */
   readonly status: JobStatus;
   readonly success: boolean;
   readonly executed_cmds: number;
@@ -351,7 +351,7 @@ export interface ResultJson {
   readonly undo: UndoState;
   readonly dry_run: boolean;
   readonly notes?: readonly string[];
-  /** What stood in the way of bringing it in. */
+  /** The conflicts that prevented the commit. */
   readonly conflicts?: readonly Conflict[];
   /** Older jobs that can no longer be taken back, because the quota of undo data was passed. */
   readonly evicted?: readonly { readonly job_id: string; readonly bytes: number }[];

@@ -37,7 +37,7 @@ import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts"
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { wordNote } from "./word-notes.ts";
 
-/** The judgements of one job beyond those of its commands; what they find is told to its journal. */
+/** The validations of one job beyond those of its commands; their findings are written to its journal. */
 export interface JobValidator {
   /** When the processes of some commands are gone. */
   settle(ran: readonly CommandResult[]): Promise<readonly CommandResult[]>;
@@ -100,7 +100,7 @@ function kindNotes(
   return notes;
 }
 
-/** What undo cannot reach is named in every result where it may have happened. */
+/** Effects that undo cannot reach are named in every result where they may have happened. */
 function notUndoableNote({ kind, undoneByTask }: Transaction): NoteFact {
   if (undoneByTask === true) return { code: "undone-by-task" };
   return kind === "none"
@@ -312,13 +312,15 @@ export class JobRun {
       const refused = await this.commitBefore();
       if (refused !== null) return refused;
       const results = await this.carryOut(commands);
-      // What they did until then is judged where it is sealed, or before our own git commits it.
+      // Their changes up to that point are validated when sealed, or before PicoClaw's own git commits them.
       const { preview } = this.#request;
       return (await this.end(results, await this.endProcesses(), { preview })) as Execution;
     });
   }
 
-  /** A bug or a broken disk: what the job had staged goes, and whoever called is told the cause. */
+  /**
+   * A bug or a broken disk: the job's staged changes are removed, and the cause is reported to the caller.
+   */
   async orBroken<T>(use: () => Promise<T>): Promise<T> {
     try {
       return await use();
@@ -445,7 +447,7 @@ export class JobRun {
       still === undefined || isOver
         ? await land(transactions)
         : await transactions.hold(async (held) => ((await still()) ? land(held) : MOVED));
-    // Who cannot have the lock is told so by the swap.
+    // The swap notifies a caller that cannot have the lock.
     return (landed === "busy" ? await land(transactions) : landed)();
   }
 
@@ -520,7 +522,7 @@ export class JobRun {
     const isWanted = this.#request.autoCommit && settled.some(({ success }) => success);
     if (!isWanted || wantsRollback(this.#request, settled)) return nothing;
     const { layers } = this.transaction;
-    // Where no process ran, there is none to end, and nobody to hide from.
+    // If no process ran, there is none to end, and none to hide from.
     if (settled.some(({ command }) => command.type !== "file_edit")) await layers?.rest();
     const asleep = (await layers?.wake()) ?? null;
     if (asleep !== null) {
@@ -542,7 +544,7 @@ export class JobRun {
     return this.conclude(reason === null ? "aborted" : "rolled-back", { ...end, gitCommit: null });
   }
 
-  /** What was done in place is done. */
+  /** Changes made in place are final. */
   private async mayCommit(): Promise<boolean> {
     if (this.transaction.kind === "none") return true;
     return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;

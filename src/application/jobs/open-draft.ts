@@ -75,7 +75,7 @@ class OpenDraft implements Draft {
     results: [],
   };
   readonly #warnings: string[] = [];
-  /** What edits were made for, where that is not what the workspace had when they ran. */
+  /** The base contents of edits, if they differ from the workspace when the edits ran. */
   readonly #bases = new Map<string, Uint8Array | null>();
   /** Results of commands that never run a second time. */
   readonly #once = new Set<CommandResult>();
@@ -414,7 +414,7 @@ function isGitPath(path: string): boolean {
   return /(^|\/)\.git\//.test(path);
 }
 
-/** The last job that changed a path and stands, but for this one; null where there is none. */
+/** The last committed job that changed a path, other than this one; null if there is none. */
 function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string): string | null {
   const job = archive
     .list()
@@ -425,7 +425,7 @@ function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string)
   return job?.jobId ?? null;
 }
 
-/** What an attempt is told beside its signal. */
+/** The callbacks of an attempt beside its signal. */
 function pick({ onEvent, onOutput }: Pick<DraftAttempt, "onEvent" | "onOutput">) {
   return { ...(onEvent !== undefined && { onEvent }), ...(onOutput !== undefined && { onOutput }) };
 }

@@ -7,9 +7,9 @@ import type { DraftConflict, MergedNote, Rebased } from "./draft.ts";
 
 export interface RebaseDeps {
   readonly transaction: Transaction;
-  /** What ran in the draft and counts; commands that reach outward are not among it. */
+  /** The commands that ran in the draft and count; commands that reach outward are not included. */
   readonly results: readonly CommandResult[];
-  /** What edits were made for, where that is not what the workspace had when they ran; brought up to date here. */
+  /** The base contents of edits, if they differ from the workspace when the edits ran; updated here. */
   readonly bases: Map<string, Uint8Array | null>;
   /** The job that changed a path; null where none did. */
   readonly whoChanged: (path: string) => string | null;
@@ -69,7 +69,7 @@ function changedBy(results: readonly CommandResult[], edits: boolean): Set<strin
   );
 }
 
-/** What the workspace has otherwise than the draft found it, or than its edits were made for. */
+/** The paths where the workspace differs from the draft's start, or from the base of its edits. */
 function movedPaths({ transaction, bases }: RebaseDeps): Map<string, Uint8Array | null | undefined> {
   const moved = new Map<string, Uint8Array | null | undefined>();
   for (const { path, base } of transaction.layers?.moved?.() ?? [])

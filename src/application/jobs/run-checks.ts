@@ -14,7 +14,7 @@ export interface RunChecksDeps {
 
 type Request = CheckRequest & { readonly signal: AbortSignal };
 
-/** What parsers of test results are given at most. */
+/** The maximum input for parsers of test results. */
 const WHOLE_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -29,7 +29,7 @@ export async function runChecks(check: RunChecksDeps, request: Request): Promise
   if (!check.parts.staging.confinable && !check.parts.isTrusted()) return untrusted(check.parts);
   if (request.over === "draft") await layers.rest();
   const first = await runOnce(check, request, request.withoutBuildLayer !== true);
-  // What a scratch run wrote is there already; a second time is another run.
+  // The writes of a scratch run are already present; a second time is another run.
   if (
     request.scratch !== undefined ||
     !first.ok ||
@@ -152,7 +152,10 @@ async function runOne(running: Running, command: string): Promise<CheckRun> {
 
 const JOURNAL_OUTPUT = 16_384;
 
-/** What git ignores: build folders and caches. Asked inside the view, where the repository's settings hurt nobody. */
+/**
+ * The paths that git ignores: build folders and caches. Asked inside the view, where the repository's
+ * settings do no harm.
+ */
 async function ignoredPaths(running: Running): Promise<string[]> {
   const listed = await start(running, [
     "git",

@@ -62,7 +62,9 @@ async function runGit(
   return explained(git, result, toCommandOutcome(result, "git command failed", timeoutSeconds));
 }
 
-/** Files of the workspace that look like a repository, with settings that name programs, are none: only `.git` is. */
+/**
+ * Workspace files that look like a repository, with settings that name programs, are not one: only `.git` is.
+ */
 function gitIn(parts: RunProcessDeps, timeoutSeconds: number): RunGit {
   const folder = parts.transaction.directory as string;
   const git = ["git", "-c", "safe.bareRepository=explicit"] as const;

@@ -53,7 +53,7 @@ export async function takeBack(parts: TakeBackDeps, request: TakeBackRequest): P
   return repaired === null ? outcome : { ...outcome, repaired };
 }
 
-/** A swap that was cut off and cannot be finished stands in the way of every other. */
+/** An interrupted swap that cannot be finished conflicts with every other. */
 export function stuckTakeBack(
   archive: Pick<JobArchive, "read">,
   repaired: RepairedJob | null,
@@ -83,7 +83,7 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
     });
     if (job.state === "running") return refused("running", job.state);
     if (job.kind === "none") return refused("not-undoable", job.state);
-    // Whoever was taken back by a merge is brought in again by taking that one back.
+    // A job that a merge undid is recommitted by undoing that merge.
     const reversal = job.state === "undone" ? job.reversedBy : undefined;
     if (reversal !== undefined && request.direction === "undo") return refused("wrong-state", "undone");
     const outcome =

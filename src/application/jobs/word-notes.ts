@@ -75,12 +75,12 @@ export function describeConflict(messages: Messages, conflict: Conflict, at: Sur
   return by.startsWith("job_") && reason !== "open" ? messages.changedByJob(path, by, at) : `${path} (${by})`;
 }
 
-/** The job that was cut off and cannot be finished, where that is what stands in the way. */
+/** The interrupted job that cannot be finished, if that is the conflict. */
 export function stuckJob(conflicts: readonly Conflict[]): string | null {
   return conflicts.find(({ reason }) => reason === "interrupted")?.by ?? null;
 }
 
-/** Why a commit brought nothing in. What may not be written is no preview to try again as it is. */
+/** Why nothing was committed. A preview with forbidden writes cannot be tried again unchanged. */
 export function describeConflicts(
   messages: Messages,
   jobId: string,
@@ -99,7 +99,7 @@ export function describeConflicts(
     : messages.commitConflict({ jobId, paths, at });
 }
 
-/** What came of a swap that had been cut off. */
+/** The outcome of an interrupted swap. */
 export function wordRepair(messages: Messages, repaired: RepairedJob): string {
   return repaired.outcome === "stuck"
     ? describeConflicts(messages, repaired.jobId, conflictsOfStuck(repaired), "terminal")
@@ -144,7 +144,7 @@ interface Folded {
   readonly ignored: readonly Change[];
 }
 
-/** What a reader looks for, apart from git's bookkeeping and from what git ignores. */
+/** The changes that a reader looks for, apart from git's bookkeeping and from paths that git ignores. */
 export function foldChanges(changes: readonly Change[]): Folded {
   const own = changes.filter(({ path }) => !/(^|\/)\.git\//.test(path));
   return {

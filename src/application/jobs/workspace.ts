@@ -3,7 +3,7 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 
-/** What a folder and a container do each in their own way. */
+/** The parts that a folder and a container implement differently. */
 export interface WorkspaceBacking {
   readonly parts: WorkspaceDeps;
   /** Where its jobs are kept. */
@@ -16,7 +16,7 @@ export interface WorkspaceBacking {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The jobs over a workspace's parts. What a first job does not need is loaded when it is called. */
+/** The jobs over a workspace's parts. Parts that a first job does not need are loaded when called. */
 export function createWorkspace({
   parts,
   storage,

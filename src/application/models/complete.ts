@@ -39,8 +39,8 @@ export interface CompleteOptions {
 }
 
 /**
- * Waits out what passes by itself: an overloaded or failing server for minutes, a stream that was cut a few times. Somebody
- * who waits at a terminal wants no such thing; a task that runs for an hour does.
+ * Waits out temporary failures: an overloaded or failing server for minutes, a stream that was cut a few
+ * times. A user who waits at a terminal does not want this; a task that runs for an hour does.
  */
 export interface Patience {
   /** Told of every end; how long to wait before the same request is sent again, or null when it is not. */
@@ -91,7 +91,7 @@ async function askModelOnce(
 export type RequestSize = "full" | "small";
 
 export interface CompleteFittingOptions extends CompleteOptions {
-  /** What is known from an earlier answer to fit. Default: full. */
+  /** The size that is known to fit from an earlier answer. Default: full. */
   readonly size?: RequestSize;
   /** The full request was too long: the small one follows. */
   readonly onTooLong?: () => void;
@@ -191,7 +191,7 @@ export function createPatience({ limitMs, clock, pause, onWait }: PatienceDeps):
   };
 }
 
-/** What a reader makes of an answer; `problem` is said to the model. */
+/** A reader's result for an answer; `problem` is sent to the model. */
 export type JsonReading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };

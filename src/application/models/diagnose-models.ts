@@ -12,7 +12,10 @@ const AGENTS: readonly (readonly [ModelRole, agent: string])[] = [
   ["coder3", "Gin"],
 ];
 
-/** Who would answer, and what keeps the others from it. All are asked at once; none is waited for long. */
+/**
+ * The models that would answer, and the reasons why the others would not. All are asked at once; none is
+ * waited for long.
+ */
 export async function diagnoseModels(
   models: Models,
   { config, messages }: Pick<Opened, "config" | "messages">,

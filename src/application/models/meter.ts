@@ -27,7 +27,7 @@ export interface Candidate {
   readonly model: Model | ModelFailure;
 }
 
-/** What another model may be able to do. Who was stopped, refused or over the budget stays so. */
+/** Failures that another model may not have. A stopped, refused or over-budget request stays so. */
 const CANNOT_ANSWER: ReadonlySet<ModelFailure["code"]> = new Set([
   "unreachable",
   "timeout",
@@ -40,8 +40,8 @@ const CANNOT_ANSWER: ReadonlySet<ModelFailure["code"]> = new Set([
 ]);
 
 /**
- * A model that is followed by the next one where it cannot answer, as long as nothing of an answer was given. It has the name
- * of the one that was asked last. `note` is told when another one answered.
+ * A model that is followed by the next one if it cannot answer, as long as no part of an answer was given. It
+ * has the name of the one that was asked last. `note` is notified when another one answered.
  */
 export function withFallback(
   first: Candidate,
@@ -105,7 +105,7 @@ interface MeterContext {
   readonly groupId: string;
 }
 
-/** What the chat chose for its roles at run time. */
+/** The chat's choices for its roles at run time. */
 export type ChosenModels = Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
 
 /** A model was asked, and how that ended. */
@@ -125,9 +125,9 @@ export interface ModelCall extends MeterContext {
 
 export interface MeteredModels {
   readonly models: Models;
-  /** What the reply has to say about the budget, each once. */
+  /** The reply's notices about the budget, each once. */
   notices(): readonly BudgetNotice[];
-  /** Who answered in another one's place, each once. */
+  /** The models that answered in place of another, each once. */
   standIns(): readonly StandIn[];
   used(): UsedByMessage;
   /** Worker CLIs bring models of their own, which count all the same. */
@@ -148,7 +148,7 @@ export interface UsedByMessage {
 export interface WorkerAccount {
   /** Why none may run now: the day's budget is spent, and no local model can stand in for a CLI's. */
   refusal(): Promise<ModelFailure | null>;
-  /** What a run used, as the CLI told it. */
+  /** The usage of a run, as the CLI reported it. */
   count(kind: string, used: TaskUsage): Promise<void>;
 }
 
@@ -174,7 +174,7 @@ export interface MeterDeps {
   readonly budget: {
     readonly daily: number | null;
     readonly on_exceed: "local" | "refuse";
-    /** What one message may cost; null or absent: no limit. */
+    /** The cost limit of one message; null or absent: no limit. */
     readonly perMessage?: number | null;
   };
   readonly now: () => Date;
@@ -228,12 +228,12 @@ export function createMeter(parts: MeterDeps): Meter {
   };
 }
 
-/** What one message used, and how it stands with the day's budget. */
+/** The usage of one message, and the state of the day's budget. */
 interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** Reads anew what the day has cost. */
   look(): Promise<void>;
   isOver(): boolean;
-  /** The local model in a cloud coder's place; the refusal where there is none. */
+  /** The local model in a cloud coder's place; the refusal if there is none. */
   instead(): Model | ModelFailure;
   refusal(): ModelFailure;
   /** A budget cannot be kept with a model of which nobody said what it costs. */
@@ -379,7 +379,7 @@ function meterModel(account: Account, role: ModelRole, model: Model): Model {
   };
 }
 
-/** Who answers in a cloud coder's place: Shiro's model, else Mio's. */
+/** The model that answers in a cloud coder's place: Shiro's, else Mio's. */
 function localModel(models: Models): Model | undefined {
   for (const role of ["worker", "chat"] as const) {
     const model = models.forRole(role);

@@ -17,7 +17,10 @@ import {
   type UnfinishedCompletion,
 } from "./complete.ts";
 
-/** What was said so far. The loop only adds to it, message by message: whoever stores it can go on after a crash. */
+/**
+ * The messages so far. The loop only appends to them, message by message: a caller that stores them can
+ * continue after a crash.
+ */
 interface Transcript {
   messages(): readonly ModelMessage[];
   add(...messages: readonly ModelMessage[]): Promise<void> | void;
@@ -42,7 +45,7 @@ export interface ToolLoop extends CompleteFittingOptions {
   readonly model: () => Model | ModelFailure;
   readonly tools: readonly ModelTool[];
   readonly transcript: Transcript;
-  /** What the model is sent in this step. */
+  /** The request to the model in this step. */
   readonly request: (
     step: LoopStep,
   ) => Pick<ModelRequest, "system" | "messages" | "maxTokens" | "temperature" | "effort" | "cacheKey">;

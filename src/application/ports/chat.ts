@@ -115,9 +115,12 @@ export type ChatEvent =
 export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 
 export interface Reply {
-  /** What to show, in the user's language, Markdown at most. */
+  /** The text to show, in the user's language, Markdown at most. */
   readonly text: string;
-  /** What the text says, as facts; `wordReply` words it for another reader. Absent in replies of older versions. */
+  /**
+   * The text's content as facts; `wordReply` words it for another reader. Absent in replies of older
+   * versions.
+   */
   readonly said?: readonly ReplyPiece[];
   readonly ok: boolean;
   /**
@@ -143,13 +146,14 @@ export interface Reply {
 }
 
 /**
- * What is kept of a chat: its sessions, their turns, the notes of past days, and settings that outlive a session.
+ * The stored data of a chat: its sessions, their turns, the notes of past days, and settings that outlive a
+ * session.
  *
- * Everything is looked up by the chat's key, so no chat sees another's. A row that cannot be read is never given out
+ * Everything is looked up by the chat's key, so no chat sees another's. An unreadable row is never returned
  * and never throws: it is left out and counted as `damaged`. Several processes may use it at once.
  */
 export interface SessionStore {
-  /** The open session of a chat; null when there is none, or none that can be read. */
+  /** The open session of a chat; null when there is none, or no readable one. */
   current(chatKey: string): Promise<{ readonly session: Session | null; readonly damaged: number }>;
   find(chatKey: string, sessionId: string): Promise<Session | null>;
   /** Newest first, the open one too. */
@@ -189,7 +193,7 @@ export interface SessionStore {
   note(chatKey: string, sessionId: string): Promise<DailyNote | null>;
   /** Newest first. */
   notes(chatKey: string, limit: number): Promise<DailyNote[]>;
-  /** False when there is none such. */
+  /** False if there is no such note. */
   removeNote(chatKey: string, sessionId: string): Promise<boolean>;
   /** Forgets what a session carries from before, and its running summary; its turns stay. */
   clearSummary(chatKey: string, sessionId: string): Promise<void>;
@@ -216,7 +220,7 @@ export interface Session {
   readonly openedAt: string;
   readonly closedAt: string | null;
   readonly cut: CutTime;
-  /** What the session before left behind. */
+  /** The content carried over from the previous session. */
   readonly carried: string;
   readonly summary: Summary;
   /** How many turns it has: the position of the last one. */
@@ -244,7 +248,7 @@ export interface NewTurn {
   readonly at: string;
   readonly role: "user" | "assistant";
   readonly text: string;
-  /** Who spoke: `Mio`, `Gin`; empty for the user. */
+  /** The speaker: `Mio`, `Gin`; empty for the user. */
   readonly agent: string;
   /** The jobs of this message. */
   readonly groupId: string | null;
@@ -267,9 +271,9 @@ export interface DailyNote {
 export interface ChatSettings {
   /** `/dry on`: jobs are listed, not run. */
   readonly dry: boolean;
-  /** What a user keeps by name, session by session. */
+  /** The user's named memories, by session. */
   readonly memory: Readonly<Record<string, SessionMemory>>;
-  /** What `/rewind` took back, the last one last. */
+  /** The turns that `/rewind` undid, the last one last. */
   readonly rewound: readonly Rewound[];
   /** `/model` and `/effort`: what the chat chose for its roles. */
   readonly models: Readonly<Partial<Record<ModelRole, ModelChoiceOfRole>>>;
@@ -284,7 +288,7 @@ export interface Rewound {
   readonly again: readonly string[];
 }
 
-/** What a message used of its models. */
+/** The model usage of a message. */
 export interface ReplyUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -316,7 +320,7 @@ export interface NamedChat {
   /** How often the user spoke. */
   readonly messages: number;
   readonly lastAt: string;
-  /** What the user said last, on one line. */
+  /** The user's last message, on one line. */
   readonly lastText: string;
 }
 
@@ -325,7 +329,7 @@ export interface RoutingStore {
   record(decision: NewDecision): Promise<void>;
   /** The newest of a chat. */
   last(chatKey: string): Promise<StoredDecision | null>;
-  /** What the user says it should have been; it stands beside what was decided. */
+  /** The user's correction; it is stored beside the decision. */
   correct(chatKey: string, decisionId: string, correction: Correction): Promise<void>;
 
   /** Newest first; one that cannot be read is left out. */
@@ -372,10 +376,10 @@ export interface OwnCommand {
   readonly from: "workspace" | "home";
   /** One line; empty where the file says nothing. */
   readonly description: string;
-  /** Who answers it; null: the message is routed like any other. */
+  /** The route that answers it; null: the message is routed like any other. */
   readonly route: Route | null;
   readonly body: string;
-  /** What of its head could not be used; the rest works. */
+  /** The unusable part of its head; the rest works. */
   readonly trouble: OwnTrouble | null;
 }
 
@@ -391,9 +395,9 @@ export interface OwnCommands {
 }
 
 /**
- * Who may work on a chat, among all processes that share the store. A lease ends when it is released, or when the process
- * that has it is dead: the same judgement as for work of the queue. Exclusion is strict; order is by ticket. An owner is
- * one piece of work, not a process: its name is used once.
+ * The right to work on a chat, among all processes that share the store. A lease ends when it is released, or
+ * when the process that has it is dead: the same rule as for work of the queue. Exclusion is strict; order is
+ * by ticket. An owner is one piece of work, not a process: its name is used once.
  */
 export interface ChatLeases {
   /** A place in the line. */

@@ -1,8 +1,10 @@
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 
-/** What is remembered of the checks of one workspace. A memory that is lost costs time, never correctness. */
+/** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
-  /** What the workspace holds, in short: two equal fingerprints mean that checks would see the same files. */
+  /**
+   * A digest of the workspace's content: two equal fingerprints mean that checks would see the same files.
+   */
   fingerprint(): string;
   /** Null where nothing is remembered, or it cannot be read. */
   recall(): CheckRecord | null;
@@ -11,7 +13,7 @@ export interface CheckMemory {
 }
 
 export interface CheckRecord {
-  /** What was run; another list of checks makes the record worthless. */
+  /** The checks that ran; another list of checks makes the record worthless. */
   readonly lines: readonly string[];
   readonly fingerprint: string;
   /** When, in milliseconds. */

@@ -1,7 +1,9 @@
 import type { CheckedFiles } from "../../domain/coder/check-edits.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 
-/** What a coder may be shown. Ignored, protected and linked files are not there at all; secrets are masked. */
+/**
+ * The files that a coder may be shown. Ignored, protected and linked files are absent; secrets are masked.
+ */
 export interface ProjectFiles {
   /** Paths nearest the root first, at most `limit`. */
   list(limit: number): readonly string[];

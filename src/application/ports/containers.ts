@@ -7,7 +7,7 @@ import type { OutputStream } from "./jobs-transaction.ts";
  * Every call takes an `AbortSignal`; an aborted `startContainer` leaves nothing behind.
  */
 export interface SandboxManager {
-  /** What engine answers, and what it can enforce. Asked once, then remembered. */
+  /** The engine that answers, and the limits it can enforce. Asked once, then remembered. */
   describe(signal?: AbortSignal): Promise<SandboxFacts | SandboxFailure>;
   /**
    * Makes and starts a container of `spec.image`, which must be present. One with the same name, if it is this
@@ -20,16 +20,17 @@ export interface SandboxManager {
    * Many may run at once. Ends with the command's own exit: what it leaves in the background goes on and is listed.
    */
   exec(container: string, request: ExecRequest): Promise<ExecResult>;
-  /** What commands left running. */
+  /** The processes that commands left running. */
   listProcesses(
     container: string,
     signal?: AbortSignal,
   ): Promise<readonly BackgroundProcess[] | SandboxFailure>;
-  /** Ends a background process with all its descendants. False when there is none such. */
+  /** Ends a background process with all its descendants. False if there is no such process. */
   endProcess(container: string, pid: number, signal?: AbortSignal): Promise<boolean | SandboxFailure>;
   /**
-   * Connections to a port of the container's loopback, which the engine's own connection carries, go on to a Unix socket
-   * of this machine. Not a network: it works without one. Whatever runs inside may use it until it is closed.
+   * Connections to a port of the container's loopback, which the engine's own connection carries, continue to
+   * a Unix socket of this machine. Not a network: it works without one. Any process inside may use it until
+   * it is closed.
    */
   forward(
     container: string,
@@ -48,7 +49,7 @@ export interface SandboxManager {
   stopContainer(container: string, options?: StopOptions): Promise<Removal>;
   /** Containers of this installation, whatever their state; warm ones not included. */
   listContainers(signal?: AbortSignal): Promise<readonly ContainerFacts[] | SandboxFailure>;
-  /** What a running container uses now; measuring its disk takes as long as it has files. */
+  /** The current usage of a running container; measuring its disk takes time in proportion to its files. */
   usage(container: string, signal?: AbortSignal): Promise<ContainerUsage | SandboxFailure>;
   findContainer(nameOrId: string, signal?: AbortSignal): Promise<ContainerFacts | SandboxFailure | undefined>;
   /** Removes what a dead owner or an ended task left: only this installation's, never a live task's. */
@@ -102,8 +103,9 @@ export interface ContainerLimits {
 }
 
 /**
- * The container has no interface but its loopback in every mode. What may leave goes through a proxy that looks names
- * up and dials itself, and refuses the host's, private and metadata addresses but for the exact `host:port` entries.
+ * The container has no interface but its loopback in every mode. Permitted traffic leaves through a proxy
+ * that looks names up and dials itself, and refuses the host's, private and metadata addresses but for the
+ * exact `host:port` entries.
  */
 export type ContainerNetwork =
   | { readonly mode: "none" }
@@ -191,7 +193,7 @@ export interface ExecResult {
   readonly durationMs: number;
   /** The limit of the container that the command ran into, as far as the kernel's counters tell. */
   readonly limit?: ExceededLimit;
-  /** What this command left running. */
+  /** The processes that this command left running. */
   readonly background: readonly BackgroundProcess[];
   readonly failure?: SandboxFailure;
 }
@@ -331,7 +333,7 @@ export class EngineUnavailable extends Error {
 
 /** The engine's images. Failures are values, but for an engine that cannot be asked (`EngineUnavailable`). */
 export interface Images {
-  /** Null where there is none of that name. */
+  /** Null if there is no image of that name. */
   inspect(name: string, signal?: AbortSignal): Promise<ImageFacts | null>;
   /** Fetches an image from its registry. Aborting leaves what was fetched so far to the engine. */
   pull(name: string, options: ImageProgress): Promise<ImageOutcome>;
@@ -386,7 +388,7 @@ export type ImageOutcome =
 
 /** The recipes that came with the program. */
 export interface Recipes {
-  /** The files of a recipe's folder, or of a project's own; null where there is none. */
+  /** The files of a recipe's folder, or of a project's own; null if there is no such folder. */
   filesOf(folder: string): readonly ContextFile[] | null;
   /** Certificates of authorities that the building machine trusts beyond the usual ones. */
   certificates(): readonly ContextFile[];
@@ -399,8 +401,8 @@ export interface LocalRepositories {
   /** Looks at a folder; a failure says why it cannot be cloned. */
   look(path: string, ref: string | undefined, signal?: AbortSignal): Promise<LocalRepository | LocalFailure>;
   /**
-   * A repository without files of its own (`.git`), cloned from it as the range says, as an archive. What the user has
-   * not committed is not in it.
+   * A repository without a work tree (`.git`), cloned from it with the given range, as an archive. The user's
+   * uncommitted changes are not in it.
    */
   pack(path: string, range: CloneRange, signal: AbortSignal): Promise<LocalPack | LocalFailure>;
 }
@@ -447,8 +449,8 @@ interface NewDownload {
 }
 
 /**
- * What this installation remembers of its environments, beside the engine: labels cannot say when one became ready,
- * and who was preparing it when it died. Small files; losing them loses no container.
+ * This installation's records of its environments, beside the engine: labels cannot state when one became
+ * ready, and who was preparing it when it died. Small files; losing them loses no container.
  */
 export interface EnvironmentRecords {
   read(taskUuid: string): EnvironmentRecord | null;

@@ -4,8 +4,9 @@ import type { NotOpened } from "./jobs-workspace.ts";
 import type { ChatKey, DeadWork, Role, Work } from "./serve.ts";
 
 /**
- * The machines that share a store. A machine is a home: its id is a file there. It is held by one incarnation at a time,
- * a boot and a pid namespace, so that a copied home is told from a restarted machine. All times are the database's.
+ * The machines that share a store. A machine is a home: its id is a file there. One incarnation holds it at a
+ * time, a boot and a pid namespace, so that a copied home is distinguished from a restarted machine. All
+ * times are the database's.
  */
 export interface FleetStore {
   /**
@@ -21,7 +22,7 @@ export interface FleetStore {
   /** Whether that process of this machine is a server that was heard of lately. */
   serves(pid: number): Promise<boolean>;
   machines(): Promise<readonly Machine[]>;
-  /** What waits, by the workspace it waits for. */
+  /** The waiting work, by the workspace it waits for. */
   queues(): Promise<readonly QueueDepth[]>;
   /** Chats whose messages wait for a workspace that nobody has served for `DEAD_AFTER_MS`, untold yet. */
   waitingForAway(limit: number): Promise<readonly WaitingChat[]>;
@@ -29,7 +30,10 @@ export interface FleetStore {
   repliesOfAway(): Promise<
     readonly { readonly workspace: string; readonly channel: string; readonly userId: string }[]
   >;
-  /** Notes, within the transaction that posts the notice, that a chat is told; false when somebody did. */
+  /**
+   * Notes, within the transaction that posts the notice, that a chat is notified; false when another process
+   * did so.
+   */
   noteTold(chat: WaitingChat, within: unknown): Promise<boolean>;
   /** Chats that were told that they wait for this process's workspace. */
   toldOfUs(): Promise<readonly WaitingChat[]>;
@@ -42,7 +46,7 @@ type EnterResult =
   | { readonly status: "taken"; readonly name: string; readonly seenAt: number };
 
 export interface MachineLoad {
-  /** Pieces of work in hand. */
+  /** Claimed pieces of work. */
   readonly busy: number;
   readonly draining: boolean;
   /** Labels that do not hold now. */
@@ -87,7 +91,7 @@ export interface WaitingChat extends ChatKey {
   readonly machineName: string;
 }
 
-/** What `picoclaw fleet` and the console show. */
+/** The data that `picoclaw fleet` and the console show. */
 export interface FleetView {
   /** The id of the machine that is asked. */
   readonly self: string;
@@ -113,11 +117,11 @@ export type OpenedFleet =
     }
   | NotOpened;
 
-/** What every machine is told of a job of one: small enough to be written four times a second. */
+/** The report to every machine about a job of one: small enough to be written four times a second. */
 export interface JobSummary {
   /** With the first of its changes only, where there are many. */
   readonly job: StoredJob;
-  /** How many changes there are, where the job is told with the first of them only. */
+  /** The number of changes, if the job is reported with the first of them only. */
   readonly changeCount?: number;
   readonly alive: boolean;
   /** The last of them, where there are many. */
@@ -171,13 +175,13 @@ export interface FleetJobs {
   atWork(messageIds: readonly string[]): Promise<readonly TailedJob[]>;
   /** Changes whenever a job of another workspace does. */
   latest(): Promise<string>;
-  /** Changes whenever what is told of the job does. */
+  /** Changes whenever the report of the job does. */
   version(jobId: string): Promise<string>;
   /** This machine, and whether there are others. */
   home(): Promise<{ readonly machine: JobMachine; readonly alone: boolean }>;
 }
 
-/** What one machine asks of another about a job: look at it, or do something with it. */
+/** A request from one machine to another about a job: look at it, or act on it. */
 export interface ControlOrder {
   /** A UUIDv7. The same id twice is one order. */
   readonly id: string;
@@ -186,7 +190,7 @@ export interface ControlOrder {
   readonly jobId: string;
   readonly verb: OrderVerb;
   readonly asker: OrderAsker;
-  /** Take back over what stands in the way. */
+  /** Undo despite conflicts. */
   readonly force?: boolean;
   /** The one file that is asked for. */
   readonly path?: string;
@@ -196,10 +200,13 @@ export const LOOKING_VERBS = ["show", "diff", "output"] as const;
 export const ACTING_VERBS = ["undo", "redo", "apply", "rest", "discard", "stop"] as const;
 export type OrderVerb = (typeof LOOKING_VERBS)[number] | (typeof ACTING_VERBS)[number];
 
-/** Whoever waits for an answer listens to this name of the queue. */
+/** A caller that waits for an answer listens to this name of the queue. */
 export const ORDER_ENDS = "order-ends";
 
-/** Whoever asks, as their session or token says, or the message that they sent to a chat. Whoever serves the order looks that up again. */
+/**
+ * The caller, as their session or token states, or the message that they sent to a chat. The machine that
+ * serves the order looks that up again.
+ */
 interface OrderAsker {
   readonly channel: string;
   readonly userId: string;

@@ -4,10 +4,10 @@ import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-
 import type { ForgeEvent, WantedAction } from "../../domain/forges/trigger.ts";
 
 /**
- * GitHub or GitLab, as a task uses it. Nothing here rejects: what fails is a `ForgeFailure`. A rate limit is waited
- * for as the forge tells, within the caller's patience; a read is tried again on a server's error. What is posted
- * is masked by the caller and defused here: no text calls a person, closes an issue or gives the forge a command.
- * No call reads or writes another repository than the one it is given.
+ * GitHub or GitLab, as a task uses it. Nothing here rejects: a failure is a `ForgeFailure`. A rate limit is
+ * waited for as the forge states, within the caller's patience; a read is tried again on a server's error.
+ * The caller masks posted text and this defuses it: no text mentions a person, closes an issue or gives the
+ * forge a command. No call reads or writes another repository than the one it is given.
  */
 export interface Forge {
   readonly kind: ForgeKind;
@@ -40,7 +40,7 @@ export interface Forge {
   removeLabel(item: ItemRef, label: string, signal: AbortSignal): Promise<ForgeAnswer<void>>;
   assign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
   unassign(item: ItemRef, user: ForgeUser, signal: AbortSignal): Promise<ForgeAnswer<void>>;
-  /** What a person may do there, by the forge's own word. */
+  /** A person's permission there, as the forge states it. */
   permissionOf(repository: string, user: string, signal: AbortSignal): Promise<ForgeAnswer<Permission>>;
   /** Null when there is no such branch. */
   readBranch(
@@ -54,7 +54,7 @@ export interface Forge {
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** Words it anew, and makes it a draft or ready. */
   updatePull(pull: ItemRef, text: PullText, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
-  /** What CI says of a commit. */
+  /** The CI results of a commit. */
   checksOf(repository: string, commit: string, signal: AbortSignal): Promise<ForgeAnswer<Checks>>;
   /** Open issues and pulls that carry the label or are assigned to the user: what polling looks at. */
   listWork(
@@ -63,8 +63,8 @@ export interface Forge {
     signal: AbortSignal,
   ): Promise<ForgeAnswer<readonly ForgeItem[]>>;
   /**
-   * Who last put the label on, or assigned the user: the newest such event that still holds. Null when the forge
-   * knows of none. Its id is unique at the forge.
+   * The user who last put the label on, or assigned the user: the newest such event that still holds. Null
+   * when the forge knows of none. Its id is unique at the forge.
    */
   findRequest(
     item: ItemRef,
@@ -81,7 +81,7 @@ export type ForgeAnswer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: ForgeFailure };
 
-/** What went wrong and who can act on it; `message` is for a person and holds no secret. */
+/** The error and who can act on it; `message` is for a person and contains no secret. */
 export interface ForgeFailure {
   readonly code:
     | "unauthorized"
@@ -149,11 +149,11 @@ export interface ForgeReviewComment extends ForgeComment {
   readonly line: number | null;
   /** The line in the branch as it stands; null where the forge knows none: it is outdated, or about a removed line. */
   readonly lineNow: number | null;
-  /** What `replyTo` wants. */
+  /** The id that `replyTo` takes. */
   readonly thread: string;
 }
 
-/** What somebody wrote on an item: its own words when `commentId` is null. */
+/** A user's text on an item: the item's own text when `commentId` is null. */
 export interface ForgeSaid {
   readonly ref: ItemRef;
   readonly commentId: string | null;
@@ -212,14 +212,14 @@ export interface PublishRequest {
   readonly previous: string | null;
   /** `git diff --binary --full-index` between the base and what the task left. */
   readonly patch: Uint8Array;
-  /** What the patch must make of the base: nothing is pushed that is another tree. Null where nobody said. */
+  /** The tree that the patch must make of the base: no other tree is pushed. Null if none was stated. */
   readonly tree: string | null;
   readonly message: string;
   readonly author: { readonly name: string; readonly email: string };
   readonly at: Date;
   /** Whether a task may not change this path: nothing is pushed that differs there from the base's own branch. */
   readonly isProtected: (path: string) => boolean;
-  /** What of the change stays out; the rest is published. */
+  /** The parts of the change that stay out; the rest is published. */
   readonly leftOut: (paths: Omit<ChangedPaths, "allowCi">) => readonly LeftOutPath[];
   /** Values that no file of the change may bring in. */
   readonly secrets: readonly string[];

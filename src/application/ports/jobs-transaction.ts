@@ -136,7 +136,7 @@ export interface ProcessRequest {
   readonly signal?: AbortSignal;
   /** For each of `output`, `stdout`, `stderr`: the first and the last half stay, the middle goes. */
   readonly outputLimitBytes: number;
-  /** What stands where the middle was. */
+  /** The text in place of the cut middle. */
   readonly cutNote?: (cutBytes: number) => string;
   /** Everything as it arrives, not capped, whole characters only. Not called after the result. Must not throw. */
   readonly onOutput?: (stream: OutputStream, text: string) => void;
@@ -196,7 +196,7 @@ export interface ProcessRunner {
    * double-forked children included. Never rejects.
    */
   readonly runProcess: (request: ProcessRequest) => Promise<ProcessResult>;
-  /** What a job has running now, in the background too. */
+  /** The running processes of a job, including background ones. */
   readonly listJobProcesses: (jobMarker: string) => Promise<readonly RunningProcess[]>;
   /** For the end of a job: ends all it left behind and names it. Idempotent; bounded in time. */
   readonly killJobProcesses: (
@@ -228,8 +228,9 @@ export interface Transactions {
    */
   hold<T>(use: (held: Pick<Transactions, "commit" | "discard">) => Promise<T>): Promise<T | "busy">;
   /**
-   * Waits until it is the caller's turn to land, among all processes in the order in which they asked; the answer gives the
-   * turn back. Whoever dies gives it back, too. It keeps nobody from writing: that is what the lock is for.
+   * Waits for the caller's turn to commit, among all processes in the order in which they asked; the result
+   * gives the turn back. A process that dies gives it back, too. It prevents no process from writing: the
+   * lock does that.
    */
   takeTurn(signal: AbortSignal): Promise<() => void>;
   undo(jobId: string, options: { force: boolean }): Promise<SwapOutcome>;
@@ -239,8 +240,8 @@ export interface Transactions {
   /** Drops a staged job's change set; a job that was committed keeps its undo. */
   discard(jobId: string): Promise<void>;
   /**
-   * Finishes an interrupted swap; null when nothing was interrupted. What somebody edited since stays as it is, and the
-   * rest is finished around it. `begin`, `commit`, `undo` and `redo` do so first.
+   * Finishes an interrupted swap; null when nothing was interrupted. Entries edited since stay unchanged, and
+   * the rest is finished around them. `begin`, `commit`, `undo` and `redo` do so first.
    */
   repair(): Promise<RepairedJob | null>;
   /**
@@ -320,7 +321,7 @@ export interface Transaction extends BeforeAndAfter {
   readonly isLimited?: boolean;
   /** Further environment a process in the view needs. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What changed since the last call (or since begin). Cheap when only the view's own operations ran. */
+  /** The changes since the last call (or since begin). Cheap when only the view's own operations ran. */
   takeChanges(since: { processRan: boolean }): Change[];
   /**
    * For paths as `takeChanges` names them, which may lie beside the workspace (`../.git/config`) where the
@@ -330,11 +331,11 @@ export interface Transaction extends BeforeAndAfter {
   /** Gives a file among such paths other bytes, keeping its mode. Where the view cannot be written to, the seal will do it. */
   rewrite(path: string, bytes: Uint8Array): void;
   /**
-   * To be called when a process says that a file's owner or group does not exist in the view: such a file, or null where
-   * there is none. The next job is staged otherwise. Absent where that could not be.
+   * To be called when a process reports that a file's owner or group does not exist in the view: such a file,
+   * or null if there is none. The next job is staged differently. Absent where that could not be.
    */
   readonly metForeign?: () => string | null;
-  /** What the network of processes is limited to; absent where it is not. */
+  /** The network limit of processes; absent if there is none. */
   readonly network?: "off" | "allow-list";
   /** Requests of processes that an allow-list refused since the last call. */
   readonly takeRefused?: () => readonly RefusedHost[];
@@ -343,12 +344,13 @@ export interface Transaction extends BeforeAndAfter {
    * shown. Absent where the home is not hidden.
    */
   readonly hiddenHome?: (words: string) => readonly string[];
-  /** What a job that stays open over several steps needs. Absent where it cannot. */
+  /** The parts that a job needs to stay open over several steps. Absent if it cannot. */
   readonly layers?: Layers;
   /**
-   * Ends the view and everything that runs in it, has the judge look at the difference that is left, and stages exactly
-   * what it passed under the job's id. A view whose processes were ended before, or that was opened again, seals alike.
-   * What commands left in a home layer of the job's own stays for later jobs unless it ends as a preview.
+   * Ends the view and everything that runs in it, has the judge validate the remaining difference, and stages
+   * exactly the changes that passed under the job's id. A view whose processes were ended before, or that was
+   * opened again, seals alike. Files that commands left in the job's private home layer stay for later jobs
+   * unless it ends as a preview.
    */
   seal(judge: ValidateDifference, end?: { readonly preview: boolean }): Promise<SealedChanges>;
   /** Ends the view and forgets everything it held. */
@@ -358,7 +360,7 @@ export interface Transaction extends BeforeAndAfter {
 /** Says of a sealed difference what may not land. Called once, when nothing can change it any more. */
 export type ValidateDifference = (difference: Difference) => DifferenceVerdict;
 
-/** What stood at begin and what stands now, for paths as `takeChanges` names them. No symlink is followed. */
+/** The entries at begin and now, for paths as `takeChanges` names them. No symlink is followed. */
 export interface BeforeAndAfter {
   look(path: string, when: "before" | "after"): EntryState | null;
   /** The bytes such a path had at begin; null when it was not a file. */
@@ -375,11 +377,11 @@ export interface EntryState {
   readonly mode: number;
 }
 
-/** What a job changed, all in all, after everything that ran in it is gone. */
+/** All changes of a job, after every process that ran in it has ended. */
 export interface Difference extends BeforeAndAfter {
   /** One entry a path, git's object store included. A folder that went with all it held is one. */
   readonly changes: readonly Change[];
-  /** What lay below a folder that went or gave way to something else. */
+  /** The former entries below a folder that was removed or replaced. */
   below(path: string): Iterable<string>;
 }
 
@@ -424,7 +426,7 @@ export interface Layers {
 /** A path that the job changed, and at which the workspace has something else by now than the job found. */
 export interface MovedPath {
   readonly path: string;
-  /** What the job found: null is nothing, undefined is unknown by now, too large, or no file. */
+  /** The content that the job found: null is nothing, undefined is unknown now, too large, or not a file. */
   readonly base: Uint8Array | null | undefined;
 }
 
@@ -434,8 +436,8 @@ export interface CheckViewRequest {
   /** Whether what `keepBuilt` kept shows. */
   readonly built: boolean;
   /**
-   * What is written shows again in the next view of the same name, where layers allow it; a view of another name forgets
-   * it.
+   * The next view of the same name shows the writes again, where layers allow it; a view of another name
+   * forgets them.
    */
   readonly scratch?: string;
 }
@@ -482,14 +484,14 @@ export interface RefusedHost {
 }
 
 export interface Repository {
-  /** Where the workspace lies in the folder that git tracks: empty, or `packages/api`. */
+  /** The workspace's path in the folder that git tracks: empty, or `packages/api`. */
   readonly workspaceAt: string;
   readonly index: string;
   readonly objects: string;
   readonly history: GitHistory;
 }
 
-/** What git had when the job began. Paths are relative to the folder that git tracks. */
+/** Git's objects when the job began. Paths are relative to the folder that git tracks. */
 export interface GitHistory {
   /** The object of the file that a commit has at a path; `unknown` when git did not have that commit. */
   at(commit: string, path: string): string | "nothing" | "unknown";
@@ -501,11 +503,11 @@ export interface SealedChanges {
   readonly changes: readonly Change[];
   /** Paths of the workspace that changed while the job ran, though not through its view. */
   readonly outside: readonly string[];
-  /** What the view could not show or cover, one for each kind. */
+  /** Entries that the view could not show or cover, one for each kind. */
   readonly notes: readonly SealNote[];
   /**
-   * What the job touched under names that are no UTF-8, as people can read them. Nothing is staged then: such a change
-   * cannot be written down, and the rest without it is not what the job did.
+   * The paths that the job touched under names that are not UTF-8, in readable form. Nothing is staged then:
+   * such a change cannot be recorded, and the rest without it is not the job's change.
    */
   readonly noText?: readonly string[];
   /** A file of another owner or group that the view could not change. Nothing is staged then either. */

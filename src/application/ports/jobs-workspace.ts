@@ -10,12 +10,13 @@ import type { JobArchive, JobProcess } from "./jobs.ts";
 import type { BeginRequest, BeginResult, RepairedJob, Staging, WorkspaceFiles } from "./jobs-transaction.ts";
 
 /**
- * The workspace: the only place where anything is read, written or run. A folder of this machine stands behind it, or
- * the project in a container. Whatever changes it is a job, except what a caller stages itself with `begin`.
+ * The workspace: the only place where anything is read, written or run. Its backing is a folder of this
+ * machine, or the project in a container. Every change to it is a job, except changes that a caller stages
+ * itself with `begin`.
  *
- * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is gone (a
- * folder that was removed, a container that cannot be reached). One workspace may be open many times and in many
- * processes: commits take turns by a lock, and who cannot have it gets `busy`.
+ * Expected failures are values of the results; a call rejects for a bug, or when the workspace itself is
+ * missing (a folder that was removed, a container that cannot be reached). One workspace may be open many
+ * times and in many processes: commits take turns by a lock, and a caller that cannot have it gets `busy`.
  */
 export interface Workspace {
   /** Absolute, without symlinks; in a container, the path there. */
@@ -26,7 +27,7 @@ export interface Workspace {
   readonly storage: string;
   /** Files as they stand now, outside of every job. */
   readonly files: WorkspaceFiles;
-  /** What a job may not touch. */
+  /** The paths that a job may not touch. */
   readonly protection: Protection;
   /** The jobs, whoever ran them. Reading waits for nobody and never fails for a job that is half written. */
   readonly archive: JobArchive;
@@ -59,8 +60,8 @@ export interface Workspace {
    */
   withdraw(jobId: string): Promise<void>;
   /**
-   * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and ends a group
-   * there. What is undone already is `refused`, so that a second call changes nothing.
+   * Undo or redo of the named job or group, or of the last job. A conflict touches nothing of its job and
+   * ends a group there. A job that is already undone is `refused`, so that a second call changes nothing.
    */
   takeBack(request: TakeBackRequest): Promise<TakeBack>;
   /**

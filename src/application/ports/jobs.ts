@@ -79,7 +79,7 @@ export interface JournalLine {
   readonly event: JobEvent;
 }
 
-/** What is remembered of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
+/** The record of a job, for `jobs` and `show`. Its state is the transaction's, read when asked. */
 export interface JobRecord {
   readonly jobId: string;
   readonly groupId: string;
@@ -87,7 +87,7 @@ export interface JobRecord {
   readonly source: string;
   /** First line of the request, else of the plan or of the patch. */
   readonly title: string;
-  /** What was asked for, where somebody asked in words; masked and cut. */
+  /** The request, if a user made one in words; masked and cut. */
   readonly request?: string;
   readonly createdAt: string;
   readonly finishedAt: string;
@@ -113,8 +113,8 @@ export interface JobRecord {
 }
 
 /**
- * How the job ended, or was about to end when this was written: the record is written before the swap, so that
- * a job whose process died in between can still be taken back. What really holds is the state.
+ * How the job ended, or was about to end when this was written: the record is written before the swap, so
+ * that a job whose process died in between can still be undone. The state is authoritative.
  */
 export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
 
@@ -125,13 +125,13 @@ export interface StoredJob extends JobRecord {
   readonly bytes: number;
   /** It is on its way into the workspace or out of it: a process is just at it, or died there and a repair is due. */
   readonly unsettled?: Unsettled;
-  /** What was cut off of it, oldest first; absent where nothing was. */
+  /** Its interruptions, oldest first; absent if there were none. */
   readonly interruptions?: readonly Interruption[];
   /** The last of them is how it came to stand as it does now. */
   readonly standsRepaired?: true;
 }
 
-/** What tells whether the process of a job still is at it. */
+/** The facts that show whether the process of a job still works on it. */
 export type JobProcess = Pick<JobRecord, "jobId" | "pid" | "birth">;
 
 /** The text of a file before and after a job; null is absence, undefined is unknown by now. */

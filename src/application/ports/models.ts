@@ -51,7 +51,7 @@ export function isEffort(text: string): text is Effort {
 }
 
 export type ModelMessage =
-  /** A model that takes no images is told how many there were. */
+  /** A model that takes no images is notified of their number. */
   | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
   | {
       readonly role: "assistant";
@@ -69,8 +69,8 @@ export interface ModelImage {
 }
 
 /**
- * What a model thought before its tool calls, as its provider wants it back: signed or encrypted, for nobody to read. Only
- * the model that thought it is sent it again. JSON, so that it can be stored.
+ * A model's thoughts before its tool calls, as its provider wants them back: signed or encrypted, not
+ * readable. Only the model that thought them is sent them again. JSON, so that they can be stored.
  */
 export interface ModelThoughts {
   readonly thinker: string;
@@ -122,9 +122,9 @@ export interface ModelUsage {
 }
 
 /**
- * What went wrong, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
- * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the day's
- * budget, spent; `no-price` a budget over a model of which nobody said what it costs.
+ * The error, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
+ * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the
+ * day's budget, spent; `no-price` a budget over a model without a stated price.
  */
 export interface ModelFailure {
   readonly code: ModelFailureCode;
@@ -143,10 +143,10 @@ export type ModelCheck =
   | { readonly ok: true; readonly detail: string }
   | { readonly ok: false; readonly failure: ModelFailure; readonly remedy?: string };
 
-/** Who answers. The coder roles may be cloud models, the others only local ones. */
+/** The answering role. The coder roles may be cloud models, the others only local ones. */
 export type ModelRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 
-/** What a chat chose for a role at run time; what is absent is the configuration's. */
+/** A chat's choice for a role at run time; absent values come from the configuration. */
 export interface ModelChoiceOfRole {
   /** A provider of the configuration, or `ollama`. */
   readonly provider?: string;
@@ -165,10 +165,10 @@ export interface Models {
   look?(signal: AbortSignal): Promise<void>;
 }
 
-/** What models used and cost. Entries are only added. */
+/** The usage and cost of models. Entries are only added. */
 export interface UsageStore {
   record(entry: UsageEntry): Promise<void>;
-  /** What was spent from `since` on, in US dollars. */
+  /** The amount spent from `since` on, in US dollars. */
   spent(since: Date): Promise<number>;
   /** Sums by group; costliest first. */
   totals(filter: UsageFilter): Promise<UsageTotal[]>;

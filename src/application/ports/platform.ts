@@ -30,8 +30,8 @@ export const LOG = {
 } as const satisfies Readonly<Record<string, readonly [msg: string, event: string]>>;
 
 /**
- * Spans for an OpenTelemetry collector. Whoever makes them is never held up: nothing here throws, rejects or waits, and
- * a collector that is slow or away loses spans, not time. Spans carry figures and names, never what people wrote.
+ * Spans for an OpenTelemetry collector. The caller is never delayed: nothing here throws, rejects or waits,
+ * and a collector that is slow or away loses spans, not time. Spans carry figures and names, never user text.
  */
 export interface Tracing {
   begin(name: string, start?: SpanStart): Span;
@@ -53,7 +53,7 @@ export interface SpanStart {
 
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
-/** What is undefined or null is left out. */
+/** Undefined and null values are left out. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export interface Span {
@@ -81,11 +81,14 @@ export interface Timers {
 /** The largest body that a server takes in, of a webhook or of anybody else. */
 export const LARGEST_BODY_BYTES = 10 * 1024 ** 2;
 
-/** Where a service posts to, under `/webhooks/<name>`. Nobody is known before the whole body was read and verified. */
+/**
+ * The target of a service's posts, under `/webhooks/<name>`. The sender is unknown until the whole body was
+ * read and verified.
+ */
 export interface Webhook {
   /** The header that carries the signature: a request without it is refused before its body is read. */
   readonly signedBy: string;
-  /** More than this is refused, at once where the length is told. */
+  /** A larger body is refused, at once if its length is declared. */
   readonly limitBytes: number;
   /** Verifies the signature, then acts. The body was read already. */
   readonly answer: (request: Request) => Promise<Response>;

@@ -23,7 +23,10 @@ export interface Channel {
    * so that sending again is safe. `unknown` counts as not arrived.
    */
   wasDelivered?(delivery: Delivery, signal: AbortSignal): Promise<boolean | "unknown">;
-  /** What happens while a message is worked on: typing marks, streamed text. At the channel's own pace; never throws. */
+  /**
+   * Events while a message is worked on: typing marks, streamed text. At the channel's own pace; never
+   * throws.
+   */
   progress?(message: StoredMessage, event: ChatEvent): void;
   /** Whether the service can be reached, for `/readyz`. Never rejects. */
   check(signal: AbortSignal): Promise<ChannelCheck>;
@@ -31,7 +34,9 @@ export interface Channel {
   close(): Promise<void>;
 }
 
-/** What a channel hands in. Everything in it is kept until the message is answered, so it carries no secret. */
+/**
+ * The input from a channel. Everything in it is kept until the message is answered, so it carries no secret.
+ */
 export interface InboundMessage {
   readonly channel: string;
   /** The service's own id of this event. The same one twice is one message. */
@@ -42,7 +47,10 @@ export interface InboundMessage {
   readonly attachments?: readonly Attachment[];
   readonly forcedRoute?: Route;
   readonly strict?: boolean;
-  /** What the channel needs to answer: a reply token, a thread. Plain JSON, handed back in `Delivery`. */
+  /**
+   * The data that the channel needs to answer: a reply token, a thread. Plain JSON, handed back in
+   * `Delivery`.
+   */
   readonly replyTo?: Readonly<Record<string, unknown>>;
   /** The trace that it belongs to, as W3C Trace Context writes it. */
   readonly traceparent?: string;
@@ -121,18 +129,23 @@ type ChannelCheck =
   | { readonly ok: false; readonly detail: string; readonly remedy?: string };
 
 /**
- * Work that outlives whoever does it: messages to answer, replies to send, tasks, orders. `Within` is the store's own
- * transaction, so that what a piece of work changes and the end of the work are written together or not at all.
+ * Work that outlives its process: messages to answer, replies to send, tasks, orders. `Within` is the store's
+ * own transaction, so that the changes of a piece of work and the end of the work are written together or not
+ * at all.
  *
- * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim belongs to
- * one process. It ends with `finish`, with `handBack`, or because the process died: one that has not said `beat` for
- * `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this machine. Time in which whoever judges
- * could not reach the store itself does not count. Whoever lost a claim can change nothing under it any more.
+ * Work of one key is done one at a time and in the order it was added, also when it is begun again. A claim
+ * belongs to one process. It ends with `finish`, with `handBack`, or because the process died: one that has
+ * not called `beat` for `DEAD_AFTER_MS` by the database's clock, or that is known to be gone from this
+ * machine. Time in which the checking process could not reach the store itself does not count. A process that
+ * lost a claim can no longer change anything under it.
  */
 export interface WorkQueue<Within = unknown> {
   /** Adds work, in its order. With `within` it is there once that transaction is. */
   add(work: readonly NewWork[], within?: Within): Promise<void>;
-  /** The next work that may begin, with what `read` finds or notes in the same transaction; null when there is none. */
+  /**
+   * The next work that may begin, with the value that `read` finds or notes in the same transaction; null
+   * when there is none.
+   */
   claim<T>(
     request: ClaimRequest,
     read: (work: Work, within: Within) => Promise<T>,
@@ -153,22 +166,22 @@ export interface WorkQueue<Within = unknown> {
     options: { readonly begun: boolean; readonly write?: (within: Within) => Promise<void> },
   ): Promise<"done" | "lost">;
   /**
-   * Says that this process lives, every `BEAT_MS`; gives to the others what dead processes had, and what this one claimed
-   * without ever learning of it. Resolves for the work in hand that was lost.
+   * Reports that this process lives, every `BEAT_MS`; releases to the others the work of dead processes, and
+   * work that this one claimed without ever learning of it. Resolves to the claimed work that was lost.
    */
   beat(): Promise<readonly Work[]>;
   /**
-   * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop listening. Whoever
-   * names a queue is not called for what happens in the others alone; whoever claims from queues that it does not know yet
-   * names their `kind`, the first part of their names.
+   * Calls back when there may be work, within a second of its being added anywhere. Returns how to stop
+   * listening. A caller that names a queue is not called for events in the others alone; a caller that claims
+   * from queues that it does not know yet names their `kind`, the first part of their names.
    */
   onWork(listener: () => void, of?: WorkSource): () => void;
   /** Work that was given up, newest first. */
   dead(limit: number): Promise<readonly DeadWork[]>;
-  /** Puts given up work to the end of its key, as if it were new; false when there is none of that id. */
+  /** Moves given up work to the end of its key, as if it were new; false if there is none with that id. */
   retryDead(id: string): Promise<boolean>;
   discardDead(id: string): Promise<boolean>;
-  /** Ends the listening. What is in hand must have been ended before. */
+  /** Ends the listening. Claimed work must have been ended before. */
   close(): Promise<void>;
 }
 
@@ -180,13 +193,15 @@ export interface WorkSource {
 export interface NewWork {
   /** A UUIDv7. */
   readonly id: string;
-  /** Who may claim it: the kind of work and the place it belongs to. Letters, digits, `.`, `-`, `_`. */
+  /**
+   * Decides who may claim it: the kind of work and the place it belongs to. Letters, digits, `.`, `-`, `_`.
+   */
   readonly queue: string;
-  /** What is done in order: a chat in a workspace. */
+  /** The unit that is done in order: a chat in a workspace. */
   readonly key: string;
-  /** Whose work it is. Claims can leave out those who have enough of it in hand. */
+  /** The owner of the work. Claims can leave out owners with enough claimed work. */
   readonly group: string;
-  /** What it is about, an id: the queue keeps no text. */
+  /** The subject, an id: the queue keeps no text. */
   readonly ref: string;
   /** It needs no lane: a command that asks no model. It is claimed before other work. */
   readonly light: boolean;
@@ -228,9 +243,10 @@ export interface DeadWork extends Omit<Work, "fence"> {
 }
 
 /**
- * Inbox and outbox of one workspace. What `addAll` and `finish` resolve for survives the death of the process. Several
- * processes may share one store: a message or a reply belongs to whoever claimed its work. A message is kept with the
- * workspace it was sent to; it is claimed, answered and shown there only, and waits while nobody serves that workspace.
+ * Inbox and outbox of one workspace. Data for which `addAll` and `finish` resolve survives the death of the
+ * process. Several processes may share one store: a message or a reply belongs to the process that claimed
+ * its work. A message is kept with the workspace it was sent to; it is claimed, answered and shown there
+ * only, and waits while no process serves that workspace.
  */
 export interface MessageStore {
   /**
@@ -276,7 +292,7 @@ export interface MessageStore {
   handBackReply(work: Work): Promise<"done" | "lost">;
   /** Of these chats the messages that are not answered yet, and the newest of each. */
   standing(chats: readonly ChatKey[]): Promise<readonly StandingMessage[]>;
-  /** What was said in a chat, oldest first; the newest `limit`. */
+  /** The messages of a chat, oldest first; the newest `limit`. */
   transcript(filter: {
     readonly channel: string;
     readonly chatId: string;
@@ -349,7 +365,7 @@ export interface NewReply {
   readonly day?: string;
 }
 
-/** What the answers of one day by one model cost. */
+/** The cost of one day's answers by one model. */
 export interface UsageRow {
   readonly day: string;
   readonly provider: string;
@@ -433,7 +449,8 @@ export interface DueSchedule {
 }
 
 /**
- * Who may do what. Secrets are kept as SHA-256 of themselves only; each is 256 bits of chance, so that needs no salt.
+ * The rights of users. Secrets are kept only as their SHA-256; each is 256 random bits, so that needs no
+ * salt.
  */
 export interface AccessStore {
   // People of LINE, Slack and the web.
@@ -444,7 +461,7 @@ export interface AccessStore {
   // Pairing: a stranger gets a code, an operator confirms it.
   savePairing(pairing: Pairing): Promise<void>;
   pairings(now: string): Promise<Pairing[]>;
-  /** Takes it out; null when there is none or it is too old. */
+  /** Removes it; null when there is none or it is too old. */
   takePairing(code: string, now: string): Promise<Pairing | null>;
   // Login links and browser sessions of the console.
   saveLink(link: LoginLink): Promise<void>;
@@ -517,7 +534,7 @@ export interface ApiToken {
   readonly lastUsedAt: string | null;
 }
 
-/** What the store keeps for a while, each kind for as long as the configuration says. */
+/** The data that the store keeps for a while, each kind for the configured time. */
 export const KEPT_KINDS = ["messages", "sessions", "usage", "tasks", "dead_letters"] as const;
 
 export type KeptKind = (typeof KEPT_KINDS)[number];
@@ -526,8 +543,8 @@ export interface RetentionStore {
   /** True for one of all processes, and for nobody again before that time has passed by the database's clock. */
   takeTurn(everyMs: number): Promise<boolean>;
   /**
-   * Forgets at most `limit` things of a kind that ended before that time, with what belongs to them, in one transaction;
-   * how many they were. What waits, runs or is open is never among them.
+   * Forgets at most `limit` items of a kind that ended before that time, with their dependent data, in one
+   * transaction; returns their number. Items that wait, run or are open are never among them.
    */
   forget(kind: KeptKind, before: Date, limit: number): Promise<number>;
 }

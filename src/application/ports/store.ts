@@ -1,6 +1,6 @@
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 
-/** What is kept in the store, as a whole. */
+/** The content of the store, as a whole. */
 export interface StoreData {
   /** Writes everything into a new folder, as it is at one moment, while others go on working. */
   backup(folder: string): Promise<BackupResult>;

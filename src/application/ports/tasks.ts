@@ -37,17 +37,17 @@ export interface SolveStore extends SolveReader {
   /** Gives the claim of a task back that is to go on. Unless it had `begun`, the attempt does not count. */
   handBack(claim: Work, options: { readonly begun: boolean }): Promise<"done" | "lost">;
   /**
-   * Of a task in hand: false when it is another's by now, and nothing was written. Without a claim: one that waits gets
-   * its work.
+   * Of a claimed task: false when another process owns it now, and nothing was written. Without a claim: a
+   * waiting one gets its work.
    */
   save(task: SolveTask, claim?: Work): Promise<boolean>;
   /** Pauses or stops what nobody works on; false when somebody does. */
   halt(task: SolveTask, state: "paused" | "stopped"): Promise<boolean>;
-  /** Adds what happened to a task in hand; nothing is ever changed or removed. */
+  /** Adds an event to a claimed task; nothing is ever changed or removed. */
   note(id: string, step: TaskStep, claim: Work): Promise<void>;
   /** Asks whoever works on it to stop or to pause. */
   order(id: string, order: Order | null): Promise<void>;
-  /** What was asked of the task. */
+  /** The order to the task. */
   orderOf(id: string): Promise<Order | null>;
   /** Gives work to those that wait and have none: they came with a copy, or from an older version. */
   adopt(): Promise<void>;
@@ -79,7 +79,7 @@ export interface SolveTask {
   readonly phase: Phase;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Who asked for it, by the forge's word. */
+  /** The user who asked for it, as the forge states. */
   readonly askedBy: string;
   /** When it was asked for the last time: requests from before that are served by it. Tasks of an older version have none. */
   readonly askedAt?: string;
@@ -92,7 +92,7 @@ export interface SolveTask {
   /** Labels that a machine must have to carry it out. Default: none. */
   readonly needs?: readonly string[];
   readonly title: string;
-  /** What is pushed to, once known; `attempt` counts names that were taken. */
+  /** The branch that is pushed to, once known; `attempt` counts names that were taken. */
   readonly branch: string | null;
   readonly attempt: number;
   readonly base: { readonly branch: string; readonly commit: string | null } | null;
@@ -117,7 +117,7 @@ export interface SolveTask {
   readonly tree?: string;
   /** Comments that were taken into account. */
   readonly seen: readonly string[];
-  /** What the coder says to review comments, by their ids. */
+  /** The coder's answers to review comments, by their ids. */
   readonly answers?: Readonly<Record<string, string>>;
   /** Review comments that were answered. */
   readonly answered?: readonly string[];
@@ -137,13 +137,16 @@ export interface CheckFact extends CommandFact {
   readonly kind: "test" | "lint";
   /** It could not be run there; where this is absent, the exit code says so. */
   readonly absent?: boolean;
-  /** What it printed, without the tests that passed; head and tail where that is long. Tasks of an older version have none. */
+  /**
+   * Its output, without the tests that passed; head and tail if that is long. Tasks of an older version have
+   * none.
+   */
   readonly output?: string;
   /** Where it is red, or lost tests: how that compares with the project as it was cloned, and the tests that did not fail there. */
   readonly since?: { readonly verdict: Verdict; readonly worse: readonly string[] };
   /** It ran with these files as they were cloned, because they decide how checks run. */
   readonly asCloned?: readonly string[];
-  /** What it said about its tests; null where that could not be read. Tasks of an older version have none. */
+  /** Its test counts; null if they could not be read. Tasks of an older version have none. */
   readonly counts?: TestCounts | null;
 }
 
@@ -165,7 +168,7 @@ interface SolveRequest {
   readonly fresh: boolean;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** What happens, as it happens. */
+  /** The events, as they happen. */
   readonly onStep?: (step: TaskStep) => void;
 }
 
@@ -179,11 +182,11 @@ export interface TaskEnvironments {
   available(): Readonly<Record<string, string>>;
   /** The tools that work in an environment: `command-executor_execute_command` and `text_editor`. */
   readonly tools: readonly ModelTool[];
-  /** What the system prompt says about them. */
+  /** The system prompt's text about them. */
   readonly promptFragment: (environmentName: string) => string;
   /** Makes the container, clones the project into it and installs what it needs. Leaves nothing when it fails. */
   prepare(request: PrepareTask): Promise<TaskEnvironment | EnvironmentTrouble>;
-  /** Removes the task's container of that claim and what belongs to it; fine when there is none. */
+  /** Removes the task's container of that claim and its dependent objects; a missing one is not an error. */
   remove(taskId: string, claim: ContainerClaim): Promise<void>;
 }
 
@@ -218,7 +221,7 @@ export interface TaskEnvironment {
   readonly name: string;
   /** The commit that was cloned. */
   readonly baseCommit: string;
-  /** What did not go well, in plain words: a failed install. */
+  /** Problems, in plain words: a failed install. */
   readonly warnings: readonly string[];
   /** Installations that failed, with the end of what they printed. */
   readonly failedInstalls: readonly FailedInstall[];
@@ -226,13 +229,13 @@ export interface TaskEnvironment {
   call(tool: string, args: unknown, signal: AbortSignal): Promise<EnvironmentCall>;
   /** Runs a command of ours, not of the model's: no policy. */
   run(command: string, signal: AbortSignal): Promise<RunInEnvironment>;
-  /** All bytes that such a command prints, up to the limit; a text says why there are none. */
+  /** All bytes that such a command prints, up to the limit; a text states why there are none. */
   print(command: string, options: PrintOptions): Promise<Uint8Array | string>;
   /** Lets the worker CLI work; only where one was asked for. Never rejects. */
   runWorker?(prompt: string, options: WorkerOptions): Promise<WorkerOutcome>;
   /**
-   * What lies there now against `baseCommit`; a text says why there is none. `exact`: every file is read anew and no setting that
-   * the project's code could write is believed.
+   * The current difference from `baseCommit`; a text states why there is none. `exact`: every file is read
+   * again and no setting that the project's code could write is trusted.
    */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /**
@@ -264,9 +267,9 @@ interface WorkerOptions {
 
 interface WorkerOutcome {
   readonly usage: TaskUsage;
-  /** What a person should know of its login. */
+  /** Facts about its login that a person should know. */
   readonly notes: readonly string[];
-  /** What the CLI said at its end. */
+  /** The CLI's final message. */
   readonly summary: string;
   /** Why it failed; null when it did not. */
   readonly error: string | null;
@@ -356,7 +359,7 @@ export interface RunOptions {
   readonly preview?: boolean;
 }
 
-/** What a worker CLI says while it works. */
+/** The messages of a worker CLI while it works. */
 export type WorkerProgress =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "command"; readonly command: string }

@@ -4,8 +4,8 @@ import type { Chat } from "./serve.ts";
 import type { TaskReader } from "./tasks.ts";
 
 /**
- * What the console shows of other parts of the house. Each reader is optional: where a part is not set up, its page
- * says so. None of them rejects for want of data; they are asked when a page is looked at.
+ * The data that the console shows of other parts of PicoClaw. Each reader is optional: if a part is not set
+ * up, its page states so. None of them rejects for want of data; they are called when a page is viewed.
  */
 export interface ConsoleSources {
   readonly sessions?: SessionReader;
@@ -54,7 +54,7 @@ export interface SettingsStore {
    * then the file is as it was. Nothing is written that would not be accepted as a whole.
    */
   change(edits: readonly SettingEdit[]): Promise<string | null>;
-  /** What a person reads before trusting the served folder, and what is trusted now. */
+  /** The facts that a person reads before trusting the served folder, and what is trusted now. */
   trust(): TrustState;
   /** Trusts the served folder with what was seen; null, or why not. */
   trustSeen(seen: string): Promise<string | null>;
@@ -68,7 +68,10 @@ export interface SettingsStore {
 export interface SettingsRead {
   readonly file: string;
   readonly config: Config;
-  /** Who sets a key so that the file cannot: a variable, a flag, the workspace's own file; null: nobody. */
+  /**
+   * The source that sets a key so that the file cannot: a variable, a flag, the workspace's own file; null:
+   * none.
+   */
   readonly lockedBy: (key: string) => string | null;
 }
 

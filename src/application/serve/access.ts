@@ -11,7 +11,7 @@ import {
   type WebSession,
 } from "../ports/serve.ts";
 
-/** Who looks or acts: a person in the console, or a program with a token. */
+/** The user who looks or acts: a person in the console, or a program with a token. */
 export interface Viewer {
   /** `web`, or the channel of the person a token stands for. */
   readonly channel: string;
@@ -154,7 +154,9 @@ export interface AccessNow {
   readonly tokens: readonly ApiToken[];
 }
 
-/** Who may come in, as operators see and change it. Each change tells whether there was something to change. */
+/**
+ * Access rights, as operators see and change them. Each change reports whether there was something to change.
+ */
 export interface ManageAccess {
   now(): Promise<AccessNow>;
   letIn(code: string, role: Role, name: string): Promise<Person | null>;
@@ -241,7 +243,7 @@ const VALID_MS = 3_600_000;
 export interface PairingCodes {
   /** The answer to a stranger: a code that an operator can confirm. */
   greet(message: InboundMessage): Promise<string>;
-  /** Lets the stranger with this code in; null when there is none, or it is too old. */
+  /** Admits the stranger with this code; null when there is none, or it is too old. */
   confirm(code: string, role: Role, name: string | null): Promise<Person | null>;
 }
 

@@ -16,7 +16,7 @@ export interface AnswerMessagesDeps {
    * only the job folders know of. Nothing else of that attempt can land afterwards.
    */
   readonly settleEarlier: (messageId: string, noted: readonly string[]) => Promise<readonly string[]>;
-  /** What can be done now with these jobs of one message. */
+  /** The actions that are possible now with these jobs of one message. */
   readonly actionsFor: (jobIds: readonly string[]) => Reply["actions"];
   readonly bus: Bus;
   readonly keeper: Pick<WorkKeeper, "hold" | "drop" | "end">;
@@ -103,7 +103,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         replies: [toNewReply(message, reply)],
         ...(refusal?.dead !== undefined && { dead: refusal.dead }),
       };
-      // What was done for the message is done: its end is repeated until the store takes it.
+      // The work for the message is done: its end is repeated until the store accepts it.
       if ((await keeper.end(() => store.finish(work, end))) !== "done") return;
       state.answered = true;
       parts.bus.publish({ type: "answered", message, reply, ms: timers.now().getTime() - began });
@@ -118,7 +118,10 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     }
   }
 
-  /** What to say instead of carrying it out: twice, somewhere else, or again and again; null when it is to be done. */
+  /**
+   * The reply instead of carrying it out: twice, somewhere else, or again and again; null when it is to be
+   * done.
+   */
   async function instead(
     message: StoredMessage,
   ): Promise<{ readonly reply: Reply; readonly dead?: string } | null> {

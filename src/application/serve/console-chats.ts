@@ -45,7 +45,7 @@ export function createOwnChats({ chats, isDirect }: OwnChatsDeps): OwnChats {
 export interface WatchChatsDeps {
   /** One question for all chats. */
   readonly standing: (chats: readonly ChatKey[]) => Promise<readonly StandingMessage[]>;
-  /** What other processes told of these messages, as far as jobs run for them; one question for all. */
+  /** The reports of other processes on these messages, as far as jobs run for them; one query for all. */
   readonly told: (messageIds: readonly string[]) => Promise<ReadonlyMap<string, LiveWork>>;
   readonly live: Pick<LiveWorks, "tell">;
   readonly bus: Bus;
@@ -55,7 +55,7 @@ export interface WatchChatsDeps {
 interface ChatListener {
   /** A message came, began or was answered, and this process had no part in it. */
   changed(): void;
-  /** What is told of a message that another process answers is another by now. */
+  /** The report on a message that another process answers has changed. */
   worked(messageId: string): void;
 }
 
@@ -120,7 +120,7 @@ export function createChatWatch(parts: WatchChatsDeps): WatchChat {
     return [...before].some(([id, was]) => was !== "done" && !now.has(id) && !begunHere.has(id));
   }
 
-  /** What cannot be looked at now is looked at in the next round. */
+  /** A message that cannot be checked now is checked in the next round. */
   async function look(): Promise<void> {
     if (watched.size > 0) await round().catch(() => {});
     if (watched.size === 0) {
@@ -165,7 +165,7 @@ export type WaitForAnswer = (messageId: string, limitMs: number) => Promise<void
 
 const ANSWER_LOOK_MS = 1_000;
 
-/** What this process answers is heard at once; what another one answers is found in the store. */
+/** Answers of this process are received at once; answers of another one are found in the store. */
 export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerDeps): WaitForAnswer {
   return (messageId, limitMs) =>
     new Promise((resolve) => {

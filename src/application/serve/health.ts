@@ -77,7 +77,7 @@ export interface HealthChecksDeps {
   /** A file of the program that is gone since the start, or null. */
   readonly findGonePiece: () => string | null;
   readonly models: Models;
-  /** Who answers the route CODE; the other coders need not be set up. */
+  /** The role that answers the route CODE; the other coders need not be set up. */
   readonly defaultCoder: ModelRole;
   /** Null where environments are off; rejects when Docker does not answer. */
   readonly pingDocker: ((signal: AbortSignal) => Promise<string>) | null;
@@ -153,7 +153,10 @@ function modelCheck(models: Models, role: ModelRole, isOptional: boolean): Healt
   };
 }
 
-/** What Prometheus reads. Written by hand: forty lines against the 16 MB that the usual library takes. */
+/**
+ * The metrics that Prometheus reads. Written by hand: forty lines against the 16 MB that the usual library
+ * takes.
+ */
 export interface Metrics {
   render(gauges: Readonly<Record<string, number>>, counts: StoreCounts): string;
 }

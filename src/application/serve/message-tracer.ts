@@ -93,13 +93,13 @@ export interface MessageTracer {
   watch(bus: Bus, known: TracedSources): void;
   /** A model was asked for the message or the task whose group it names. */
   asked(call: ModelCall): void;
-  /** Model calls of a group that is no message belong to this span, until it is told otherwise. */
+  /** Model calls of a group that is not a message belong to this span, until a later call changes that. */
   follow(groupId: string, span: Span | null): void;
 }
 
 interface TracedSources {
   readonly job: (jobId: string) => { readonly job: StoredJob; readonly lines: readonly JournalLine[] } | null;
-  /** What was stored with a message that another process may have answered. */
+  /** The trace stored with a message that another process may have answered. */
   readonly traceparentOf: (messageId: string) => Promise<string | undefined>;
 }
 

@@ -15,7 +15,7 @@ import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
-  /** Who may speak here and how often; null lets the message in. */
+  /** Decides who may speak here and how often; null admits the message. */
   readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
   /** The root of the workspace that messages are sent to here. */
   readonly workspace: string;
@@ -34,7 +34,10 @@ export interface ArrivedMessage extends ChatKey {
 
 export type MessageLane = Pick<NewMessage, "beside" | "light">;
 
-/** What ends or steers the message that runs must not wait behind it; what needs no model must not wait for a lane. */
+/**
+ * A command that ends or steers the running message must not wait behind it; one that needs no model must not
+ * wait for a lane.
+ */
 export function chooseMessageLane(
   conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
   message: ArrivedMessage,
@@ -76,7 +79,8 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     writing.now = true;
     while (waiting.length > 0) {
       const batch = waiting.splice(0, BATCH);
-      // What cannot be stored with the others is tried alone: one bad event is refused, not all that came with it.
+      // A batch that cannot be stored is tried one by one: one bad event is refused, not all that arrived
+      // with it.
       if (!(await stored(batch)) && batch.length > 1) for (const one of batch) await stored([one]);
     }
     writing.now = false;
@@ -120,7 +124,7 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     const { channel, traceparent: parent } = message;
     const facts = { "picoclaw.message_id": id, channel };
     const span = parts.tracing.begin("receive", { parent, at: arrived, kind: "server", facts });
-    // Whoever answers it goes on with this trace, on whichever machine.
+    // The process that answers it continues this trace, on whichever machine.
     return { ...prepared, message: { ...message, traceparent: span.traceparent }, span };
   }
 
@@ -165,7 +169,10 @@ const MOST_CHARACTERS = 100_000;
 const MINUTE_MS = 60_000;
 const MOST_USERS = 10_000;
 
-/** Who may speak, and how often. Whoever is signed in to the console was let in there; others must be known. */
+/**
+ * Decides who may speak, and how often. A user who is signed in to the console was admitted there; others
+ * must be known.
+ */
 export function createAdmission(
   parts: AdmissionDeps,
 ): (message: InboundMessage) => Promise<AdmissionRefusal | null> {

@@ -45,7 +45,7 @@ interface ReplyWork {
 const DELIVERY_MS = 60_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-/** Nobody waits for an answer longer than that. */
+/** No user waits for an answer longer than that. */
 const GIVE_UP_MS = 24 * 3_600_000;
 const SENDERS = 32;
 
@@ -78,7 +78,9 @@ export function createReplySender(parts: SendRepliesDeps): ReplySender {
     return null;
   }
 
-  /** A reply stays in hand until it is sent or given up, so that none of its chat can overtake it. */
+  /**
+   * A reply stays claimed until it is sent or given up, so that no other reply of its chat can overtake it.
+   */
   async function bringOut({ work, reply }: ReplyWork, lane: Lane): Promise<void> {
     const lost = keeper.hold(work);
     try {

@@ -3,7 +3,7 @@ import type { Agent, ChatEvent, Reply } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 
-/** What happens while serving, for whoever watches. */
+/** Events while serving, for observers. */
 export type ServeEvent =
   | { readonly type: "received"; readonly message: StoredMessage }
   /** It was claimed and is being answered; it ends with `answered`, or `left` to be begun again or by another. */
@@ -45,7 +45,10 @@ export function createBus(): Bus {
   };
 }
 
-/** What is seen of a message that is being answered: who works, at what, what it printed last, what it cost so far. */
+/**
+ * The visible state of a message that is being answered: who works, at what, the last output, the cost so
+ * far.
+ */
 export interface LiveWork {
   readonly agent: Agent | null;
   /** The last thing that happened and can be said. */

@@ -33,7 +33,7 @@ export interface WorkTaker {
   readonly running: number;
 }
 
-/** In hand at once, whatever they do: light, resting or at work. */
+/** The most pieces of work claimed at once, in any state: light, resting or at work. */
 const MOST_LIGHT = 64;
 const MOST_RESTING = 1_000;
 const AFTER_TROUBLE_MS = 1_000;
@@ -52,7 +52,7 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
   const count = (is: (one: RunningWork) => boolean) => [...running].filter(is).length;
   const inLanes = () => [...running].filter(({ light, resting }) => !light && !resting);
 
-  /** What may be claimed now, the widest first. */
+  /** The claims that may be made now, the widest first. */
   function requests(): TakeRequest[] {
     if (count(({ resting }) => resting) >= MOST_RESTING) return [];
     const light: TakeRequest[] = count((one) => one.light) < MOST_LIGHT ? [{ lightOnly: true }] : [];
@@ -138,13 +138,13 @@ export function createWorkTaker<T extends { readonly work: Work }>(parts: TakeWo
 /** Whether jobs of this process may still be brought in: whoever was not heard of may have a successor. */
 export interface CommitGuard {
   /**
-   * False when two beats were missed and another one cannot be made now, or when making it told that the work behind
-   * `signal` is another's. What was in hand is then given back.
+   * False when two beats were missed and another one cannot be made now, or when that beat reported that
+   * another process owns the work behind `signal`. Claimed work is then given back.
    */
   mayCommit(signal: AbortSignal): Promise<boolean>;
   /** A beat that began at this moment of the clock was written. */
   heard(at: number): void;
-  /** Who makes the beats, and what gives up all work in hand. */
+  /** The function that makes the beats, and the one that gives up all claimed work. */
   attach(keeper: { readonly beat: () => Promise<void>; readonly giveUp: () => void }): void;
   readonly clock: () => number;
 }
@@ -157,7 +157,7 @@ export function createCommitGuard(clock: () => number, pause: (ms: number) => Pr
     at: null,
     keeper: null,
   };
-  // Before the first beat there is nothing in hand.
+  // Before the first beat no work is claimed.
   const isHeard = () => state.at === null || clock() - state.at < MISSED_MS;
   return {
     clock,
@@ -194,7 +194,7 @@ export interface WorkKeeper {
    * this process stops before the store answers; the next one finds out.
    */
   end(act: () => Promise<"done" | "lost">): Promise<"done" | "lost" | "unknown">;
-  /** What dead processes had is free when this resolves. */
+  /** The work of dead processes is free when this resolves. */
   start(): Promise<void>;
   /** Ends are tried once more and not repeated. */
   stop(): void;

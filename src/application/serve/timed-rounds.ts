@@ -106,7 +106,7 @@ function toScheduledMessage(schedule: Schedule, due: Date): InboundMessage {
   };
 }
 
-/** What the configuration schedules, the heartbeat included. */
+/** The configured schedules, including the heartbeat. */
 export function configuredSchedules({
   schedules,
   heartbeat,
@@ -139,7 +139,9 @@ export interface PruneRoundsDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** What has been kept for long enough goes, some times a day, in small steps. The answer stops it. */
+/**
+ * Removes data that has been kept for long enough, several times a day, in small steps. The result stops it.
+ */
 export function startPruning({ store, access, days, timers, onTrouble }: PruneRoundsDeps): () => void {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -169,9 +171,9 @@ export function startPruning({ store, access, days, timers, onTrouble }: PruneRo
 }
 
 /**
- * What earlier attempts at a message left of their jobs: the ids of those that stand. One that was cut off while it landed
- * is finished first; whatever has not begun to land is thrown away, so that it can neither be taken for done nor land
- * beside the attempt that follows.
+ * The ids of committed jobs from earlier attempts at a message. A job that was interrupted during its commit
+ * is finished first; a job that has not begun to commit is thrown away, so that it can neither be taken for
+ * done nor be committed beside the attempt that follows.
  */
 export async function settleEarlier(
   workspace: Pick<Workspace, "archive" | "repair" | "closeDeadJobs" | "withdraw">,

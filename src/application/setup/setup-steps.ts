@@ -19,7 +19,7 @@ export interface SetupStepsDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** What became of the last choice. A model may have to be loaded first, so nobody waits for it in a request. */
+/** The outcome of the last choice. A model may have to be loaded first, so no request waits for it. */
 export type ChoiceTrial =
   | { readonly kind: "none" }
   | { readonly kind: "trying"; readonly choice: ModelChoice }
@@ -107,7 +107,7 @@ export const modelNameOf = ({ provider, model }: ChosenModel): string => `${prov
 
 const NAMED = 6;
 
-/** What was found, a line each. */
+/** The findings, one line each. */
 export function describeFound(found: SetupFindings, words: SetupMessages): string[] {
   const { ollama, sources, keys, github, git, docker, bubblewrap } = found;
   const mark = (there: boolean, text: string) => `${there ? "✓" : "·"} ${text}`;

@@ -25,8 +25,8 @@ export function treeScript(index: string, base: string): string {
 }
 
 /**
- * Prints the tree of the change: the cloned commit with what changed since `start`. What the installation of dependencies
- * left behind is part of it only where it was changed again.
+ * Prints the tree of the change: the cloned commit with the changes since `start`. Files left by the
+ * installation of dependencies are part of it only if they were changed again.
  */
 export function changeScript(
   index: string,
@@ -49,8 +49,9 @@ export function bringInScript(index: string, base: string): string {
 }
 
 /**
- * Makes the files those of `tree`, and prints the tree that they were. What came into being since the other tree and git does
- * not ignore goes; what tools made stays. It waits a second: tools that compile (Python) know a file by its size and second.
+ * Makes the files those of `tree`, and prints their former tree. Files that were added since the other tree
+ * and that git does not ignore are removed; tools' files stay. It waits a second: tools that compile (Python)
+ * identify a file by its size and second.
  */
 function switchScript(index: string, tree: string): string {
   const keep = CLEAR_TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
@@ -307,7 +308,7 @@ async function openEnvironment(
   };
 }
 
-/** All bytes that a command prints; a text says why there are none. */
+/** All bytes that a command prints; a text states why there are none. */
 async function printCommand(
   sandboxes: Pick<SandboxManager, "exec">,
   info: ContainerInfo,

@@ -156,8 +156,8 @@ export interface IntakeDeps {
 }
 
 /**
- * What came from a forge, by webhook or by polling. Who may ask is the forge's to say: whatever the text claims, an
- * actor without write access gets nothing done.
+ * Accepts an event from a forge, by webhook or by polling. The forge decides who may ask: regardless of the
+ * text's claims, an actor without write access gets nothing done.
  */
 export async function takeInEvent(
   parts: IntakeDeps,
@@ -228,7 +228,7 @@ async function beginTask(
   return { did: what, taskId: task.id };
 }
 
-/** Whoever works on it is asked; what nobody works on is ended here. */
+/** The process that works on it is asked; a task that no process works on is ended here. */
 async function haltTask(
   { store }: IntakeDeps,
   live: SolveTask,

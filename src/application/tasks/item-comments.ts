@@ -11,8 +11,8 @@ export interface HeardComments {
 }
 
 /**
- * What was said on a task's item, by those who may say something to a model: people with write access, by the forge's
- * own word, and whoever wrote the item. Every comment that reaches a model comes through here.
+ * The comments on a task's item by users who may address a model: people with write access, as the forge
+ * states, and the author of the item. Every comment that reaches a model passes through here.
  */
 export async function readHeardComments(
   { forge }: Pick<SolveDeps, "forge">,
@@ -91,7 +91,7 @@ export function quoteComments(comments: readonly (ForgeComment | ForgeReviewComm
   return texts;
 }
 
-/** What people wrote is data: marked as theirs, line by line. */
+/** User text is data: marked as theirs, line by line. */
 function quoteLines(text: string): string {
   return text
     .split("\n")
@@ -118,7 +118,7 @@ const WATCH_MS = 250;
 /** The dialogue while a task runs: orders are obeyed, comments of those who may ask go to the coder. */
 export function createNews(parts: SolveDeps, work: SolveWork): NewsWatcher {
   const { config, clock, messages } = parts;
-  // What was said while nobody worked on it is heard at once.
+  // Comments made while no process worked on it are read at once.
   let last = work.task.transcript.length > 0 ? Number.NEGATIVE_INFINITY : clock();
   let kept: ItemNews | null = null;
   const isDue = () => clock() - last >= config.newsEveryMs;
@@ -175,7 +175,9 @@ async function readNews(parts: SolveDeps, work: SolveWork): Promise<ItemNews> {
   return { ...said, order };
 }
 
-/** Who takes a task up again means it, whatever order ended it. Forges tell times in whole seconds. */
+/**
+ * A user who takes a task up again means it, whatever order ended it. Forges report times in whole seconds.
+ */
 function isBeforeTakeUp({ since }: SolveWork, { createdAt }: ForgeComment): boolean {
   return Date.parse(createdAt) < Math.floor(Date.parse(since) / 1000) * 1000;
 }

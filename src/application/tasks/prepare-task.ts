@@ -20,8 +20,9 @@ interface BaseCheck {
 }
 
 /**
- * What a container says it cloned is held against what the forge says of the branch, before the clone and, where it
- * moved meanwhile, after it: a forge hands out commits of forks as well, and the project's own code has run by then.
+ * Compares the commit that a container reports as cloned with the forge's report of the branch, before the
+ * clone and, if it moved meanwhile, after it: a forge serves commits of forks as well, and the project's own
+ * code has run at that point.
  */
 async function expectBase(forge: Forge, cloned: ClonedBranch): Promise<BaseCheck> {
   const { repository, branch, signal } = cloned;
@@ -92,7 +93,7 @@ export async function prepareTask(parts: SolveDeps, work: SolveWork): Promise<vo
   });
 }
 
-/** What a coder has to know that goes on in a new environment. */
+/** The facts that a coder needs to continue in a new environment. */
 function goOnText(
   soFar: PriorProgress | null,
   { hasChange, trouble }: { readonly hasChange: boolean; readonly trouble: string | null },

@@ -100,7 +100,7 @@ export function checkWords({ checks }: SolveTask, messages: SolveMessages): stri
   });
 }
 
-/** A model's words stay in a block of their own: no fence or tag in them swallows what stands below. */
+/** A model's text stays in a separate block: no fence or tag in it swallows the text below. */
 export function quoteModelText(text: string): string {
   return text
     .trim()
@@ -217,7 +217,7 @@ async function retellPull(parts: SolveDeps, work: SolveWork): Promise<void> {
   await work.update({ pull });
 }
 
-/** What the first task did and what the follow-up did, judged by the follow-up's checks. */
+/** The changes of the first task and of the follow-up, validated by the follow-up's checks. */
 function mergeTasks(first: SolveTask | null, task: SolveTask): SolveTask {
   if (first === null) return task;
   return {
@@ -354,7 +354,7 @@ function changeNotes({ messages }: SolveDeps, { base, leftOut: left }: PushedBra
   ];
 }
 
-/** What a person wants to read of ten thousand files is their folder. */
+/** For ten thousand files, a person wants to read only their folder. */
 function toolPlace(path: string): string {
   return path.includes("/")
     ? `${path.split("/").slice(0, 2).join("/")}${path.split("/").length > 2 ? "/…" : ""}`

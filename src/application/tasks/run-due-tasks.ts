@@ -12,7 +12,7 @@ export interface TaskRunnerDeps {
   readonly store: Pick<SolveStore, "claim">;
   /** Tasks that are worked on at once. */
   readonly limit: number;
-  /** What this process has: labels, and the forges it may ask. */
+  /** The capabilities of this process: labels, and the forges it may ask. */
   readonly has: readonly string[];
   /** Ends the claim before it resolves. */
   readonly run: (claimed: ClaimedTask, signal: AbortSignal) => Promise<void>;
@@ -74,8 +74,8 @@ const GATE_HOLDS_MS = 3_000;
 const ENGINE = "docker";
 
 /**
- * A machine whose engine does not answer leaves tasks to one that has what they need. Where there is none it takes them
- * all the same, so that whoever asked is told.
+ * A machine whose engine does not answer leaves tasks to one that meets their needs. If there is none it
+ * takes them all the same, so that the asker is notified.
  */
 export function createTaskGate(parts: TaskGateDeps): TaskGate {
   const { fleet, machineId, clock } = parts;
@@ -104,7 +104,7 @@ export function createTaskGate(parts: TaskGateDeps): TaskGate {
     },
     lacking() {
       if (engine.answers) return [];
-      // Nobody else asks while no task comes.
+      // No other code asks while no task arrives.
       void ask().catch(() => {});
       return [ENGINE];
     },
@@ -112,7 +112,7 @@ export function createTaskGate(parts: TaskGateDeps): TaskGate {
 }
 
 export interface NotifyTaskEndDeps {
-  /** `<channel>:<chatId>`; null: nobody is told. */
+  /** `<channel>:<chatId>`; null: no chat is notified. */
   readonly chat: () => string | null;
   readonly post: (reply: NewReply) => Promise<void>;
   readonly solveWords: () => SolveMessages;

@@ -101,7 +101,7 @@ export interface RunTaskDeps extends RunDeps {
   readonly metaSystemPrompt?: string;
   /** For a planning model whose server is overloaded or failing. Default: its own tries are all. */
   readonly patience?: Patience;
-  /** What the planner's last answer cost, in US dollars; default: nothing. */
+  /** The cost of the planner's last answer, in US dollars; default: nothing. */
   readonly costOf?: () => number;
   /** Where the worker CLI's own use goes; absent where nothing is counted. */
   readonly workers?: WorkerAccount;
@@ -192,7 +192,7 @@ async function runLoop(parts: RunTaskDeps, run: OpenedRun): Promise<boolean> {
     await runWorker(parts, run, loop, value.prompt);
     return false;
   }
-  // Tests that are red, or never ran on what stands now, need no model to be judged.
+  // Tests that are red, or never ran on the current files, need no model to validate them.
   const test = await testNow(parts, run, loop);
   if (test !== null && !passes(test)) {
     run.note({ type: "refused", loop, exitCode: test.exitCode });
@@ -258,7 +258,7 @@ async function runWorker(parts: RunTaskDeps, run: OpenedRun, loop: number, promp
   await runTest(parts, run, loop);
 }
 
-/** The tests on what stands now: as they ran, else run for this; null without any. */
+/** The tests on the current files: as they ran, else run for this; null without any. */
 async function testNow(parts: RunTaskDeps, run: OpenedRun, loop: number): Promise<TestRun | null> {
   return testOfNow(run.record) ?? runTest(parts, run, loop);
 }

@@ -50,7 +50,7 @@ function failedInstallText(
   ];
 }
 
-/** What is not there in consequence: programs that the checks start, and packages that the project names. */
+/** The parts missing as a result: programs that the checks start, and packages that the project names. */
 async function missingWords(run: TaskEnvironment["run"], signal: AbortSignal): Promise<readonly string[]> {
   const read = async (file: string) => (await run(`cat ./${file} 2>/dev/null`, signal)).stdout;
   const absent = async (names: readonly string[], test: string): Promise<readonly string[]> => {
@@ -88,7 +88,7 @@ function listNames(names: readonly string[]): string {
   ].join(", ");
 }
 
-/** The checks of the project as it lies in an environment. Reads a few files; runs nothing of the project's. */
+/** The checks of the project in an environment. Reads a few files; runs no code of the project. */
 export async function foundChecks(
   { run }: Pick<TaskEnvironment, "run">,
   configured: string | null,
@@ -204,7 +204,7 @@ function filesInMemory(
   };
 }
 
-/** What people wrote is quoted line by line, so none of it begins with this. */
+/** Text that people wrote is quoted line by line, so none of it begins with this. */
 const POINTED_HEADING = "# Files that the words of the task point to";
 
 /**
@@ -241,7 +241,7 @@ function peopleWords(title: string, transcript: readonly ModelMessage[]): string
 
 const FILES_SHOWN = 400;
 const RULES_CHARS = 20_000;
-/** What people wrote is quoted line by line, so none of it holds this. */
+/** Text that people wrote is quoted line by line, so none of it contains this. */
 const PROJECT_HEADING = "# The project\n\nIt lies in the current folder";
 const SETTINGS = "picoclaw.yaml";
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
@@ -296,7 +296,7 @@ export async function showProject(
   });
 }
 
-/** What is nearest the root first; how many are missing at the end. */
+/** Files nearest the root first; the number of omitted files at the end. */
 export function fileList(files: readonly string[]): string {
   const depth = (path: string) => path.split("/").length;
   const shown = [...files].sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1)).slice(0, FILES_SHOWN);

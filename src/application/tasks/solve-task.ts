@@ -131,11 +131,11 @@ function openCandidate(parent: SolveWork, place: number, count: number, id: stri
 export interface SolveOptions {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
-  /** What happens, as it happens. */
+  /** Reports each step as it happens. */
   readonly onStep?: (step: TaskStep) => void;
 }
 
-/** What the coder must mend before it can be published. */
+/** The problems that the coder must fix before publication. */
 const FIXED_BY_WORK: ReadonlySet<string> = new Set([
   "protected-paths",
   "secret-in-change",
@@ -150,9 +150,9 @@ const MOST_ATTEMPTS = 3;
 type Interruption = Order | "lost";
 
 /**
- * Carries a task in hand through its phases from where it stands: gather → plan → prepare → work → verify → publish.
- * Whatever happens, the change so far is kept for the next time, the container is removed and the item's comment says
- * how it ended. The claim stays; `lost` ends when it is another's.
+ * Carries a claimed task through its phases from its current one: gather → plan → prepare → work → verify →
+ * publish. In every case the change so far is kept for the next time, the container is removed and the item's
+ * comment states how the task ended. The claim stays; `lost` ends when another process owns it.
  */
 async function carryOut(
   parts: SolveDeps,
@@ -196,7 +196,7 @@ async function carryOut(
       const ids = [...new Set([found.id, open.environmentId])];
       await Promise.all(ids.map((id) => parts.environments.remove(id, claimed.work)));
     }
-    // How it ends is told by whoever has it now.
+    // The current owner reports how it ends.
     if (orders.given === "lost") return { ...open.task, state: "running" };
     await noteEnd(open);
     await report.update("now");
@@ -388,7 +388,7 @@ async function endSolve(
   const { kind, detail } = stop;
   log.info("solve", "solve.ended", "solve.ended", { task_id: work.task.id, kind, detail: mask(detail) });
   const message = mask(messages.failure(kind, detail));
-  // Whoever took it over writes its state from now on.
+  // The process that took it over writes its state from now on.
   if (kind === "lost") return;
   if (kind === "paused") return work.update({ state: "paused", failure: null });
   if (kind === "stopped") return work.update({ state: "stopped", failure: { kind, message } });
@@ -428,7 +428,9 @@ export async function solveTask(
   return claimed === null ? null : solveClaimed(parts, claimed, options);
 }
 
-/** Carries out a task in hand and ends the claim on it: it is done with, or to go on at once elsewhere. */
+/**
+ * Carries out a claimed task and ends the claim on it: the task is finished, or continues at once elsewhere.
+ */
 export async function solveClaimed(
   parts: SolveDeps,
   claimed: ClaimedTask,
@@ -450,7 +452,7 @@ export async function solveClaimed(
   }
 }
 
-/** What the store says of the task decides: a process may have failed before or after it was written. */
+/** The task's state in the store decides: a process may have failed before or after it was written. */
 async function endClaim(
   { store, keeper }: SolveDeps,
   { task: { id }, work }: ClaimedTask,

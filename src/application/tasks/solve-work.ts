@@ -32,13 +32,13 @@ export interface SolveDeps {
   readonly secrets: () => readonly string[];
   readonly now: () => Date;
   readonly clock: () => number;
-  /** What a project's own `picoclaw.yaml` says of it; nothing that widens power. */
+  /** The settings in a project's own `picoclaw.yaml`; none of them widens power. */
   readonly readSettings: (yaml: string) => Promise<ProjectSettings>;
   /** Ends early, without a word, when the signal aborts. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** What all answers of the task cost so far in this process. */
+  /** The cost of all answers of the task so far in this process. */
   readonly costUsd: () => number;
-  /** What is to be said about the day's budget, each once. */
+  /** The notices about the day's budget, each once. */
   readonly budgetNotices?: () => readonly BudgetNotice[];
   /** Where a worker CLI's own use goes. */
   readonly workers: WorkerAccount;
@@ -73,7 +73,7 @@ interface SolveConfig {
 /** A task while somebody works on it. */
 export interface SolveWork {
   task: SolveTask;
-  /** By which it is in hand. */
+  /** The claim on the task. */
   readonly claim: ContainerClaim;
   readonly signal: AbortSignal;
   /** Saves a change of the task. */
@@ -91,7 +91,7 @@ export interface SolveWork {
   /** One of several, whose words the forge does not hear. */
   readonly isCandidate: boolean;
   readonly patience: Patience;
-  /** What was done before it was taken up, by its steps; null where nothing was. */
+  /** The progress before the task was claimed, from its steps; null where there was none. */
   readonly soFar: PriorProgress | null;
   /** When it was last touched before it was taken up. */
   readonly since: string;
@@ -175,9 +175,10 @@ export function stepsLeft({ steps, stepsBefore = 0 }: SolveTask, maxSteps: numbe
 const KEEP_MS = 60_000;
 
 /**
- * Keeps the change so far, so that a new container can begin with it. An order to stop does not stop this. Nothing is kept over
- * what was kept before when the container cannot tell its difference any more: a text says why. What is checked and published is
- * kept exactly; that reads every file, which is too slow for each step.
+ * Keeps the change so far, so that a new container can begin with it. An order to stop does not stop this. If
+ * the container can no longer report its difference, the earlier kept change stays, and a text states why. A
+ * change that is checked and published is kept exactly; that reads every file, which is too slow for each
+ * step.
  */
 export async function keepChange(work: SolveWork, { exact = false } = {}): Promise<string | null> {
   const { environment } = work;

@@ -22,7 +22,7 @@ interface RunCheck {
   readonly result: CheckResult;
 }
 
-/** Runs the project's tests and linters over what lies in the environment. */
+/** Runs the project's tests and linters over the files in the environment. */
 async function runChecks({ config, mask }: SolveDeps, work: SolveWork): Promise<readonly RunCheck[]> {
   const environment = openEnvironment(work);
   const { signal } = work;
@@ -67,7 +67,7 @@ async function asCloned<T>(
   return done;
 }
 
-/** What checks showed over the project as it was cloned, by command. */
+/** The results of checks over the project as it was cloned, by command. */
 type KnownBefore = Map<string, CheckResult>;
 
 /** Whether the project as it was cloned has to be asked: a red check, and a green one whose tests may be fewer. */
@@ -176,8 +176,9 @@ function toCheckResult(check: ProjectCheck, { exitCode, stdout, stderr }: RunInE
 const FIX_ROUNDS = 2;
 
 /**
- * Runs the project's tests and linters over the change, as it was kept right before: what they write themselves is no part of it. What
- * fails is run over the cloned project as well, and goes back to the coder, twice at most; after that the report names it.
+ * Runs the project's tests and linters over the change, as it was kept right before: files that they write
+ * themselves are not part of it. A failing check is also run over the cloned project, and is returned to the
+ * coder, twice at most; after that the report names it.
  */
 export async function verifyChange(
   parts: SolveDeps,
@@ -192,7 +193,7 @@ export async function verifyChange(
     const checks = ran.map(({ fact }) => fact);
     const isRed = taskVerdict(checks) === "red";
     await work.update({ checks });
-    // What is not installed there cannot be mended by a change of the project.
+    // A change of the project cannot fix a program that is not installed there.
     if (!isRed || round === FIX_ROUNDS || stepsLeft(work.task, parts.config.maxSteps) <= 0) return;
     const text = askToFix(checks, work.task.patch !== "");
     await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });

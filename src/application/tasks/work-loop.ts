@@ -56,8 +56,9 @@ function callsSize(message: ModelMessage): number {
 }
 
 /**
- * A conversation that does not fit into the model's window: the task as it was given without the files that it points to, what was done so far by its record, and
- * the latest exchanges, each cut. What the coder changed is in the project, not in the conversation.
+ * A conversation that does not fit into the model's window: the task as it was given without the files that
+ * it points to, the work so far from its record, and the latest exchanges, each cut. The coder's changes are
+ * in the project, not in the conversation.
  */
 function compactTranscript(
   whole: readonly ModelMessage[],
@@ -227,7 +228,7 @@ async function noteAnswer({ mask, costUsd }: SolveDeps, work: SolveWork, answer:
   await work.update({ steps: work.task.steps + 1 });
 }
 
-/** What the coder does things with, and what it has to think about before it does them again. */
+/** The tool calls of the coder, and those that it must think about before it repeats them. */
 function openToolUse(parts: SolveDeps, work: SolveWork, environment: TaskEnvironment) {
   const { mask } = parts;
   let reflection = NOTHING_FAILED;

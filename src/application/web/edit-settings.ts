@@ -7,7 +7,7 @@ import type { SettingEdit, SettingsStore } from "../ports/web.ts";
 /** Null when it was done, else why not, for a person. */
 export type SettingRefusal = string | null;
 
-/** What an operator changes in the console. Each is one change of the file, or none. */
+/** The changes that an operator makes in the console. Each is one change of the file, or none. */
 export interface ManageSettings {
   setRole(
     role: AgentRole,

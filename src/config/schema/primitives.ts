@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseByteSize } from "../scalar-values.ts";
 
-/** What the reference, the loader and the trust rules need to know of a key beyond its type. */
+/** The facts about a key, beyond its type, that the reference, the loader and the trust rules need. */
 export interface KeyMeta {
   readonly description: string;
   /** Holds a secret: only `env:NAME` may stand in a file. */

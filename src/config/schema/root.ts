@@ -65,7 +65,7 @@ export const configSchema = z.strictObject({
   database_url: databaseUrl,
 });
 
-/** What `schema.json` holds. */
+/** The content of `schema.json`. */
 export function generateJsonSchema(): object {
   return z.toJSONSchema(configSchema, { io: "input", unrepresentable: "any" });
 }

@@ -1,6 +1,6 @@
 import type { Route } from "../config/route.ts";
 
-/** Who answers what. */
+/** The agents and their roles. */
 export type AgentName = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 export type AgentRole = "chat" | "worker" | "coder1" | "coder2" | "coder3";
 export type CoderRole = Extract<AgentRole, `coder${number}`>;
@@ -44,7 +44,7 @@ export function isCoderRole(role: AgentRole): role is CoderRole {
 
 export interface SystemPrompt {
   readonly agent: AgentName;
-  /** What this agent is for, in this message. */
+  /** The duty of this agent in this message. */
   readonly duty: string;
   /** Names with one line each; none for an agent that only talks. */
   readonly tools: readonly { readonly name: string; readonly description: string }[];
@@ -125,7 +125,7 @@ export interface CoderPrompt {
   readonly browser: boolean;
   /** A plan is asked for, and no patch. */
   readonly planOnly: boolean;
-  /** The commands that judge its work; empty where there are none. */
+  /** The commands that validate its work; empty where there are none. */
   readonly checks: string;
   /** Tools by which it looks around; without any it asks in words. */
   readonly tools: readonly string[];

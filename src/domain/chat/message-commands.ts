@@ -3,7 +3,7 @@ import { type Route, readRoute } from "../config/route.ts";
 export interface SlashCommand {
   /** Lower case, without the slash: `code3`, `undo`. */
   readonly name: string;
-  /** What follows, untouched but for the space between. */
+  /** The text that follows, unchanged except for the space between. */
   readonly rest: string;
 }
 
@@ -24,7 +24,7 @@ export function readExplicitRoute(message: string): { route: Route; rest: string
   return command && route ? { route, rest: command.rest } : undefined;
 }
 
-/** What of a file's head counts for nothing: a route that nobody has, or lines that are no fields. */
+/** The parts of a file's head that are ignored: a route that does not exist, or lines that are not fields. */
 export type OwnTrouble =
   | { readonly why: "route"; readonly route: string }
   | { readonly why: "unclosed" }
@@ -37,7 +37,7 @@ export interface OwnCommandText {
   readonly trouble: OwnTrouble | null;
 }
 
-/** The value of a text of YAML; undefined where it is none. */
+/** The value of a YAML text; undefined where the text is not YAML. */
 export type ReadYaml = (text: string) => unknown;
 
 const FRONT_MATTER = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
@@ -65,7 +65,7 @@ export function readOwnCommand(text: string, readYaml: ReadYaml): OwnCommandText
 function readHead(head: string, readYaml: ReadYaml) {
   const fields = new Map<string, string>();
   let broken: string | null = null;
-  // What is indented, a list's entry or a comment belongs to the field above.
+  // An indented line, a list entry or a comment belongs to the field above.
   for (const block of head.split(/\r?\n(?=[^\s#-])/)) {
     if (firstLine(block) === "") continue;
     const field = readYaml(block) ?? proseField(block);
@@ -114,7 +114,7 @@ export function fillOwnCommand(body: string, rest: string): string {
   return hasPlace || rest === "" ? filled : `${filled}\n\n${rest}`;
 }
 
-/** What a skill adds to a request: the request first, since that is what is to be done. */
+/** Adds a skill to a request: the request comes first, since it is the work to be done. */
 export function withSkill(name: string, body: string, rest: string): string {
   return [rest, `# Skill: ${name}\n${body}`].filter((part) => part !== "").join("\n\n");
 }
@@ -145,7 +145,7 @@ const DESIGN_TASK =
 const SMALL_TASK =
   /テスト(?:コード|ケース)?(?:を|も|の)?(?:.{0,8})(?:追加|書い|書き|作成|作っ|増や|足し|拡充)|(?:誤字|タイポ|コメント|ドキュメンテーション).{0,12}(?:直|修正|追加|書)|ワンライナー|\b(?:add|write|create|extend|generate)\b.{0,40}\b(?:tests?|test cases?|specs?)\b|\b(?:typos?|doc ?strings?|one-?liner|snippet|small helper)\b/iu;
 
-/** Who should write this, where nobody said it: by what the message is about. */
+/** Chooses the coder by the subject of the message, where the user named none. */
 export function divideCode(text: string): CoderRoute {
   if (DESIGN_TASK.test(text)) return "CODE1";
   return SMALL_TASK.test(text) ? "CODE2" : "CODE";

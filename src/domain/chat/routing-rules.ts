@@ -136,7 +136,10 @@ export function compileTrustedRule({ pattern, route, confidence }: Rule, origin:
   return { pattern, route, confidence, origin, regex: new RegExp(normalPattern(pattern), "iu") };
 }
 
-/** The first rule that matches a clause. What is negated matches none; what only asks how matches none that acts. */
+/**
+ * The first rule that matches a clause. A negated clause matches none; one that only asks how matches none
+ * that acts.
+ */
 export function matchRules(rules: readonly CompiledRule[], message: string): RuleMatch | null {
   return matchClauses(rules, splitClauses(message));
 }
@@ -156,7 +159,7 @@ function isAction(route: Route): boolean {
   return route === "OPS" || isCoder(route);
 }
 
-/** What differs from message to message: names of files, code, addresses, numbers, quotations. */
+/** The parts that differ from message to message: names of files, code, addresses, numbers, quotations. */
 const PARTICULAR =
   /⟦(?:code|url)⟧|[「『"“][^」』"”]{1,60}[」』"”]|[\w@~.-]*[/\\][\w@/\\.~-]+|\b[\w-]+\.[a-z]{1,5}\b|\b[a-z]+[A-Z]\w*\b|\b\w*_\w+\b|[0-9]+/gu;
 const PATTERN_GAP = ".{0,40}";

@@ -53,7 +53,7 @@ type PatternNode =
   /** `^`, `$`, `\b`. */
   | { readonly type: "place" };
 
-/** What rules do without: it makes a search costly in ways that cannot be told beforehand. */
+/** A construct that rules do not support: it makes a search costly in ways that cannot be predicted. */
 class UnsupportedPattern extends Error {}
 
 /** Reads a pattern that `new RegExp(pattern, "u")` accepts. */
@@ -209,7 +209,7 @@ function compile(pattern: string): RegExp | PatternTrouble {
 
 type RepeatOverlap = (one: PatternNode, other: PatternNode) => boolean;
 
-/** What is wrong inside a repetition without end, for all of them. */
+/** The problem inside an unbounded repetition, for all of them. */
 function doubled(node: PatternNode, overlap: RepeatOverlap): string | null {
   if (node.type === "repeat" && node.max > MANY_REPEATS) {
     if (isNullable(node.item)) return "a repetition of what can be nothing";

@@ -137,7 +137,7 @@ export function readMemoryLine(text: string): { readonly name: string; readonly 
   return { name: found[1] as string, value: (found[2] as string).trim() };
 }
 
-/** What one model, chat or day has used. */
+/** The usage of one model, chat or day. */
 export interface UsageLine {
   readonly name: string;
   readonly calls: number;

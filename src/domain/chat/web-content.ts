@@ -44,7 +44,7 @@ type HtmlToken =
 
 /** Elements whose inside is no markup, or nothing to read. */
 const RAW_ELEMENTS = /^(?:script|style|noscript|template|svg|iframe|textarea|title)$/;
-/** A tag that is longer is none. */
+/** A longer tag is not treated as a tag. */
 const LONGEST_TAG = 8_000;
 
 /** The tags and texts of a page, one after the other, in one pass; what is no tag is text. */
@@ -107,8 +107,8 @@ interface Page {
 }
 
 /**
- * What a page says, as Markdown: headings, paragraphs, lists, links, code, rows of tables. By its tags alone, without a
- * tree: broken markup gives plainer text, never an error. `base` makes links whole.
+ * The content of a page as Markdown: headings, paragraphs, lists, links, code, table rows. It uses the tags
+ * alone, without a tree: broken markup gives plainer text, never an error. `base` makes links absolute.
  */
 export function htmlToMarkdown(html: string, base: string): Page {
   const out = createWriter(base);

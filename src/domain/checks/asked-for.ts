@@ -1,7 +1,7 @@
 import { isTestPath } from "./find-checks.ts";
 import { type AskedFor, bareTestName } from "./verdict.ts";
 
-/** Words that ask for tests to be mended, in English and Japanese. */
+/** Words that ask for tests to be fixed, in English and Japanese. */
 const ASKS_FOR_GREEN: readonly RegExp[] = [
   /\b(?:failing|failed|fails?|failures?|red|broken)\b[^.\n]{0,60}\b(?:tests?|specs?|suites?|checks?|ci|builds?|pipelines?)\b/i,
   /\b(?:tests?|specs?|suites?|checks?|ci|builds?|pipelines?)\b[^.\n]{0,60}\b(?:fail(?:s|ing|ed|ure|ures)?|red|broken|breaks?|pass(?:es|ing)?|green)\b/i,
@@ -21,7 +21,7 @@ const MANY =
 /** Shorter names occur in sentences that do not mean them. */
 const SHORTEST_NAME = 4;
 
-/** Which tests that were red before a request asks to be mended. */
+/** The tests that were red before and that a request asks to be fixed. */
 export function readAskedFor(request: string): AskedFor {
   const text = request.replace(NEW_TESTS, " ");
   const isGeneral = ASKS_FOR_GREEN.some((one) => one.test(text));

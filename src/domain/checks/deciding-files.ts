@@ -19,7 +19,7 @@ export function decidesChecks(path: string): boolean {
 /** Parts of a `package.json` that decide; a version or a dependency does not. */
 const DECIDING_KEYS = ["scripts", "config", "jest", "mocha", "ava", "tap", "c8", "nyc", "vitest", "babel"];
 
-/** What of a manifest decides, in short; all of it where it cannot be read. */
+/** The deciding part of a manifest, in short; all of it where it cannot be read. */
 export function decidingPartOfManifest(text: string): string {
   try {
     const read = JSON.parse(text) as Readonly<Record<string, unknown>> | null;

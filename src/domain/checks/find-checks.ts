@@ -1,4 +1,4 @@
-/** What a project's root holds, as far as it tells how the project is checked. */
+/** The content of a project's root, as far as it shows how the project is checked. */
 export interface ProjectFiles {
   /** Names in the root folder. */
   readonly names: readonly string[];
@@ -12,11 +12,11 @@ export interface ProjectCheck {
   readonly kind: "test" | "lint";
   /** As people type it, and as they are told. */
   readonly command: string;
-  /** What is run: the command, asked to name every test where the tool can. */
+  /** The line that is run: the command, asked to name every test where the tool can. */
   readonly line: string;
   /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
   readonly missing?: string;
-  /** What judges in its place where it cannot, does not end or names no test; the first that can. */
+  /** The replacements where it cannot validate, does not end or names no test; the first that can is used. */
   readonly instead?: readonly Pick<ProjectCheck, "command" | "line">[];
   /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
   readonly runner?: string;
@@ -41,7 +41,10 @@ const OTHER_SCRIPT = /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--sil
 const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
 
-/** What a script of a `package.json` comes down to: its `pre` and `post` scripts and the scripts that it runs, call by call. */
+/**
+ * The commands that a script of a `package.json` runs: its `pre` and `post` scripts and the scripts that it
+ * runs, call by call.
+ */
 function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = []): ScriptChain {
   if (seen.includes(name)) return { calls: [], scripts: [] };
   const path = [...seen, name];

@@ -26,8 +26,8 @@ const READERS: readonly ((lines: readonly string[]) => TestResults | null)[] = [
 const LONGEST_LINE = 4000;
 
 /**
- * What the output of a check says about its tests; null where no format is known or the end is missing. A check that
- * runs several tools has the tests of all of them.
+ * The test results in the output of a check; null where no format is known or the end is missing. A check
+ * that runs several tools has the tests of all of them.
  */
 export function readResults(output: string): TestResults | null {
   const lines = wholeLines(output);
@@ -48,7 +48,7 @@ export function readResults(output: string): TestResults | null {
 
 const COLOURS = /\u001b\[[0-9;?]*[A-Za-z]/g;
 
-/** Without colours. What does not end in a newline may be cut, and is left out. */
+/** Without colours. A line that does not end in a newline may be cut, and is left out. */
 function wholeLines(output: string): string[] {
   const lines = output.replace(COLOURS, "").split(/\r?\n/);
   return lines.slice(0, -1);
@@ -115,8 +115,8 @@ const TITLE = /^\s*# (?!tests|pass|fail|skip|todo|suites|cancelled|duration)/;
 const DETAILS = { opens: /^\s+---$/, closes: /^\s+\.\.\.$/ };
 
 /**
- * What a runner printed, without the tests that passed: a coder who is to mend three of a thousand wants to see those
- * three. Head and tail stay where it is still too long.
+ * The output of a runner without the passed tests: a coder who is to fix three of a thousand needs to see
+ * those three. Head and tail stay where it is still too long.
  */
 export function failingOutput(output: string, limitChars: number): string {
   const kept: string[] = [];

@@ -17,7 +17,7 @@ export interface NewTests {
   readonly passWithout: number;
 }
 
-/** What a tool said about its tests, with its own summary as the witness. */
+/** The test results of a tool, with its own summary as the witness. */
 export interface TestResults {
   /** The formats that were found in the output. */
   readonly formats: readonly TestFormat[];

@@ -15,7 +15,7 @@ export interface CheckResult {
 }
 
 interface LowerRung {
-  /** What is run. */
+  /** The line that is run. */
   readonly line: string;
   /** The check in whose place it stands, as people type it. */
   readonly insteadOf: string;
@@ -30,9 +30,10 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
 }
 
 /**
- * `same`: green, and not red before. `better`: something was mended and nothing is worse. `new-failing`: only tests fail that were not
- * there before. `red-before`: red as it was, nothing worse. `still-red`: as before, and the request asked for it to be mended.
- * `doubtful`: nothing is worse, but the code speaks of the test run. `unknown`: red before and after, and nobody can say by which tests.
+ * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
+ * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before,
+ * and the request asked for a fix. `doubtful`: nothing is worse, but the code refers to the test run.
+ * `unknown`: red before and after, and the failing tests are unknown.
  */
 export type Verdict =
   | "same"
@@ -53,7 +54,7 @@ interface JudgedTests {
   readonly newFailing: readonly string[];
   /** Were not there before, and pass. */
   readonly newPassing?: readonly string[];
-  /** Failed before, were to be mended, and fail or are gone. */
+  /** Failed before, were to be fixed, and fail or are gone. */
   readonly stillRed?: readonly string[];
   /** Fail as before, and nobody asked for them. */
   readonly redBefore?: readonly string[];
@@ -75,13 +76,13 @@ export interface Judgement extends JudgedTests {
   readonly weakensTests: boolean;
 }
 
-/** What the request asked to be mended, of tests that were red before. */
+/** The tests, red before, that the request asked to be fixed. */
 export interface AskedFor {
   /** Of these names of red tests. */
   readonly among: (red: readonly string[]) => readonly string[];
   /** A check that names no tests is one test. */
   readonly check: boolean;
-  /** One of them mended is enough: the request spoke of one, and did not say which. */
+  /** One fixed test is enough: the request referred to one, and did not state which. */
   readonly anyOne: boolean;
 }
 
@@ -326,7 +327,7 @@ export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgem
   };
 }
 
-/** What any check says stands above the rest, in this order. */
+/** If any check has one of these verdicts, it outranks the rest, in this order. */
 const LEADING: readonly Verdict[] = ["worse", "still-red", "new-failing"];
 
 function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
@@ -395,7 +396,7 @@ export function absentProgram(exitCode: number | null, printed: string): string 
   return /([\w@./+-]+): (?:command )?not found/.exec(printed)?.[1] ?? null;
 }
 
-/** What a check that came to its end says: a program or a module that is not there says nothing of the change. */
+/** The result of a check that ended: a missing program or module shows nothing about the change. */
 export function checkRunState(exitCode: number | null, printed: string, line = ""): CheckResult["state"] {
   if (exitCode === 126 || exitCode === 127 || NO_MODULE.test(printed)) return "cannot-run";
   if (exitCode !== null && / -m pytest /.test(line) && PYTEST_JUDGED_NOTHING.includes(exitCode))
@@ -422,7 +423,7 @@ export type WhyNotChecked =
   | "blind"
   | "aborted";
 
-/** What a report says of checks: which ran, and what they showed. */
+/** The facts about checks in a report: which ran, and what they showed. */
 export interface ChecksFacts extends Judgement {
   /** It was red before, is so still, and its output names these files that the draft changed. */
   readonly namesChanged?: readonly string[];

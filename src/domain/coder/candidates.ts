@@ -1,7 +1,7 @@
 import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
 import type { RedReason } from "../jobs/job-status.ts";
 
-/** What one of several coders came to; plain JSON, kept with the reply. */
+/** The result of one of several coders; plain JSON, kept with the reply. */
 export interface CoderCandidateFacts {
   readonly agent: string;
   /** `green`: nothing is red. `said`: words instead of a patch. `none`: no proposal that could be carried out. */
@@ -17,7 +17,7 @@ export interface CoderCandidateFacts {
   readonly checks: ChecksFacts | null;
 }
 
-/** What made one better than the next: `only`: nobody else had a draft. `first`: nothing did. */
+/** Why one was better than the next: `only`: no other coder had a draft. `first`: for no reason. */
 export type ChosenBy = "only" | "checks" | "test" | "size" | "first";
 
 export interface CoderCandidatesFacts {
@@ -52,7 +52,7 @@ const VERDICTS: Readonly<Record<Verdict, number>> = {
   worse: 7,
 };
 
-/** By the checks: what they demand, who weakens them, what they show, how many tests were mended. */
+/** Compares by the checks: what they demand, who weakens them, what they show, how many tests were fixed. */
 export function compareByChecks(one: RankedCoderCandidate, other: RankedCoderCandidate): number {
   const places = ({ outcome, checks }: RankedCoderCandidate) => [
     OUTCOMES[outcome],

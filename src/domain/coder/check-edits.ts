@@ -20,8 +20,8 @@ export type CheckedEdits =
   | { readonly ok: false; readonly failed: number; readonly report: string };
 
 /**
- * Tries the edits of a patch on the files as they stand, in order, and writes nothing. What comes after the first
- * command that runs a program is not judged: nobody knows what the files will be by then.
+ * Tries the edits of a patch on the current files, in order, and writes nothing. Edits after the first
+ * command that runs a program are not validated: the files at that point are unknown.
  */
 export function checkEdits(
   commands: readonly PatchCommand[],
@@ -63,7 +63,7 @@ function note(write: FileWrite, source: FileSource, written: Map<string, FileEnt
   }
 }
 
-/** What a plain file command leaves behind, as far as later edits of the same patch may look at it. */
+/** The result of a plain file command, as far as later edits of the same patch may look at it. */
 function imagine(
   { action, target, content }: PatchCommand,
   source: FileSource,
@@ -95,7 +95,7 @@ function imagine(
 
 /** Why an edit is not run before its coder has looked again. */
 export type Doubt =
-  /** The whole file is written anew, though its coder has not seen what stands there. */
+  /** The whole file is written anew, though its coder has not seen its current content. */
   | { readonly kind: "unseen"; readonly path: string }
   /** A mark such as `... existing code ...` would become part of the file. */
   | { readonly kind: "elision"; readonly path: string; readonly line: string }
@@ -190,7 +190,7 @@ function readFileText(files: CheckedFiles, path: string): string | null {
   return found.kind === "file" ? Buffer.from(found.bytes).toString() : null;
 }
 
-/** The paths that a patch names. What its programs touch shows only when they ran. */
+/** The paths that a patch names. The paths that its programs touch are known only after they ran. */
 export function affectedFiles(commands: readonly PatchCommand[]): string[] {
   const paths = commands.flatMap(({ type, action, target, content, edit }) => {
     if (type !== "file_edit") return [];

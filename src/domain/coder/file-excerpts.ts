@@ -120,7 +120,7 @@ const ENDS = { first: 12, last: 14 };
 const SMALL_GAP = 3;
 /** An excerpt is at least this many lines longer than one. */
 const SMALLEST = 3;
-/** What a term is worth in its next excerpt. */
+/** The factor for a term's value in its next excerpt. */
 const SEEN = 0.5;
 
 /** The parts of a long text that a request is about: whole definitions where they are short enough. */

@@ -2,7 +2,7 @@ import { openFence } from "../patch/formats/markdown/piece-extent.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
 
-/** What a coder proposes. It runs nothing itself. */
+/** The proposal of a coder. It runs nothing itself. */
 export interface Proposal {
   readonly plan: string;
   /** In any of the patch formats; empty means that there is nothing to do. */
@@ -80,7 +80,7 @@ interface Heading {
   readonly name: SectionName;
   readonly start: number;
   readonly bodyStart: number;
-  /** What stood behind the name on its line: `## Risk: low`. */
+  /** The text after the name on its line: `## Risk: low`. */
   readonly rest: string;
 }
 

@@ -1,7 +1,7 @@
 import { definitionsOf, isAlias, termsIn } from "./file-excerpts.ts";
 import { stem, type Term } from "./request-terms.ts";
 
-/** What a file is to a coder. */
+/** The kind of a file, for a coder. */
 export type FileKind = "source" | "settings" | "test" | "docs" | "history" | "fixture" | "generated";
 
 export const SOURCE =
@@ -53,7 +53,7 @@ const KIND_FACTOR: Readonly<Record<FileKind, number>> = {
   fixture: 0.08,
   generated: 0,
 };
-/** What a request asks for by its kind counts more. */
+/** Files of a kind that a request asks for count more. */
 const ASKED_FACTOR = 0.6;
 
 /** `the README`: its ending is rarely said. */

@@ -161,7 +161,10 @@ const MOST_TERMS = 32;
 
 const WEIGHTS = { quote: 3, identifier: 3, code: 2, japanese: 1.5, word: 1, part: 0.7 };
 
-/** What of a request is worth looking for in files, the most telling first; what is said again counts more. */
+/**
+ * The terms of a request that are worth looking for in files, the most telling first; repeated terms count
+ * more.
+ */
 export function requestTerms(request: string): Term[] {
   const text = request.slice(0, READ_CHARS);
   const found = new Map<string, Term>();

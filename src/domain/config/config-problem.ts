@@ -31,7 +31,7 @@ export type ConfigProblem =
   | { readonly code: "invalid-yaml"; readonly detail: string; readonly at: FilePosition }
   | { readonly code: "unreadable-file"; readonly detail: string; readonly at: FilePosition };
 
-/** What is worth saying although the configuration is used. */
+/** A problem worth reporting although the configuration is used. */
 export type ConfigWarning =
   | { readonly code: "unknown-variable"; readonly variable: string; readonly nearest?: string }
   | { readonly code: "unusable-variable"; readonly variable: string; readonly key: string }

@@ -9,7 +9,7 @@ export type RepositorySource =
       readonly protocol: "https" | "http" | "ssh" | "git";
       /** Lower case, with the port where one is given. */
       readonly host: string;
-      /** What stood before the `@` of a web address. */
+      /** The text before the `@` of a web address. */
       readonly embedded?: Credential;
     }
   | { readonly kind: "local"; readonly path: string };

@@ -1,4 +1,4 @@
-/** Who downloads; each has a cache of its own. */
+/** The tools that download; each has a private cache. */
 export type Ecosystem =
   | "npm"
   | "pnpm"
@@ -21,7 +21,10 @@ export interface InstallStep {
   /** The program it needs; where the image has none, `instead` runs, or nothing does. */
   readonly program: string;
   readonly command: string;
-  /** What runs when the first way fails: a lock file that is out of step, an environment that exists already. */
+  /**
+   * The command that runs when the first fails: a lock file that is out of step, an environment that exists
+   * already.
+   */
   readonly otherwise?: string;
   readonly instead?: { readonly program: string; readonly command: string };
 }
@@ -173,7 +176,7 @@ function conda(file: string): Rule {
   };
 }
 
-/** What tests need beside `requirements.txt`, by the names it usually has. */
+/** The usual names of files with requirements of tests beside `requirements.txt`. */
 const FURTHER_REQUIREMENTS = [
   "requirements-dev.txt",
   "requirements_dev.txt",
@@ -182,7 +185,10 @@ const FURTHER_REQUIREMENTS = [
   "test-requirements.txt",
 ];
 
-/** What a project with these files in its root needs, in order. A project of several kinds gets a step for each. */
+/**
+ * The steps that a project with these files in its root needs, in order. A project of several kinds gets a
+ * step for each.
+ */
 export function planDependencies(files: readonly string[]): readonly InstallStep[] {
   const root = new Set(files);
   const steps = GROUPS.flatMap((rules) => {
@@ -242,7 +248,7 @@ function npmPins(text: string, registry: string | null): readonly string[] {
     if (at < 0) return [];
     const name = typeof entry.name === "string" ? entry.name : path.slice(at + "node_modules/".length);
     const { version, resolved } = entry;
-    // What comes from git, a file or somebody's own index is not the package of that name in ours.
+    // A package from git, a file or a private index is not the package of that name in PicoClaw's index.
     if (typeof resolved === "string" && hostOf(resolved) !== indexHost) return [];
     return typeof version === "string" && PINNED_NPM_NAME.test(name) && NPM_VERSION.test(version)
       ? [`${name}@${version}`]
@@ -275,7 +281,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a project's files ask for by name, read without running anything of it. */
+/** The requirements that a project's files name, read without running any of its code. */
 
 interface Manifest {
   readonly scripts?: Readonly<Record<string, unknown>>;

@@ -13,8 +13,8 @@ export interface Language {
 }
 
 /**
- * The files by which a project's language is known. Conda comes first: its file names the whole environment, whatever
- * else lies beside it. The order of the others counts only between equals.
+ * The files that identify a project's language. Conda comes first: its file names the whole environment, even
+ * if other files are beside it. The order of the others counts only between equals.
  */
 export const LANGUAGES: readonly Language[] = [
   {
@@ -163,7 +163,7 @@ export interface ChosenEnvironment {
   readonly notice?: EnvironmentNotice;
 }
 
-/** What a person should know of the choice. */
+/** Facts about the choice for the user. */
 export type EnvironmentNotice =
   /** An unknown name falls back to the default: a model's slip must not end the task. */
   | { readonly code: "unknown-environment"; readonly asked: string; readonly used: string }

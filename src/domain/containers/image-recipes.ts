@@ -20,7 +20,7 @@ export const IMAGE_RECIPES: readonly ImageRecipe[] = [
   { name: "agent-runner-gemini", folder: "agent-runner-gemini", on: BASE_IMAGE },
 ];
 
-/** What a built image carries: the hash of everything that went into it, so that the same is not built twice. */
+/** The label of a built image: the hash of all its inputs, so that the same image is not built twice. */
 export const RECIPE_LABEL = "picoclaw.image-recipe";
 
 /** The recipe for an image name with or without its tag; ours have the tag `latest` only. */
@@ -76,7 +76,7 @@ export type EnvironmentSetting =
   | { readonly image: string; readonly commands?: readonly string[] | undefined }
   | { readonly dockerfile: string; readonly commands?: readonly string[] | undefined };
 
-/** What lies in all of our images and reads or rewrites text. */
+/** Commands in all PicoClaw images that read or rewrite text. */
 const TEXT_COMMANDS = [
   "rg",
   "patch",
@@ -91,7 +91,7 @@ const TEXT_COMMANDS = [
   "seq",
 ];
 
-/** What each of our images is for, beyond the built-in list. */
+/** The purpose of each PicoClaw image, beyond the built-in list. */
 const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   base: TEXT_COMMANDS,
   python: [..."uv poetry pipenv tox nox ruff isort coverage gcc g++".split(" "), ...TEXT_COMMANDS],

@@ -1,7 +1,7 @@
 import type { EnvironmentNotice } from "./environment-choice.ts";
 import type { RefusedHost } from "./refused-hosts.ts";
 
-/** What happens while an environment is prepared, as it happens. */
+/** The events of the preparation of an environment, as they happen. */
 export type PrepareEvent =
   | { readonly type: "step"; readonly step: PrepareStep; readonly subject: string }
   /** What a running step prints; masked, whole lines. */
@@ -21,7 +21,7 @@ export type PrepareStep =
   | "installing"
   | "ready";
 
-/** What went otherwise than hoped, though the environment is there. */
+/** A deviation from the plan, though the environment exists. */
 export type PrepareNotice =
   | EnvironmentNotice
   | { readonly code: "detected"; readonly environment: string; readonly because: string }
@@ -63,7 +63,7 @@ export interface PrepareFailure {
     | "disk-full"
     | "credential-kept"
     | "bad-input";
-  /** What failed, for the sentence. */
+  /** The part that failed, for the sentence. */
   readonly subject: string;
   /** The tool's own words, without secrets. */
   readonly detail: string;

@@ -1,4 +1,4 @@
-/** What is known of a forge without asking it. */
+/** Facts about a forge that are known without asking it. */
 interface ForgeShape {
   /** Where people look, unless they host their own. */
   readonly site: string;
@@ -7,7 +7,7 @@ interface ForgeShape {
   /** The kinds in such a path, the first of each as addresses are written. */
   readonly issues: readonly [string, ...string[]];
   readonly pulls: readonly [string, ...string[]];
-  /** What stands between repository and kind. */
+  /** The text between repository and kind. */
   readonly between: string;
   /** The name that git gives beside a token. */
   readonly gitUser: string;
@@ -60,7 +60,7 @@ export interface ItemRef {
 /** Self-hosted sites that the configuration names, so that their addresses are recognised. */
 export type KnownSites = Readonly<Record<ForgeKind, readonly string[]>>;
 
-/** Reads the address of an issue, PR or MR as a browser shows it; null when it is none. */
+/** Reads the address of an issue, PR or MR as a browser shows it; null when it is not such an address. */
 export function parseItemUrl(text: string, sites: KnownSites): ItemRef | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return null;

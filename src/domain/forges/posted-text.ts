@@ -3,7 +3,7 @@ import type { ForgeKind } from "./forge-items.ts";
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
 const WORD_BREAK = "\u200b";
 
-/** What a forge reads as "this closes that issue", in the two halves that are put apart. */
+/** The words that a forge reads as "this closes that issue", in the two halves that are separated. */
 const CLOSING: Readonly<Record<ForgeKind, RegExp>> = {
   github: closingPattern("clo-s(?:e[sd]?|ing)", "fi-x(?:e[sd]|ing)?", "reso-lv(?:e[sd]?|ing)"),
   gitlab: closingPattern(
@@ -75,7 +75,7 @@ export interface PullText {
 const TITLE_CHARS = 120;
 const BODY_CHARS = 60_000;
 
-/** The comment as it is posted. Whatever the text says, it commands nothing. */
+/** The comment as it is posted. Its text never acts as a command. */
 export function postedComment(forge: ForgeKind, { text, mark, patch }: CommentText): string {
   return [
     ...(mark === undefined ? [] : [commentMark(mark)]),

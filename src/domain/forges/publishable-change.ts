@@ -62,7 +62,10 @@ export function isLinkOut(path: string, target: string): boolean {
   return false;
 }
 
-/** What of a change is not published: files of the forge's CI, links out of the tree, and what tools left behind, unless the project tracks it. */
+/**
+ * The paths of a change that are not published: files of the forge's CI, links out of the tree, and files
+ * that tools left behind, unless the project tracks them.
+ */
 export function findLeftOut({ changed, base, linksOut, allowCi }: ChangedPaths): readonly LeftOutPath[] {
   const known = new Set(base);
   const leading = new Set(linksOut);
@@ -89,7 +92,7 @@ function isToolFolder(folder: string, present: ReadonlySet<string>): boolean {
   return (BESIDE_MANIFEST[name] ?? []).some((manifest) => present.has(folder.slice(0, at) + manifest));
 }
 
-/** `a/b/c` lies in `a` and `a/b`. */
+/** `a/b/c` is in `a` and `a/b`. */
 function foldersOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, i) => parts.slice(0, i + 1).join("/"));

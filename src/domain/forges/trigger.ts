@@ -9,7 +9,7 @@ export interface ForgeEvent {
     | "commented"
     | "reviewed"
     | "closed";
-  /** Who did it, as the forge says. */
+  /** The user who did it, according to the forge. */
   readonly actor: string;
   /** Of `assigned` and `unassigned`: whom. */
   readonly assignee?: string;
@@ -42,8 +42,8 @@ const ORDER_WORDS = {
 } as const;
 
 /**
- * What an event asks for. Whether the actor may ask is another question, answered by the forge: every answer but
- * `nothing` needs that somebody with write access did it.
+ * The action that an event asks for. The forge decides separately whether the actor may ask: every answer but
+ * `nothing` requires an actor with write access.
  */
 export function readWantedAction(
   event: ForgeEvent,

@@ -27,7 +27,7 @@ export type UndoState = "available" | "unavailable" | "none" | "undone";
 /** `begun`: a swap of it began and did not end. `due`: it was to be committed, and nothing of that began. */
 export type Unsettled = "begun" | "due";
 
-/** What the status of a job is made from. */
+/** The facts that determine the status of a job. */
 export interface JobStatusFacts {
   /** The state of its transaction: `running`, `staged`, `committed`, `undone`, `discarded`, `evicted`. */
   readonly state: string;
@@ -44,8 +44,8 @@ export interface JobStatusFacts {
 }
 
 /**
- * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before. `still-red`: what was to
- * be mended is not. `conflict`: others changed the same lines.
+ * `failing`: commands of its own. `worse`: the project's checks. `unended`: one of them, which ended before.
+ * `still-red`: a requested fix is missing. `conflict`: others changed the same lines.
  */
 export type RedReason = "failing" | "worse" | "unended" | "still-red" | "conflict";
 
@@ -105,7 +105,7 @@ export interface JobActionLabels {
   readonly diff: string;
 }
 
-/** What of a job decides what can be done with it. */
+/** The facts about a job that decide which actions are possible. */
 export interface ActionJob {
   readonly jobId: string;
   readonly groupId: string;
@@ -115,8 +115,8 @@ export interface ActionJob {
 }
 
 /**
- * What can be done with the jobs of one message as they are now. Each button names what it is about: the job where one
- * changed something, their group where several did.
+ * The actions that are possible now with the jobs of one message. Each button names its subject: the job
+ * where one changed something, their group where several did.
  */
 export function jobActions(jobs: readonly ActionJob[], labels: JobActionLabels): JobAction[] {
   const preview = jobs.find(({ state }) => state === "staged");

@@ -1,10 +1,10 @@
-/** What a sandbox is made of. */
+/** The parts of a sandbox. */
 export type SandboxPart = "bubblewrap" | "setpriv" | "user-namespaces" | "overlay";
 
-/** What is promised of commands on this machine. */
+/** The promises about commands on this machine. */
 export type MachinePromise = "undo" | "confined" | "preview-offline" | "loopback-reachable";
 
-/** What `doctor` and refusals advise. */
+/** The advice of `doctor` and of refusals. */
 export type Remedy =
   | "let-write"
   | "install-git"

@@ -123,7 +123,7 @@ function isSameChange(a: LineChange, b: LineChange): boolean {
   );
 }
 
-/** What changed, in the order of the base; null where that took too long. */
+/** The changes, in the order of the base; null where that took too long. */
 function lineChanges(base: readonly string[], side: readonly string[], limitMs: number): LineChange[] | null {
   let head = 0;
   while (head < base.length && head < side.length && base[head] === side[head]) head++;

@@ -15,7 +15,7 @@ export type TransactionReason =
   | "not-linux"
   | "overlay-failed";
 
-/** What a job cannot take back. */
+/** The effects that a job cannot undo. */
 export type NotCovered = "network" | "daemons" | "other-folders";
 
 /** A commit, undo or redo that was cut off, as by a kill or a power cut. */
@@ -28,10 +28,10 @@ export interface Interruption {
 }
 
 /**
- * What a seal did not carry over, or carried over otherwise than the job left it.
- * `special`, `device`, `unreadable`: it does not land. `hidden`: the job could not see it. `holds-hidden`: a folder that
- * stays for that. `owner`, `group`: a changed file that could not keep them. `other-names`: hard links that part.
- * `folder-owner`, `folder-attributes`: what the job changed on a folder that stood there before.
+ * The entries that a seal did not carry over, or carried over differently than the job left them. `special`,
+ * `device`, `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that
+ * stays for that reason. `owner`, `group`: a changed file that could not keep them. `other-names`: hard links
+ * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before.
  */
 export type SealedOtherwise =
   | "special"
@@ -72,8 +72,8 @@ export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
 }
 
 /**
- * What the user should know of a job or a command beside its success. A fact is worded for whoever reads it; a text
- * stands as it is, because it is a path, a program's own words, or came from a job of an older version.
+ * Information for the user about a job or a command beside its success. A fact is worded for its reader; a
+ * text is used as it is, because it is a path, a program's own words, or from a job of an older version.
  */
 export type Note = string | NoteFact;
 

@@ -9,11 +9,11 @@ type ChangeKind = "added" | "modified" | "deleted";
 export interface Change {
   readonly path: string;
   readonly kind: ChangeKind;
-  /** What git ignores of it: the path itself or the folder above, which ends in a slash. */
+  /** The part that git ignores: the path itself or the folder above, which ends in a slash. */
   readonly ignored?: string;
 }
 
-/** What kind of failure a command's error text tells of, where a person can be told more than that text. */
+/** The kind of failure in a command's error text, where the user can be given more than that text. */
 export type FailureReason =
   | { readonly code: "timeout"; readonly seconds: number }
   | { readonly code: "outside-workspace" }
@@ -40,7 +40,7 @@ export interface CommandResult {
   /** Milliseconds. */
   readonly duration: number;
   readonly changes: readonly Change[];
-  /** What the user should know beside success or failure: a protected file was touched, who committed, … */
+  /** Information for the user beside success or failure: a protected file was touched, who committed, … */
   readonly notes: readonly Note[];
 }
 

@@ -1,4 +1,4 @@
-/** What is said of a rewind, in no language. */
+/** The facts of a rewind message, independent of language. */
 export interface RewindMessage {
   /** Counts from 1 in the session. */
   readonly number: number;

@@ -2,9 +2,9 @@ import shipped from "./catalogue.json" with { type: "json" };
 import type { Price, PriceTable, TokenCounts } from "./model-facts.ts";
 
 /**
- * What is known of models: how much they read, what they cost, whether they see images and can be told how much to think.
- * The shipped table bears the day on which it was last held against the providers' lists; `models.json` in PICOCLAW_HOME
- * replaces entries of it, or adds some.
+ * Facts about models: how much they read, their cost, whether they see images and accept a thinking level.
+ * The shipped table carries the date on which it was last compared with the providers' lists; `models.json`
+ * in PICOCLAW_HOME replaces entries of it, or adds some.
  */
 export interface Catalogue {
   /** `2026-11-16`. */
@@ -26,7 +26,7 @@ export type CatalogueReading =
   /** `where` names the entry, or nothing where the whole is not a table. */
   | { readonly ok: false; readonly where: string };
 
-/** The value of a table's file. An entry that cannot be read refuses the whole: half a price list is none. */
+/** The value of a table's file. One unreadable entry refuses the whole: half a price list is useless. */
 export function readCatalogue(value: unknown): CatalogueReading {
   if (!isRecord(value) || !isRecord(value.models)) return { ok: false, where: "" };
   const { dated = "" } = value;
@@ -81,7 +81,7 @@ export function priceOf(
   return local ? FREE : (findInCatalogue(catalogue, model)?.price ?? null);
 }
 
-/** What an answer cost by the tables; null where nobody said what its model costs. */
+/** The cost of an answer by the tables; null where no table states the price of its model. */
 export function costBy(configured: PriceTable, catalogue: Catalogue) {
   return (model: Parameters<typeof priceOf>[0], usage: TokenCounts): number | null => {
     const price = priceOf(model, configured, catalogue);

@@ -12,7 +12,7 @@ export interface Placement {
   /** Null: the provider's own address. */
   readonly baseUrl: string | null;
   readonly model: string;
-  /** What the configuration says. */
+  /** The value in the configuration. */
   readonly declared: boolean;
 }
 
@@ -81,7 +81,7 @@ function isCloudHost(host: string): boolean {
   return CLOUDS.some((cloud) => host === cloud || host.endsWith(`.${cloud}`));
 }
 
-/** URL has made every spelling of an IPv4 address the dotted one by then. */
+/** At that point URL has converted every spelling of an IPv4 address to the dotted one. */
 function hostOf(url: string): string {
   try {
     return new URL(url).hostname.toLowerCase().replace(/\.$/, "");

@@ -18,7 +18,7 @@ export interface ModelFacts {
   readonly model: string;
   /** The server's host and port, or the script. */
   readonly address: string;
-  /** What the server said, masked and cut; of a limit, its seconds. */
+  /** The server's message, masked and cut; of a limit, its seconds. */
   readonly detail: string;
   /** How long the server asks to be left alone. */
   readonly waitSeconds?: number;

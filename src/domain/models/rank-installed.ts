@@ -7,7 +7,7 @@ export interface InstalledModel {
 
 type Purpose = "talk" | "code";
 
-/** What fits a machine that people have: larger ones are slow, and last. */
+/** The sizes that fit a common machine: larger models are slow, and last. */
 const COMFORTABLE: Readonly<Record<Purpose, number>> = { talk: 14, code: 34 };
 const UNKNOWN_SIZE = 7;
 

@@ -227,7 +227,7 @@ function pushInserted(file: TextLines, splice: Splice, parts: string[]): void {
   });
 }
 
-/** What the lines before and after agree on, else what most of the file has. */
+/** The line end of both neighbours if they agree, else that of most of the file. */
 function neighbourEol(file: TextLines, at: number, end: number): string {
   const before = at > 0 ? file.eol(at - 1) : "";
   const after = end < file.count ? file.eol(end) : "";
@@ -293,7 +293,7 @@ function applyToLines(
     const { line, lines, strategy } = placed;
     reports.push({ path, hunk: i + 1, status: "applied", strategy, line: line + 1 });
     pushSplices(splices, placed, rule, file);
-    // What is put at the end of the file says nothing of where the next hunk stands.
+    // A hunk placed at the end of the file does not show where the next hunk belongs.
     if (placed.last) return;
     target.take(line, lines);
     const oldCount = lines.reduce((count, each) => count + (each.tag === "+" ? 0 : 1), 0);
@@ -384,7 +384,7 @@ function reportAlreadyApplied(line: number): UnplacedHunk {
   };
 }
 
-/** Only inserts, and says nothing of what stands around it. */
+/** Only inserts, and does not describe the lines around it. */
 function placeWithoutContext(
   target: MatchTarget,
   hunk: Hunk,

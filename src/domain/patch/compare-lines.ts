@@ -10,9 +10,10 @@ const MOST_EDITS = 64;
 const MOST_DEPTH = 6;
 
 /**
- * What differs between two texts, in time that grows with their lines and not with their product: a file whose lines
- * were shuffled costs no more than twice what half of it does. Stretches with few edits are compared exactly; others
- * are divided at lines that both have once; what then still differs in many places is one change.
+ * The differences between two texts, in time that grows with their lines and not with their product: a file
+ * whose lines were shuffled costs no more than twice as much as half of it. Stretches with few edits are
+ * compared exactly; others are divided at lines that both have once; a stretch that then still differs in
+ * many places is one change.
  */
 export function compareLines(old: readonly string[], now: readonly string[]): LineChange[] {
   const ids = new Map<string, number>();

@@ -90,7 +90,7 @@ function linesLike(target: MatchTarget, anchor: string): readonly number[] {
   return starting.length > 0 ? starting : containing;
 }
 
-/** What the hunk expects to find, as one text. */
+/** The text that the hunk expects to find, as one text. */
 export function oldText(lines: readonly HunkLine[]): string {
   let text = "";
   for (const line of lines) if (line.tag !== "+") text += line.text + line.eol;

@@ -63,8 +63,8 @@ export interface BinaryPatch {
 }
 
 /**
- * What a planner may look at: the files of the view, no symlink followed. It asks for the paths of `editPaths` and
- * for their parent folders.
+ * The files that a planner may look at: those of the view, no symlink followed. It asks for the paths of
+ * `editPaths` and for their parent folders.
  */
 export interface FileSource {
   look(path: string): FileEntry;
@@ -77,8 +77,8 @@ export type FileEntry =
   | { readonly kind: "other" };
 
 /**
- * What is to be written, computed completely before the first write; deletions come first.
- * A write replaces whatever stands at its path (a symlink is replaced, never followed) and makes missing parents.
+ * The writes, computed completely before the first one; deletions come first. A write replaces the current
+ * entry at its path (a symlink is replaced, never followed) and makes missing parents.
  */
 export type FileWrite =
   /** `mode` is the exact permission bits; absent: an existing file keeps its own, a new one gets the default. */
@@ -92,7 +92,7 @@ export type MatchStrategy = "exact" | "whitespace" | "look-alike" | "indent" | "
 export interface MatchCandidate {
   /** 1-based. */
   readonly line: number;
-  /** What stands there, readable (not latin1), cut to a few lines. */
+  /** The current lines there, readable (not latin1), cut to a few. */
   readonly text: string;
   /** 0…1; 1 where the hunk matches there and only its place is ambiguous. */
   readonly similarity: number;
@@ -168,7 +168,7 @@ export type ParseResult =
 /** The name of an embedded format, or one of these. `mixed` is a reply that holds more than one of the others. */
 export type PatchFormat = "empty" | "json" | "markdown" | "mixed" | (string & {});
 
-/** What a patch is about to do, counted by kind. A command of an unknown type counts in the total only. */
+/** The planned actions of a patch, counted by kind. A command of an unknown type counts in the total only. */
 export interface ExecutionSummary {
   readonly totalCommands: number;
   readonly fileEdits: number;

@@ -13,7 +13,7 @@ import type {
 import { fromBytesText, readableText, toBytesText } from "./patch-text.ts";
 import { createBudget, type WorkBudget } from "./target-lines.ts";
 
-/** What the planner is given, because the domain itself does no such work. */
+/** The functions that the planner receives, because the domain itself does no such work. */
 export interface PlanOptions {
   /** Inflates zlib data to exactly `size` bytes; throws on corrupt data. */
   readonly inflate: (data: Uint8Array, size: number) => Uint8Array;
@@ -154,7 +154,7 @@ interface DiffWork {
   /** Paths that some part deletes or renames away, done or still to come. */
   readonly leaving: ReadonlySet<string>;
   readonly fates: Map<string, FileFate>;
-  /** What stands at the parent folders, looked at once. */
+  /** The current entries at the parent folders, looked at once. */
   readonly parents: Map<string, FileEntry["kind"]>;
   readonly removed: Set<string>;
   readonly written: Map<string, FileAfter>;
@@ -389,7 +389,10 @@ function isSafePath(path: string): boolean {
   return !/(?:^|\/)(?:\.{0,2}|\.git)(?:\/|$)/i.test(path);
 }
 
-/** The report of an edit as text for a model or a person: what failed and why, what stands there, what not to resend. */
+/**
+ * The report of an edit as text for a model or a person: what failed and why, the current lines, what not to
+ * resend.
+ */
 const MAX_LISTED = 20;
 
 export function formatEditReport(reports: readonly HunkReport[]): string {

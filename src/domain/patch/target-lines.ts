@@ -257,7 +257,7 @@ export class MatchTarget {
   }
 }
 
-/** What a hunk does line by line of the file: a line of context, or a run of lines that go and come. */
+/** The effect of a hunk on the lines of the file: a line of context, or a run of removed and added lines. */
 interface LineRun {
   readonly at: number;
   readonly remove: number;

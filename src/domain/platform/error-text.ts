@@ -1,4 +1,7 @@
-/** What an error says, whatever was thrown: a failure that is a value has a message as well, or is told as JSON. */
+/**
+ * The text of an error, for any thrown value: a failure that is a value has a message as well, or is shown as
+ * JSON.
+ */
 export function toErrorText(error: unknown): string {
   if (error instanceof Error) return error.message === "" ? error.name : error.message;
   if (typeof error !== "object" || error === null) return String(error);

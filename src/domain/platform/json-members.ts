@@ -1,8 +1,8 @@
 const [QUOTE, BACKSLASH, COMMA, OPEN, OPEN_LIST] = [34, 92, 44, 123, 91];
 
 /**
- * Whether a JSON text has more than `most` values. It is told from commas and brackets outside of texts, in one pass
- * that is far cheaper than reading the document.
+ * Whether a JSON text has more than `most` values. It counts commas and brackets outside of strings, in one
+ * pass that is far cheaper than reading the document.
  */
 export function hasMoreMembers(json: string, most: number): boolean {
   let count = 0;

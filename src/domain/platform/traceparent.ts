@@ -4,13 +4,13 @@ export interface TraceContext {
   readonly traceId: string;
   /** 16 of them. */
   readonly spanId: string;
-  /** Whoever began the trace wants it to be kept. */
+  /** The originator of the trace wants it to be kept. */
   readonly sampled: boolean;
 }
 
 const FORM = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** Null for what is none: it is then as if nobody had sent one. */
+/** Null for an invalid text, which is treated as if none had been sent. */
 export function readTraceparent(text: string | null | undefined): TraceContext | null {
   const [, version, traceId = "", spanId = "", flags = "", more] = FORM.exec(text?.trim() ?? "") ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return null;

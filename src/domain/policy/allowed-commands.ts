@@ -69,7 +69,9 @@ export function allowedCommands(policy: CommandPolicy): Readonly<Record<string, 
   return Object.fromEntries(policy.categories.map(({ title, commands }) => [title, commands]));
 }
 
-/** `getAllowedCommandsText`: what stands for `{allowed_commands_list}`: a heading a line, its commands behind it. */
+/**
+ * `getAllowedCommandsText`: the text for `{allowed_commands_list}`: a heading a line, its commands behind it.
+ */
 export function allowedCommandsText(policy: CommandPolicy): string {
   return policy.categories.map(({ title, commands }) => `${title}: ${commands.join(", ")}`).join("\n");
 }

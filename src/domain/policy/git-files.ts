@@ -132,7 +132,7 @@ const PLAIN_COMMAND =
 const PLAIN_OPTION =
   /^--(?:abbrev|abbrev-commit|all|all-match|always|amend|ancestry-path|author|author-date-order|auto|before|after|boundary|branch|branches|cached|cherry|cherry-pick|color|color-words|column|committer|contains|count|create|date|date-order|decorate|delete|deleted|dirstat|dirty|detach|discard-changes|exclude-standard|exit-code|find-renames|first-parent|follow|force|format|full-history|git-dir|graph|grep|hard|histogram|ignore-all-space|ignore-blank-lines|ignore-case|ignore-space-at-eol|ignore-space-change|ignored|include-untracked|intent-to-add|is-inside-work-tree|keep|keep-index|left-right|list|long|match|max-count|merge|merged|merges|minimal|mixed|modified|move|name-only|name-status|name-rev|no-abbrev|no-color|no-decorate|no-edit|no-ext-diff|no-merged|no-merges|no-patch|no-renames|no-textconv|no-track|no-verify|not|numbered|numstat|oneline|others|ours|patch|patch-with-stat|patience|porcelain|pretty|quiet|raw|relative-date|remotes|reset-author|reverse|root|set-upstream-to|short|shortstat|show-current|show-signature|show-stash|show-toplevel|signoff|simplify-by-decoration|since|skip|soft|sort|source|staged|stat|summary|tags|theirs|topo-order|track|unified|unmerged|untracked|untracked-files|until|update|verbose|verify|word-diff|word-diff-regex|worktree|zero-commit)(?:=.*)?$/s;
 
-/** What git makes of an alias: words, with quotes taken off; null where a quote is not closed. */
+/** An alias as git reads it: words, without quotes; null where a quote is not closed. */
 function splitAlias(value: string): string[] | null {
   const words: string[] = [];
   let word: string | null = null;
@@ -165,7 +165,7 @@ function isPlainAlias(value: string): boolean {
 export function isHarmlessSetting({ name, value }: GitSetting): boolean {
   if (HARMLESS.some((known) => known.test(name))) return true;
   if (name === "core.fsmonitor") return value === "false" || value === "";
-  // What git makes may be read and written by the user alone; more is somebody else's power.
+  // Only the user may read and write the files that git makes; anything more gives power to others.
   if (name === "core.sharedrepository") return /^(?:false|umask|0|no|off|0600)$/i.test(value);
   if (name.startsWith("alias.")) return isPlainAlias(value.trim());
   if (/^remote\..*\.(url|pushurl)$/s.test(name) || /^submodule\..*\.url$/s.test(name))
@@ -182,8 +182,8 @@ export interface RevertedSettings {
 }
 
 /**
- * What a job may not set in a configuration, and the configuration without it; null where all of it may stay. `before`
- * is what git read there until now, and what stands there already may stay.
+ * The settings that a job may not set in a configuration, and the configuration without them; null where all
+ * of it may stay. `before` is the text that git read there until now; its settings may stay.
  */
 export function revertSettings(
   before: string,
@@ -200,7 +200,8 @@ export function revertSettings(
   if (is.isOdd) return { names: names.length > 0 ? names : ["?"], text: null };
   const present = new Set(is.settings.map(key));
   const lost = (name: string) => was.settings.filter((one) => one.name === name && !present.has(key(one)));
-  // Who also lost settings that stood there has not just added some: what stood there is better than the rest.
+  // A file that also lost existing settings did not only gain some: its earlier content is better than the
+  // rest.
   const badNames = new Set(names);
   if (was.settings.some((one) => !present.has(key(one)) && !badNames.has(one.name)))
     return { names, text: null };

@@ -92,7 +92,7 @@ export interface IgnoreMatcher {
 }
 
 export interface IgnoreMatcherOptions {
-  /** The text of a file of rules; null where there is none. */
+  /** The text of a file of rules; null where there is no file. */
   readonly read: (path: string) => string | null;
   readonly includeIgnored: boolean;
 }
@@ -118,7 +118,7 @@ export function createIgnoreMatcher(options: IgnoreMatcherOptions): IgnoreMatche
     return found;
   };
   const ruledBelow = new Map<string, boolean>();
-  /** Whether any rule speaks of what lies in a folder: in most of them only the root's do. */
+  /** Whether any rule concerns the entries of a folder: in most folders only the root's rules do. */
   const isRuled = (folder: string): boolean => {
     const known = ruledBelow.get(folder);
     if (known !== undefined) return known;

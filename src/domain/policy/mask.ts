@@ -11,7 +11,9 @@ const PREFIX =
   /^(?:sk-ant-|sk-proj-|sk-svcacct-|sk-or-|sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_)/;
 const TOKEN_START =
   /(?<![A-Za-z0-9])(?:sk-|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|npm_|hf_|[sr]k_(?:live|test)_|eyJ)[A-Za-z0-9]/g;
-/** What a token must look like to be one: `sk-learn-based` and `hf_transfer` are not. Look-aheads are bounded. */
+/**
+ * The required shape of a token: `sk-learn-based` and `hf_transfer` are not tokens. Look-aheads are bounded.
+ */
 const TOKEN_SHAPES: readonly RegExp[] = [
   /sk-ant-[A-Za-z0-9_-]{4,}/y,
   /sk-(?:proj|svcacct|or|admin)-[A-Za-z0-9_-]{8,}/y,
@@ -36,7 +38,7 @@ const PEM_BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const PEM_BODY =
   /(?:[\s>|-]|\\[nr])*((?:(?:(?:Proc-Type|DEK-Info|Version|Comment):[^\n\\]*|[A-Za-z0-9+/=]{16,})(?:[\s>|-]|\\[nr])*)+(?:(?:[A-Za-z0-9+/=]{1,15}(?:[\s>|-]|\\[nr])*){1,2}(?=END |$))?)/y;
 
-/** What stands in a secret's place: a known prefix stays, so that a reader sees which kind it was. */
+/** The replacement of a secret: a known prefix stays, so that a reader sees which kind it was. */
 function maskedForm(secret: string): string {
   return `${PREFIX.exec(secret)?.[0] ?? ""}****`;
 }
@@ -152,7 +154,7 @@ function nameStart(text: string, end: number): number {
   return start;
 }
 
-/** What stands between quotes on this line; the quotes may be escaped, as in JSON within JSON. */
+/** The text between quotes on this line; the quotes may be escaped, as in JSON within JSON. */
 function quotedValue(text: string, at: number): NamedValue | undefined {
   const escaped = text.charAt(at) === "\\";
   const start = escaped ? at + 2 : at + 1;
@@ -206,7 +208,7 @@ interface MaskStream {
 const LONGEST_HELD = 64 * 1024;
 /** Past this a text made of nothing but overlapping secrets is cut through one of them. */
 const MOST_HELD = 4 * LONGEST_HELD;
-/** Longer than the name of any secret and what stands between it and its value. */
+/** Longer than the name of any secret and the text between it and its value. */
 const REACH = 4 * 1024;
 
 /**
@@ -262,7 +264,7 @@ function lastLineEnd(text: string, limit: number): number {
   return Math.max(newline, carriage) + 1;
 }
 
-/** Rules look at what stands before, so a line is shown whole or not at all. */
+/** Rules look at the preceding text, so a line is shown whole or not at all. */
 function lineStart(text: string, at: number): number {
   return at === 0 || /[\n\r]/.test(text.charAt(at - 1)) ? at : lastLineEnd(text, at);
 }

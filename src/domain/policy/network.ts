@@ -1,6 +1,6 @@
 /**
- * What kind of place an IP address is. Whatever is not plainly a public host is named, so that a proxy that dials for
- * somebody else is no way into the network it stands in.
+ * The class of an IP address. Every address that is not plainly a public host is named, so that a proxy that
+ * dials for another process is not a route into its own network.
  */
 export type AddressClass = "public" | "private" | "loopback" | "link-local" | "reserved";
 
@@ -44,7 +44,7 @@ const V6: readonly (readonly [string, number, AddressClass])[] = [
 /** Prefixes of 96 bits behind which stands an IPv4 address: mapped ones, and those of a NAT64. */
 const EMBEDDING = ["::ffff:0:0", "64:ff9b::"] as const;
 
-/** Undefined when the text is no address; one with a zone (`fe80::1%eth0`) is none. */
+/** Undefined when the text is not an address; one with a zone (`fe80::1%eth0`) is not. */
 export function classifyAddress(address: string): AddressClass | undefined {
   const bytes = parseAddress(address);
   if (bytes === undefined) return undefined;
@@ -149,7 +149,7 @@ interface NetworkEntry {
 
 const USUAL_PORTS = [80, 443];
 
-/** Compiles the rules; entries that are none (see `isNetworkEntry`) match nothing. */
+/** Compiles the rules; invalid entries (see `isNetworkEntry`) match nothing. */
 export function createNetworkPolicy({ allowed, denied }: NetworkRules): {
   /** Judged before anything is looked up. */
   readonly judgeHost: (destination: Destination) => HostVerdict;

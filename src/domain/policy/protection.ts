@@ -7,7 +7,7 @@ export function isPlainGlob(pattern: string): boolean {
   );
 }
 
-/** What picomatch makes of a plain pattern with `dot`: `*` is any run within a name. */
+/** Compiles a plain pattern as picomatch does with `dot`: `*` is any run within a name. */
 export function compilePlainGlob(
   pattern: string,
   { caseInsensitive }: { readonly caseInsensitive: boolean },
@@ -17,7 +17,7 @@ export function compilePlainGlob(
   return (text) => text !== "." && text !== ".." && matcher.test(text);
 }
 
-/** What a job may not touch, and what happens when it tries. */
+/** The action when a job tries to touch a protected path. */
 type ProtectedAction = "error" | "skip" | "log";
 
 export interface Protection {
@@ -79,7 +79,7 @@ export function createProtection({
   };
 }
 
-/** Nearly every path is told apart by this alone; listings ask for thousands. */
+/** This alone distinguishes nearly every path; listings ask for thousands. */
 const MAY_BE_GIT = /git|[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/i;
 
 /** `.git` in the spellings that some file system takes for it: case, NTFS short names, ignorable characters. */
@@ -99,7 +99,7 @@ function dependencyFolderOf(path: string): string | null {
   return at < 0 ? null : parts.slice(0, at + 1).join("/");
 }
 
-/** What package managers write whenever they put another package in the place of one. */
+/** The files that package managers write whenever they replace a package with another. */
 const MANIFEST =
   /^(?:package\.json|\.package-lock\.json|\.modules\.yaml|\.yarn-state\.yml|\.yarn-integrity|composer\.json|installed\.json|modules\.txt|go\.mod|Cargo\.toml|\.cargo-checksum\.json|METADATA|RECORD|PKG-INFO|pyvenv\.cfg|\.?bower\.json|.*\.gemspec|.*\.pom)$/;
 

@@ -23,8 +23,8 @@ export function mayReachOutward(text: string): boolean {
 }
 
 /**
- * Whether a script sends something out that no undo takes back: a push, a publication, a request that changes something
- * elsewhere. What cannot be read but speaks of it counts as doing it.
+ * Whether a script sends something out that cannot be undone: a push, a publication, a request that changes
+ * something elsewhere. A script that cannot be read but mentions such an action counts as doing it.
  */
 export function reachesOutward(text: string, parse: ParseShell): boolean {
   return mayReachOutward(text) && inScript(text, { parse, dialect: "bash", depth: 0 });

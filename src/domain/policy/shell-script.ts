@@ -6,7 +6,7 @@ export interface ShellScript {
   /** In the order in which they are written. */
   readonly commands: readonly ShellCommand[];
   readonly functions: readonly ShellFunction[];
-  /** What the shell that runs it would not read the way it was read here. */
+  /** The parts that the shell that runs it would read differently. */
   readonly oddities: readonly ShellOddity[];
 }
 
@@ -24,7 +24,10 @@ export interface ShellCommand {
 
 export interface ShellWord {
   readonly text: string;
-  /** What it stands for; null when that is known only when it runs: a variable, a pattern, a substitution. */
+  /**
+   * The value that it represents; null when that is known only when it runs: a variable, a pattern, a
+   * substitution.
+   */
   readonly value: string | null;
 }
 
@@ -58,7 +61,7 @@ export interface ShellOddity {
   readonly kind: "bash-only" | "evaluates-data";
 }
 
-/** `sh` is what runs a command in an environment; `bash` what stands inside `bash -c`. */
+/** `sh` runs a command in an environment; `bash` runs the text inside `bash -c`. */
 export type ShellDialect = "sh" | "bash";
 
 export type ShellParse =
@@ -66,7 +69,7 @@ export type ShellParse =
   | {
       readonly ok: false;
       readonly code: "syntax" | "too-large" | "too-complex";
-      /** What the parser says, in English, or which limit it was. */
+      /** The parser's message, in English, or which limit it was. */
       readonly message: string;
       readonly at: number;
     };
@@ -75,8 +78,8 @@ export type ShellParse =
 export type ParseShell = (text: string, dialect: ShellDialect) => ShellParse;
 
 /**
- * What the shell itself does, which no list needs to name. Left out because they run what nobody has seen or change what a name
- * means: alias, bind, compgen, complete, enable, fc, hash.
+ * The shell's own commands, which no list needs to name. Left out because they run unseen text or change the
+ * meaning of a name: alias, bind, compgen, complete, enable, fc, hash.
  */
 export const BUILTINS: ReadonlySet<string> = new Set(
   (
@@ -201,7 +204,7 @@ function joinedWords(words: readonly ShellWord[]): string {
   return words.map((word) => word.value).join(" ");
 }
 
-/** What a program runs in its turn, by its arguments. */
+/** A command that a program runs in its turn, by its arguments. */
 export type WrappedCommand =
   /** Another program with its arguments. */
   | {
@@ -212,7 +215,7 @@ export type WrappedCommand =
   /** A script; null when it cannot be seen. */
   | { readonly kind: "script"; readonly text: string | null };
 
-/** Programs that run what stands behind their options, with the options that take the next word. */
+/** Programs that run the command behind their options, with the options that take the next word. */
 const WRAPPERS: Readonly<Record<string, { readonly valued: string; readonly skip?: number }>> = {
   nohup: { valued: "" },
   setsid: { valued: "" },
@@ -263,7 +266,7 @@ function unwrapEnv(args: readonly ShellWord[]): readonly WrappedCommand[] {
     const attached = /^(?:-[^-]*?S|--split-string=)(.+)$/s.exec(value)?.[1];
     const rest = attached === undefined ? args.slice(split + 1) : args.slice(split + 1);
     const script = attached ?? rest[0]?.value ?? null;
-    // What follows is appended to the words of the string.
+    // The words that follow are appended to the words of the string.
     return [{ kind: "script", text: script === null ? null : `env ${script}` }];
   }
   let rest = afterOptions(args, ["-u", "-C", "--unset", "--chdir"]);

@@ -2,12 +2,12 @@ import type { ListTrouble } from "../models/model-facts.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/rank-installed.ts";
 import type { SetupMessages } from "../texts/setup.ts";
 
-/** What a machine has for PicoClaw. */
+/** The resources of a machine for PicoClaw. */
 export interface SetupFindings {
   readonly ollama: {
     readonly baseUrl: string;
     readonly reachable: boolean;
-    /** Pulled models that answer on that machine; those that Ollama passes on to its cloud are none. */
+    /** Pulled models that answer on that machine; those that Ollama passes on to its cloud do not count. */
     readonly models: readonly InstalledModel[];
   };
   readonly sources: readonly ModelSource[];
@@ -21,7 +21,7 @@ export interface SetupFindings {
   readonly bubblewrap: boolean | null;
 }
 
-/** Somebody who offers models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
+/** A source of models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
 export interface ModelSource {
   /** Its name under `providers`. */
   readonly provider: string;
@@ -34,7 +34,7 @@ export interface ModelSource {
   readonly trouble: ListTrouble | null;
   /** The shipped model, where there is one. */
   readonly usual: string | null;
-  /** What the configuration needs to know of it; null: nothing that is not shipped. */
+  /** The settings that the configuration needs for it; null: nothing that is not shipped. */
   readonly settings: Readonly<Record<string, string | boolean | null>> | null;
 }
 
@@ -54,7 +54,7 @@ export interface ChosenModel {
   readonly local: boolean;
 }
 
-/** What a configuration is made of. */
+/** The choices that make up a configuration. */
 export interface ModelChoice {
   /** Mio and Shiro; null: nobody talks yet. */
   readonly chat: ChosenModel | null;
@@ -131,7 +131,7 @@ const OLLAMA = "http://127.0.0.1:11434";
 /** Whose role is whose by the shipped configuration. */
 const CODERS: Readonly<Record<string, string>> = { claude: "coder3", openai: "coder2", deepseek: "coder1" };
 
-/** The configuration file of a choice. What is as shipped stands as a comment. */
+/** The configuration file of a choice. Settings with the shipped value are comments. */
 export function firstConfig(found: SetupFindings, choice: ModelChoice, words: SetupMessages["file"]): string {
   const { ollama, github } = found;
   const used = [choice.chat?.provider, choice.coder?.provider];
@@ -194,7 +194,7 @@ function modelOf({ provider, model }: ChosenModel): string {
   return `{ provider: ${provider}, model: ${quoted(model)} }`;
 }
 
-/** What is set, or an example behind #. */
+/** The lines that are set, or an example behind #. */
 function section(name: string, set: readonly string[], example: readonly string[]): string[] {
   return set.length > 0
     ? [`${name}:`, ...set.map((line) => `  ${line}`)]

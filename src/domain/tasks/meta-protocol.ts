@@ -9,7 +9,7 @@ import {
   type Verdict,
 } from "./task-record.ts";
 
-/** What is shown of one output. */
+/** The shown length of one output. */
 const SHOWN = 6000;
 
 const COMMON = `You are the planner of a coding task. A worker CLI edits the repository inside a container; you never edit it yourself.
@@ -124,7 +124,7 @@ export interface MetaAssessment {
   readonly summary: string;
 }
 
-/** What a planning model answered, or what is wrong with it, said to the model. */
+/** The answer of a planning model, or its problem, worded for the model. */
 export type MetaAnswer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };

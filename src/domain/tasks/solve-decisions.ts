@@ -29,7 +29,7 @@ export function phaseToResume(phase: Phase): Phase {
   return phase === "gather" || phase === "plan" ? phase : "prepare";
 }
 
-/** What the model answers in the phase `plan`. */
+/** The answer of the model in the phase `plan`. */
 export interface SolvePlan {
   readonly steps: readonly string[];
   readonly risk: "low" | "medium" | "high";
@@ -40,7 +40,7 @@ export interface SolvePlan {
 const MAX_STEPS = 20;
 const STEP_CHARS = 400;
 
-/** `problem` is for the model to mend. */
+/** `problem` is for the model to fix. */
 export type PlanReading =
   | { readonly ok: true; readonly value: SolvePlan }
   | { readonly ok: false; readonly problem: string };
@@ -87,11 +87,11 @@ function unusablePlan(problem: string): PlanReading {
   return { ok: false, problem };
 }
 
-/** What the model answers when it thinks it is done. */
+/** The answer of the model when it considers itself done. */
 export interface DoneAnswer {
   readonly done: boolean;
   readonly summary: string;
-  /** What it says to review comments, by their ids. */
+  /** Its answers to review comments, by their ids. */
   readonly answers: Readonly<Record<string, string>>;
 }
 
@@ -139,8 +139,9 @@ export function mustReflectBefore({ failed }: Reflection, command: string): bool
 }
 
 /**
- * What the project's own checks say of a change. `red`: one fails. `not-run`: one could not be run where the change was made.
- * `unchecked`: the project has none. Only `green` has earned the words that close an issue.
+ * The verdict of the project's own checks on a change. `red`: one fails. `not-run`: one could not be run
+ * where the change was made. `unchecked`: the project has none. Only `green` permits the words that close an
+ * issue.
  */
 export type TaskVerdict = "green" | "red" | "not-run" | "unchecked";
 
@@ -168,7 +169,7 @@ function isAbsent(exitCode: number): boolean {
   return exitCode === 127 || exitCode === 126;
 }
 
-/** What one of several tries came to. */
+/** The result of one of several tries. */
 export interface CandidateFacts {
   /** Why it ended before its end; null when it did not. */
   readonly failure: string | null;
@@ -178,8 +179,9 @@ export interface CandidateFacts {
 }
 
 /**
- * The places of the candidates, best first: those that came to their end before those that did not, a change before none, fewer
- * failing checks before more, the smaller change before the larger. What is equal keeps its order.
+ * The positions of the candidates, best first: those that ended normally before those that did not, a change
+ * before none, fewer failing checks before more, the smaller change before the larger. Equal candidates keep
+ * their order.
  */
 export function rankCandidates(candidates: readonly CandidateFacts[]): readonly number[] {
   return candidates.map((_, place) => place).sort((a, b) => compareCandidates(candidates, a, b));

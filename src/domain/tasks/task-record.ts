@@ -70,7 +70,7 @@ export type TaskFailureCode =
   | "budget"
   | "bug";
 
-/** What was asked. No value of a variable is in it, only names. */
+/** The request. It contains names of variables, never their values. */
 export interface TaskFacts {
   readonly id: string;
   readonly title: string;
@@ -112,13 +112,13 @@ export interface WorkerRun {
   /** Why it counts as failed; null when it does not. */
   readonly error: string | null;
   readonly usage: TaskUsage;
-  /** What the CLI says it edited. */
+  /** The files that the CLI claims to have edited. */
   readonly saidChanged: readonly string[];
   /** The program of the worker CLI, where the container has none. */
   readonly missing?: string;
-  /** What a person should know. */
+  /** Notes for the user. */
   readonly notes?: readonly string[];
-  /** What really changed, and where it is kept; null when nothing could be staged. */
+  /** The actual change, and where it is kept; null when nothing could be staged. */
   readonly job: RunJob | null;
 }
 
@@ -126,7 +126,7 @@ export interface RunJob {
   readonly id: string;
   readonly outcome: string;
   readonly changes: readonly { readonly path: string; readonly kind: string }[];
-  /** What it changed as a unified diff, head and tail of a long one. */
+  /** Its change as a unified diff, head and tail of a long one. */
   readonly diff: string;
   readonly notes: readonly string[];
   /** Paths that changed on the host meanwhile, so that nothing was brought in. */
@@ -200,7 +200,10 @@ export function isEnded(state: TaskState): boolean {
 
 const OUTPUT_CHARS = 4000;
 
-/** What an event in the journal of a task file is as steps, in which tasks of every kind are told. */
+/**
+ * Converts an event in the journal of a task file to steps, the form in which tasks of every kind are
+ * reported.
+ */
 function stepsOfEvent(event: TaskEvent, worker: string): readonly TaskStep[] {
   return toStepFacts(event, worker).map((facts) => ({ ...facts, at: event.at }));
 }
@@ -288,7 +291,7 @@ export interface TaskRecord {
   readonly usage: TaskUsage;
   /** Everything that happened, in the words of tasks of every kind. */
   readonly steps: readonly TaskStep[];
-  /** What a person should know of the container and its runs. */
+  /** Notes for the user about the container and its runs. */
   readonly notes: readonly string[];
   /** Whether the last word of a process was that it stopped before the end. */
   readonly interrupted: boolean;
@@ -350,7 +353,7 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return { ...next, end: { summary: event.summary } };
     case "failed":
       return { ...next, end: { summary: event.reason, code: event.code } };
-    // Taken up again: what ended it before no longer counts. What failed before its plan is planned.
+    // The task is resumed: its earlier end no longer counts. A task that failed before its plan is planned.
     case "resumed":
       return {
         ...next,
@@ -372,7 +375,9 @@ export function lastRun(record: TaskRecord): WorkerRun | undefined {
   return record.loops.findLast((one) => one.run !== undefined)?.run;
 }
 
-/** The test of what stands now: none since the last worker run is null, and so is a task without tests. */
+/**
+ * The test of the current state: null when none ran since the last worker run, and for a task without tests.
+ */
 export function testOfNow(record: TaskRecord): TestRun | null {
   const since = record.loops.findLastIndex(({ action }) => action === "run_worker");
   return record.loops.slice(Math.max(0, since)).findLast(({ test }) => test !== undefined)?.test ?? null;
@@ -399,7 +404,7 @@ function usageOf(event: TaskEvent): TaskUsage {
   return "usage" in event ? event.usage : NO_USAGE;
 }
 
-/** What a shell answers with when it has no such program. */
+/** The exit code of a shell when it has no such program. */
 const NOT_FOUND = 127;
 
 /**

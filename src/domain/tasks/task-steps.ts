@@ -1,8 +1,8 @@
 import type { TestCounts } from "../checks/test-results.ts";
 
 /**
- * One thing that happened to a task. Steps are only ever added: progress, what a resumed coder is told and the final report are
- * made of them.
+ * One event of a task. Steps are only ever added: they make up progress, the text for a resumed coder and the
+ * final report.
  */
 export type TaskStep = StepFacts & {
   readonly at: string;
@@ -64,7 +64,7 @@ export type StepFacts =
 
 type Step<Kind extends TaskStep["kind"]> = Extract<TaskStep, { readonly kind: Kind }>;
 
-/** What a task did before it is taken up, as its steps tell it. */
+/** The progress of a task before it is resumed, from its steps. */
 export interface PriorProgress {
   /** Answers of the model, and how many of them do not count against the limit any more. */
   readonly answers: number;
@@ -109,7 +109,7 @@ export function toPriorProgress(all: readonly TaskStep[]): PriorProgress | null 
 /** After these, what checks said before is old. */
 const CHANGING_STEPS: ReadonlySet<TaskStep["kind"]> = new Set(["said", "command", "edited"]);
 
-/** What a candidate did is the task's own only when that candidate was kept. */
+/** The steps of a candidate are the task's own only when that candidate was kept. */
 function isKeptStep(all: readonly TaskStep[], { candidate }: TaskStep, place: number): boolean {
   if (candidate === undefined) return true;
   const chosen = all.slice(place).find((step) => step.kind === "chosen" || step.kind === "taken-up");
@@ -131,7 +131,7 @@ export interface TaskFigures {
   readonly elapsedMs: number;
   /** Files that were edited, in the order of their first edit. */
   readonly edited: readonly string[];
-  /** What a model said last, on one line. */
+  /** The last text of a model, on one line. */
   readonly said: string;
   /** The last action, on one line. */
   readonly last: string;
@@ -149,7 +149,7 @@ export function figuresOf(steps: readonly TaskStep[], now?: string): TaskFigures
   for (const step of steps) {
     const at = Date.parse(step.at);
     if (step.kind === "taken-up") {
-      // Nobody worked on it after the last step of a process that died.
+      // No process worked on it after the last step of a process that died.
       pass(before);
       since = at;
     }
@@ -174,7 +174,7 @@ export function figuresOf(steps: readonly TaskStep[], now?: string): TaskFigures
 
 const WORDS = 300;
 
-/** What a person sees of a step while it happens, on one line; empty for what is no action. */
+/** The text of a step for the user while it happens, on one line; empty for a step that is not an action. */
 export function wordsOfStep(step: TaskStep): string {
   switch (step.kind) {
     case "said":

@@ -101,7 +101,7 @@ export interface StandInWords {
 
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
-/** What helps, beside what the model's own message says. */
+/** Advice beside the model's own message. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
   switch (code) {
     case "unreachable":

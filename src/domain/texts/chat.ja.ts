@@ -70,7 +70,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   "still-red": "停止、変更なし: まだ失敗",
 };
 
-/** What helps, beside what the model's own message says. */
+/** Advice beside the model's own message. */
 function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string {
   switch (code) {
     case "unreachable":

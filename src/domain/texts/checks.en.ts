@@ -76,7 +76,7 @@ function unended({ commands, seconds }: NonNullable<ChecksFacts["unended"]>): st
   return `${commands.join(", ")} did not end in ${seconds} s`;
 }
 
-/** `1 of 2 still red`: of what was to be mended. */
+/** `1 of 2 still red`: of the tests that were to be fixed. */
 function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" | "mended">): string {
   if (red.length === 0) return "still red";
   return mended.length === 0
@@ -102,7 +102,7 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
   return [count === 1 ? `${all}, fails without the change` : `${all}, all fail without the change`];
 }
 
-/** What the checks of the project say about a change. Nothing here ends in a newline. */
+/** Texts about the result of the project's checks on a change. Nothing here ends in a newline. */
 export const checksTexts = {
   counts,
   /** `npm test: 426 passed (3 fixed)`. */
@@ -185,7 +185,7 @@ export const checksTexts = {
     const counted = done === 0 ? [] : [of === null || done > of ? tests(done) : `${done} of ${tests(of)}`];
     return `${command}: ${[...counted, `${seconds} s`, ...(latest === "" ? [] : [latest])].join(", ")}`;
   },
-  /** What a person should know beyond that line; each is a line of its own. */
+  /** Information for the user beyond that line; each is a separate line. */
   remarks: (facts: ChecksFacts): string[] => [
     ...(facts.worse.length > 0 ? [`Newly failing or missing: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),

@@ -1,6 +1,6 @@
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 
-/** What the conversation at a terminal says on its own. Nothing here ends in a newline. */
+/** The texts of the conversation at a terminal itself. Nothing here ends in a newline. */
 export const terminalTexts = {
   // Above the conversation
   title: (version: string, folder: string, branch: string) =>

@@ -3,14 +3,14 @@ export const helpTexts = {
   version: "the version",
   exitCodes:
     "Exit codes: 0 done · 1 ran, something failed · 2 bad input, nothing ran · 3 refused before running",
-  /** What every command takes. */
+  /** The options of every command. */
   common: {
     "--workspace DIR": "the folder to work on (default: this one)",
     "--config FILE": "the configuration file",
     "--json": "print one JSON document",
     "--help": "this text",
   },
-  /** What commands are for. */
+  /** The purposes of commands. */
   groups: {
     begin: "Begin",
     ask: "Ask for work",

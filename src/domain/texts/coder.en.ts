@@ -11,7 +11,7 @@ interface CoderProgress {
   readonly costUsd: number;
 }
 
-/** What a coder is at, in one line, for the terminal and the console. */
+/** The current activity of a coder, in one line, for the terminal and the console. */
 export const coderProgress = ({ attempt, of, doing, detail, tokens, costUsd }: CoderProgress): string => {
   const what = { asking: "asking the coder", running: "carrying it out", checking: `checking: ${detail}` }[
     doing
@@ -59,7 +59,7 @@ function told({
   return `* ${agent}: ${[OUTCOMES[outcome], ...draft].join(" · ")}${words === "" ? "" : `: ${words}`}`;
 }
 
-/** Who of several coders was taken, and what the others had. */
+/** The chosen coder of several, and the results of the others. */
 export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
   [
     `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Taken: ${chosen.agent} (${BY[by]}).`,

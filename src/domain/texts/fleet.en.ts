@@ -1,4 +1,4 @@
-/** What is said of the machines that share a store. */
+/** Texts about the machines that share a store. */
 export const fleetTexts = {
   title: "Fleet",
   intro: "The machines that share this database, their queue, and what failed.",

@@ -26,7 +26,7 @@ export function localTime(iso: string): string {
   return Number.isNaN(at.getTime()) ? iso : at.toLocaleString("sv");
 }
 
-/** What would end a line, steer a terminal or turn the reading direction. */
+/** Characters that would end a line, steer a terminal or change the reading direction. */
 const UNSEEN = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 /** A path in one line: a name that holds a line end cannot pass for a line of the report. */

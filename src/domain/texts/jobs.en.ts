@@ -300,7 +300,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
   ],
 };
 
-/** What this machine lets jobs do, and what helps. */
+/** Texts about what this machine lets jobs do, and the remedies. */
 export const machineTexts = {
   remedy: (remedy: Remedy) => REMEDIES[remedy],
   sandboxPart: (part: SandboxPart, works: boolean) => `${PARTS[part]}: ${works ? "works" : "does not work"}`,
@@ -398,7 +398,7 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
     `${names}: the folder keeps its attributes and access lists, which the job had changed`,
 };
 
-/** What a seal did not carry over as the job left it. */
+/** The entries that a seal did not carry over as the job left them. */
 export const sealedOtherwise = ({ what, paths, count }: SealNote): string =>
   WORDS[what](namePaths(paths, count, (rest) => `and ${rest} more`));
 
@@ -442,11 +442,11 @@ interface ChatSentence {
   readonly succeeded: number;
   readonly total: number;
   readonly files: number;
-  /** What the project's checks say; empty where nobody asked them. */
+  /** The result of the project's checks; empty where they were not run. */
   readonly checks: string;
 }
 
-/** What a report of a job begins with and ends in. Nothing here ends in a newline. */
+/** The beginning and the end of a job's report. Nothing here ends in a newline. */
 export const reportTexts = {
   status,
   sealedOtherwise,

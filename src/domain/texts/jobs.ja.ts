@@ -251,7 +251,7 @@ const PROMISES: Readonly<Record<MachinePromise, readonly [yes: string, no: strin
   ],
 };
 
-/** What this machine lets jobs do, and what helps. */
+/** Texts about what this machine lets jobs do, and the remedies. */
 export const machineTexts: typeof englishMachineTexts = {
   remedy: (remedy) => REMEDIES[remedy],
   sandboxPart: (part, works) => `${PARTS[part]}: ${works ? "利用できます" : "利用できません"}`,

@@ -5,7 +5,7 @@ import type { Locale } from "./locale.ts";
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
-/** What every command may have to say: jobs, files, configuration, usage. Nothing here ends in a newline. */
+/** Texts that every command may need: jobs, files, configuration, usage. Nothing here ends in a newline. */
 export type Messages = typeof en.messages;
 
 export const messagesFor = (locale: Locale): Messages => TEXTS[locale].messages;

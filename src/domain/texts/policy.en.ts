@@ -194,7 +194,7 @@ export const confinementTexts = {
   /** The job was ended: it took too much of the disk. */
   diskReached: (what: "changes" | "home", bytes: number, limitBytes: number) =>
     `${what === "changes" ? "The changes of the job" : "The private home of the job"} took ${formatBytes(bytes)} of disk, more than worker.limits.disk (${formatBytes(limitBytes)}), so the job was ended.${what === "home" ? " The private home was emptied." : ""}`,
-  /** What `doctor` says of the limits; `holds`: there is a sandbox to hold them in. */
+  /** The statement of `doctor` about the limits; `holds`: there is a sandbox to hold them in. */
   limitsPromise: (limits: Readonly<Record<string, number>>, holds: boolean): string => {
     if (!holds)
       return "Commands have no limits of memory, disk or processes here (worker.limits needs a sandbox).";
@@ -208,7 +208,7 @@ export const confinementTexts = {
   /** Nothing ran: the network cannot be limited here. */
   networkUnavailable: (mode: string) =>
     `worker.network.mode is ${mode}, but commands cannot be kept from the network here, so nothing was run. See picoclaw doctor; worker.network.mode: on runs them with the network.`,
-  /** What `doctor` says of the network. */
+  /** The statement of `doctor` about the network. */
   networkPromise: (mode: "on" | "off" | "allow_list", holds: boolean, domains: readonly string[]): string => {
     if (mode === "on") return "Commands reach the network as you do (worker.network.mode: on).";
     if (!holds)

@@ -1,7 +1,7 @@
 export const serveTexts = {
   /**
-   * The process died while it worked on a message that had changed something by then. `undo`: the message that takes
-   * it back, where that can be.
+   * The process died while it worked on a message that had already changed something. `undo`: the message
+   * that undoes it, where that is possible.
    */
   interrupted: (jobIds: readonly string[], undo: string | null) =>
     `PicoClaw was ended while it worked on this message. What it had done by then stands: ${jobIds.join(", ")}. It is not repeated. ${undo === null ? "Send" : `Take it back with ${undo}, or send`} the message again.`,

@@ -59,7 +59,7 @@ export const consoleTexts = {
   chatTitle: "Chat",
   chatEmptyTitle: "Say what you need",
   chatEmpty: "PicoClaw decides who answers, does the work at once, and can take any of it back.",
-  /** What the demo shows best. */
+  /** The best examples for the demo. */
   demoExamples: [
     "Fix the failing test",
     "oops: rm -rf .git node_modules src",
@@ -307,7 +307,7 @@ export const consoleTexts = {
         : `up ${Math.floor(seconds / 3_600)} h`,
 };
 
-/** What operators manage in the console. */
+/** Texts for the part of the console that operators manage. */
 export const manageTexts = {
   title: "Manage",
   pages: { access: "People and access", settings: "Settings" },

@@ -41,7 +41,7 @@ export interface McpTools {
 
 const START_MS = 30_000;
 const CALL_MS = 120_000;
-/** What a server's program gets of this environment; keys only through its own `env`. */
+/** The variables of this environment that a server's program gets; keys only through its own `env`. */
 const PASSED_VARIABLES = [
   "PATH",
   "HOME",

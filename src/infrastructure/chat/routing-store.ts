@@ -5,7 +5,7 @@ import { type Database, type DecisionRow, type LearnedRuleRow, storable } from "
 
 const SOURCES: readonly string[] = ["forced", "explicit", "rule", "classifier", "fallback"];
 
-/** Decisions of one workspace's chats. What a chat has taught holds in every workspace. */
+/** Decisions of one workspace's chats. A chat's lessons apply in every workspace. */
 export function createRoutingStore({
   db,
   workspace,

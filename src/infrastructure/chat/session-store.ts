@@ -156,7 +156,7 @@ function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** What outlives a session of a chat. */
+/** The settings of a chat that outlive a session. */
 function createChatSettings({
   db,
   workspace,
@@ -250,7 +250,7 @@ type SessionTurns = Pick<
   "append" | "turns" | "lastTurns" | "saveSummary" | "clearSummary" | "setAside" | "putBack"
 >;
 
-/** What was said in a session, and the running summary of it. */
+/** The messages of a session, and the running summary of it. */
 function createSessionTurns({ db, workspace, held }: TurnFenceDeps): SessionTurns {
   const inTurn = createTurnFence({ db, workspace, held });
   const turnsOf = (chatKey: string, sessionId: string) =>
@@ -569,7 +569,7 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
       }
       return chats;
     },
-    /** False: there is none such. Whoever calls holds the chat's turn. */
+    /** False: there is no such session. The caller holds the chat's turn. */
     forget: (name: string): Promise<boolean> =>
       db.transaction().execute(async (within) => {
         let rows = 0n;

@@ -12,8 +12,9 @@ import { hashHex } from "../platform/hash.ts";
 const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv.cfg"];
 
 /**
- * What a folder holds, in short, by what a look at each file tells without reading it: name, kind, size and time of change. Git's own
- * folder is left out, because commits and fetches change no file that a test sees.
+ * A short digest of a folder's content, from the metadata of each file without reading it: name, kind, size
+ * and time of change. Git's own folder is left out, because commits and fetches change no file that a test
+ * sees.
  */
 function workspaceFingerprint(root: string): string {
   const parts: string[] = [];

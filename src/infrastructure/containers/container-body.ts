@@ -16,7 +16,7 @@ export const LABEL = {
   proxy: "picoclaw.proxy",
 } as const;
 
-/** What runs inside: the supervisor in Perl, or one exec of a shell per command where there is no Perl. */
+/** The program inside: the supervisor in Perl, or one exec of a shell per command where there is no Perl. */
 export type InsideProgram = "perl" | "sh";
 
 export interface ContainerSettings {

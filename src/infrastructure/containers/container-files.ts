@@ -26,7 +26,7 @@ class ChannelFault extends Error {
 const PATIENCE_MS = 10_000;
 const STDOUT = 1;
 const READ_BYTES = 256 * 1024;
-/** Who answers is not to be trusted: a task can meddle with the server that runs as its own user. */
+/** The answering server is not trusted: a task can meddle with it, since it runs as the user of the task. */
 const LARGEST_ANSWER = 80 * 1024 ** 2;
 
 /**
@@ -68,7 +68,7 @@ function channelOver(socket: BlockingSocket, reader: () => Buffer[]): FileChanne
       socket.write(encodeChannelFrame(fields));
       return reader();
     } catch (error) {
-      // Whatever comes later could be the answer to this question.
+      // Any later data could be the answer to this question.
       state.broken = true;
       socket.close();
       throw error;
@@ -122,7 +122,10 @@ function startFileProgram(socket: BlockingSocket, exec: string): Buffer {
   }
 }
 
-/** Takes the engine's frames apart and puts ours together. What the server says on its standard error ends it. */
+/**
+ * Splits the engine's frames and assembles PicoClaw's. Any output of the server on its standard error ends
+ * it.
+ */
 function createReader(socket: BlockingSocket, first: Buffer): () => Buffer[] {
   let raw = first;
   const held: Buffer[] = [];

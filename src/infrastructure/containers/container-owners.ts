@@ -18,7 +18,10 @@ import type { ContainerClaim } from "../../application/ports/containers.ts";
 import { tryFlock } from "../platform/libc.ts";
 import { LABEL } from "./container-body.ts";
 
-/** What labels cannot say because it changes: one small file per container, whose time is that of the last use. */
+/**
+ * The facts that labels cannot state because they change: one small file per container, whose time is that of
+ * the last use.
+ */
 export interface Lease {
   readonly container: string;
   readonly name: string;
@@ -38,7 +41,7 @@ export interface Leases {
   readonly remove: (container: string) => void;
 }
 
-/** Keyed by the engine's own id. A lease that cannot be kept or read is none: labels decide then. */
+/** Keyed by the engine's own id. A lease that cannot be kept or read does not count: labels decide then. */
 export function createLeases(folder: string): Leases {
   const fileOf = (container: string) => join(folder, `${container}.json`);
   return {
@@ -95,8 +98,8 @@ export function isOfSuccessor(made: ContainerClaim | null, asked: ContainerClaim
 }
 
 /**
- * Who made a container is still there as long as it holds the lock on its file: the kernel lets go of it with the
- * process, however that ends. No clocks, no heartbeats that come too late.
+ * The maker of a container is alive as long as it holds the lock on its file: the kernel releases the lock
+ * when the process ends, for any reason. No clocks, no late heartbeats.
  */
 export interface Owners {
   /** This process. Its lock is taken at the first call. */

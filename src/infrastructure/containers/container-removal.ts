@@ -27,7 +27,10 @@ export interface RemoveContainerDeps {
 const REMOVAL_TRIES = 3;
 const FIRST_PAUSE_MS = 200;
 
-/** Stops a container (TERM, the grace, KILL), removes it and the volumes that are its own. What is gone is fine. */
+/**
+ * Stops a container (TERM, the grace, KILL), removes it and its private volumes. A missing container is not
+ * an error.
+ */
 export async function removeContainer(
   parts: RemoveContainerDeps,
   container: string,
@@ -85,7 +88,7 @@ async function tryRemoval(
     const answer = await engine.call({ method: "DELETE", path, query });
     if (answer.ok || answer.code === "container-missing") return undefined;
     if (/no such (?:container|volume)/i.test(answer.detail)) return undefined;
-    // Somebody else is at it already.
+    // Another process is already removing it.
     reason = answer.detail;
     if (attempt < REMOVAL_TRIES) await pause(FIRST_PAUSE_MS * 4 ** (attempt - 1));
   }
@@ -101,7 +104,9 @@ interface RemoveOwnDeps extends RemoveContainerDeps {
   readonly warn: (message: string) => void;
 }
 
-/** Removes a container of this installation, and no other. What could not be removed is noted for the next clean-up. */
+/**
+ * Removes a container of this installation, and no other. A failed removal is noted for the next clean-up.
+ */
 export async function removeOwnContainer(
   parts: RemoveOwnDeps,
   container: string,
@@ -141,7 +146,7 @@ interface ListedImage {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-/** What is made over other images: its name ends with the beginnings of their ids, joined by a dash. */
+/** Images made over other images: the name ends with the beginnings of their ids, joined by a dash. */
 const MADE_OVER: Readonly<Record<string, readonly string[]>> = {
   "picoclaw-worker": ["picoclaw.worker", "picoclaw.derived-from"],
   "picoclaw-derived": ["picoclaw.derived-from"],
@@ -312,7 +317,7 @@ export function isStale(
   if (lease?.state === "ended") return true;
   if (rule.liveTasks?.has(containerTask(listedContainerName(container), labels))) return false;
   const ownerLives = isAlive(lease?.owner ?? labels[LABEL.owner] ?? "");
-  // Nobody has claimed it: without its maker it is of no use.
+  // No process has claimed it: without its maker it is useless.
   if (labels[LABEL.role] === "warm" && lease === undefined) return !ownerLives;
   const kind = lease?.lease ?? labels[LABEL.lease];
   if (kind === "detached" && lease?.state !== "preparing") {

@@ -39,8 +39,8 @@ import { createContainerView, type FileChannel, openFileChannel } from "./contai
 import { type Engine, parseEngineAddress } from "./docker-engine.ts";
 
 /**
- * Processes of jobs in a container. What a command leaves in the background goes on with the task (001 lets a server
- * run while tests talk to it), so that a job has nothing to end.
+ * Processes of jobs in a container. A command's background processes continue with the task (001 lets a
+ * server run while tests talk to it), so that a job has nothing to end.
  */
 function createContainerProcesses(sandboxes: SandboxManager, container: string): ProcessRunner {
   return {
@@ -90,7 +90,10 @@ function processResult(result: ExecResult, output: string): ProcessResult {
   }
 }
 
-/** What stood at a path, and what stands there after the job: a file's bytes lie in slots on this machine. */
+/**
+ * The earlier entry at a path, and the entry after the job: a file's bytes are stored in slots on this
+ * machine.
+ */
 interface LoggedEdit {
   readonly path: string;
   readonly before: LoggedEntry;
@@ -113,7 +116,7 @@ interface EditLog {
   note(path: string): void;
   /** Paths that differ from what they were. */
   changes(): Change[];
-  /** What stood at a path at first; null when nothing did or it is not known. */
+  /** The first entry at a path; null when there was none or it is not known. */
   look(path: string): FirstStanding | null;
   /** The bytes a path had at first; null when it was not a file or is not known. */
   original(path: string): Uint8Array | null;
@@ -219,7 +222,7 @@ function loggedEntryAt(view: Pick<View, "look" | "read">, path: string) {
   return { standing, bytes };
 }
 
-/** Folders stay: what lies in one may be somebody else's. */
+/** Folders stay: their entries may belong to another process. */
 function restoreLoggedEntry(
   view: Pick<View, "look" | "write" | "remove" | "makeSymlink">,
   path: string,

@@ -33,7 +33,10 @@ async function diagnoseImages(
 
 const PATIENCE_MS = 5000;
 
-/** What engine there is for task environments, what it enforces and what not. Missing is a fault only where needed. */
+/**
+ * The engine for task environments, with what it enforces and what not. A missing engine is a fault only
+ * where needed.
+ */
 export async function diagnoseDocker(
   engine: Engine | SandboxFailure,
   { messages, config }: Pick<Opened, "messages" | "config">,

@@ -52,7 +52,7 @@ export function sandboxFailure(code: FailureCode, detail: string, cause?: unknow
   };
 }
 
-/** What the engine's status and words mean. */
+/** The meaning of the engine's status and message. */
 export function failureFromStatus(status: number, message: string, path: string): SandboxFailure {
   if (status === 404 && /no such image|not found: manifest|pull access denied/i.test(message))
     return sandboxFailure("image-missing", message);
@@ -74,7 +74,7 @@ const FAILURE_WORDS: Readonly<Record<string, string>> = {
   FailedToOpenSocket: "no engine answers",
 };
 
-/** What the runtime threw while it tried to reach the engine. */
+/** The error that the runtime threw while it tried to reach the engine. */
 function failureFromThrown(error: unknown, host: string): SandboxFailure {
   const { code = "", message = String(error) } = error as { code?: string; message?: string };
   if (code === "EACCES" || code === "EPERM")
@@ -103,7 +103,7 @@ export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers
   /** An object is sent as JSON. */
   readonly body?: object | Uint8Array | ReadableStream<Uint8Array>;
   readonly signal?: AbortSignal | undefined;
-  /** Default: the configured one. `Infinity` is none. */
+  /** Default: the configured one. `Infinity` means no timeout. */
   readonly timeoutMs?: number;
 }
 
@@ -335,7 +335,7 @@ interface EngineInfo {
   readonly PidsLimit?: boolean;
 }
 
-/** What engine this is, and what it says it can enforce. */
+/** The identity of the engine, and what it claims to enforce. */
 export async function readEngineFacts(
   engine: Engine,
   signal: AbortSignal | undefined,

@@ -205,7 +205,7 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
 
   const cleaning = { engine, installation, owners, leases, now, removing, remove } as const;
   const cleanUp = (rule: StaleRule) => cleanUpStale(cleaning, rule);
-  /** What dead processes left is gone before the first container is made: it may have the same name. */
+  /** Remains of dead processes are removed before the first container is made: it may have the same name. */
   const tidy = async () => {
     state.timer ??= setInterval(() => void cleanUp(parts.cleanUp), parts.cleanUp.intervalMs);
     state.timer.unref();

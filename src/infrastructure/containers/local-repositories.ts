@@ -19,7 +19,7 @@ export interface LocalRepositoryDeps {
   readonly timeoutMs: number;
   /** Takes a credential out of an address. */
   readonly cleanAddress: (address: string) => string;
-  /** Who owns the files inside. */
+  /** The owner of the files inside. */
   readonly owner: { readonly uid: number; readonly gid: number };
 }
 

@@ -34,7 +34,7 @@ export async function openPortForward(parts: PortForwardDeps): Promise<Forward |
   };
   const send: { write?: (bytes: Uint8Array) => void; close?: () => void } = {};
   const tell = (type: "d" | "c", id: number, bytes: Uint8Array) => send.write?.(frameOf(type, id, bytes));
-  // What comes from inside is held to its form, whoever wrote it.
+  // Data from inside must have the expected form, regardless of its author.
   const breakOff = () => {
     send.close?.();
     end("what came from the container is not the forwarder's");

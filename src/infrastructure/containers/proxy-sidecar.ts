@@ -141,7 +141,10 @@ export interface ProxySidecarDeps {
   readonly readyTimeoutMs: number;
 }
 
-/** After a week without a connection it ends: its installation may have been deleted. Whoever needs it starts it. */
+/**
+ * After a week without a connection it ends: its installation may have been deleted. A process that needs it
+ * starts it.
+ */
 const IDLE_HOURS = 7 * 24;
 
 type OpenNetwork = Exclude<ContainerNetwork, { mode: "none" }>;

@@ -39,7 +39,7 @@ const WATCHED_FOLDERS = ["/workspace", "/tmp", "/var/tmp", "/home", "/dev/shm"];
 /** The image's own program: one of the project's could say what it likes. */
 const DISK_COMMAND: readonly [string, ...string[]] = ["/usr/bin/du", "-skxc", ...WATCHED_FOLDERS];
 
-/** What that command says, in bytes. */
+/** The result of that command, in bytes. */
 function readDisk(output: string): number {
   return Number(/^(\d+)\s+total$/m.exec(output)?.[1] ?? 0) * 1024;
 }
@@ -315,7 +315,7 @@ async function wakeProxy(engine: Engine, name: string | undefined): Promise<void
   if (name) await engine.call({ method: "POST", path: `/containers/${name}/start` });
 }
 
-/** Whoever gives up does not wait for a connection that others may still use. */
+/** A caller that gives up does not wait for a connection that others may still use. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T | SandboxFailure> {
   if (!signal) return promise;
   const { promise: aborted, resolve } = Promise.withResolvers<SandboxFailure>();

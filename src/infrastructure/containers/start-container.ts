@@ -37,7 +37,7 @@ export interface StartContainerDeps extends RemoveContainerDeps {
     hasRelay: boolean,
     signal: AbortSignal | undefined,
   ) => Promise<boolean | SandboxFailure>;
-  /** What is known of images by their id: whether they have Perl. */
+  /** Facts about images by their id: whether they have Perl. */
   readonly insides: Map<string, InsideProgram>;
 }
 
@@ -129,7 +129,7 @@ async function clearUp(
 ) {
   if (failure.code === "name-taken") return failure;
   if (failure.code === "aborted" || failure.code === "engine-timeout") {
-    // What has the name by now may be another's; nobody else has this volume.
+    // The container with this name may now be another's; this volume has no other owner.
     const there = await inspectContainer(parts.engine, spec.name, undefined);
     const volumes = there.ok ? there.value.Config.Labels?.[LABEL.volumes]?.split(",") : undefined;
     if (there.ok && volumes?.includes(volume)) await removeContainer(parts, there.value.Id, { force: true });
@@ -138,7 +138,7 @@ async function clearUp(
   return failure;
 }
 
-/** What passes connections on to the proxy is written in Perl. */
+/** The program that passes connections on to the proxy is written in Perl. */
 function noRelay(image: string): SandboxFailure {
   return sandboxFailure("no-proxy", `${image} has no perl; without it the network can only be off`);
 }

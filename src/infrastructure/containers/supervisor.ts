@@ -16,14 +16,14 @@ import { createExec } from "./container-state.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };
 
-/** What the supervisor says; see `inside/supervisor.pl`. */
+/** A message of the supervisor; see `inside/supervisor.pl`. */
 export interface SupervisorFrame {
   readonly type: string;
   readonly id: number;
   readonly payload: Buffer;
 }
 
-/** Whatever runs inside may have taken the supervisor over: a length is not trusted beyond what it ever sends. */
+/** A process inside may have taken the supervisor over: a length is not trusted beyond what it ever sends. */
 const LONGEST_FRAME = 1024 ** 2;
 
 export function createSupervisorReader(onFrame: (frame: SupervisorFrame) => void, onBroken: () => void) {
@@ -98,7 +98,7 @@ export interface EndedCommand {
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/** What the supervisor's last word on a command means. */
+/** The meaning of the supervisor's last message about a command. */
 export function readEnding(
   ended: EndedFrame,
   { cwd, program, stderr }: { readonly cwd: string; readonly program: string; readonly stderr: string },

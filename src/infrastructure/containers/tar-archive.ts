@@ -44,7 +44,7 @@ export function tarHeader(header: TarHeader): Uint8Array {
 
 const TYPES = { file: "0", directory: "5", symlink: "2" } as const;
 
-/** What fills an entry's last block. */
+/** The bytes that fill an entry's last block. */
 export function tarPadding(size: number): Uint8Array {
   return new Uint8Array((BLOCK - (size % BLOCK)) % BLOCK);
 }
@@ -157,7 +157,7 @@ async function* fileEntry(absolute: string, path: string, owner: TarOwner): Asyn
   }
 }
 
-/** What is put into containers. Paths are relative to the root. */
+/** The entries that are put into containers. Paths are relative to the root. */
 export type ArchiveEntry =
   | {
       readonly kind: "directory";

@@ -47,7 +47,9 @@ export function mayBeIndex(path: string): boolean {
   return path === "index" || path.endsWith("/index");
 }
 
-/** What an index lists (mode, object, stage, path), without the stat cache that `git status` refreshes. */
+/**
+ * The entries of an index (mode, object, stage, path), without the stat cache that `git status` refreshes.
+ */
 function indexKey(bytes: Uint8Array): string | null {
   const entries = readGitIndex(bytes);
   if (entries === null) return null;

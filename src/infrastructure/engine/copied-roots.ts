@@ -17,7 +17,7 @@ import { type Identity, identifyAt, identityOf, inParent } from "./entry-identit
 import { findGit, isInside } from "./git-roots.ts";
 import { makeParents, removeTree, walkFolder } from "./walk-folder.ts";
 
-/** What a root held at begin. */
+/** The content of a root at begin. */
 export interface Manifest {
   readonly entries: Map<string, Identity>;
   /** Paths that could not be looked into (permissions, another file system); a job neither sees nor changes them. */
@@ -146,15 +146,15 @@ export type CopyResult =
 
 export interface CopyRequest {
   readonly roots: readonly string[];
-  /** What each root held just before; what could not be copied becomes hidden in it. */
+  /** The content of each root just before; entries that could not be copied become hidden in it. */
   readonly manifests: readonly Manifest[];
   readonly into: string;
   readonly ownFolders: readonly string[];
 }
 
 /**
- * Copies each root with everything that belongs to it, sharing blocks where the file system can. What the user may
- * not read is hidden from the job, and so is what the user made while the copy was under way.
+ * Copies each root with everything that belongs to it, sharing blocks where the file system can. Files that
+ * the user may not read are hidden from the job, and so are those that the user made during the copy.
  */
 export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): CopyResult {
   const copies = roots.map((original, i) => ({
@@ -174,7 +174,10 @@ export function copyRoots({ roots, manifests, into, ownFolders }: CopyRequest): 
   return { ok: true, copies };
 }
 
-/** What is not ours to read, cannot be made by this user, or went away meanwhile is no reason to give up. */
+/**
+ * A file that PicoClaw may not read, that this user cannot make, or that was removed meanwhile is not a
+ * reason to give up.
+ */
 function isHarmless(complaint: string): boolean {
   return /Permission denied|Operation not permitted|No such file or directory|Invalid argument: .*socket/.test(
     complaint,
@@ -230,7 +233,9 @@ function lstatInside(root: string, path: string) {
   }
 }
 
-/** Stands for the ctime of a folder: it comes and goes, but what happens in it is told by its entries. */
+/**
+ * Replaces the ctime of a folder: the folder is added and removed, but its entries show what happens in it.
+ */
 export const FOLDER = -1n;
 
 /** Copies as of one look: `<root>:<path>` → ctime. */

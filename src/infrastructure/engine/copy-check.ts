@@ -66,7 +66,7 @@ function copiedPathOf(copies: readonly CopiedRoot[], key: string): CopiedPath {
   return { ...(copies[Number(key.slice(0, colon))] as CopiedRoot), path: key.slice(colon + 1) };
 }
 
-/** What stands below a folder that goes is gone with it. */
+/** Entries below a removed folder are removed with it. */
 function removeCopiedPath({ copy, path }: CopiedPath): void {
   try {
     inParent(copy, path, (folder, name) => removeTree(`${folder}/${name}`));

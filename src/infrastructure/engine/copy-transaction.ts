@@ -121,14 +121,14 @@ interface CopySeal {
   readonly started: bigint;
   /** Hashes of originals as they were when the job was first seen to change them, by root and path. */
   readonly hashes: Map<string, string>;
-  /** What each copy held by then under names that are no UTF-8. */
+  /** The content of each copy at that point under names that are not UTF-8. */
   readonly bytes: readonly ByteLook[];
 }
 
 interface SealedRoot {
   readonly ops: readonly Op[];
   readonly notes: readonly SealNote[];
-  /** What the job touched under names that are no UTF-8. */
+  /** The paths that the job touched under names that are not UTF-8. */
   readonly noText: readonly string[];
 }
 
@@ -257,7 +257,7 @@ export interface CopyDeps {
   readonly ownHome: boolean;
   /** Shows the copies in the place of the originals inside a sandbox; null where nothing can be confined. */
   readonly confine: ConfineCopy | null;
-  /** What serves where nothing can be confined. */
+  /** The fallback where nothing can be confined. */
   readonly limit: () => LimitCopy | null;
 }
 
@@ -403,7 +403,7 @@ function openCopy(state: OpenCopy): Transaction {
     return { root, below, key: `${root}:${below}`, original: absolute, copy: join(copy, below) };
   }
 
-  /** Whether the job made or changed what stands there; what a check changed was put back with its times. */
+  /** Whether the job made or changed the current entry; changes by a check were restored with their times. */
   function isChanged(key: string): boolean {
     const root = Number(key[0]);
     const then = manifests[root]?.entries.get(key.slice(2));

@@ -31,12 +31,12 @@ import { removeTree } from "./walk-folder.ts";
 export interface ForeignFiles {
   /** One that the user may change, and an overlay could not; null where there is none. */
   find(): string | null;
-  /** An overlay met one: any that stands there now, remembered for the next job; null where there is none. */
+  /** An overlay met one: any that exists now, remembered for the next job; null where there is none. */
   met(): string | null;
 }
 
 interface ForeignFilesMemory {
-  /** Who asked, about what. */
+  /** The caller and its question. */
   readonly asked: string;
   /** Bytes as latin1: a name need not be text. */
   readonly found: string | null;
@@ -117,7 +117,7 @@ export interface OpenNetwork {
   readonly release: () => Promise<void>;
 }
 
-/** What a sandbox is going to have; the proxy's socket is not there yet. */
+/** The network that a sandbox will have; the proxy's socket does not exist yet. */
 export function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
   if (!wanted || mode === "off") return "none";
   return mode === "on" ? "host" : { proxy: SOCKET };
@@ -294,7 +294,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
             }
             let stopped: Promise<void> | null = null;
             const stop = () => {
-              // A job that is sealed may still be taken back, and its descriptors are others' by then.
+              // A sealed job may still be undone, and its descriptors belong to others at that point.
               stopped ??= copy.stop().then(release);
               return stopped;
             };

@@ -10,7 +10,7 @@ import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
 import { findProgram, isRealRoot } from "./staging.ts";
 import { removeTree, trialFolder } from "./walk-folder.ts";
 
-/** What this machine really lets a sandbox do; each part is tried, nothing is concluded. */
+/** The abilities of a sandbox on this machine; each part is tried, nothing is concluded. */
 export interface SandboxTrial {
   /** The version, or null. */
   readonly bubblewrap: string | null;
@@ -81,8 +81,8 @@ function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult
 }
 
 /**
- * What a sandbox needs, part by part, and what is therefore promised of commands. A job runs without a sandbox as well,
- * so what is missing is a failure only where the configuration insists on one.
+ * The parts that a sandbox needs, and the resulting promises about commands. A job runs without a sandbox as
+ * well, so a missing part is a failure only where the configuration insists on one.
  */
 export async function diagnoseSandbox(
   env: Readonly<Record<string, string | undefined>>,
@@ -129,7 +129,7 @@ export async function diagnoseSandbox(
   const below = mountPoints().filter((point) => roots.some((root) => point.startsWith(`${root}/`)));
   const checks = sandboxChecks({ messages, bubblewrap, trial, optional });
   if (below.length > 0) checks.push({ name: "mounts", ok: true, text: messages.mountsBelow(below) });
-  // What failed once may work by now: the next job tries again.
+  // A part that failed once may work now: the next job tries again.
   if (trial.overlay.ok) rmSync(join(storage, "no-overlay.json"), { force: true });
   const works = trial.setpriv && trial.namespaces.ok;
   const kind = staging.kind === "overlay" && !(works && trial.overlay.ok) ? "copy" : staging.kind;
@@ -153,7 +153,7 @@ export async function diagnoseSandbox(
   ];
 }
 
-/** What a sandbox is made of: what is there, and what helps. */
+/** The parts of a sandbox: which exist, and the remedies. */
 function sandboxChecks(found: {
   readonly messages: Opened["messages"];
   readonly bubblewrap: string | null;
@@ -202,7 +202,7 @@ function promises(found: {
   readonly optional: boolean;
   readonly kind: string;
   readonly confined: boolean;
-  /** What holds where commands are not confined and yet not free. */
+  /** The restriction where commands are neither confined nor free. */
   readonly limited: string | null;
   readonly previewOffline: boolean;
   readonly reachesLoopback: boolean;

@@ -114,7 +114,7 @@ async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T | unde
 
 const PATIENCE_MS = 2000;
 
-/** The addresses of a name by the system's resolver; none where there are none, or none in time. */
+/** The addresses of a name by the system's resolver; empty where there are none, or none in time. */
 export async function lookUp(host: string): Promise<readonly string[]> {
   const late = new Promise<[]>((done) => setTimeout(done, PATIENCE_MS, []).unref());
   const plain = host.replace(/^\[|\]$/g, "");

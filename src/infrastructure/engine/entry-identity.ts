@@ -108,8 +108,8 @@ function checkedFolder(root: string, path: string): string {
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 /**
- * Who stands at a path: enough to say later whether it is still the same thing, untouched. Times are in
- * nanoseconds, as text, because they travel through JSON.
+ * The identity of the entry at a path: enough to determine later whether it is still the same and untouched.
+ * Times are in nanoseconds, as text, because they travel through JSON.
  */
 export interface Identity {
   readonly kind: EntryKind;
@@ -200,7 +200,7 @@ export function sameBody(a: Identity, b: Identity): boolean {
   );
 }
 
-/** What stands at a path below a root, no symlink followed. */
+/** The current entry at a path below a root, no symlink followed. */
 export function currentEntryBelow(root: string, path: string): EntryState | null {
   const found = path === "" ? null : identify(root, path);
   return found === null ? null : { kind: found.kind, mode: found.mode };

@@ -115,7 +115,7 @@ function readExactly(descriptor: number, length: number): Uint8Array {
   return out;
 }
 
-/** Has the executor put a path back to what stands in the real workspace. */
+/** Makes the executor restore a path to the current entry in the real workspace. */
 export function restoreThrough(send: Call, absolute: string): void {
   const stats = lstatSync(absolute, { throwIfNoEntry: false });
   const parents = stats === undefined ? [] : parentModes(absolute);

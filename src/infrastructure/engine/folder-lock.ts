@@ -33,7 +33,10 @@ interface Inode {
   readonly inode: string;
 }
 
-/** Who holds the lock of a folder, as `flock (pid 12)`; null where that cannot be seen, or nobody does by now. */
+/**
+ * The holder of a folder's lock, as `flock (pid 12)`; null where that cannot be seen, or no process holds it
+ * now.
+ */
 export function nameLockHolder(folder: string): string | null {
   try {
     const { dev, ino } = statSync(folder, { bigint: true });
@@ -63,7 +66,7 @@ function holdsLock(pid: number, lock: Inode): boolean {
   );
 }
 
-/** What cannot be read here is not so. */
+/** False where it cannot be read. */
 function isTrueIfReadable(read: () => boolean): boolean {
   try {
     return read();

@@ -7,7 +7,7 @@ import {
   type ProtectionDeps,
 } from "../../domain/policy/protection.ts";
 
-/** What jobs may not touch in a folder, by the rules of its file system. */
+/** The paths in a folder that jobs may not touch, by the rules of its file system. */
 export async function protectFolder(
   root: string,
   parts: Pick<ProtectionDeps, "patterns" | "action" | "ownPaths">,

@@ -339,8 +339,8 @@ export function watchView(view: View, touching: (path: string) => void): View {
 const TIMES = 3;
 
 /**
- * Puts something right in a view while processes of the job may still be in the way: tries again, then leaves it. The
- * judgement of what is sealed has the last word. What ends the view itself is passed on.
+ * Corrects an entry in a view while processes of the job may still conflict: tries again, then leaves it. The
+ * final validation at the seal decides. An error that ends the view itself is passed on.
  */
 export function retryDespiteOthers(
   use: () => void,

@@ -279,7 +279,8 @@ export function createTransactions(parts: TransactionDeps): Transactions {
   ): ReturnType<Transactions["commit"]> {
     const folder = jobFolder(storage.folder, jobId);
     const isNew = readState(folder)?.state === "running";
-    // What it takes is counted when it is committed, or else below: once is dear enough with many files.
+    // Its size is counted when it is committed, or else below: counting once is expensive enough with many
+    // files.
     if (isNew) setState(folder, "staged", { bytes: 0 });
     try {
       const outcome = await lock(async () =>

@@ -18,7 +18,7 @@ export const ISOLATED_GIT_ENV = {
   GIT_TERMINAL_PROMPT: "0",
 } as const;
 
-/** The system's git, for a question to a repository; null where there is none. */
+/** The system's git, for a question to a repository; null where there is no git. */
 function systemGit(): {
   readonly program: string;
   readonly env: Readonly<Record<string, string>>;

@@ -43,7 +43,7 @@ interface WatchedPaths {
 interface WatchedFile {
   /** Where it lies now. */
   readonly at: string;
-  /** The path by which it is told. */
+  /** The path that reports use for it. */
   readonly told: string;
 }
 
@@ -177,8 +177,8 @@ export function findHeldFiles(plan: Plan, workspace: string, turns: readonly Swa
 }
 
 /**
- * Who wrote to what has just been moved out, or holds it open: opened between the check and the rename, a file goes on
- * being written in its slot, and its writer does not know. `kept` is what lies in the slots.
+ * The processes that wrote to an entry just moved out, or hold it open: a file opened between the check and
+ * the rename is still written in its slot, and its writer does not know. `kept` is the content of the slots.
  */
 export function lateWriters(
   { folder, plan, direction, turns }: Swap,

@@ -3,8 +3,9 @@ import { basename, dirname, join } from "node:path";
 import { maskSecrets } from "../../domain/policy/mask.ts";
 
 /**
- * What tools need of a home; nothing else of it is shown to a job. Folders are named as deep as it takes to leave out the
- * credentials that some tools keep beside their caches (`.cargo/credentials.toml`, `.m2/settings.xml`).
+ * The parts of a home that tools need; a job sees nothing else of it. Folders are named as deep as it takes
+ * to leave out the credentials that some tools keep beside their caches (`.cargo/credentials.toml`,
+ * `.m2/settings.xml`).
  */
 export const ALLOWED_FOLDERS = [
   // Programs of the user.
@@ -200,7 +201,7 @@ export const ALLOWED_FILES = [
   ".config/ccache/ccache.conf",
 ] as const;
 
-/** What commands of a job may not even read in a user's home. */
+/** The paths in a user's home that commands of a job may not even read. */
 const SECRET_PATHS = [
   ".ssh",
   ".aws",
@@ -318,8 +319,8 @@ function holdsSecret(file: string): boolean {
 }
 
 /**
- * A registry stays known, its token does not. A heading stays too, without the secret in it: what stands below it would
- * otherwise belong to the one before. A line that goes takes along the lines that continue it.
+ * A registry stays known, its token does not. A heading stays too, without the secret in it: the lines below
+ * it would otherwise belong to the one before. A removed line takes along the lines that continue it.
  */
 export function stripSecrets(text: string): string {
   const kept: string[] = [];
@@ -355,7 +356,10 @@ function withoutPrivateKeys(text: string): string {
   );
 }
 
-/** What stands deeper than the line before it, or after a backslash, belongs to it in all of these formats. */
+/**
+ * A line indented deeper than the line before it, or after a backslash, belongs to it in all of these
+ * formats.
+ */
 function continues(line: string, before: string): boolean {
   if (/\\\r?$/.test(before)) return true;
   const depth = (one: string) => /^\s*/.exec(one)?.[0].length ?? 0;

@@ -23,10 +23,10 @@ import { isInside } from "./git-roots.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
 import { removeTree } from "./walk-folder.ts";
 
-/** What a job may see of one home; every path is below it and really there. */
+/** The parts of one home that a job may see; every path is below it and exists. */
 export interface ShownHome {
   readonly path: string;
-  /** None lies in another. */
+  /** No folder is inside another. */
   readonly folders: readonly string[];
   /** `whole`: named by the user, and shown with every line. */
   readonly files: readonly { readonly path: string; readonly whole: boolean }[];
@@ -118,7 +118,7 @@ export interface PrivateHome {
   readonly folder: string;
   /** Homes of others that show through, laid out alike, uppermost first. */
   readonly below: readonly string[];
-  /** What lies under all of them. */
+  /** The layer below all of them. */
   readonly seed: string;
   /** The home itself comes first. */
   readonly layers: readonly HomeLayer[];
@@ -142,7 +142,7 @@ interface PrivateHomeRequest {
   readonly shown: ShownHome;
   /** The folder of the job's own home. */
   readonly own: string;
-  /** What is mounted on this machine, and below which nobody but root can lay an overlay. */
+  /** The mounts of this machine, below which only root can lay an overlay. */
   readonly mounts: readonly string[];
   /** Folders that will be mounted in the home. */
   readonly places: readonly string[];
@@ -193,7 +193,7 @@ function layOutHome(
   seedHome(seed, shown);
   const canBeLaid = (path: string) =>
     process.getuid?.() === 0 || !mounts.some((mount) => mount !== path && isInside(path, mount));
-  // The kernel refuses layers of which one lies inside another.
+  // The kernel refuses layers of which one is inside another.
   const apart = shown.folders.filter((path) => !isInside(path, folder) && !isInside(path, own));
   const layers = [home, ...apart.filter(canBeLaid)].map((path): HomeLayer => {
     const name = `${BASE}${encodeURIComponent(relative(home, path))}`;
@@ -236,8 +236,8 @@ function unlockWork({ folder, layers }: PrivateHome): void {
 }
 
 /**
- * Makes the place where something will be mounted. What stands in the upper was left by commands of earlier jobs: a link
- * of theirs would lead the mount elsewhere, and gives way.
+ * Makes the place of a future mount. Entries in the upper were left by commands of earlier jobs: a link among
+ * them would lead the mount elsewhere, and is removed.
  */
 function makeFolders(upper: string, path: string): void {
   const parts = path.split("/");

@@ -34,7 +34,7 @@ import {
   writeWhole,
 } from "./job-folder.ts";
 
-/** What a diff is read for; larger files are known only while they stand. */
+/** The limit of files kept for a diff; larger files are known only while they exist. */
 const LARGEST_BYTES = 1024 ** 2;
 const ALL_BYTES = 16 * 1024 ** 2;
 

@@ -43,7 +43,7 @@ export interface Op {
   readonly root: number;
   readonly path: string;
   readonly a: Identity | null;
-  /** The staged entry as it lies in its slot; a rename keeps all of it but the ctime. */
+  /** The staged entry in its slot; a rename keeps all of it but the ctime. */
   readonly b: Identity | null;
   /** Content hashes where they were cheap to have; of an index file, of what it lists. */
   readonly aHash?: string;
@@ -77,7 +77,7 @@ export interface StateFile {
   readonly turn: number;
 }
 
-/** What a swap left behind. */
+/** The result of a swap. */
 export interface SwapRecord {
   /** Nanoseconds on the file system's clock after the swap, where a folder with contents took part; else 0. */
   readonly stamp: string;
@@ -97,7 +97,7 @@ export interface FolderTouch {
 
 export interface SwapRecordEntry {
   readonly standing: Identity | null;
-  /** What lies in the op's slot. */
+  /** The entry in the op's slot. */
   readonly kept: Identity | null;
 }
 
@@ -237,8 +237,9 @@ export function writeDurably(path: string, text: string): void {
 }
 
 /**
- * The same without waiting for the disk, for what is said of a job that runs: a process that dies loses nothing of it, and
- * where the machine loses its power the job is forgotten, as one that had not begun. What stands there may be empty then.
+ * The same without waiting for the disk, for records of a running job: a process that dies loses none of
+ * them, and where the machine loses its power the job is forgotten, as one that had not begun. The file may
+ * be empty then.
  */
 export function writeWhole(path: string, text: string): void {
   replaceText(path, text, () => {});
@@ -269,7 +270,7 @@ export function readText(path: string): string | null {
   return existsSync(path) ? readFileSync(path, "utf8") : null;
 }
 
-/** What `writeWhole` wrote: null also for an empty file. */
+/** Reads the output of `writeWhole`: null also for an empty file. */
 export function readWhole<T>(path: string): T | null {
   const text = readText(path);
   return text === null || text === "" ? null : (JSON.parse(text) as T);

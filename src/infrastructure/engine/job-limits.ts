@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import type { ProcessRequest } from "../../application/ports/jobs-transaction.ts";
 import { limitResource } from "../platform/process-calls.ts";
 
-/** What the processes of a job may take; 0 is no limit. Sizes in bytes. */
+/** The limits of a job's processes; 0 is no limit. Sizes in bytes. */
 export interface JobLimits {
   readonly memory: number;
   readonly fileSize: number;
@@ -58,8 +58,8 @@ export function withLimits(
 export const PROXY_PORT = 3128;
 
 /**
- * What programs must be told to go through a proxy, each in its own way. Their own loopback is theirs: in a sandbox
- * or a container nobody else is there.
+ * The variables that make programs use a proxy, each in its own way. Their loopback is private: in a sandbox
+ * or a container no other process is there.
  */
 export function proxyEnvironment(url: string): Record<string, string> {
   const env: Record<string, string> = { NODE_USE_ENV_PROXY: "1" };

@@ -73,8 +73,8 @@ const OTHERS_WRITE = 0o022;
 const OTHERS = 0o077;
 
 /**
- * Whether a folder can hold only what its owner put there, and the owner is this user, or for root the one whose home
- * of PicoClaw is in use. What lies in any other folder may be a stranger's plan.
+ * Whether only its owner can put entries into a folder, and the owner is this user, or for root the one whose
+ * home of PicoClaw is in use. An entry in any other folder may be a stranger's plan.
  */
 function isTrusted(folder: string, home: string, options: { anyMode?: boolean } = {}): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
@@ -200,16 +200,17 @@ function notePath(entry: string): string {
 }
 
 /**
- * Where a workspace's jobs are kept: on the workspace's own file system, so that a commit is a rename.
- * First choice is the workspace's entry in PicoClaw's home; where that is another file system, a hidden folder beside
- * the workspace (beside the repository when the workspace lies in one), and last one inside of it. Such a folder has a
- * name that nobody can guess, and only the entry says which it is: whatever else lies there is a stranger's.
+ * The place of a workspace's jobs: on the workspace's own file system, so that a commit is a rename. First
+ * choice is the workspace's entry in PicoClaw's home; where that is another file system, a hidden folder
+ * beside the workspace (beside the repository when the workspace is in one), and last one inside of it. Such
+ * a folder has an unguessable name, and only the entry states which it is: all other folders there are a
+ * stranger's.
  */
 export interface Storage {
   readonly workspace: string;
   /** The folder with `jobs/`, the intent file and nothing else. */
   readonly folder: string;
-  /** Path of the storage relative to the workspace when it lies inside it. */
+  /** Path of the storage relative to the workspace when it is inside it. */
   readonly inside: string | null;
   /** False when it belongs to another user or others may write to it: then nothing in it may be read or carried out. */
   readonly trusted: boolean;

@@ -13,8 +13,8 @@ import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
 import { tryFlock } from "../platform/libc.ts";
 
 /**
- * Who may land next in a workspace, among all processes: drafts land one at a time, in the order in which they asked.
- * A turn holds nobody up but other drafts; what keeps two writers apart is the lock of the workspace.
+ * The order of commits in a workspace, among all processes: drafts are committed one at a time, in the order
+ * in which they asked. A turn delays only other drafts; the lock of the workspace keeps two writers apart.
  */
 export interface LandingTurns {
   /** Waits for its turn; the answer gives it back, once. Gives up, with the same answer, when the signal ends. */

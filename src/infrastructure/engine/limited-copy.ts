@@ -8,7 +8,7 @@ import { isInside } from "./git-roots.ts";
 import { type ShownHome, seedHome } from "./home.ts";
 import { removeTree, trialFolder } from "./walk-folder.ts";
 
-/** What the thread is told first. */
+/** The first message to the thread. */
 export interface LimitedWorkerSettings {
   readonly restriction: Restriction;
 }
@@ -91,9 +91,9 @@ export interface LimitCopyDeps {
   readonly entry: string;
   /** Further folders and files that may be read: the program itself, how names are looked up. */
   readonly readable: readonly string[];
-  /** What may be seen of the home. */
+  /** The visible part of the home. */
   readonly shown: ShownHome | null;
-  /** What only root may read, for a job of root. */
+  /** The paths that only root may read, for a job of root. */
   readonly closed: readonly { readonly path: string }[];
 }
 
@@ -117,7 +117,7 @@ const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) 
 const CACHE =
   /^\.cache\/|^\.npm$|^\.cargo\/(registry|git)$|^go\/pkg$|^\.(m2|gradle|ivy2|nuget|hex|pub-cache)\/|pnpm|_?store|pkgs$/i;
 
-/** It lies beside the executor's, in the sources and in the bundle. */
+/** The file is beside the executor's, in the sources and in the bundle. */
 export function limitedEntry({ folder, executor }: Installation): string {
   return join(folder, dirname(executor), `limited${extname(executor)}`);
 }

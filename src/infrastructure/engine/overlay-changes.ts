@@ -19,7 +19,7 @@ import { walkFolder } from "./walk-folder.ts";
  * alone does not tell "the job made it" from "somebody deleted it below since".
  */
 export interface FirstSight {
-  /** `look` tells what stands there, where somebody has a use for the answer as well. */
+  /** `look` returns the current entry, where the caller needs the answer as well. */
   note(absolute: string, look?: () => BigIntStats | undefined): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
@@ -27,7 +27,7 @@ export interface FirstSight {
   file(absolute: string): SeenFile | undefined;
   /** Which folder the view has at a path, as far as it can be told; null where none stood. */
   folder(absolute: string): FolderBase | null;
-  /** A view was opened again at this stamp: it shows what the workspace had by then. */
+  /** A view was opened again at this stamp: it shows the workspace at that point. */
   reopened(stamp: bigint): void;
   /** The stamp of the view in which the path was first noted; undefined for the first view. */
   since(absolute: string): bigint | undefined;
@@ -135,8 +135,8 @@ function readOrNothing(absolute: string): Uint8Array | undefined {
 }
 
 /**
- * The folder that stands at a path, if it can be the one that stood there at the stamp. Who puts another in its place
- * changes the folder above and, by the rename, the time of change of that other one, but not its time of writing.
+ * The folder at a path, if it can be the one that was there at the stamp. Replacing it changes the folder
+ * above and, by the rename, the time of change of the replacement, but not its time of writing.
  */
 function folderSince(absolute: string, stats: BigIntStats, stamp: bigint): FolderBase {
   const untouched = stats.ctimeNs < stamp || (statEntryAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
@@ -194,7 +194,7 @@ export function createChangeWatch(
         };
         now.set(absolute, seen);
         const before = last.get(absolute);
-        // Whatever stands in a folder's place, all that the folder held is gone.
+        // Whichever entry replaces a folder, the whole content of the folder is gone.
         if (seen.hidesLower && !inherits && before?.hidesLower !== true)
           for (const gone of below()?.isDirectory() !== true
             ? []
@@ -247,7 +247,7 @@ function* goneBelow(
   }
 }
 
-/** What stands at a path of the workspace, looked at once and not before it is asked for. */
+/** The current entry at a path of the workspace, looked at once and only on request. */
 function createLazyStat(absolute: string): () => BigIntStats | undefined {
   let seen: BigIntStats | undefined | null = null;
   return () => {

@@ -39,7 +39,7 @@ export interface UpperEntry {
   readonly kind: "file" | "symlink" | "directory" | "opaque" | "gone" | "other" | "no-text";
   /** Opaque only because a folder above it is: the kernel marks no more than the uppermost. */
   readonly inherits: boolean;
-  /** Where it lies in the workspace, when the job moved it with its folder; it is not in the upper then. */
+  /** Its place in the workspace, when the job moved it with its folder; it is not in the upper then. */
   readonly source?: string;
 }
 
@@ -68,7 +68,9 @@ export function* walkUpper(root: LaidRoot, options: WalkOptions = {}): Generator
   }
 }
 
-/** What an opaque folder of the upper takes from the one below it; `noText` as people can read it. */
+/**
+ * The names that an opaque folder of the upper takes from the one below it; `noText` as people can read it.
+ */
 export function namesTakenFromLower(root: LaidRoot, path: string) {
   const kept = new Set(namesIn(join(root.upper, path)).texts);
   const below = join(root.path, path);
@@ -79,7 +81,7 @@ export function namesTakenFromLower(root: LaidRoot, path: string) {
   };
 }
 
-/** What came with a folder from its former place and was not touched since. */
+/** The entries that came with a folder from its former place and were not touched since. */
 function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperEntry> {
   const from = join(root.path, lower);
   const there = new Set(namesIn(join(root.upper, path)).texts);

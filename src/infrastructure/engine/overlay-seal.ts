@@ -95,9 +95,12 @@ function copyEntry(from: string, to: string): void {
 
 export interface SealedUpper {
   readonly ops: readonly Op[];
-  /** What the job touched under names that are no UTF-8, as people can read them: no op can say it. */
+  /**
+   * The paths that the job touched under names that are not UTF-8, as people can read them: no op can express
+   * them.
+   */
   readonly noText: readonly string[];
-  /** What no plan can bring in. */
+  /** The entries that no plan can commit. */
   readonly notes: readonly SealNote[];
 }
 
@@ -202,8 +205,8 @@ export function sealUpper(
 }
 
 /**
- * The folder of the workspace that one of an upper was laid over; null where the job made it. What the kernel marks as
- * copied up was there, though somebody may have taken it away since.
+ * The folder of the workspace below a folder of an upper; null where the job made it. A folder that the
+ * kernel marks as copied up existed, though another process may have removed it since.
  */
 export function baseOfFolder(root: LaidRoot, path: string, sight: FirstSight): FolderBase | null {
   const mark = `${root.redirects ? "trusted" : "user"}.overlay.origin`;
@@ -226,8 +229,8 @@ function baseHash(
 }
 
 /**
- * What stood at a path when the job began. An overlay does not say; but what was touched since the stamp is not it
- * any more, and then nothing may match: the commit must find a conflict there.
+ * The entry at a path when the job began. An overlay does not record it; but an entry touched since the stamp
+ * is a different one, and then nothing may match: the commit must find a conflict there.
  */
 function entryAtBegin(
   root: string,
@@ -256,7 +259,7 @@ const GONE_SINCE: Identity = {
   gid: 0,
 };
 
-/** What lay in an upper at a moment. */
+/** The content of an upper at a moment. */
 export type UpperLook = ReadonlyMap<
   string,
   { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats }
@@ -354,7 +357,8 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     else if (kind === "file" || kind === "symlink") takeFile(path, kind);
     else notes.push(sealNote("special", path));
   }
-  // What an earlier job had made goes without a mark: there was nothing below it when it was made.
+  // An entry that an earlier job had made is removed without a mark: there was nothing below it when it was
+  // made.
   const told = new Set(ops.map(({ path }) => path));
   for (const [path, { kind }] of before) {
     if (kind === "gone" || kind === "other" || after.has(path) || told.has(path)) continue;

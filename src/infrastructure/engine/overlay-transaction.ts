@@ -381,7 +381,7 @@ function openOverlay(state: OpenOverlay): Transaction {
   };
 }
 
-/** Who stands at a path, if it is a file with these bytes. */
+/** The identity of the entry at a path, if it is a file with these bytes. */
 function readSettled(root: string, path: string, bytes: Uint8Array): Identity | null {
   const found = identifySettled(root, path);
   if (found?.kind !== "file") return null;

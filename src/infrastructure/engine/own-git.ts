@@ -37,7 +37,10 @@ export function findOwnGit({ workspace, env }: OwnGitDeps): OwnGit | null {
 
 const OF_THE_REPOSITORY: ReadonlySet<string> = new Set(["local", "worktree"]);
 
-/** What decides what a commit says and holds. Programs are only those that turn files into what git keeps. */
+/**
+ * The settings that decide the message and content of a commit. Programs are only those that convert files
+ * for git.
+ */
 function isPassed(setting: { readonly name: string; readonly value: string }): boolean {
   return (
     isHarmlessSetting(setting) ||

@@ -236,7 +236,7 @@ function createSilentFirst(): SilentFirst {
 
 /** Where a request wants to go. */
 interface ForwardTarget extends Destination {
-  /** What stands in the request line that is sent on. */
+  /** The path in the request line that is sent on. */
   readonly path: string;
   readonly authority: string;
 }
@@ -337,7 +337,7 @@ function relayAnswer(client: Socket, upstream: Socket, headBytes: number): void 
 function answerAndClose(client: Socket, status: number, text: string, phrase?: string): void {
   if (client.destroyed || client.writableEnded) return;
   client.end(answerText(status, text, phrase));
-  // What it still sends is read and dropped for a while: hanging up at once could take the answer with it.
+  // Its remaining data is read and dropped for a while: hanging up at once could lose the answer.
   client.resume();
   client.setTimeout(LINGER_MS, () => client.destroy());
 }
@@ -345,8 +345,8 @@ function answerAndClose(client: Socket, status: number, text: string, phrase?: s
 const LINGER_MS = 2000;
 
 /**
- * Lets through exactly one body: `take` returns the part of these bytes that belongs to it, and says when it has
- * ended. What follows is another request, which nobody has judged.
+ * Lets through exactly one body: `take` returns the part of these bytes that belongs to it, and reports when
+ * it has ended. The bytes that follow are another request, which was not validated.
  */
 interface BodyCutter {
   take(bytes: Buffer): { readonly body: Buffer; readonly ended: boolean; readonly broken: boolean };

@@ -102,7 +102,7 @@ function isWorkingOnJob(storage: string, pid: number, jobId: string): boolean {
 /** The machine is shared by everything that this process checks, in whichever workspace: half of it is for checks. */
 const CHECK_SLOTS = createCheckSlots(Math.max(1, Math.floor(availableParallelism() / 2)));
 
-/** What jobs take of this process, wherever they happen. */
+/** The dependencies of jobs on this process, wherever they happen. */
 export function jobsOfThisProcess(): Pick<
   WorkspaceDeps,
   "planOptions" | "pid" | "birth" | "now" | "clock" | "random" | "checkSlots"

@@ -4,13 +4,13 @@ import { isInside } from "./git-roots.ts";
 import type { PrivateHome } from "./home.ts";
 import { type JobLimits, PROXY_PORT, proxyEnvironment } from "./job-limits.ts";
 
-/** What a sandbox shows and where its writes go. All paths are absolute and real. */
+/** The content of a sandbox and the place of its writes. All paths are absolute and real. */
 export interface SandboxPlan {
   /** Roots of the transaction, each laid over with an upper of its own. */
   readonly roots: readonly { readonly path: string; readonly source: OverlaySource }[];
   /** The job's folder, the only place of the host that the sandbox writes to. */
   readonly job: string;
-  /** What the job sees of its user's home; null where there is none to protect. */
+  /** The part of its user's home that the job sees; null where there is no home to protect. */
   readonly home: PrivateHome | null;
   /** Homes of this machine that must look empty but for these folders of them. */
   readonly homes: readonly { readonly path: string; readonly shown: readonly string[] }[];
@@ -108,8 +108,8 @@ export function overlayOptions(redirects: boolean): string {
 }
 
 /**
- * What to mount, in the order of mounting, as an fstab; the stage itself goes last. The name of each source is ours:
- * `mount -a` passes over what it takes for mounted already.
+ * The mounts, in the order of mounting, as an fstab; the stage itself is last. The name of each source is
+ * PicoClaw's: `mount -a` skips entries that it considers mounted already.
  */
 function mountTable(plan: SandboxPlan, stage: string): string {
   const { home, homes, closed, roots, veiled } = plan;
@@ -216,7 +216,7 @@ export function proxySocket({ network, confined }: SandboxPlan): string | null {
   return confined ? PROXY_SOCKET : network.proxy;
 }
 
-/** What processes in a sandbox must be told. */
+/** The variables for processes in a sandbox. */
 export function sandboxEnvironment({
   confined,
   sockets,
@@ -244,8 +244,8 @@ const KEY_CALLS = [
 const X32 = 0x40000000;
 
 /**
- * A filter of calls as the kernel takes it: a session's keyring is inherited through every namespace, and nothing but
- * this keeps a job from the keys in it. The three calls answer that there are none such.
+ * A filter of calls in the kernel's format: a session's keyring is inherited through every namespace, and
+ * only this keeps a job from the keys in it. The three calls answer that they do not exist.
  */
 export function keyringFilter(): Uint8Array {
   const LOAD = 0x20;
@@ -284,7 +284,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
     ? confinedBase(plan)
     : ["--dev-bind", "/", "/", "--proc", "/proc", "--tmpfs", stage];
   const covered = belowHome(plan);
-  // What is mounted where it already lies counts as mounted, and would not be brought back over an empty home.
+  // A folder mounted at its own place counts as mounted, and would not be restored over an empty home.
   for (const folder of plan.readable) if (!covered.includes(folder)) args.push("--ro-bind", folder, folder);
   covered.forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
   args.push(...homeArguments(plan, stage));
@@ -343,7 +343,7 @@ function confinedBase({ files, uid }: SandboxPlan): string[] {
 
 export type LimitedNetwork = Pick<Transaction, "network" | "takeRefused">;
 
-/** What a transaction tells of its network. */
+/** The network facts that a transaction reports. */
 export function limitedNetwork(
   network: SandboxNetwork,
   takeRefused: (() => readonly RefusedHost[]) | undefined,

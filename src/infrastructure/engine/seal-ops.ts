@@ -31,10 +31,15 @@ export interface SealedOps {
   readonly ops: readonly Op[];
 }
 
-/** Larger files are not read to be judged: whoever needs their bytes is told that there are none. */
+/**
+ * Larger files are not read for validation: a caller that needs their bytes is notified that there are none.
+ */
 const LARGEST_READ = 64 * 1024 ** 2;
 
-/** The difference that ops and their slots make, for a judge. Before is the workspace, after is what lies in the slots. */
+/**
+ * The difference that ops and their slots make, for validation. Before is the workspace, after is the content
+ * of the slots.
+ */
 function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
   const byPath = new Map(ops.map((op) => [`${roots[op.root]}/${op.path}`, op]));
   const shown = (op: Op) => pathBelow(workspace, `${roots[op.root]}/${op.path}`);
@@ -46,7 +51,9 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
     return root === undefined ? null : { root, below: relative(root, absolute) };
   }
 
-  /** The op that decides what stands at a path afterwards: its own, or that of a folder which is new or gone. */
+  /**
+   * The op that decides the entry at a path afterwards: its own, or that of a folder which is new or gone.
+   */
   function deciding(path: string): Op | null {
     const absolute = resolve(workspace, path);
     const own = byPath.get(absolute);
@@ -129,7 +136,7 @@ function standingFromIdentity(identity: Identity | null): EntryState | null {
   return identity === null ? null : { kind: identity.kind, mode: identity.mode };
 }
 
-/** What its own user may not open, or what went meanwhile, has no bytes. */
+/** A file that its own user may not open, or that was removed meanwhile, has no bytes. */
 function readOrNull<T>(use: () => T): T | null {
   try {
     return use();
@@ -146,8 +153,9 @@ export interface ValidatedOps {
 }
 
 /**
- * The last step of every seal: what lies in the slots is judged, what may not land is taken out, and bits that give
- * away power are taken off. The plan is written of what comes back, so that nothing else is ever committed.
+ * The last step of every seal: the content of the slots is validated, entries that may not be committed are
+ * removed, and bits that give away power are cleared. The plan is written from the result, so that nothing
+ * else is ever committed.
  */
 export function validateOps(sealed: SealedOps, judge: ValidateDifference): ValidatedOps {
   const harmless = sealed.ops.map((op) => withoutPower(sealed, op));
@@ -328,7 +336,7 @@ export function lostOwners(ops: readonly Op[]): SealNote[] {
 /** Beyond this many files one flush of the whole file system is cheaper than one each. */
 const FILES_ONE_BY_ONE = 64;
 
-/** What was staged reaches the disk before any intent names it. */
+/** Staged entries reach the disk before any intent names them. */
 export function makeDurable(folder: JobFolder, ops: readonly Op[]): void {
   const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
   if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(opSlotPath(folder, n, "b")))) return;

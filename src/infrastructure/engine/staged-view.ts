@@ -26,7 +26,7 @@ import {
 import { adoptOwner, parentOf, readRegular, staysInPlace } from "./folder-view.ts";
 
 interface StagedPermissions {
-  /** What the user could not do, a job cannot: overwriting needs a writable file, the rest a writable folder. */
+  /** A job cannot do more than the user: overwriting needs a writable file, the rest a writable folder. */
   refuseShut(path: string, overwrites: boolean): void;
   /** A folder that changes its parent is written to. */
   refuseShutFolder(from: string, to: string): void;
@@ -93,7 +93,10 @@ function moveTree(
   view.remove(from);
 }
 
-/** What a staged path will be. Files, links and folders lie in `slotPath` until the commit moves them in. */
+/**
+ * The future state of a staged path. Files, links and folders are in `slotPath` until the commit moves them
+ * in.
+ */
 type Staged =
   | { readonly kind: "gone" }
   | { readonly kind: "file" | "symlink" | "directory"; readonly slotPath: string };
@@ -130,7 +133,7 @@ const KEPT_BYTES_OF_JOB = 16 * KEPT_BYTES;
 export interface StagedViewDeps {
   readonly root: string;
   readonly slotPath: (n: number) => string;
-  /** The hash of what stands at a path, if that is still `base`. */
+  /** The hash of the current entry at a path, if that is still `base`. */
   readonly hashBase: (path: string, base: Identity) => string | undefined;
   /** Copies extended attributes and ACLs of the file that is being replaced. */
   readonly copyAttributes: (from: string, toDescriptor: number) => void;
@@ -175,7 +178,7 @@ export function createStagedView({ root, slotPath, hashBase, copyAttributes }: S
     return lowerLook(path);
   }
 
-  /** Notes what stands at a path before it is staged for the first time; returns its slot. */
+  /** Notes the current entry at a path before it is staged for the first time; returns its slot. */
   function touch(path: string): string {
     refuseUnusable(path);
     const known = baseOf(path);

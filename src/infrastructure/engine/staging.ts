@@ -41,7 +41,7 @@ export function mountBelow(roots: readonly string[]): string | null {
   return mountPoints().find(isBelow) ?? null;
 }
 
-/** What a sandbox's complaint means. */
+/** The meaning of a sandbox's complaint. */
 function reasonFor(complaint: string): "no-user-namespaces" | "overlay-failed" {
   return /namespace|uid map|setuid|Operation not permitted|Permission denied.*(clone|unshare)/i.test(
     complaint,
@@ -59,7 +59,7 @@ interface Failure {
 /** Said of a sandbox that ended without a word, as one that somebody killed. */
 export const SILENT_SANDBOX = "the sandbox did not start";
 
-/** What somebody killed says nothing of the machine, and is not held against it. */
+/** A killed sandbox shows nothing about the machine, and is not held against it. */
 export function rememberFailure(memory: string, bubblewrap: string, complaint: string): Failure["reason"] {
   const reason = reasonFor(complaint);
   const failure: Failure = { machine: machineOf(bubblewrap), reason, complaint };

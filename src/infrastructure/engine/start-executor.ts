@@ -40,9 +40,9 @@ const LOOK_MS = 250;
 const AT_LEAST_EVERY_LOOKS = 1200;
 
 /**
- * Looks, while a job runs, at how much disk it takes, and calls `onReached` once when that is more than
- * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. What a command writes
- * between two looks comes on top. Returns how to stop it.
+ * Checks, while a job runs, how much disk it takes, and calls `onReached` once when that is more than
+ * `limits.disk`. The free space is cheap to ask for; files are counted only once it has shrunk. Data that a
+ * command writes between two checks comes on top. Returns how to stop it.
  */
 function watchDisk(plan: WatchedDisk, onReached: (reached: LimitReached) => void): () => void {
   if (plan.limits.disk === 0) return () => {};
@@ -101,7 +101,7 @@ function freeAt(folder: string): number {
   }
 }
 
-/** What the files below a folder take on the disk; a sparse one takes little. */
+/** The disk space of the files below a folder; a sparse one takes little. */
 function bytesIn(folder: string): number {
   let bytes = 0;
   for (const { path } of walkFolder(folder)) bytes += blocksAt(join(folder, path)) * 512;
@@ -302,7 +302,7 @@ async function waitForExit(child: SpawnedChild, exited: Promise<void>): Promise<
   clearTimeout(timer);
 }
 
-/** What the sandbox had to say, unless a stray of it keeps the pipe open. */
+/** Waits for the sandbox's messages, unless a stray process of it keeps the pipe open. */
 async function waitForComplaint(complaining: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, GRACE_MS);
@@ -313,7 +313,7 @@ async function waitForComplaint(complaining: Promise<void>): Promise<void> {
 /** A sandbox that is about to be started: everything of its plan but the roots and the job's folder. */
 export interface OpenedSandbox {
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
-  /** What a proxy outside refused; absent where there is none. */
+  /** The hosts that a proxy outside refused; absent where there is no proxy. */
   readonly takeRefused?: () => readonly RefusedHost[];
   /** To be called once, when the sandbox is gone. */
   readonly release: () => void;

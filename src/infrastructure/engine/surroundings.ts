@@ -120,7 +120,7 @@ function findMachineHomes({
     .map((folder) => ({ path: folder, shown: shown.filter((tool) => isInside(folder, tool)) }));
 }
 
-/** What the user cannot enter needs no hiding. */
+/** A folder that the user cannot enter needs no hiding. */
 function isOpen(folder: string): boolean {
   try {
     accessSync(folder, constants.X_OK);
@@ -140,8 +140,8 @@ const SYSTEM_SECRET_FOLDERS = [
 ] as const;
 
 /**
- * Root is let in by owning a file, whatever capabilities it gave up. What no ordinary user may read (`/etc/shadow`, keys
- * of servers) is therefore hidden from a job of root by name.
+ * Root has access to a file by owning it, even without capabilities. Files that no ordinary user may read
+ * (`/etc/shadow`, keys of servers) are therefore hidden from a job of root by name.
  */
 function systemSecrets(): SandboxPlan["closed"] {
   return SYSTEM_SECRET_FOLDERS.flatMap(({ folder, depth }) => closedBelow(folder, depth));
@@ -171,7 +171,7 @@ export interface Surroundings
     SandboxPlan,
     "hidden" | "closed" | "screened" | "sharesMounts" | "homes" | "veiled" | "readable" | "files" | "sockets"
   > {
-  /** The home that the job gets in private; null where there is none, or the workspace holds it. */
+  /** The home that the job gets in private; null where there is no home, or the workspace holds it. */
   readonly shown: ShownHome | null;
 }
 
@@ -182,14 +182,16 @@ export interface SurroundingsDeps {
   readonly home: string;
   readonly confined: boolean;
   readonly allowSshAgent: boolean;
-  /** What commands may see of the home beyond what tools need. */
+  /** The paths of the home that commands may see beyond those that tools need. */
   readonly homeAllow: readonly string[];
 }
 
 /** Private in every sandbox, so that nothing of the host below them shows. */
 const PRIVATE_FOLDERS = ["/run", "/tmp", "/var/tmp", "/dev"];
 
-/** What a sandbox has around its roots: what is hidden from its commands, and what must be there. */
+/**
+ * The surroundings of a sandbox's roots: the paths hidden from its commands, and the paths that must exist.
+ */
 export function findSurroundings(wiring: SurroundingsDeps, installation: Installation): Surroundings {
   const { env, storage, home, confined } = wiring;
   const sockets = allowedSockets(wiring);
@@ -244,8 +246,8 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
 const KERNEL_FOLDERS = ["/proc", "/sys"];
 
 /**
- * The folders of the machine, each as high up as the mounts below it let: a layer over a folder shows nothing of what is
- * mounted in it. What is private or laid over anyway needs none.
+ * The folders of the machine, each as high up as the mounts below it permit: a layer over a folder does not
+ * show the mounts in it. Folders that are private or laid over anyway need none.
  */
 function findScreened(
   folder: string,
@@ -278,7 +280,7 @@ function otherStorages(home: string): string[] {
   });
 }
 
-/** Names are looked up by a file that often lies in a folder that is private here. */
+/** Names are looked up by a file that is often in a folder that is private here. */
 function resolverFile(): string[] {
   const file = realOrNull("/etc/resolv.conf");
   return file !== null && PRIVATE_FOLDERS.some((folder) => isInside(folder, file)) ? [file] : [];

@@ -79,14 +79,14 @@ interface CheckRequest {
   readonly plan: Plan;
   readonly workspace: string;
   readonly direction: Direction;
-  /** What the last swap left; null before the first. */
+  /** The result of the last swap; null before the first. */
   readonly stands: SwapRecord | null;
   readonly own: OwnTouches;
 }
 
 interface SwapCheck {
   readonly conflicts: readonly Conflict[];
-  /** What there is to do, with what was found at each path and in each slot. */
+  /** The steps to do, with the entry found at each path and in each slot. */
   readonly turns: readonly SwapStep[];
   readonly left: readonly UntouchedPath[];
 }
@@ -119,7 +119,7 @@ function checkSwap(request: CheckRequest): SwapCheck {
   return { conflicts: [...conflicts, ...findHeldFiles(plan, workspace, turns)], turns, left };
 }
 
-/** Nothing is known of what stands there, so that no force helps. */
+/** The current entry is unknown, so that force does not help. */
 function isOutOfReach(reason: Conflict["reason"] | null): boolean {
   return reason === "parent-missing" || reason === "no-access";
 }
@@ -173,7 +173,10 @@ function lookAtOp(
   }
 }
 
-/** What tells the thing at a path from the one that is expected there; null when it is that one, or says the same. */
+/**
+ * The difference between the entry at a path and the expected one; null when it is that one, or has the same
+ * content.
+ */
 function differenceReason(
   request: CheckRequest,
   op: Op,
@@ -344,7 +347,7 @@ export interface SwapRequest {
   readonly force: boolean;
 }
 
-/** Checks, writes the intent, swaps, notes what stands now. Called under the lock. */
+/** Checks, writes the intent, swaps, notes the current entries. Called under the lock. */
 export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   const { storage, workspace, at } = parts;
   const { folder, plan, force } = request;
@@ -393,7 +396,7 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   };
 }
 
-/** What cannot be put back now either stays noted in the intent, for a repair. */
+/** Entries that still cannot be put back stay noted in the intent, for a repair. */
 function rollBackSwap(
   { storage, workspace, at }: SwapDeps,
   work: Swap,
@@ -430,9 +433,9 @@ function toConflict(error: unknown, workspace: string): Conflict {
 }
 
 interface SwapLeftovers {
-  /** Ops that the user had edited before they were reached: what stands there is the user's. */
+  /** Ops that the user had edited before they were reached: the current entry is the user's. */
   readonly left: ReadonlySet<number>;
-  /** What lies in the slots. */
+  /** The content of the slots. */
   readonly lying: ReadonlyMap<number, Identity | null>;
   /** The folders around before the swap; null where that is not known any more. */
   readonly around: ReadonlyMap<string, Identity | null> | null;
@@ -440,7 +443,7 @@ interface SwapLeftovers {
   readonly stands: SwapRecord | null;
 }
 
-/** After the last rename: what stands now, the new state, and the intent goes. */
+/** After the last rename: writes the current entries and the new state, and removes the intent. */
 function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, leftovers: SwapLeftovers): void {
   const { left, lying, around, stands } = leftovers;
   const { folder, plan } = work;
@@ -474,7 +477,10 @@ function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, leftovers: Swap
   removeSwapRecord(folder, intent.turn - 1);
 }
 
-/** What we put there. If somebody has written to it since, that is theirs: a later swap must see the difference. */
+/**
+ * The entry that PicoClaw put there. Later writes by another process are its own: a later swap must see the
+ * difference.
+ */
 function currentEntryAt(plan: Plan, op: Op, turn: SwapStep | undefined, anchors: Anchors): Identity | null {
   let now: Identity | null = null;
   try {
@@ -502,8 +508,8 @@ export function foreignRootConflict(
 }
 
 /**
- * Finishes the swap that an intent says was begun. What somebody edited since stays as it is, and the rest is finished
- * around it. Called under the lock; null when there is none.
+ * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
+ * finished around them. Called under the lock; null when there is no intent.
  */
 export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
   const { storage, workspace } = parts;

@@ -54,7 +54,10 @@ export class SwapFailure extends Error {
 
 export type Direction = "forward" | "back";
 
-/** One op in one swap: what stands at its path and goes into a slot, what lies in a slot and comes to the path. */
+/**
+ * One op in one swap: the entry at its path that is moved into a slot, and the entry in a slot that is moved
+ * to the path.
+ */
 export interface SwapStep {
   readonly op: Op;
   readonly goes: Identity | null;
@@ -102,7 +105,7 @@ export function outSlot(folder: JobFolder, op: Op, direction: Direction): string
   return opSlotPath(folder, op.n, direction === "forward" ? "a" : "b");
 }
 
-/** What the record says of an op: the plan before the first swap, then what the last swap left. */
+/** The recorded state of an op: the plan before the first swap, then the result of the last swap. */
 export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | null): SwapStep {
   const planned = direction === "forward" ? { goes: op.a, comes: op.b } : { goes: op.b, comes: op.a };
   if (stands === null) return { op, ...planned };
@@ -114,7 +117,7 @@ export function recordedStep(op: Op, direction: Direction, stands: SwapRecord | 
   };
 }
 
-/** What was moved out comes back as it is by now: whoever had it open may have gone on writing. */
+/** An entry moved out is restored as it is now: a process that had it open may have continued writing. */
 export function reverseStep({ op, goes, comes }: SwapStep): SwapStep {
   return { op, goes: comes, comes: goes?.kind === "file" ? { ...goes, mtime: ANY_TIME } : goes };
 }
@@ -268,7 +271,7 @@ function moveIfFree(from: string, to: string): boolean {
   return moveByLink(from, to);
 }
 
-/** What a file system or kernel without the flag answers. */
+/** The errors of a file system or kernel without the flag. */
 const CANNOT = new Set(["EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
 function moveByLink(from: string, to: string): boolean {
@@ -352,7 +355,10 @@ function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: 
     if (isSameEntry(identifyAt(slot), comes)) chmodSync(slot, comes.mode | 0o700);
 }
 
-/** What was opened is shut again, wherever it lies now, and folders that stay get their new mode and owner. */
+/**
+ * Folders that were made writable are unwritable again, wherever they are now, and folders that stay get
+ * their new mode and owner.
+ */
 function restoreModes({ folder, plan, direction, turns, doors }: Swap): void {
   for (const { op, goes, comes } of [...turns].sort(deepestFirst)) {
     if (keepsFolder(op)) {
@@ -393,14 +399,15 @@ function changeMode(root: string, path: string, mode: number): void {
 export type Checkpoint = (point: string) => void;
 
 /**
- * Exchanges the two sides of a plan: what stands in the workspace goes into its slot, the other side comes in.
- * Each step is a rename within one file system, and inode numbers tell how far a turn has come; so the same call
- * finishes a swap that was cut off, and the swap of the reversed turns takes back one that was begun.
+ * Exchanges the two sides of a plan: the entry in the workspace is moved into its slot, the other side is
+ * moved in. Each step is a rename within one file system, and inode numbers show the progress of a swap step;
+ * so the same call finishes a swap that was cut off, and the swap of the reversed steps undoes one that was
+ * begun.
  *   1. read-only folders are opened
- *   2. what only leaves goes out, deepest first
- *   3. what comes in (or replaces) goes in: folders first, then objects, files, refs, index
- *   4. git state and objects that only leave go last, so that no ref is ever without its object
- *   5. files of which only the mode differs get it where they stand
+ *   2. entries that are only removed are moved out, deepest first
+ *   3. added or replacing entries are moved in: folders first, then objects, files, refs, index
+ *   4. git state and objects that are only removed are last, so that no ref is ever without its object
+ *   5. files of which only the mode differs get it in place
  *   6. folders get their modes
  */
 export function runSwap(request: Swap, at: Checkpoint): UntouchedPath[] {

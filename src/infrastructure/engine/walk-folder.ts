@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { inParent } from "./entry-identity.ts";
 
-/** What a decoder puts in the place of bytes that are no UTF-8; a name may also hold it as a character. */
+/** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
 
 /** The names in a folder, and apart from them those that are no UTF-8 and so cannot be said as text. */
@@ -68,7 +68,7 @@ function isCharacter(bytes: Buffer, length: number): boolean {
   return bytes.length === length && [...text].length === 1 && Buffer.from(text).equals(bytes);
 }
 
-/** What went meanwhile, or is shut, has nothing to say. */
+/** Null for an entry that was removed meanwhile or is not accessible. */
 function readOrNull<T>(look: () => T): T | null {
   try {
     return look();
@@ -192,7 +192,7 @@ export function makeParents(
   }
 }
 
-/** A folder in which something is tried out, or why there is none: whoever diagnoses says so and goes on. */
+/** A folder for a trial, or why there is none: the diagnosis reports that and continues. */
 export function trialFolder(storage: string): string | { readonly complaint: string } {
   try {
     return mkdtempSync(join(storage, "trial-"));

@@ -18,7 +18,7 @@ export interface FleetJobsDeps {
 
 const AT_ONCE = 500;
 
-/** Who is asked of jobs needs their machines with them; both change seldom within a page. */
+/** A question about jobs needs their machines with them; both change seldom within a page. */
 export function createFleetJobs(parts: FleetJobsDeps): FleetJobs {
   const { db, workspace } = parts;
   const clock = databaseClock(db, parts.now);

@@ -10,7 +10,7 @@ type FleetViews = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "r
 
 const MOST_AWAY = 1_000;
 
-/** What is known of all machines, by the database's clock. */
+/** Facts about all machines, by the database's clock. */
 export function createFleetViews(db: Kysely<Database>, clock: () => RawBuilder<number>): FleetViews {
   const heardOf = () =>
     db.selectFrom("machine_processes").where("beat_at", ">", (is) => is(clock(), "-", DEAD_AFTER_MS));

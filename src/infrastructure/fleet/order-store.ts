@@ -170,7 +170,7 @@ export function createControlOrders({ db, queue, now, workspace }: ControlOrders
   return orders;
 }
 
-/** What changes a job waits for its turn there; whoever only looks does not. */
+/** An order that changes a job waits for its turn there; one that only looks does not. */
 function workOfOrder({ id, workspace, jobId, verb, asker }: ControlOrder) {
   const looks = (LOOKING_VERBS as readonly string[]).includes(verb);
   return {

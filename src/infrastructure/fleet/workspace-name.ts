@@ -43,8 +43,8 @@ export interface WorkspaceLocation {
 }
 
 /**
- * What the store calls a workspace. The same path on two machines is two workspaces, so that in a shared store the name
- * begins with the machine.
+ * The store's name for a workspace. The same path on two machines is two workspaces, so that in a shared
+ * store the name begins with the machine.
  */
 export function workspaceName({ home, databaseUrl, root }: WorkspaceLocation): string {
   return databaseUrl === undefined ? root : `${readMachineId(home)}:${root}`;

@@ -21,8 +21,8 @@ interface AnswerShape {
 const shape = (method: string, path: RegExp, of: z.ZodType): AnswerShape => ({ method, path, shape: of });
 
 /**
- * What each call of a forge must bring, as far as PicoClaw uses it. The first that fits counts; a call that is not
- * named here must bring JSON all the same.
+ * The required result of each call of a forge, as far as PicoClaw uses it. The first that fits counts; a call
+ * that is not named here must still return JSON.
  */
 const SHAPES: readonly AnswerShape[] = [
   // GitHub
@@ -73,7 +73,7 @@ const SHAPES: readonly AnswerShape[] = [
   ),
 ];
 
-/** Why an answer of 2xx is none of the forge's; null where it is one. Nothing at all is an answer to a write. */
+/** Why a 2xx answer is not the forge's; null where it is. An empty body is an answer to a write. */
 export function findShapeTrouble(method: string, pathname: string, body: string): string | null {
   if (body.trim() === "") return method === "GET" ? "nothing" : null;
   let value: unknown;

@@ -38,7 +38,9 @@ export function findForgeFault(error: unknown): ForgeFault | null {
 
 const MESSAGE_CHARS = 300;
 
-/** What a refusal of GitHub or GitLab means. `now` in milliseconds, for limits that name a time of day. */
+/**
+ * The meaning of a refusal by GitHub or GitLab. `now` in milliseconds, for limits that name a time of day.
+ */
 function responseFailure(response: Response, body: string, now: number): ForgeFailure {
   const { status, headers } = response;
   const said = responseText(body);
@@ -132,9 +134,9 @@ const READ_RETRY_MS = [500, 2000];
 const LIMIT_WAITS = 3;
 
 /**
- * `fetch` as both client libraries use it: every try has a time limit, a rate limit is waited for as told, a read
- * is tried again on a server's or the network's error. What is left is thrown as a `ForgeFault`. A write is not
- * tried again: it may have been done.
+ * `fetch` as both client libraries use it: every try has a time limit, a rate limit is waited for as
+ * requested, a read is tried again on a server's or the network's error. Remaining errors are thrown as a
+ * `ForgeFault`. A write is not tried again: it may have been done.
  */
 export function createForgeFetch(parts: ForgeFetchDeps): ForgeFetch {
   return async (request, signal) => {

@@ -27,14 +27,14 @@ export interface HostGitDeps {
   readonly askpass: string;
   /** Of the host's environment: proxies and certificates only. */
   readonly passed: Readonly<Record<string, string>>;
-  /** Who commits, and what `askpass` needs. */
+  /** The committer, and the variables that `askpass` needs. */
   readonly own: Readonly<Record<string, string>>;
   readonly insecureTls: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** What no setting of a person or of a repository may change. */
+/** The settings that no setting of a person or of a repository may change. */
 const FIXED_SETTINGS = [
   "-c",
   "core.hooksPath=/dev/null",
@@ -118,7 +118,7 @@ export function createHostGit(parts: HostGitDeps): HostGit {
 
 const SHOWN_CHARS = 500;
 
-/** What git said when it could not read from the forge. Git tells only in prose; the locale is fixed. */
+/** The failure when git could not read from the forge. Git reports it only in prose; the locale is fixed. */
 export function fetchFailure({ stderr, code }: GitRun): Published {
   const message = stderr.trim().slice(-SHOWN_CHARS);
   const fail = (reason: Extract<Published, { status: "failed" }>["reason"]): Published => ({
@@ -135,7 +135,7 @@ export function fetchFailure({ stderr, code }: GitRun): Published {
   return fail("other");
 }
 
-/** What the forge said to a push. */
+/** The forge's answer to a push. */
 export function pushFailure(run: GitRun): Published {
   const said = `${run.stderr}\n${run.stdout}`;
   const message = said
@@ -212,7 +212,7 @@ async function findLinksOut(git: HostGit, changed: readonly IndexEntry[]): Promi
   return found;
 }
 
-/** What the index has instead of the base, path by path; a removed one has the mode `000000`. */
+/** The entries of the index that differ from the base, path by path; a removed one has the mode `000000`. */
 export async function changedEntries({
   git,
   index,

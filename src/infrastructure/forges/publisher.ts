@@ -76,7 +76,7 @@ function longestLine(secret: string): string {
     .reduce((longest, line) => (line.length > longest.length ? line : longest), "");
 }
 
-/** What a patch would make git hold and write, by what it declares, before git reads it. */
+/** The data that a patch would make git hold and write, by its own declarations, before git reads it. */
 export interface PatchSize {
   readonly files: number;
   /** Segments of all paths: each may become a tree of its own. */
@@ -129,7 +129,7 @@ export function findPatchTrouble(patch: Uint8Array, limits: PatchSize = PATCH_LI
 /** Only a line feed ends a line of a patch. */
 const PATCH_HEADER = /(?<![^\n])(?:diff --git|copy (?:from|to)|literal|delta) [^\n]*/g;
 
-/** The size that a packed delta makes of its base; `NaN` where it is none. */
+/** The size that a packed delta makes of its base; `NaN` where it is not a delta. */
 function deltaResult(text: string, from: number, declared: number): number {
   const end = text.indexOf("\n\n", from);
   const packed = unbase85(text.slice(from, end === -1 ? undefined : end).split("\n"));

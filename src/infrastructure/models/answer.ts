@@ -257,7 +257,7 @@ function openTagLength(text: string): number {
   return 0;
 }
 
-/** What a wire's reader tells while it reads. */
+/** The events that a wire's reader reports while it reads. */
 export interface AnswerSink {
   text(piece: string): void;
   reasoning(piece: string): void;
@@ -441,7 +441,7 @@ interface OpenCall {
   arguments: string;
 }
 
-/** What is no JSON stays the text that it is; some models write JSON into a JSON string. */
+/** A text that is not JSON stays as it is; some models write JSON into a JSON string. */
 function parseArguments(text: string): unknown {
   if (text.trim() === "") return {};
   try {

@@ -9,7 +9,7 @@ const LONGEST_LINE = 32 * 1024 * 1024;
 
 class FrameTooLong extends Error {}
 
-/** What one chunk of bytes completed. `torn`: the stream ended inside this one. */
+/** The frames that one chunk of bytes completed. `torn`: the stream ended inside this one. */
 interface Batch {
   readonly frames: readonly string[];
   readonly torn?: string;
@@ -92,7 +92,7 @@ interface StreamWatch {
   /** Something came. */
   heard(): void;
   over(): void;
-  /** Nobody is waiting for the server while this is so. */
+  /** No caller is waiting for the server while this is true. */
   away(isAway: boolean): void;
   stop(): void;
 }
@@ -180,7 +180,7 @@ const LEAST_TOKENS = 256;
 const ABOUT_ANSWER =
   /max_?(completion_|output_|new_)?tokens|maxOutputTokens|max(imum)? tokens|maximum (number of )?output|completion tokens|in the (completion|output)/i;
 
-/** What the request itself leaves of the window: the window, and what of it is taken. */
+/** The room that the request itself leaves in the window: the window, and its used part. */
 const WINDOW_LEFT: readonly RegExp[] = [
   // Anthropic: 190000 + 20000 > 200000
   /(?<taken>\d+) *\+ *\d+ *> *(?<window>\d+)/,
@@ -467,7 +467,7 @@ const FIRST_WAIT_OF_CROWD_MS = 2000;
 const LONGEST_OWN_WAIT_MS = 30_000;
 /** A server of one's own does not get better by waiting. */
 const MOST_AT_HOME = 3;
-/** Somebody is waiting to be told that it is not there. */
+/** The user is waiting to learn that it is not there. */
 const FIRST_WAIT_AT_HOME_MS = 100;
 
 interface RetriedServer {

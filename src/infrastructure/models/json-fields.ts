@@ -1,4 +1,4 @@
-/** What a server sent, before anybody looked at it. */
+/** The data from a server, before any check. */
 export type Json = unknown;
 
 /** A member of what may not be an object. */

@@ -5,7 +5,7 @@ import { fieldAt, textAt } from "./json-fields.ts";
 import type { Fetch } from "./model-settings.ts";
 import { joinUrl } from "./wire.ts";
 
-/** What a model's name is made of; anything else is not shown and not written anywhere. */
+/** The characters of a model's name; any other name is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;
 
 /** The models that an Ollama has on its own machine, or null when none answers. */

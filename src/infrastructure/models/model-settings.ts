@@ -18,7 +18,7 @@ export interface ModelSettings {
   readonly effort: Effort | null;
 }
 
-/** What one request asks for; null is left to the server. */
+/** The options of one request; null is left to the server. */
 export function requestOptions(
   settings: ModelSettings,
   request: ModelRequest,

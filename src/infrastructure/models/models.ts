@@ -41,7 +41,7 @@ export interface RoleSettings {
   /** Null, as below: the provider's. */
   readonly model: string | null;
   readonly effort: Effort | null;
-  /** Nobody chose this model: another may stand in for it where it is not installed. */
+  /** The user did not choose this model: another may replace it where it is not installed. */
   readonly isDefault?: boolean;
 }
 
@@ -51,7 +51,7 @@ const OWN_ADDRESS: Readonly<Partial<Record<ProviderSettings["type"], string>>> =
   google: "https://generativelanguage.googleapis.com/v1beta",
 };
 
-/** A server that does not answer by then is not waited for. */
+/** A server that does not answer within this time is not waited for. */
 const LOOK_MS = 1_000;
 
 /** Whose words may reach a cloud; everybody else's stay here. */

@@ -13,7 +13,7 @@ import { generateWithRetries, type TryOutcome } from "./generate-answer.ts";
 import { fieldAt, type Json, listAt, textAt } from "./json-fields.ts";
 import type { ModelDeps } from "./model-settings.ts";
 
-/** What a script says: the first entry that fits answers. docs/models.md describes the format. */
+/** The content of a script: the first entry that fits answers. docs/models.md describes the format. */
 export interface Script {
   readonly answers: readonly ScriptedAnswer[];
 }
@@ -190,7 +190,7 @@ function scriptPosition({ messages }: Pick<ModelRequest, "messages">) {
   };
 }
 
-/** What the patterns caught, when all that `when` asks for holds. */
+/** The matches of the patterns, when all conditions of `when` hold. */
 function fitsRequest(
   { when }: ScriptedAnswer,
   asked: { readonly role: ModelRole | undefined; readonly system: string } & ReturnType<

@@ -21,7 +21,7 @@ interface WireRequest {
 interface WireProbe {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What a good answer says of the model; `unknown` when it does not tell. */
+  /** The model's state in a good answer; `unknown` when it is not stated. */
   judge(body: Json): "there" | "missing" | "unknown" | "in-the-cloud";
 }
 
@@ -30,7 +30,7 @@ export function joinUrl(base: string, path: string): string {
   return `${base.replace(/\/+$/, "")}/${path}`;
 }
 
-/** A user's message as the model takes it: who takes no images is told of them. */
+/** A user's message in the model's form: a model that takes no images is notified of them. */
 export function toUserContent(
   { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
   without: ReadonlySet<string>,

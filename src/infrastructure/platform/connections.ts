@@ -45,7 +45,7 @@ function urlOf(address: EngineAddress): string {
 export interface RawConnection {
   /** Queued when the other side is slow. */
   write(bytes: Uint8Array): void;
-  /** What was written goes out; nothing more will. */
+  /** Sends the written data; nothing more will be sent. */
   endWrites(): void;
   /** Both directions, at once. */
   close(): void;

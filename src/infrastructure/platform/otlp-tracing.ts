@@ -70,7 +70,7 @@ export interface OtlpOptions {
   readonly endpoint: string;
   /** As OTEL_EXPORTER_OTLP_HEADERS has them: `name=value,name=value`. */
   readonly headers: string;
-  /** What all spans say about who sends them. */
+  /** The sender facts that all spans carry. */
   readonly resource: SpanFacts;
   readonly mask: (text: string) => string;
   readonly random: (bytes: number) => Uint8Array;

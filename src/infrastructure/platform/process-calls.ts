@@ -5,7 +5,7 @@ import { DONE, failure, type LibcResult, libc, linuxLibc, UNSUPPORTED } from "./
 export interface SpawnedChild {
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
-  /** What the runtime reads for a stream that was asked for as "pipe". */
+  /** The stream that the runtime reads where "pipe" was requested. */
   readonly stdout: ReadableStream<Uint8Array> | undefined;
   readonly stderr: ReadableStream<Uint8Array> | undefined;
   kill(signal: "SIGTERM" | "SIGKILL"): void;
@@ -60,7 +60,10 @@ const O_CLOEXEC = 0o2000000;
 /** A pipe whose write end goes to a child. Close `writeFd` here once the child has it, or the end never comes. */
 export interface ReadablePipe {
   readonly writeFd: number;
-  /** Called once. Resolves at the end of the stream, or soon after `stop`. What `onBytes` throws ends the reading. */
+  /**
+   * Called once. Resolves at the end of the stream, or soon after `stop`. An error thrown by `onBytes` ends
+   * the reading.
+   */
   readonly read: (onBytes: (bytes: Uint8Array) => void) => Promise<void>;
   /** Called once, before or while reading. */
   readonly stop: () => void;

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Null: there is none. */
+/** Null: there is no file. */
 export function readTextFile(file: string): string | null {
   try {
     return readFileSync(file, "utf8");
@@ -30,7 +30,7 @@ export function replaceFile(file: string, text: string | null): void {
   }
 }
 
-/** A text of YAML by the runtime's own reader, which is loaded already; undefined where it is none. */
+/** A YAML text by the runtime's own reader, which is loaded already; undefined where it is not YAML. */
 export function readYaml(text: string): unknown {
   try {
     return Bun.YAML.parse(text);

@@ -286,7 +286,7 @@ function collectCommands(root: ParsedScript, source: ScriptSource): ShellScript 
     });
   }
 
-  /** What a compound command sets or opens, as a command without a name. */
+  /** The assignments and redirects of a compound command, as a command without a name. */
   function pushBare(
     what: Partial<Pick<ShellCommand, "assignments" | "redirects">>,
     text: string,
@@ -387,7 +387,7 @@ function shellRedirect(node: Redirection): ShellRedirect[] {
   return [{ operator: node.operator, target: shellWord(node.target) }];
 }
 
-/** What one argument of a process can hold on Linux: a longer script never reaches `sh -c`. */
+/** The size limit of one process argument on Linux: a longer script never reaches `sh -c`. */
 const MAX_BYTES = 128 * 1024 - 1;
 
 /**

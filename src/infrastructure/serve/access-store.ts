@@ -10,7 +10,7 @@ import type {
 import { migrate } from "../store/migrate.ts";
 import type { Database, ServeTables } from "../store/schema.ts";
 
-/** Who may come in, in the store. What is to be used once is used by deleting it. */
+/** Access rights in the store. A one-time entry is used by deleting it. */
 export async function createAccessStore(db: Kysely<Database>, now: () => Date): Promise<AccessStore> {
   await migrate(db, now);
   return {

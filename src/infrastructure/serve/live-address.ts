@@ -36,7 +36,10 @@ export function noteAddress(home: string, address: string, now: Date): () => voi
   return () => rmSync(file, { force: true });
 }
 
-/** Where a server of this home listens: the one that came last; null when none does. What died leaves no note. */
+/**
+ * The address of the server of this home that started last; null when none listens. A dead server leaves no
+ * note.
+ */
 export function liveAddress(home: string): string | null {
   const { place } = createOwnerNames(process.pid);
   const live: KeptAddress[] = [];

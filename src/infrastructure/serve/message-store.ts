@@ -55,7 +55,7 @@ function workOfMessage(
   return {
     id: at.id,
     queue: at.queue,
-    // What does not wait for its turn has a line of its own.
+    // A message that does not wait for its turn has a line of its own.
     key: message.beside ? hashHex("sha256", `${key} ${message.id}`) : key,
     group: workGroupOf(message.channel, message.userId),
     ref: message.id,
@@ -208,7 +208,7 @@ function createReplyStore(parts: ReplyStoreDeps) {
       if (claimed === null) return null;
       const { work, read: reply } = claimed;
       if (reply !== null) return { work, reply };
-      // Somebody deleted it; there is nothing to send.
+      // The user deleted it; there is nothing to send.
       await queue.finish(work, {});
       return store.claimReply(away);
     },
@@ -320,7 +320,7 @@ export async function createMessageStore(parts: MessageStoreDeps): Promise<Messa
       if (claimed === null) return null;
       const { work, read: row } = claimed;
       if (row !== undefined) return { work, message: fromMessageRow(row) };
-      // Somebody deleted it; there is nothing to answer.
+      // The user deleted it; there is nothing to answer.
       await queue.finish(work, {});
       return store.claimMessage(request);
     },

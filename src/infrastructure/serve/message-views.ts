@@ -116,7 +116,7 @@ type MessageViews = Pick<
   | "counts"
 >;
 
-/** What people look at, of their workspace. */
+/** The views that people have of their workspace. */
 export function createMessageViews(db: Kysely<Database>, workspace: string): MessageViews {
   return {
     async standing(chats) {
@@ -318,7 +318,7 @@ export function createMessageViews(db: Kysely<Database>, workspace: string): Mes
     },
   };
 
-  /** What nobody asked for stands behind the message that it followed. */
+  /** Unrequested notices are placed behind the message that they followed. */
   async function noticesIn(
     { channel, chatId }: ChatKey,
     rows: readonly { readonly position: number }[],

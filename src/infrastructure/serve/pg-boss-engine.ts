@@ -26,8 +26,8 @@ export function withQuickHeads(text: string): string {
 const AGAIN_MS = 1_000;
 
 /**
- * Listens on a connection of its own, and connects again when that breaks. What is missed in between the queue's poll
- * finds. Returns how to end it.
+ * Listens on a private connection, and connects again when that breaks. The queue's poll finds work that is
+ * missed in between. Returns how to end it.
  */
 export function listenForWork(
   connectionString: string,
@@ -200,7 +200,7 @@ function toFetched(queue: string, job: JobWithMetadata<JobData>): FetchedWork {
   };
 }
 
-/** Whether the attempt was still the one in hand; the engine says so, its types do not. */
+/** Whether the attempt was still the claimed one; the engine reports it, its types do not. */
 function endedOwnAttempt(response: CommandResponse): boolean {
   return "affected" in response && response.affected === 1;
 }

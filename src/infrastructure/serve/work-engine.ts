@@ -14,8 +14,8 @@ export interface FetchedWork extends NewWork {
 }
 
 /**
- * What keeps work in the order of its keys: a table of ours in SQLite, pg-boss in Postgres. Each call is part of a
- * transaction of ours, and each end names the claim it ends.
+ * The engine that keeps work in the order of its keys: PicoClaw's table in SQLite, pg-boss in Postgres. Each
+ * call is part of a transaction of PicoClaw's, and each end names the claim it ends.
  */
 export interface WorkEngine {
   /** False when there is surely nothing to claim, so that no transaction is begun for it. */

@@ -135,7 +135,7 @@ const claimName = ({ id, fence }: Pick<HeldClaim, "id" | "fence">): string => `$
 /** A claim whose answer never came: this process holds it and does not know. */
 const UNKNOWN_AFTER_MS = 10_000;
 
-/** One row says that this process lives, however much it has in hand. */
+/** One row states that this process is alive, however much it has claimed. */
 function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
   const { db, clock, owner, inHand, release } = parts;
   const reach = createReach(BREAK_MS);
@@ -145,7 +145,7 @@ function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
     for (const one of await readProcessLives(db)) {
       const { process: other, beatAt } = one;
       if (other === owner || !isDead(one, judged, parts.isGone)) continue;
-      // What it wrote about a chat ends before another begins its work.
+      // Its records about a chat end before another process begins its work.
       for (const table of ["chat_leases", "chat_tickets"] as const)
         await db.deleteFrom(table).where("process", "=", other).execute();
       for (const held of await claimsOf(db, other)) await release(held);
@@ -167,7 +167,7 @@ function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
     for (const claim of held)
       if (!inHand.has(claimName(claim)) && claim.claimedAt < now - UNKNOWN_AFTER_MS) await release(claim);
     const ours = new Set(held.map(claimName));
-    // What was ended since it was asked is not lost.
+    // Work that ended since the question was asked is not lost.
     const lost = before.filter(([name]) => inHand.has(name) && !ours.has(name));
     for (const [name] of lost) inHand.delete(name);
     return lost.map(([, work]) => work);
@@ -313,7 +313,7 @@ export function createWorkQueue(parts: WorkQueueDeps): WorkQueue<StoreTransactio
       const claimed = await db.transaction().execute(async (within) => {
         if (added.length > 0) await engine.insert(within, added);
         const fetched = await engine.fetch(within, request);
-        // What was added or marked for this claim goes with the transaction.
+        // Rows added or marked for this claim are undone with the transaction.
         if (fetched === null) throw nothing;
         const work = await noteClaim(within, fetched, { owner, at: clock() });
         return { work, read: await read(work, within) };
@@ -409,7 +409,7 @@ async function giveBack(
   return true;
 }
 
-/** What a dead process had: its attempt counts, since nobody knows how far it came. */
+/** The claim of a dead process: its attempt counts, since its progress is unknown. */
 async function release({ db, engine }: WorkQueueDeps, held: HeldClaim): Promise<void> {
   await db.transaction().execute(async (within) => {
     if (await giveBack(engine, within, held, 0)) await engine.notify(within, held.queue);
@@ -422,7 +422,7 @@ function createSignals({ db, engine, timers }: WorkQueueDeps) {
     for (const [listener, source] of listeners) if (mayBeWorkOfSource(source, queue)) listener();
   };
   const state = { closed: false, stop: () => {} };
-  /** Whoever claims finds out about a store that fails, and says so. */
+  /** The claiming caller notices a failing store, and reports it. */
   const lookOut = async () => {
     const kinds = [...new Set([...listeners.values()].flatMap(({ kind }) => kind ?? []))];
     if (await engine.waits(db, kinds).catch(() => true)) now();
@@ -449,7 +449,7 @@ function createSignals({ db, engine, timers }: WorkQueueDeps) {
   };
 }
 
-/** What is not known to be of another queue may be of this one. */
+/** Work that is not known to be of another queue may be of this one. */
 function mayBeWorkOfSource({ queue, kind }: WorkSource, named: string | undefined): boolean {
   if (named === undefined) return true;
   if (kind !== undefined) return named.startsWith(`${kind}.`);
@@ -458,7 +458,7 @@ function mayBeWorkOfSource({ queue, kind }: WorkSource, named: string | undefine
 
 export interface OpenQueueDeps {
   readonly db: Kysely<Database>;
-  /** As `database_url`, its reference resolved; the embedded store where there is none. */
+  /** As `database_url`, its reference resolved; the embedded store where it is not set. */
   readonly databaseUrl: string | undefined;
   /** This process, and how to tell that another of this machine is gone. */
   readonly owner: string;
@@ -479,7 +479,10 @@ export async function installQueue(databaseUrl: string): Promise<void> {
   await engine.close();
 }
 
-/** The queue of this installation, over its opened and migrated store. What Postgres needs is loaded only there. */
+/**
+ * The queue of this installation, over its opened and migrated store. The code for Postgres is loaded only
+ * there.
+ */
 export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> {
   const { databaseUrl, timers, onTrouble } = parts;
   const engine =
@@ -491,7 +494,7 @@ export async function openWorkQueue(parts: OpenQueueDeps): Promise<OpenedQueue> 
 }
 
 /**
- * The fence of what is written while work is in hand: whether the claim still stands. Within the transaction that asks
+ * The fence of writes during claimed work: whether the claim still exists. Within the transaction that asks
  * it stays so.
  */
 export async function claimExists(

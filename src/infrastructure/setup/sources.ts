@@ -49,7 +49,7 @@ export async function findSources(
 type AskedSource = Omit<ModelSource, "models" | "trouble"> & {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
-  /** Nobody named it: where nothing answers, there is nothing to tell. */
+  /** The user did not name it: where nothing answers, there is nothing to report. */
   readonly onlyIfThere?: true;
 };
 

@@ -21,8 +21,9 @@ import { openSqlite } from "./open-store.ts";
 import type { Database } from "./schema.ts";
 
 /**
- * Which tables are somebody's data, and which only say who works on what at the moment. What waits is given to the queue
- * anew by whoever serves its workspace next, so that a copy takes no claims along.
+ * The tables that are a user's data, and those that only state who works on what at the moment. The process
+ * that next serves a workspace gives its waiting work to the queue anew, so that a copy takes no claims
+ * along.
  */
 const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   migrations: "passing",
@@ -130,7 +131,7 @@ const BATCH = 50;
 
 export interface StoreFill {
   readonly rows: (table: KeptTable) => AsyncIterable<StoredRow>;
-  /** What must be there afterwards; absent: what `rows` gave. */
+  /** The rows that must exist afterwards; absent: the result of `rows`. */
   readonly expected?: Readonly<Record<string, TableDigest>>;
 }
 

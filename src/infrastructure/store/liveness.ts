@@ -12,7 +12,7 @@ export function databaseClock(db: Kysely<Database>, now: () => Date): () => RawB
     : () => sql<number>`${now().getTime()}`;
 }
 
-/** What is known of a process that has work or a turn in hand; times are the database's. */
+/** Facts about a process that has claimed work or a turn; times are the database's. */
 export interface ProcessLife {
   readonly process: string;
   /** Its last beat; null when it has none. */

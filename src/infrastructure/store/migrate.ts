@@ -3,7 +3,10 @@ import type { NewerSchema } from "../../domain/store/store-trouble.ts";
 import type { Database } from "./schema.ts";
 import { createTables } from "./tables.ts";
 
-/** What makes the tables, in order. A store that has a name from before the first of them is of an older version. */
+/**
+ * The migrations that make the tables, in order. A store that has a name from before the first of them is of
+ * an older version.
+ */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
   [{ name: "100-tables", up: createTables }];
 
@@ -18,7 +21,7 @@ function isOlder(name: string): boolean {
   return name < (MIGRATIONS[0]?.name ?? "");
 }
 
-/** What later versions have done to the tables. */
+/** The changes that later versions made to the tables. */
 export async function newerSchema(db: Kysely<Database>): Promise<NewerSchema> {
   const { unknown } = await migrationStatus(db);
   return {

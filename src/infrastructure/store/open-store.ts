@@ -33,7 +33,7 @@ export function createStatementCache<T>(most: number, make: (text: string) => T)
   const kept = new Map<string, T>();
   return (text) => {
     const known = kept.get(text);
-    // Whatever was used last stands last.
+    // The last used entry is last.
     if (known !== undefined) kept.delete(text);
     const one = known ?? make(text);
     kept.set(text, one);
@@ -99,8 +99,8 @@ export type OpenedStore =
   | { readonly ok: false; readonly trouble: StoreTrouble };
 
 /**
- * The store of this installation: Postgres where the configuration names one, else the file in PICOCLAW_HOME. Its
- * tables are made unless told otherwise; a store that does not answer is told at once.
+ * The store of this installation: Postgres where the configuration names one, else the file in PICOCLAW_HOME.
+ * Its tables are made unless disabled; a store that does not answer is reported at once.
  */
 export async function openMigratedStore(
   place: StoreLocation,
@@ -161,7 +161,7 @@ const AWAY_SYSTEM_CODES = new Set([
 ]);
 /** Connection exceptions, and a server that starts, ends, recovers or has no connection left. */
 const AWAY_SERVER_STATES = /^(08\w{3}|57P0[1-5]|53300)$/;
-/** What the driver says of a connection without a code. */
+/** The driver's messages about a connection without a code. */
 const AWAY_DRIVER_TEXT =
   /^Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect/;
 

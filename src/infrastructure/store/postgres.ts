@@ -4,7 +4,7 @@ import type { Database } from "./schema.ts";
 
 /** Texts beyond that are planned each time. */
 const MOST_NAMES = 200;
-/** What was planned for a few rows is wrong for ten thousand, and a queue grows faster than the server notices. */
+/** A plan for a few rows is wrong for ten thousand, and a queue grows faster than the server notices. */
 const PLAN_HOLDS_MS = 1_000;
 /** A kept plan that answers with every column fails when a later version adds one. */
 const EVERY_COLUMN = /\b(?:select|returning) (?:"\w+"\.)?\*/i;
@@ -65,7 +65,7 @@ function toPreparingClient(
   clock: () => number,
 ): PostgresPoolClient {
   const state: { begun: Promise<unknown> | null; plannedAt: number } = { begun: null, plannedAt: clock() };
-  /** What fails here the next statement tells. */
+  /** The next statement reports a failure here. */
   const ahead = (text: string) => {
     const answer = client.query(text);
     answer.catch(() => {});

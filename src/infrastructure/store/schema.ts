@@ -104,7 +104,7 @@ interface FleetTables {
   /** One row a machine; `incarnation` is the boot and pid namespace that holds it now. */
   machines: { id: string; name: string; incarnation: string; seen_at: number };
   machine_processes: ProcessRow;
-  /** What machines ask of each other about jobs. */
+  /** The orders between machines about jobs. */
   control_orders: OrderRow;
   /** Pieces of answers, until they are collected. */
   order_answers: { order_id: string; position: number; body: string };
@@ -171,7 +171,7 @@ interface QueueTables {
   schedules: { workspace: string; name: string; rule: string; next_at: number };
 }
 
-/** What work is, wherever it stands. */
+/** The columns of work in every table. */
 interface WorkColumns {
   id: string;
   queue: string;
@@ -314,7 +314,7 @@ export interface SolveRow {
   created_at: string;
   /** Its work in the queue, while it waits, runs or was given up there. */
   work_id: string | null;
-  /** What a process must have to carry it out, separated by commas. */
+  /** The labels that a process must have to carry it out, separated by commas. */
   needs: string;
   ordered: string | null;
   body: string;

@@ -18,7 +18,10 @@ import { readNoFollow } from "../engine/compare-entries.ts";
 import { isInside } from "../engine/git-roots.ts";
 import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
 
-/** What a CLI proves itself with: files for the container's HOME, variables, and keys that only their stand-ins are of. */
+/**
+ * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only
+ * stand-ins.
+ */
 export interface Credentials {
   /** Where the files come from. */
   readonly home: string;
@@ -42,7 +45,7 @@ export interface CredentialDeps {
   /** The user's. */
   readonly home: string;
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
-  /** What the task file gives the worker. */
+  /** The variables that the task file gives the worker. */
   readonly workerEnv: Readonly<Record<string, string>>;
   /** For tests. */
   readonly newStandIn?: () => string;
@@ -116,7 +119,7 @@ function filesOf(kind: WorkerKind, home: string): CopiedFile[] {
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What cannot be read is not there. */
+/** An unreadable file counts as missing. */
 function ignoreSystemError(act: () => void): void {
   try {
     act();
@@ -253,7 +256,7 @@ export function execFailureText(result: ExecResult): string {
   return result.failure?.detail ?? (result.stderr.trim() || `exit ${result.exitCode ?? result.outcome}`);
 }
 
-/** What becomes of a login that a CLI had inside a container, on the machine it was copied from. */
+/** The fate of a login that a CLI had inside a container, on the machine it was copied from. */
 export type LoginVerdict =
   /** It was not refreshed. */
   | "same"
@@ -335,8 +338,9 @@ export interface BringBackDeps {
 }
 
 /**
- * A login that the CLI refreshed inside makes the one it was copied from worthless: it goes back, unless the user's was
- * refreshed meanwhile or what lies inside is no such login. What did not go back is told.
+ * A login that the CLI refreshed inside makes the one it was copied from worthless: it is copied back, unless
+ * the user's was refreshed meanwhile or the file inside is not such a login. A login that was not copied back
+ * is reported.
  */
 export async function bringBackLogins(parts: BringBackDeps): Promise<readonly string[]> {
   const { sandbox, container, credentials, messages } = parts;

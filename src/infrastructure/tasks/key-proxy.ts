@@ -15,12 +15,12 @@ export interface KeyLimits {
   readonly bytes: number;
 }
 
-/** What is left of them, over all runs of a task. */
+/** The remaining limits, over all runs of a task. */
 export interface KeyQuota {
   readonly limits: KeyLimits;
   /** Which limit was reached first; null while something is left. */
   usedUp(): keyof KeyLimits | null;
-  /** False when there is none left; nothing is to be passed on then. */
+  /** False when nothing is left; nothing is to be passed on then. */
   take(what: keyof KeyLimits, amount: number): boolean;
 }
 
@@ -72,7 +72,7 @@ function probeSocket(socket: string): Promise<"open" | "refused" | "missing"> {
 export interface KeyProxyDeps {
   /** Where everything goes, whatever the caller says. */
   readonly upstream: string;
-  /** What a caller has in a key's place, and the key. */
+  /** The caller's stand-in for a key, and the key. */
   readonly keys: ReadonlyMap<string, string>;
   /** Of the task; whoever runs in its container could use the keys up. */
   readonly quota: KeyQuota;
@@ -106,8 +106,8 @@ const LEFT_OUT = new Set([
 ]);
 
 /**
- * Passes requests on to one server and puts the keys where their stand-ins are, in headers and in the address. Whoever
- * has no stand-in is refused, and so is everybody once the quota is used up.
+ * Passes requests on to one server and replaces the stand-ins with the keys, in headers and in the address. A
+ * caller without a stand-in is refused, and so is every caller once the quota is used up.
  */
 export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProxyDeps): Promise<KeyProxy> {
   await sweepKeys(tmpdir(), FOLDER);

@@ -44,7 +44,7 @@ export interface CliResult {
   readonly rawOutput: string;
   /** The container does not have the CLI. */
   readonly missing: boolean;
-  /** What became of its login, where a person has to know. */
+  /** The fate of its login, where the user has to know. */
   readonly notes: readonly string[];
 }
 

@@ -237,7 +237,7 @@ export async function createSolveStore(parts: SolveStoreDeps): Promise<SolveStor
     const query = db.selectFrom("solve_tasks").select("body").where("item", "=", itemUrl(item));
     return toTask(await query.where("state", "in", LIVE_STATES).executeTakeFirst());
   };
-  /** What is asked for by hand is begun by the process that asks. */
+  /** A task requested by hand is begun by the process that asks. */
   const workFor = (task: SolveTask) => (task.trigger === "hand" ? [] : [workOfTask(task, newWorkId())]);
   const open: SolveStore["open"] = async (task) => {
     const fresh = await db.transaction().execute(async (within) => {
@@ -332,7 +332,7 @@ async function reopenRow(
   return rows.length === 1;
 }
 
-/** What was taken from the task meanwhile, by a new claim or with its work, this process writes no more. */
+/** This process no longer writes a task that was taken from it meanwhile, by a new claim or with its work. */
 async function saveHeld(within: StoreTransaction, task: SolveTask, claim: Work): Promise<boolean> {
   if (!(await claimExists(within, claim))) return false;
   const { id, ...values } = toTaskRow(task);

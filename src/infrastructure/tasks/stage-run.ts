@@ -108,7 +108,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       leftOut.push(...turnedDown);
-      // What is copied cannot be changed from inside any more.
+      // Copied files can no longer be changed from inside.
       await stage.goOn();
       if (leftOut.length > 0) await stage.restoreInside(leftOut);
       makeDurable(folder, ops);
@@ -215,7 +215,7 @@ export interface TaskLayers {
   readonly kind: "overlay" | "copy";
   readonly roots: readonly (LaidRoot & { readonly target: string })[];
   readonly mounts: readonly ContainerMount[];
-  /** Where the workspace lies inside. */
+  /** The path of the workspace inside. */
   readonly directory: string;
   /** Where everything of it lies on the host. */
   readonly folder: string;
@@ -228,7 +228,7 @@ export interface LayerDeps {
   readonly user: { readonly uid: number; readonly gid: number };
   /** Never shown to the worker. */
   readonly ownFolders: readonly string[];
-  /** What a copy may hold. */
+  /** The size limit of a copy. */
   readonly copyLimitBytes: number;
 }
 
@@ -375,7 +375,7 @@ export function stageRun({ sandbox, container, layers, workspace, runCli }: Stag
       // The list is made inside, where a process can pass itself off as one of ours: until the job is judged and
       // copied, nothing in there moves.
       frozen = await sandbox.freeze(container);
-      // What cannot be made to stand still is ended with its container; the next run gets another.
+      // A container that cannot be frozen is ended; the next run gets another.
       if (!frozen) await sandbox.stopContainer(container, { force: true });
       ended = !frozen;
       return left.map((each) => ({ ...each, survived: false }));
@@ -416,7 +416,7 @@ export interface SweepLayersDeps {
 
 const SWEPT_FOLDER = "/var/tmp/layers";
 
-/** What the engine left as root goes as root, in a container that sees nothing else. */
+/** Files that the engine left as root are removed as root, in a container that sees nothing else. */
 export async function sweepLayers(
   { taskId, limits, sandbox }: SweepLayersDeps,
   folder: string,

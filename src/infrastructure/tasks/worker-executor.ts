@@ -67,7 +67,7 @@ export interface WorkerExecutorDeps {
   /** Of this task alone, on the workspace's file system. */
   readonly folder: string;
   readonly ownFolders: readonly string[];
-  /** What tasks left whose process died. */
+  /** The remains of tasks whose process died. */
   readonly deadLayers: () => readonly string[];
   readonly copyLimitBytes: number;
   readonly staleThresholdMs: number;
@@ -89,7 +89,7 @@ export interface WorkerExecutorDeps {
   readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
   readonly messages: TaskMessages;
   readonly wordNote: (note: Note) => string;
-  /** What a job changed, as a unified diff. */
+  /** The changes of a job, as a unified diff. */
   readonly diffOf: (jobId: string) => Promise<string>;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
@@ -279,7 +279,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const result = await sandbox.exec(container, {
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
-      // What the task file gives, but not the keys: the project's own code runs here.
+      // The variables of the task file, but not the keys: the project's own code runs here.
       env: { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) },
       timeoutMs: options.timeoutMs,
       signal: options.signal,

@@ -133,7 +133,7 @@ export function changeFile(
   return call.context.gate.run(fileGateKey(place), () => tryChange(call, place, change));
 }
 
-/** What must not be made by two jobs at once: the file, or the first of its folders that is missing. */
+/** The path that two jobs must not make at once: the file, or the first of its folders that is missing. */
 function fileGateKey({ workspace: { root, files }, path }: ResolvedPath): string {
   const parts = path.split("/");
   for (let depth = 1; depth < parts.length; depth++) {
@@ -224,8 +224,8 @@ function checkEditable({ workspace: { protection }, path, given }: ResolvedPath)
 }
 
 /**
- * What tools show is masked, so a caller may send back a text in which `****` stands where the file has a secret.
- * Written as it is, it would destroy the secret; so it is refused.
+ * Tool output is masked, so a caller may send back a text with `****` in place of a secret in the file.
+ * Writing it unchanged would destroy the secret; so it is refused.
  */
 function refuseMaskedContent(
   before: string,

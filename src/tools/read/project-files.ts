@@ -65,7 +65,7 @@ function beginningOf(path: string, buffer: Buffer): Buffer | null {
 
 const LONGEST_IGNORE_FILE = 1024 ** 2;
 
-/** What listings and searches of a workspace leave out. */
+/** The paths that listings and searches of a workspace leave out. */
 export function readIgnoredPaths(
   files: WorkspaceFiles,
   options: { readonly includeIgnored: boolean },

@@ -8,7 +8,7 @@ const CHANGE_SCHEMA = {
   required: ["path", "kind"],
 } as const;
 
-/** What may stand beside the data of every tool. */
+/** The fields that may accompany the data of every tool. */
 const BESIDE_SCHEMA = {
   job_id: { type: "string", description: "The job that was made; undo_job takes it back" },
   changes: { type: "array", items: CHANGE_SCHEMA, description: "What the job changed" },
@@ -30,7 +30,10 @@ export interface OutputSchema {
   readonly anyOf: readonly { readonly required: readonly string[] }[];
 }
 
-/** The structure of a tool's results, as clients of MCP get them: its data with what stands beside it, or a failure. */
+/**
+ * The structure of a tool's results, as clients of MCP get them: its data with the accompanying fields, or a
+ * failure.
+ */
 export function outputSchemaOf(tool: Pick<SecureTool, "output">): OutputSchema | null {
   if (tool.output === undefined) return null;
   const { properties = {}, required = [] } = z.toJSONSchema(tool.output, {

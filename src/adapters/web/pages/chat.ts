@@ -68,7 +68,7 @@ function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: st
 
 interface ReplyView {
   readonly chatId: string;
-  /** What was asked. */
+  /** The user's request. */
   readonly request: string;
   /** The buttons of a reply, as they make sense now. */
   readonly actionsOf: (reply: Reply) => Reply["actions"];

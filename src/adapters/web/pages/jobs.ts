@@ -52,7 +52,7 @@ interface JobView {
   readonly conflicts: readonly ConflictDiff[];
   /** Other jobs of the same message. */
   readonly beside: readonly ViewedJob[];
-  /** What it printed so far, while it runs. */
+  /** Its output so far, while it runs. */
   readonly output: string;
   readonly view: DiffView;
   readonly notice?: Notice;
@@ -286,7 +286,7 @@ function readPageQuery(field: (name: string) => string): JobQuery {
   };
 }
 
-/** What can be done with a job. */
+/** The actions on a job. */
 export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
   app.post("/jobs/:job/rest", async (c) => {

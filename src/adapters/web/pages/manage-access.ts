@@ -20,7 +20,7 @@ interface AccessView {
   /** The visitor's own session. */
   readonly own: string;
   readonly notice?: Notice | undefined;
-  /** What was just made and is shown once. */
+  /** The secret that was just made and is shown once. */
   readonly made?: { readonly text: string; readonly secret: string };
 }
 
@@ -76,7 +76,7 @@ function tokenRow(context: PageContext, words: ManageMessages, token: ApiToken):
 ${actionButton(context, { action: "/manage/tokens/end", label: words.revokeToken, style: "danger", fields: { token: id } })}</div></li>`;
 }
 
-/** Who may come in: people of services, browsers, programs. For operators; `manageRoutes` asks for that. */
+/** Manages access: people of services, browsers, programs. For operators; `manageRoutes` checks that. */
 export function accessRoutes(app: WebApp, web: Web): void {
   const { host, flashes, signIn } = web;
   const pairing = createPairingCodes({ ...host, messages: () => serveMessagesFor(host.locale()) });

@@ -72,7 +72,7 @@ ${
   });
 }
 
-/** What it is, how far it is, what it used, and what happens in it now. */
+/** A task's description, progress, usage and current activity. */
 function taskRow(context: PageContext, task: TaskSummary): Markup {
   const { t } = context;
   const { step, figures, url } = task;

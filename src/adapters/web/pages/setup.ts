@@ -25,7 +25,7 @@ type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 /** Seconds after which a page that waits for a model is read again. */
 const LOOK_S = 2;
 
-/** What was found, who talks and who codes, one test message, and the file. */
+/** The findings, the choice of chat model and coder, one test message, and the file. */
 function setupPage(context: PageContext, opened: OpenSetUp, trial: ChoiceTrial): Markup {
   const words = setupMessagesFor(context.t.locale);
   const trying = trial.kind === "trying";
@@ -124,7 +124,7 @@ export function setupRoutes(app: WebApp, { host }: Web): void {
     const { page } = c.var;
     if (page.viewer.role !== "operator")
       return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
-    // What is set up is changed elsewhere.
+    // An existing setup is changed elsewhere.
     const over = setUp.steps.trial().kind === "none" && !(await setUp.isNeeded());
     return over ? c.redirect("/manage/settings", 302) : next();
   });

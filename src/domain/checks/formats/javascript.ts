@@ -9,7 +9,7 @@ import {
 /** The headings above a line, by their indentation: how mocha and jest print their suites. */
 interface Outline {
   heading(indent: number, title: string): void;
-  /** The name of what stands at this indentation, with the headings above it. */
+  /** The name of the entry at this indentation, with the headings above it. */
   nameOf(indent: number, title: string): string;
 }
 

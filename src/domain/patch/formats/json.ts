@@ -125,7 +125,7 @@ function unexpectedToken(text: string, at: number): JsonExtent {
   return { ok: false, at, reason: `unexpected character ${JSON.stringify(found)}` };
 }
 
-/** What a JSON value means as a patch. */
+/** The meaning of a JSON value as a patch. */
 export type JsonMeaning =
   | { readonly kind: "commands"; readonly items: readonly unknown[] }
   /** A coder's whole answer, `{plan, patch, risk, …}`: the patch is in there as text. */
@@ -347,7 +347,7 @@ function preview(value: unknown): string {
 /** Characters. Far above what a model writes, and still parsed in memory. */
 export const LONGEST_PATCH = 64 * 1024 * 1024;
 
-/** What became of reading a patch as JSON. */
+/** The result of reading a patch as JSON. */
 export interface JsonTry {
   /** The text without its byte order mark. */
   readonly text: string;

@@ -198,7 +198,7 @@ function isPlausiblePath(name: string): string | null {
 
 /**
  * SEARCH/REPLACE blocks. Each block is one command; one without a path of its own continues the file of the
- * block before it. What stands between blocks is prose. An empty SEARCH creates the file.
+ * block before it. Text between blocks is prose. An empty SEARCH creates the file.
  */
 export type SearchReplaceParse =
   | { readonly ok: true; readonly commands: readonly PatchCommand[]; readonly warnings: readonly string[] }
@@ -412,7 +412,7 @@ function measureBlocks(text: string): (from: number) => number | undefined {
   };
 }
 
-/** How long the mark of a SEARCH line is; 0 when the line is none. */
+/** The length of the mark of a SEARCH line; 0 when the line is not one. */
 function searchMark(text: string, at: number, lineEnd: number): number {
   return SEARCH_MARK.exec(text.slice(at, Math.min(lineEnd, at + LONGEST_MARK)))?.[1]?.length ?? 0;
 }

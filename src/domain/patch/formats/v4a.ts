@@ -248,7 +248,7 @@ function takeLine(open: Operation, line: string, at: number, next: number): bool
   return open.verb !== "Delete" || line.trim() === "";
 }
 
-/** What an operation whose lines end at `end` asks for. */
+/** The command of an operation whose lines end at `end`. */
 function toCommand(
   operation: Operation,
   patch: string,

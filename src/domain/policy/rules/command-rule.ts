@@ -14,7 +14,7 @@ export type RuleId =
   | ArgumentRuleId
   | NameRuleId;
 
-/** What is denied by the program's name. */
+/** The rules that deny by the program's name. */
 export type NameRuleId =
   | "sudo"
   | "su"
@@ -76,7 +76,7 @@ export interface Refusal {
   readonly command: string;
   /** The name it was decided by, where there is one. */
   readonly name?: string;
-  /** What the parser said, or which limit it was. */
+  /** The parser's message, or which limit it was. */
   readonly detail?: string;
 }
 

@@ -1,7 +1,7 @@
 import { DECLARING, type ShellAssignment } from "../shell-script.ts";
 import { type Call, type CommandRule, hasShort, optionsOf } from "./command-rule.ts";
 
-/** What would make a name, a later command or an open file mean something else than it says. */
+/** Commands that would change the meaning of a name, a later command or an open file. */
 export const SHELL_RULES: readonly CommandRule[] = [
   {
     id: "redefines-name",

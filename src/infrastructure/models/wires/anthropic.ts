@@ -114,7 +114,10 @@ function takeDelta(answer: AnswerSink, delta: Json, thought: Thought | undefined
   thought.signature += textAt(delta, "signature");
 }
 
-/** What was written to the cache and read from it is not in `input_tokens`. Where a figure comes twice, the later one counts. */
+/**
+ * Tokens written to the cache and read from it are not in `input_tokens`. Where a figure comes twice, the
+ * later one counts.
+ */
 function createUsage(answer: AnswerSink) {
   const counts: Record<string, number> = {};
   const count = (name: string) => counts[name] ?? 0;
@@ -190,7 +193,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
       })),
     }),
     ...thinking,
-    // Who thinks takes no temperature.
+    // A thinking model takes no temperature.
     ...(temperature !== null &&
       !("thinking" in thinking) &&
       !without.has("temperature") && { temperature: Math.min(1, temperature) }),

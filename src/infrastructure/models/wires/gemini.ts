@@ -64,7 +64,7 @@ function takeUsage(answer: AnswerSink, usage: Json): void {
     });
 }
 
-/** What Google takes in the place of a signature that is not at hand. */
+/** The value that Google accepts in place of a missing signature. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 
 /** Google's own API. `base_url` ends in the version: `…/v1beta`. */

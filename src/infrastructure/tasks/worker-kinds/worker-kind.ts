@@ -15,11 +15,11 @@ export interface WorkerKind {
   readonly env: Readonly<Record<string, string>>;
   /** Files and whole folders of a login and its settings, from the user's HOME to the container's. */
   readonly credentials: readonly CredentialFile[];
-  /** What of those folders stays out: what the CLI only remembers. */
+  /** The parts of those folders that are left out: data that the CLI only remembers. */
   readonly leftOut: readonly string[];
   /** Variables whose value is a key. The first is the one to advise. */
   readonly keyVariables: readonly string[];
-  /** Variables that belong to a key and are none. */
+  /** Variables that belong to a key and are not keys. */
   readonly plainVariables: readonly string[];
   /** Where the CLI sends its key, and how it is led to another server instead. */
   route(given: RouteInput): KeyRoute;
@@ -28,13 +28,13 @@ export interface WorkerKind {
 
 interface RouteInput {
   readonly env: Readonly<Record<string, string>>;
-  /** A file of the HOME; null where there is none. */
+  /** A file of the HOME; null where it does not exist. */
   readonly textOf: (path: string) => string | null;
 }
 
 interface KeyRoute {
   readonly upstream: string;
-  /** What makes the CLI use `base`, an address with the path of `upstream`. */
+  /** The settings that make the CLI use `base`, an address with the path of `upstream`. */
   lead(base: string): {
     readonly env: Readonly<Record<string, string>>;
     readonly argv: readonly [string, ...string[]];
@@ -49,7 +49,7 @@ interface CredentialFile {
 
 /** Reads one run's standard output as it arrives. Never throws: what is no event is passed over. */
 export interface StreamReader {
-  /** What the new lines say. */
+  /** The content of the new lines. */
   feed(text: string): WorkerProgress[];
   /** After the last line. */
   end(): StreamFindings;
@@ -92,7 +92,10 @@ function isObject(value: unknown): value is StreamEvent {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a message of an HTTP client means. A 502 is the word of a proxy, ours above all, that nobody answers behind it. */
+/**
+ * The meaning of a message of an HTTP client. With a 502 a proxy, above all PicoClaw's, reports that no
+ * server answers behind it.
+ */
 export function readTrouble(message: string): Extract<WorkerProgress, { kind: "trouble" }> {
   const code =
     /\b40[13]\b|unauthori[sz]ed|authentication|invalid (?:x-)?api.?key|API key not valid|please run \/login/i.test(

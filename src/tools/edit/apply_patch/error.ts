@@ -11,7 +11,7 @@ export class ApplyPatchError extends ToolError {
   }
 }
 
-/** What nobody expected of git or the disk becomes INTERNAL; an expected end keeps its code. */
+/** An unexpected error of git or the disk becomes INTERNAL; an expected end keeps its code. */
 export function toInternalError(error: unknown): ToolError {
   if (error instanceof ToolError && error.code !== "REFUSED") return error;
   return new ApplyPatchError("INTERNAL", error instanceof Error ? error.message : String(error), error);

@@ -5,7 +5,10 @@ export interface ApplyPatchInput {
   readonly patch: string;
 }
 
-/** The tool's own codes. What the job machinery adds (a conflict, a protected file) keeps its own code. */
+/**
+ * The tool's own codes. Errors that the job machinery adds (a conflict, a protected file) keep their own
+ * code.
+ */
 export type ApplyPatchErrorCode =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
@@ -31,13 +34,13 @@ export type Spawn = (command: string, args: readonly string[], options: SpawnOpt
 /** Lower-case hex; SHA-256 unless a test says otherwise. */
 type Hasher = (bytes: Uint8Array) => string;
 
-/** What a test may put in place of the real thing. */
+/** The parts that a test may replace. */
 export interface ApplyPatchDependencies {
   readonly spawn?: Spawn;
   readonly hasher?: Hasher;
 }
 
-/** What one application needs; the usecase knows nothing of contexts. */
+/** The dependencies of one application; the usecase knows nothing of contexts. */
 export interface PatchRunDeps {
   readonly spawn: Spawn;
   readonly hasher: Hasher;

@@ -210,7 +210,7 @@ export const textEditor = createSecureTool({
   },
 });
 
-/** What each command needs, and what it has no use for. */
+/** The arguments that each command needs, and those that it does not use. */
 const NEEDS: Readonly<Record<Args["command"], readonly (keyof Args)[]>> = {
   view: [],
   create: ["file_text"],

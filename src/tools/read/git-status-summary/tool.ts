@@ -132,7 +132,7 @@ export const gitStatusSummary = createSecureTool({
 
 type Setting = readonly [key: string, value: string];
 
-/** Files of the workspace that look like a repository are none: only `.git` is. */
+/** Files of the workspace that look like a repository are not one: only `.git` is. */
 const HARMLESS: readonly Setting[] = [
   ["core.fsmonitor", "false"],
   ["safe.bareRepository", "explicit"],

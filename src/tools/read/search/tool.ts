@@ -35,7 +35,7 @@ const TOKEN =
 /** Bytes that are no UTF-8: JavaScript sees one replacement character for up to three of them. */
 const INVALID = "(?-u:[\\x80-\\xff]){1,3}";
 const ANY = `(?:.|${INVALID})`;
-/** What JavaScript calls white space and ripgrep does not, added. */
+/** White space of JavaScript that ripgrep does not count, added. */
 const SPACE = "[\\s\\x{FEFF}]";
 
 function translate(token: string, ignoreCase: boolean): string | null {

@@ -42,9 +42,9 @@ function endsWithContinuation(line: string): boolean {
 /**
  * The commands of a ```` ```git ```` block: `git add x`, `add x`, `commit -m "…"`, `reset …`, `checkout …`.
  *
- * One argument stands in `target` as it is. Several stand there for people to read, and exactly, as a JSON array,
- * in `metadata.args`. What git_operation cannot say keeps its name as the action, so that it fails as a command
- * and is seen to fail.
+ * One argument is in `target` as it is. Several are there for people to read, and exactly, as a JSON array,
+ * in `metadata.args`. A command that git_operation cannot express keeps its name as the action, so that it
+ * visibly fails as a command.
  */
 export function gitBlock(body: string): PatchCommand[] {
   return splitGitLines(body).flatMap((line): PatchCommand[] => {

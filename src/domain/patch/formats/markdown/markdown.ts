@@ -6,7 +6,7 @@ import { diffFormat } from "../unified-diff/unified-diff.ts";
 import { consoleBlock, gitBlock, shellBlock } from "./command-blocks.ts";
 import { type Piece, walkReply } from "./walk-reply.ts";
 
-/** What the info string of a fenced block says the block is. */
+/** The kind of a fenced block, according to its info string. */
 export type BlockInfo =
   | { readonly kind: "file"; readonly path: string; readonly language: string }
   | { readonly kind: "shell"; readonly shell?: "sh" | "zsh" }
@@ -147,7 +147,7 @@ function extensionOf(path: string): string {
 
 type FencedBlock = Extract<Piece, { kind: "block" }>;
 
-/** What one fenced block comes to. */
+/** The result of one fenced block. */
 type BlockRead =
   | {
       readonly kind: "commands";
@@ -165,7 +165,7 @@ type BlockRead =
 /** Files that show patches rather than being patched by one. */
 const SHOWS_PATCHES = new Set(["", "md", "mdx", "markdown", "txt", "patch", "diff", "rst"]);
 
-/** What stands before a block in its reply. */
+/** The context before a block in its reply. */
 type BlockContext = Pick<EmbeddedContext, "firstIndex" | "lastPath">;
 
 function readBlock(block: FencedBlock, place: BlockContext): BlockRead {

@@ -95,8 +95,8 @@ interface JsonHit {
 }
 
 /**
- * Finds JSON commands in prose: an array of objects anywhere on the line, an object at its start. What was scanned
- * is never scanned again, so a text of nothing but brackets stays linear.
+ * Finds JSON commands in prose: an array of objects anywhere on the line, an object at its start. Scanned
+ * text is never scanned again, so a text of only brackets stays linear.
  */
 function createJsonSearch(
   text: string,

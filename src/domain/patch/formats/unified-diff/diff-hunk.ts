@@ -57,7 +57,7 @@ interface HunkHeader {
   readonly heading: string;
 }
 
-/** What can be said of a hunk without reading its lines. */
+/** The facts about a hunk that are known without reading its lines. */
 interface HunkBody {
   readonly end: number;
   readonly hasOld: boolean;

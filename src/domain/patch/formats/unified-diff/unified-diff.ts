@@ -21,7 +21,7 @@ import {
 } from "./diff-file-names.ts";
 import { DiffText, isHunkHeader, isNumberedHeader, isPlainHeader, readHunk } from "./diff-hunk.ts";
 
-/** Reads what stands before the hunks of one file: git's extended header, or a plain `---` / `+++` pair. */
+/** Reads the lines before the hunks of one file: git's extended header, or a plain `---` / `+++` pair. */
 type HeaderRead =
   | { readonly ok: true; readonly paths: DiffPaths; readonly next: number; readonly guessed: boolean }
   | { readonly ok: false; readonly at: number; readonly message: string };
@@ -256,7 +256,10 @@ function readBinaryHunk(diff: DiffText, from: number, digits: Int16Array): HunkO
   };
 }
 
-/** What was to be `literal 12`: the word with something else after it, or the beginning of it at the end of the text. */
+/**
+ * A broken `literal 12` line: the word with something else after it, or the beginning of it at the end of the
+ * text.
+ */
 function isCutHeader(diff: DiffText, from: number, line: string): boolean {
   if (/^(literal|delta)( |$)/.test(line)) return true;
   const begins = line !== "" && ("literal ".startsWith(line) || "delta ".startsWith(line));
@@ -296,10 +299,10 @@ function decodeLine(line: string, out: Uint8Array, from: number, digits: Int16Ar
 }
 
 /**
- * Unified diffs as git, GNU diff and models write them. Steps: find the next file header (anything else is prose),
- * read its names and modes, then its hunks or binary data. What git accepts means here what it means to git.
- * More is accepted than git does: wrong or missing hunk counts, names without `a/` and `b/`, a last line without
- * line end, `--- /dev/null` without `new file mode`.
+ * Unified diffs as git, GNU diff and models write them. Steps: find the next file header (anything else is
+ * prose), read its names and modes, then its hunks or binary data. Input that git accepts has the same
+ * meaning here. More is accepted than git does: wrong or missing hunk counts, names without `a/` and `b/`, a
+ * last line without line end, `--- /dev/null` without `new file mode`.
  */
 export type UnifiedDiffParse =
   | { readonly ok: true; readonly files: readonly DiffFile[]; readonly warnings: readonly string[] }
