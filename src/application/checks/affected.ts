@@ -85,7 +85,9 @@ export interface RepeatedTests {
  */
 export async function repeatWorse(parts: RepeatDeps, affected: Affected): Promise<RepeatedTests | null> {
   const { checks, results, judgement, check, paths } = parts;
-  const names = [...judgement.worse, ...judgement.newFailing];
+  // One that is gone may have another place now, where it passes: that is for the verdict to say.
+  const fails = (name: string) => results.some((one) => one.results?.tests.get(name) === "fail");
+  const names = [...judgement.worse, ...judgement.newFailing].filter(fails);
   const tests = checks.filter(({ kind }) => kind === "test");
   const [test] = tests;
   if (test === undefined || tests.length > 1 || names.length === 0) return null;
@@ -102,7 +104,7 @@ export async function repeatWorse(parts: RepeatDeps, affected: Affected): Promis
     if (result === null) return null;
     for (const name of names) if (passesIn(result, name)) flaky.add(name);
   }
-  const red = judgement.worse.filter((name) => !flaky.has(name));
+  const red = judgement.worse.filter((name) => fails(name) && !flaky.has(name));
   const failures = new Map<string, number>();
   for (let round = 0; round < 2 && red.length > 0; round++) {
     const result = await run({ asBefore: paths });

@@ -141,6 +141,8 @@ async function judgeDraft(
     );
   };
   const pending = parts.baseline();
+  // Where the affected tests are red, nobody waits for it.
+  pending.catch(() => {});
   const affected = findAffected(draft);
   const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
   const early = isFirst
@@ -280,7 +282,7 @@ async function judgeAlone(
   given: {
     readonly alone: AffectedJudgement;
     readonly check: RunDraftChecks;
-    readonly draft: Pick<Draft, "changes">;
+    readonly draft: Pick<Draft, "changes" | "diff">;
     readonly affected: Affected;
   },
 ): Promise<DraftJudgement> {
@@ -295,7 +297,10 @@ async function judgeAlone(
     wholeSeconds: Math.round((record?.durationMs ?? parts.settings.auto_limit * 1000) / 1000),
     isAtLeast: record?.wasEnded ?? true,
   };
-  const isGreen = judgement.verdict === "same" || judgement.verdict === "better";
+  const isGreen = claimsGreen(judgement.verdict);
+  const testRunLines = isGreen ? testRunLinesOf(draft) : [];
+  if (testRunLines.length > 0)
+    return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
   const noticed = record?.noticed ?? [];
   const proofs = isGreen
     ? await proveTests({ checks, results, judgement, check, noticed }, draft, affected)
