@@ -28,6 +28,8 @@ interface Played {
   /** Null where the model's price is unknown. */
   readonly costUsd: number | null;
   readonly seconds: number;
+  /** The first line of a reply that is no success; empty otherwise. */
+  readonly trouble: string;
 }
 
 export async function realTasks({
@@ -95,6 +97,7 @@ async function play(folder: string, task: string, scratch: string, recorded: boo
       bytes: counted.bytes,
       costUsd: reply.usage?.costUsd ?? null,
       seconds,
+      trouble: reply.ok ? "" : (reply.text.split("\n", 1)[0] ?? "").replaceAll("|", "/"),
     };
   } finally {
     counted.end();
@@ -151,7 +154,7 @@ const count = (played: readonly Played[], is: (one: Played) => boolean) => playe
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(0)} KB`;
 const dollars = (usd: number | null) => (usd === null ? "–" : `$${usd.toFixed(3)}`);
 
-function taskRow({ task, isSolved, isVerified, requests, bytes, costUsd, seconds }: Played): Row {
+function taskRow({ task, isSolved, isVerified, requests, bytes, costUsd, seconds, trouble }: Played): Row {
   const words = [
     isSolved ? "solved" : "not solved",
     isVerified ? "verified by us" : "not verified",
@@ -159,6 +162,7 @@ function taskRow({ task, isSolved, isVerified, requests, bytes, costUsd, seconds
     kilobytes(bytes),
     dollars(costUsd),
     `${seconds.toFixed(0)} s`,
+    ...(trouble === "" ? [] : [trouble]),
   ];
   return { name: task, figure: words.join(", "), target: "solved", ok: isSolved };
 }
