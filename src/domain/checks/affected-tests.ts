@@ -31,7 +31,7 @@ export function isCodePath(path: string): boolean {
   return CODE.test(path) && !/\.d\.[cm]?ts$/.test(path);
 }
 
-export function isTestFile(path: string, text: string): boolean {
+function isTestFile(path: string, text: string): boolean {
   return isCodePath(path) && isTestPath(path) && !FIXTURES.test(path) && HOLDS_TESTS.test(text);
 }
 
