@@ -144,7 +144,7 @@ describe("/preview and /apply", () => {
     const reply = await at.send("/preview a.txt");
     expect(reply.ok).toBe(true);
     expect(reply.decision?.route).toBe("CODE");
-    expect(reply.text).toStartWith("Preview, nothing applied\n");
+    expect(reply.text).toStartWith("Preview, nothing applied: NOT CHECKED");
     expect(reply.actions.map(({ message }) => message.split(" ")[0])).toEqual(["/apply", "/diff"]);
     expect(at.tree()).toEqual({});
     expect((await at.send("/diff")).text).toContain("+a.txt");
