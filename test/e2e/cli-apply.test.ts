@@ -97,7 +97,7 @@ describe("apply", () => {
       changes: [{ path: "a.txt", kind: "added" }],
       undo: "available",
       dry_run: false,
-      notes: [expect.stringContaining("Transaction:"), expect.stringContaining("Undo does not cover:")],
+      notes: [expect.stringContaining("Undo does not cover:")],
     });
   });
 

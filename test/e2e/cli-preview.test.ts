@@ -111,7 +111,7 @@ describe("a preview", () => {
     expect(cli.run(["show", second]).out).toEndWith(`To throw it away: picoclaw discard ${second}\n`);
     expect(cli.json(cli.run(["discard", "--json"]))).toEqual({
       success: true,
-      status: "stopped",
+      status: "discarded",
       job_id: second,
     });
     expect(cli.run(["apply", "--job", second]).code).toBe(2);

@@ -98,10 +98,15 @@ async function leastMs(given: unknown, run: (given: never) => unknown): Promise<
 test.each(CASES)("%s: twice as much takes at most 2.5 times as long", async (_, n, make, run) => {
   const [small, large] = [make(n), make(2 * n)];
   await leastMs(small, run);
-  const once = await leastMs(small, run);
-  const twice = await leastMs(large, run);
-  // Below a few milliseconds the clock and the collector of garbage say more than the work does.
-  expect(twice).toBeLessThanOrEqual(Math.max(2.5 * once, once + 8));
+  let excess = Number.POSITIVE_INFINITY;
+  // A busy machine can only add time. Work that grows faster than its input exceeds the bound in every try.
+  for (let attempt = 0; attempt < 5 && excess > 0; attempt++) {
+    const once = await leastMs(small, run);
+    const twice = await leastMs(large, run);
+    // Below a few milliseconds the clock and the garbage collector show more than the work does.
+    excess = twice - Math.max(2.5 * once, once + 8);
+  }
+  expect(excess).toBeLessThanOrEqual(0);
 });
 
 test("a diff of a shuffled file of 10,000 lines leaves the process to others within 100 ms of work", async () => {

@@ -53,7 +53,8 @@ describe("a model that gives no answer", () => {
       at = await openConversation(() => "never asked", {
         locale,
         local: (role) => !role.startsWith("coder"),
-        config: "budget: { daily: 0, on_exceed: refuse, prices: { coder3: { input: 1, output: 1, cached: 1 } } }\n",
+        config:
+          "budget: { daily: 0, on_exceed: refuse, prices: { coder3: { input: 1, output: 1, cached: 1 } } }\n",
       });
       expect((await at.send("/code3 x")).text).toBe(words);
       if (locale === "en") await at.close();
