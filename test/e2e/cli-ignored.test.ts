@@ -1,5 +1,6 @@
 /** What git ignores, and git's own bookkeeping, are a line each of a report. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { requirePart } from "../require.ts";
 import { type Cli, createCli, jobIdIn, shell } from "./cli-kit.ts";
 
 let cli: Cli;
@@ -46,7 +47,7 @@ test("ignored paths are folded; a tracked one, and one that is edited by name, i
   expect(edited.out).toContain("  A own.log\n");
 });
 
-test.each(["copy", "overlay"])(
+test.each(requirePart("bwrap") ? ["copy", "overlay"] : ["copy"])(
   "what tools leave in caches neither lands nor counts, unless the project tracks it (%s)",
   (kind) => {
     cli.write("src/a.py", "1\n");

@@ -330,9 +330,16 @@ function findPytest(files: ProjectFiles): FoundCommand {
     line: `${run} -m pytest ${flags}`,
     instead: [
       { command: "python -m pytest -q --noconftest", line: `${run} -m pytest ${flags} --noconftest` },
-      { command: "python -m unittest -v", line: `${run} -m unittest -v` },
+      findUnittest(files, run),
     ],
   };
+}
+
+/** Without a package of tests, discovery from the root finds nothing: the folder is named. */
+function findUnittest({ names }: ProjectFiles, run: string): { command: string; line: string } {
+  const folder = ["tests", "test"].find((name) => names.includes(name));
+  const call = folder === undefined ? "-m unittest -v" : `-m unittest discover -v -s ${folder}`;
+  return { command: `python ${call}`, line: `${run} ${call}` };
 }
 
 function findLint(files: ProjectFiles): FoundCommand | null {

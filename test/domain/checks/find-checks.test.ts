@@ -175,7 +175,7 @@ describe("below a check that cannot run", () => {
     expect(python?.line).toStartWith('PYTHONPATH="$PWD/src');
     expect(python?.instead?.map(({ command }) => command)).toEqual([
       "python -m pytest -q --noconftest",
-      "python -m unittest -v",
+      "python -m unittest discover -v -s tests",
     ]);
     expect(found({ names: ["tox.ini"], texts: {} })?.instead?.[0]?.command).toBe("python -m pytest -q");
   });
