@@ -56,7 +56,7 @@ describe.if(PROJECTS !== undefined && requirePart("bwrap"))("a real task, answer
       const reply = await new Response(child.stdout).text();
       await server.stop();
       expect(reply).toStartWith("Applied");
-      expect(reply).toMatch(/^checks: .*\d+ pass/m);
+      expect(reply).toMatch(/^Applied: \d+ files?, .*\d+ passed/);
       expect([await child.exited, server.requests.length]).toEqual([0, answers.length]);
       expect(bash(join(PROJECTS ?? "", "judge.sh"), task, workspace).stdout).toStartWith(`PASS ${task}`);
       const left = spawnSync("git", ["-C", workspace, "status", "--short"], { encoding: "utf8" }).stdout;

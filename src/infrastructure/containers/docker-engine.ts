@@ -107,7 +107,7 @@ export interface EngineRequest extends Pick<EngineCall, "contentType" | "headers
   readonly timeoutMs?: number;
 }
 
-interface EngineAnswer<T> {
+export interface EngineAnswer<T> {
   readonly ok: true;
   readonly status: number;
   readonly value: T;
