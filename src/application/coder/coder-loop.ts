@@ -144,6 +144,8 @@ interface LoopState {
   readonly told: Set<string>;
   /** Rounds in which it was told that others changed the same lines; they are no attempts. */
   conflicts: number;
+  /** Files whose conflict was sent back and is not answered yet: without them the draft is half of the change. */
+  contested: readonly string[];
   /** Its answers to the user beside its proposals. */
   readonly answers: string[];
 }
@@ -182,6 +184,7 @@ async function endGivenUp(
   const { bench, limits } = loop;
   const { red } = state;
   // An error in a later answer is not a fault of the draft.
+  if (state.contested.length > 0) return endUnsettled(loop, state, words);
   if (isGreen(state)) {
     if (words !== "") state.answers.push(words);
     const step = await commitBench(loop, state, state.attempts, [], { steered: false });
@@ -230,6 +233,13 @@ async function endGivenUp(
 async function endContested({ bench, limits }: CoderLoop, state: LoopState): Promise<CoderEnd> {
   const execution = limits.onRed === "discard" ? null : await bench.keep("conflict");
   return endWorked(state, execution, { why: "conflict" }, "");
+}
+
+/** The coder answered a conflict without an edit: the rest alone is not the change, so nothing of it lands. */
+function endUnsettled(loop: CoderLoop, state: LoopState, words: string): Promise<CoderEnd> {
+  if (words !== "") state.answers.push(words);
+  state.red = { kind: "conflict", failed: [], brief: state.contested.join(", ") };
+  return endContested(loop, state);
 }
 
 function endWorked(
@@ -421,6 +431,7 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
     asked: new Set(),
     told: new Set(),
     conflicts: 0,
+    contested: [],
     answers: [],
   };
   try {
@@ -465,6 +476,7 @@ async function takeAnswer(
   if (read.kind === "none") {
     if (looksLikePatch(read.text))
       return sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] });
+    if (state.contested.length > 0) return { end: await endUnsettled(loop, state, read.text.trim()) };
     // A word to the user beside a finished draft is an answer, and the draft lands.
     if (isGreen(state)) {
       state.answers.push(read.text.trim());
@@ -482,6 +494,8 @@ async function takeAnswer(
   }
   if (parsed.commands.length === 0 && state.red !== null)
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, proposal.plan) };
+  if (parsed.commands.length === 0 && state.contested.length > 0)
+    return { end: await endUnsettled(loop, state, proposal.plan.trim()) };
   if (parsed.commands.length === 0 && state.proposal !== null) {
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
@@ -528,6 +542,7 @@ async function attemptProposal(
     );
     return sendBack(loop, state, { report: wordDoubts(doubts), commands: doubted });
   }
+  state.contested = [];
   const settled = await bench.settle(commands);
   const isContested = settled.stale.length > 0 && state.conflicts >= CONFLICT_ROUNDS;
   if (settled.stale.length > 0 && !isContested) return sendConflictBack(loop, state, settled.stale);
@@ -571,6 +586,7 @@ const CONFLICT_ROUNDS = 2;
 function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly StaleEdit[]): CoderStep {
   const { limits, bench, tell, mask } = loop;
   state.conflicts++;
+  state.contested = stale.map(({ path }) => path);
   const paths = stale.map(({ path, other }) => other.movedTo ?? path);
   tell({ type: "contested", paths, jobs: stale.flatMap(({ other }) => other.job?.jobId ?? []) });
   const places = [...new Set(paths)].map((path) => ({ path, lines: [] }));
