@@ -27,7 +27,8 @@ export async function checkWorkspace(
   const jobs = workspace.archive.list();
   // What was in conflict with somebody else's change is kept for whoever wants to look at it.
   const open = jobs.filter(
-    ({ state, outcome }) => state === "running" || (state === "staged" && outcome !== "conflict"),
+    ({ state, outcome, red }) =>
+      state === "running" || (state === "staged" && outcome !== "conflict" && red !== "conflict"),
   );
   expect(open).toEqual([]);
   const standing = jobs.filter(({ state }) => state === "committed");
