@@ -172,7 +172,7 @@ ${body(words)}`,
   });
 }
 
-/** What came of the last button, line by line. */
+/** The result of the last button, line by line. */
 export function noticeBox({ ok, text }: Notice): Markup {
   return html`<div class="notice ${ok ? "good" : "bad"}" role="${ok ? "status" : "alert"}">${text.split("\n").map((line) => html`<p>${line}</p>`)}</div>`;
 }

@@ -207,7 +207,7 @@ function endOfList(lines: readonly string[], from: number): number {
 
 interface ListEntry {
   readonly text: string;
-  /** What stands further in: lists of its own, code, quotes. */
+  /** The deeper content: nested lists, code, quotes. */
   readonly inner: string[];
 }
 

@@ -96,7 +96,7 @@ function wordStopped(chat: ChatMessages, locale: Locale, stopped: CoderStopReaso
  */
 export type ReplyPiece =
   | { readonly kind: "text"; readonly text: string }
-  /** What is neither facts nor a model's words: worded for everybody when it was said. */
+  /** A text that is neither facts nor a model's words: worded in every language when it was sent. */
   | { readonly kind: "worded"; readonly texts: Worded }
   /** Stands above the next piece, on a line of its own. */
   | { readonly kind: "heading"; readonly text: string }

@@ -262,7 +262,7 @@ async function isKnownQuick(
   return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
 }
 
-/** What goes back at once, without the rest. */
+/** The red of the affected tests, which goes back at once, without the rest. */
 function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
   return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
 }

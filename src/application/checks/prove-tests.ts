@@ -39,7 +39,7 @@ export async function proveTests(
   const tests = parts.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return NOTHING_PROVED;
   const newTests = await runNewTests(parts, { tests, affected, draft });
-  // What was mended by the change was seen by the tests.
+  // Tests that the change fixed have noticed the change.
   const isSeen =
     parts.judgement.mended.length > 0 || (newTests !== null && newTests.passWithout < newTests.count);
   if (isSeen) return { ...NOTHING_PROVED, newTests };

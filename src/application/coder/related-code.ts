@@ -105,7 +105,7 @@ function stemOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1).replace(/\..*$/, "");
 }
 
-/** What each line holds of the request, by its place; lines with a common word alone have nothing. */
+/** The weight of each line for the request, by its place; a line with a common word alone has none. */
 function tellingLines({ lines }: Source, terms: readonly Term[]): number[] {
   return lines.map((line) => {
     const weight = termsIn(line, terms).reduce((sum, term) => sum + (terms[term]?.weight ?? 0), 0);
@@ -119,7 +119,7 @@ interface CalledName {
   readonly qualifiers: ReadonlySet<string>;
 }
 
-/** What is called near the telling lines, the nearest to what was asked for first. */
+/** Functions that are called near the matching lines, the nearest to the request first. */
 function calledNames(
   sources: readonly Source[],
   telling: ReadonlyMap<Source, readonly number[]>,

@@ -139,7 +139,7 @@ function editedPaths(results: readonly CommandResult[]): ReadonlySet<string> {
 
 /**
  * By path: the uppermost cache of tools that a change is or lies in, unless the project tracks something there, or an edit named it.
- * What was taken away is meant.
+ * A removal is deliberate.
  */
 function cachesIn(
   sides: BeforeAndAfter,
@@ -156,7 +156,7 @@ function cachesIn(
   return new Map([...found].filter(([, top]) => !kept.has(top)));
 }
 
-/** What git tracked when the job began, or tracks by now. */
+/** The paths that git tracked when the job began, or tracks now. */
 function trackedPaths({ repository, original, current }: BeforeAndAfter): readonly string[] {
   if (repository === null) return [];
   const prefix = repository.workspaceAt === "" ? "" : `${repository.workspaceAt}/`;

@@ -156,7 +156,7 @@ export type BudgetNotice =
   | { readonly kind: "warn"; readonly spentUsd: number; readonly dailyUsd: number }
   /** A coder's cloud model was replaced by a local one. */
   | { readonly kind: "local"; readonly spentUsd: number; readonly dailyUsd: number; readonly model: string }
-  /** Nobody said what this model costs, so the budget does not count it. */
+  /** The price of this model is unknown, so the budget does not count it. */
   | {
       readonly kind: "unpriced";
       readonly spentUsd: number;

@@ -467,7 +467,7 @@ export interface CheckView {
 
 export type TakenEdits =
   | { readonly ok: true; readonly edits: readonly TakenEdit[] }
-  /** Somebody changed this path of the workspace since it was edited here. */
+  /** This path of the workspace was changed from outside since it was edited here. */
   | { readonly ok: false; readonly path: string };
 
 export interface TakenEdit {

@@ -415,7 +415,7 @@ export interface Chat {
   readonly userId: string;
   readonly messages: number;
   readonly lastAt: string;
-  /** What it began with: its title. */
+  /** Its first message: its title. */
   readonly firstText: string;
 }
 

@@ -173,7 +173,7 @@ function changedIdentifiers({ before, after }: ChangedText): ChangedIdentifiers 
   return { words, functions };
 }
 
-/** What an identifier that few tests mention says; the function around a changed line says twice as much. */
+/** The weight of an identifier that few tests mention; the function around a changed line counts double. */
 function identifierWorth(
   sources: readonly ChangedText[],
   tests: ReadonlyMap<string, ReadonlySet<string>>,

@@ -4,7 +4,7 @@ import type { RefusedHost } from "./refused-hosts.ts";
 /** The events of the preparation of an environment, as they happen. */
 export type PrepareEvent =
   | { readonly type: "step"; readonly step: PrepareStep; readonly subject: string }
-  /** What a running step prints; masked, whole lines. */
+  /** Output of a running step; masked, whole lines. */
   | { readonly type: "output"; readonly text: string }
   | { readonly type: "notice"; readonly notice: PrepareNotice };
 

@@ -1,7 +1,7 @@
 import type { Worded } from "../texts/worded.ts";
 
 /**
- * What became of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
+ * The status of a job: the one vocabulary of every surface. `partly` is applied with commands that failed; `worse` is
  * not applied because the project's checks got worse, `unended` because one did not end. `discarded` is a preview that somebody threw away. A job that `running` or `interrupted` is said of has no result.
  */
 export const JOB_STATUSES = [

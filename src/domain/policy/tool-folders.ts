@@ -3,7 +3,7 @@
  * asks here.
  */
 
-/** What package managers install: others' code, which the project needs. */
+/** Folders that package managers fill: others' code, which the project needs. */
 const INSTALLED = [
   "node_modules",
   "bower_components",
@@ -22,10 +22,10 @@ const INSTALLED = [
   ".pnpm-store",
 ] as const;
 
-/** What compilers and bundlers make of the project. */
+/** Folders that compilers and bundlers fill from the project. */
 const BUILT = ["target", "dist", "build", ".next", ".nuxt", ".svelte-kit"] as const;
 
-/** What checks and other commands leave behind, which nobody misses. */
+/** Folders that checks and other commands leave behind and make anew. */
 const CACHES = [
   "__pycache__",
   ".pytest_cache",

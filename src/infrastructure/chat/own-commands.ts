@@ -59,7 +59,7 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
 
 const MOST_BESIDE = 50;
 
-/** Whoever follows a skill finds the files that it speaks of. */
+/** The agent that follows a skill finds the files that the skill names. */
 function filesBeside(workspace: string, root: string, name: string): string {
   const folder = join(root, "skills", name);
   const files = entries(join(root, "skills"), name).filter((file) => file !== "SKILL.md");

@@ -528,7 +528,7 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
     async list(): Promise<readonly NamedChat[]> {
       const spoken = await db
         .selectFrom("turns")
-        // What a rewind set aside belongs to no session.
+        // Turns that a rewind set aside belong to no session.
         .innerJoin("sessions", (join) =>
           join
             .onRef("sessions.workspace", "=", "turns.workspace")

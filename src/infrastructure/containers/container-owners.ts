@@ -159,7 +159,7 @@ export function createOwners({
         try {
           unlinkSync(fileOf(id));
         } catch {
-          // Somebody else swept it.
+          // Another process removed it.
         }
       }
     },

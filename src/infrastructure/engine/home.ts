@@ -104,7 +104,7 @@ export function seedHome(seed: string, { path: home, files, links }: ShownHome):
       else writeFileSync(place(path), stripSecrets(readFileSync(path, "utf8")));
       chmodSync(place(path), lstatSync(path).mode & 0o777);
     } catch {
-      // What its owner cannot read, or takes away meanwhile, the job does not see.
+      // The job does not see an entry that its owner cannot read or removes meanwhile.
     }
   }
   for (const { path, target } of links)

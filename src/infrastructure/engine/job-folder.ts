@@ -83,7 +83,7 @@ export interface SwapRecord {
   readonly stamp: string;
   /** When each swap of the job was done, in milliseconds, oldest first. */
   readonly swaps: readonly number[];
-  /** What they did to the folders around what they moved, oldest first. */
+  /** Changes of the folders around the moved entries, oldest first. */
   readonly around: readonly FolderTouch[];
   readonly entries: ReadonlyMap<number, SwapRecordEntry>;
 }

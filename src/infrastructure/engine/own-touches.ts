@@ -17,7 +17,7 @@ import { keepsFolder, rootOf, type SwapStep, staysInPlace } from "./swap.ts";
 /** Who stands there, and when it was touched last. */
 export type Touched = Pick<Identity, "kind" | "ino" | "ctime">;
 
-/** What swaps of other jobs did to the workspace since the last swap of this one. */
+/** Changes that swaps of other jobs made in the workspace since the last swap of this one. */
 export interface OwnTouches {
   /** Whether nobody but they touched an entry since a moment. */
   isOurs(entry: Touched, since: bigint): boolean;
@@ -63,7 +63,7 @@ export function createOwnTouches({ storage, workspace, folder, stands }: OwnTouc
 }
 
 interface SwapsSince {
-  /** What they moved, by inode and the time of it. */
+  /** The entries that they moved, by inode and the time of the move. */
   readonly moved: ReadonlySet<string>;
   /** The folders that they moved something in or out of, or gave another mode. */
   readonly around: ReadonlyMap<string, FolderTouch>;

@@ -439,7 +439,7 @@ interface SwapLeftovers {
   readonly lying: ReadonlyMap<number, Identity | null>;
   /** The folders around before the swap; null where that is not known any more. */
   readonly around: ReadonlyMap<string, Identity | null> | null;
-  /** What the swap before left. */
+  /** The entries that the former swap left. */
   readonly stands: SwapRecord | null;
 }
 

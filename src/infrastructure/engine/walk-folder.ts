@@ -141,7 +141,7 @@ export function unlockFolder(path: string, stats: BigIntStats): void {
   try {
     chmodSync(path, Number(stats.mode & 0o7777n) | 0o700);
   } catch {
-    // Somebody else's folder: the walk says that it cannot be read.
+    // The folder belongs to another user: the walk reports that it cannot be read.
   }
 }
 

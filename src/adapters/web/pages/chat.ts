@@ -228,7 +228,7 @@ ${message.state !== "done" && pendingView(context, view, message)}
 function pendingView(context: PageContext, view: ChatView, message: Exchange["message"]): Markup {
   const { t } = context;
   const isAtWork = message.state === "working";
-  // What is said to a coder at work is part of that work: the button of the message that began it ends both.
+  // A word to a coder at work is part of that work: the button of the message that began it ends both.
   const begun = view.exchanges.find((one) => one.message.state === "working")?.message.id;
   const mayStop = isAtWork && message.channel === "web" && message.id === begun;
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);

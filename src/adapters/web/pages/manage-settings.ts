@@ -32,7 +32,7 @@ ${modelsSection(context, words, view)}${budgetSection(context, words, view)}${sc
   );
 }
 
-/** What came of a form, beside it, and what was typed into it where it was refused. */
+/** The result of a form, shown beside it, and the typed values where it was refused. */
 function formState({ notice }: SettingsView, at: string) {
   const mine = notice?.at === at ? notice : undefined;
   return {
