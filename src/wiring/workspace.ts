@@ -54,6 +54,7 @@ export async function openWorkspace(
     storage,
     home,
     config: config.worker,
+    hooks: config.hooks,
     staging,
     policy: {
       protection: await protectFolder(root, { patterns, action, ownPaths }),

@@ -272,6 +272,10 @@ export function createConversation(parts: ChatDeps): Conversation {
           { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
         );
         if (!queued.ran) return plainReply(parts, say("aborted"));
+        const { ok } = queued.value;
+        parts.afterReply(() =>
+          parts.workspace.afterMessage({ PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) }),
+        );
         return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
         if (options.signal.aborted) return plainReply(parts, say("aborted"));

@@ -236,7 +236,9 @@ async function endContested({ bench, limits }: CoderLoop, state: LoopState): Pro
 }
 
 /** The coder answered a conflict without an edit: the rest alone is not the change, so nothing of it lands. */
-function endUnsettled(loop: CoderLoop, state: LoopState, words: string): Promise<CoderEnd> {
+async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): Promise<CoderEnd> {
+  // Without a rest the words are all of it.
+  if (words !== "" && loop.bench.changes().length === 0) return { kind: "said", text: words };
   if (words !== "") state.answers.push(words);
   state.red = { kind: "conflict", failed: [], brief: state.contested.join(", ") };
   return endContested(loop, state);

@@ -158,6 +158,8 @@ export interface CheckRequest {
   readonly attempt?: number;
   /** Paths that show what the workspace has instead of what the draft has: tests in their old version. */
   readonly asBefore?: readonly string[];
+  /** Variables beside those that every check has. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Texts that files have instead, in this check alone: a file that is broken on purpose. */
   readonly replaced?: ReadonlyMap<string, string>;
   /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */

@@ -48,6 +48,14 @@ export function settingRefusal(
   return null;
 }
 
+/** Whether commands run over the result of every job, which has to be staged for them. */
+export function asksHooks(
+  { hooks }: Pick<WorkspaceDeps, "hooks">,
+  { preview }: { readonly preview: boolean },
+) {
+  return !preview && hooks !== undefined && hooks.before_landing.length > 0;
+}
+
 /** The other formats are loaded when a patch is in one of them. */
 export async function parseCommands(patch: string): Promise<ParseResult> {
   const tried = tryJsonPatch(patch);
@@ -86,7 +94,8 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   }
   if (request.dryRun) return dryRun(parts, request, jobId, commands, warnings);
 
-  const runsProcesses = counts.shellCommands + counts.gitOperations > 0 || request.autoCommit;
+  const runsProcesses =
+    counts.shellCommands + counts.gitOperations > 0 || request.autoCommit || asksHooks(parts, request);
   const kind = runsProcesses ? parts.staging.kind : "direct";
   logger.info("worker", ...LOG.executionStart, {
     job_id: jobId,

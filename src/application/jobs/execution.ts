@@ -18,6 +18,7 @@ import type { Logger } from "../ports/platform.ts";
 import type { AutoCommitResult, OwnGit } from "./auto-commit.ts";
 import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
+import type { HookSettings } from "./hooks.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
@@ -155,6 +156,8 @@ export interface WorkspaceDeps {
   readonly mayCommit?: ((signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Shared by all workspaces of a process; without it checks run as they come. */
   readonly checkSlots?: CheckSlots;
+  /** The user's own commands around landings; absent where there are none. */
+  readonly hooks?: HookSettings;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;

@@ -246,6 +246,8 @@ interface JobEnding {
   readonly still?: (() => Promise<boolean>) | undefined;
 }
 
+const REFUSED: JobEnding = { preview: true, red: "hook" };
+
 interface LookedAt {
   readonly results: readonly CommandResult[];
   readonly gitCommit: string | null;
@@ -439,6 +441,11 @@ export class JobRun {
   ): Promise<Execution | MovedWorkspace> {
     const { transactions } = this.#parts;
     const ended = [...endedBefore];
+    const refused = how.preview ? null : await this.#askHooks(settled);
+    if (refused !== null) {
+      this.note([refused]);
+      return (await this.#sealAndSwap({ results: settled, gitCommit: null, ended }, REFUSED, transactions))();
+    }
     const after = await this.commitAfter(settled, ended);
     const { still } = how;
     const land = (held: Swapping) => this.#sealAndSwap({ ...after, ended }, how, held);
@@ -449,6 +456,36 @@ export class JobRun {
         : await transactions.hold(async (held) => ((await still()) ? land(held) : MOVED));
     // The swap notifies a caller that cannot have the lock.
     return (landed === "busy" ? await land(transactions) : landed)();
+  }
+
+  /** Why a hook does not let the job land; null: it may. */
+  async #askHooks(settled: readonly CommandResult[]): Promise<Note | null> {
+    const { hooks } = this.#parts;
+    const { signal } = this.#request;
+    if (hooks === undefined || hooks.before_landing.length === 0) return null;
+    if (signal.aborted || wantsRollback(this.#request, settled)) return null;
+    const changes = this.transaction.layers?.changes() ?? settled.flatMap(({ changes }) => changes);
+    if (changes.length === 0) return null;
+    const { askBeforeLanding } = await import("./hooks.ts");
+    const job = {
+      parts: this.#parts,
+      jobId: this.jobId,
+      transaction: this.transaction,
+      emit: (event: JobEvent) => this.emit(event),
+    };
+    return askBeforeLanding(job, changes, signal);
+  }
+
+  /** Runs the user's commands for how the job ended, before it is told: a hook that failed is told with it. */
+  async #runHooks(outcome: JobOutcome, isRed: boolean, { sealed: { changes } }: JobEnd): Promise<void> {
+    const { hooks } = this.#parts;
+    const moment = outcome === "committed" && changes.length > 0 ? "after_landing" : isRed ? "on_red" : null;
+    if (hooks === undefined || moment === null || hooks[moment].length === 0) return;
+    const { runHooks } = await import("./hooks.ts");
+    for (const note of await runHooks(this.#parts, moment, { jobId: this.jobId, changes })) {
+      this.note([note]);
+      this.emit({ type: "note", text: wordNote(this.#parts.messages, note) });
+    }
   }
 
   /** Answers with what is left to be done when the lock is free again. */
@@ -497,7 +534,7 @@ export class JobRun {
     if (preview) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
-      return () => this.conclude("staged", { ...end, sealed });
+      return () => this.conclude("staged", { ...end, sealed }, red !== undefined);
     }
     const swapped = await held.commit(jobId, { may: () => this.mayCommit() });
     if (swapped.status === "late") return () => this.dropAll(end, null);
@@ -550,9 +587,11 @@ export class JobRun {
     return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
   }
 
-  private conclude(outcome: JobOutcome, end: JobEnd): Promise<Execution> {
+  private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<Execution> {
+    await this.#runHooks(outcome, isRed, end);
     const { results, sealed, gitCommit } = end;
-    const record = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
+    const told = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });
+    const record = isRed ? { ...told, success: false } : told;
     const { warnings, notes } = this.#story;
     return concludeJob(this.#parts, { record, kind: this.transaction.kind, warnings, notes }, outcome, end);
   }

@@ -12,7 +12,7 @@ import type {
   OpenedDraft,
   Rebased,
 } from "./draft.ts";
-import { beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
+import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
 import {
   type Execution,
   type MovedWorkspace,
@@ -93,7 +93,9 @@ class OpenDraft implements Draft {
   }
 
   begin(): Promise<Refusal | null> {
-    return this.#ensure(this.#request.checked || this.#autoCommit);
+    return this.#ensure(
+      this.#request.checked || this.#autoCommit || asksHooks(this.#parts, { preview: false }),
+    );
   }
 
   get files() {

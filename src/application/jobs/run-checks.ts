@@ -111,7 +111,7 @@ function start(
   return processes.runProcess({
     argv,
     cwd: view.directory,
-    env: { ...env, PWD: view.directory },
+    env: { ...env, ...request.env, PWD: view.directory },
     timeoutMs: request.timeoutSeconds * 1000,
     signal: request.signal,
     outputLimitBytes: WHOLE_BYTES,

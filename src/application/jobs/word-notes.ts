@@ -31,6 +31,10 @@ export function wordNote(messages: Messages, note: Note): string {
       return messages.autoCommitFailed(note.error);
     case "merged":
       return messages.mergedWith(shownPath(note.path), note.by);
+    case "hook-refused":
+      return messages.hookRefused(note);
+    case "hook-failed":
+      return messages.hookFailed(note);
     case "identity-fallback":
       return messages.identityFallback;
     case "signing-skipped":

@@ -2,6 +2,7 @@ import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceDeps } from "./execution.ts";
+import { wordNote } from "./word-notes.ts";
 
 /** The parts that a folder and a container implement differently. */
 export interface WorkspaceBacking {
@@ -60,6 +61,14 @@ export function createWorkspace({
       ),
     stop: async (jobId) =>
       (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
+    afterMessage: async (variables) => {
+      if (parts.hooks === undefined || parts.hooks.after_message.length === 0) return;
+      const { runHooks } = await import("./hooks.ts");
+      for (const note of await runHooks(parts, "after_message", { variables }))
+        parts.logger.error("worker", "worker.hook_failed", "worker.hook_failed", {
+          error: wordNote(parts.messages, note),
+        });
+    },
     repair: () => transactions.repair(),
     closeDeadJobs,
   };

@@ -75,6 +75,8 @@ export interface Workspace {
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the very process of a job still runs; false where none is known. */
   isAlive(job: JobProcess): boolean;
+  /** Runs the user's commands for a message that has been answered. Those that fail are logged. */
+  afterMessage(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Removes secrets from a text, those of this environment too. Idempotent. */
   mask(text: string): string;
 }

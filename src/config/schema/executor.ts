@@ -146,6 +146,22 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 /** How a patch is carried out, then what the transaction and the confinement need. */
+export const hooks = z
+  .strictObject({
+    before_landing: texts(
+      [],
+      "Commands that run over the result of a job before it lands, confined and in a throw-away view. The first that does not end with 0 keeps the job as a preview, and the reply names it.",
+    ),
+    after_landing: texts([], "Commands that run in the workspace after a job has landed."),
+    on_red: texts(
+      [],
+      "Commands that run when a job is kept as a preview because its checks are red or a hook refused it.",
+    ),
+    after_message: texts([], "Commands that run when a message has been answered."),
+    timeout: count(60, "Seconds that each of these commands may take.", { min: 1 }),
+  })
+  .prefault({});
+
 export const worker = z
   .strictObject({
     auto_commit: flag(false, "Commit before and after every job."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
-import { commandExecutor, log, telemetry, worker } from "./executor.ts";
+import { commandExecutor, hooks, log, telemetry, worker } from "./executor.ts";
 import {
   databaseUrl,
   forges,
@@ -44,6 +44,7 @@ export const configSchema = z.strictObject({
   checks,
   research,
   worker,
+  hooks,
   security,
   command_executor: commandExecutor,
   session,

@@ -35,6 +35,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], number>> = {
   worse: 2,
   unended: 2,
   conflict: 2,
+  hook: 2,
   "still-red": 1,
   said: 3,
   none: 3,

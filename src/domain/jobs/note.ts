@@ -77,6 +77,9 @@ export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
  */
 export type Note = string | NoteFact;
 
+/** The exit code, or why there is none. */
+export type HookEnd = number | "timeout" | "not-run";
+
 export type NoteFact =
   | SealNote
   | { readonly code: "staging"; readonly kind: TransactionKind; readonly reason: TransactionReason }
@@ -84,6 +87,21 @@ export type NoteFact =
   | { readonly code: "auto-commit-failed"; readonly error: string }
   /** `by`: the job whose change it was; null where it was made outside of PicoClaw. */
   | { readonly code: "merged"; readonly path: string; readonly by: string | null }
+  /** A hook that did not let the job land. `not-run`: it could not be started, or was ended. */
+  | {
+      readonly code: "hook-refused";
+      readonly command: string;
+      readonly ended: HookEnd;
+      readonly output: string;
+    }
+  /** A hook after the fact that failed; nothing depends on it. */
+  | {
+      readonly code: "hook-failed";
+      readonly moment: string;
+      readonly command: string;
+      readonly ended: HookEnd;
+      readonly output: string;
+    }
   | {
       readonly code:
         | "protected-restored"

@@ -67,6 +67,7 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   worse: "The checks got worse",
   unended: "The checks did not end",
   conflict: "Others changed the same lines",
+  hook: "A hook refused it",
   "still-red": "Still red",
 };
 
@@ -75,6 +76,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   worse: "Not applied: checks got worse",
   unended: "Not applied: checks did not end",
   conflict: "Not applied: others changed the same lines",
+  hook: "Not applied: a hook refused it",
   "still-red": "Stopped, nothing changed: still red",
 };
 

@@ -59,6 +59,7 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
   worse: "チェックが悪化しました",
   unended: "チェックが終わりませんでした",
   conflict: "同じ行がほかで変更されました",
+  hook: "フックが適用を止めました",
   "still-red": "まだ失敗しています",
 };
 
@@ -67,6 +68,7 @@ const DROPPED: Readonly<Record<RedReason, string>> = {
   worse: "未反映: チェックが悪化",
   unended: "未反映: チェックが終わらない",
   conflict: "未反映: 同じ行がほかで変更された",
+  hook: "未反映: フックが止めた",
   "still-red": "停止、変更なし: まだ失敗",
 };
 

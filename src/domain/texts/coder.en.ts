@@ -34,6 +34,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   worse: "checks got worse",
   unended: "checks did not end",
   conflict: "others changed the same lines",
+  hook: "a hook refused it",
   "still-red": "still red",
   said: "answered in words",
   none: "no usable proposal",

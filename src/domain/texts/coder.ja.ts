@@ -29,6 +29,7 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   worse: "チェックが悪化",
   unended: "チェックが終わらない",
   conflict: "同じ行がほかで変更された",
+  hook: "フックが止めた",
   "still-red": "まだ失敗",
   said: "言葉で回答",
   none: "使える提案なし",

@@ -7,6 +7,7 @@ import {
 import type { JobStatus } from "../jobs/job-status.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
 import type {
+  HookEnd,
   Interruption,
   NotCovered,
   RepairedNote,
@@ -28,6 +29,17 @@ export interface CommandCounts {
 const SWAPS = { commit: "applied", undo: "taken back", redo: "brought in again" } as const;
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
+
+interface HookText {
+  readonly moment?: string;
+  readonly command: string;
+  readonly ended: HookEnd;
+  readonly output: string;
+}
+
+const hookEnded = (ended: HookEnd) =>
+  ended === "timeout" ? "took too long" : ended === "not-run" ? "could not run" : `ended with ${ended}`;
+const quoted = (output: string) => (output === "" ? "." : `:\n${output}`);
 
 const KINDS: Readonly<Record<TransactionKind, string>> = {
   direct: "direct (only the files that are edited)",
@@ -238,6 +250,10 @@ export const workTexts = {
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
+  hookRefused: ({ command, ended, output }: HookText) =>
+    `Not applied: the hook \`${command}\` (before_landing) ${hookEnded(ended)}${quoted(output)}`,
+  hookFailed: ({ moment = "", command, ended, output }: HookText) =>
+    `The hook \`${command}\` (${moment}) ${hookEnded(ended)}${quoted(output)}`,
   autoCommitFailed: (error: string) =>
     `The commit after the patch failed (the changes are applied): ${error}`,
   identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",

@@ -6,7 +6,13 @@ import {
 } from "../config/config-problem.ts";
 import type { JobStatus } from "../jobs/job-status.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
-import type { NotCovered, SealedOtherwise, TransactionKind, TransactionReason } from "../jobs/note.ts";
+import type {
+  HookEnd,
+  NotCovered,
+  SealedOtherwise,
+  TransactionKind,
+  TransactionReason,
+} from "../jobs/note.ts";
 import { formatBytes, listPaths, namePaths } from "./format-text.ts";
 import type {
   configurationTexts as englishConfigurationTexts,
@@ -19,6 +25,13 @@ import type {
 const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
+const hookEnded = (ended: HookEnd) =>
+  ended === "timeout"
+    ? "時間内に終わりませんでした"
+    : ended === "not-run"
+      ? "実行できませんでした"
+      : `終了コード ${ended} で終わりました`;
+const quoted = (output: string) => (output === "" ? "。" : `:\n${output}`);
 
 const KINDS: Readonly<Record<TransactionKind, string>> = {
   direct: "direct（編集するファイルだけ）",
@@ -190,6 +203,10 @@ export const workTexts: typeof englishWorkTexts = {
     by === null
       ? `${path} は PicoClaw の外での変更とマージしました`
       : `${path} はジョブ ${by} の変更とマージしました`,
+  hookRefused: ({ command, ended, output }) =>
+    `適用していません: フック \`${command}\`（before_landing）が${hookEnded(ended)}${quoted(output)}`,
+  hookFailed: ({ moment = "", command, ended, output }) =>
+    `フック \`${command}\`（${moment}）が${hookEnded(ended)}${quoted(output)}`,
   autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は反映済み）: ${error}`,
   identityFallback: "Git の user.name / user.email が未設定のため、PicoClaw の名前でコミットしました。",
   signingSkipped: "署名に入力が必要なため、署名なしでコミットしました。",

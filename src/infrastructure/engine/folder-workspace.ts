@@ -361,7 +361,7 @@ function workspaceTrouble(workspace: string): BeginResult | null {
 export interface FolderWorkspaceDeps
   extends Pick<
     WorkspaceDeps,
-    "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit"
+    "policy" | "logger" | "messages" | "mask" | "hostEnv" | "isTrusted" | "mayCommit" | "hooks"
   > {
   readonly storage: Storage;
   readonly home: string;

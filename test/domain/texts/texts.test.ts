@@ -172,6 +172,11 @@ const SAMPLES: Samples = {
   undoneByMerge: (say) => [say("job_1", "job_2")],
   undoByMergeTitle: (say) => [say("job_1", "t")],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
+  hookRefused: (say) => [
+    say({ command: "c", ended: 1, output: "e" }),
+    say({ command: "c", ended: "timeout", output: "" }),
+  ],
+  hookFailed: (say) => [say({ moment: "on_red", command: "c", ended: "not-run", output: "" })],
   autoCommitFailed: (say) => [say("e")],
   workspaceMissing: (say) => [say("/ws")],
   workspaceNotADirectory: (say) => [say("/ws")],

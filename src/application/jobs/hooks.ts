@@ -1,0 +1,134 @@
+import type { Note } from "../../domain/jobs/note.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import type { JobEvent } from "../ports/jobs.ts";
+import type { Transaction } from "../ports/jobs-transaction.ts";
+import type { WorkspaceDeps } from "./execution.ts";
+import { jobEnvironment } from "./job-processes.ts";
+
+/** `hooks:` of the configuration. */
+export interface HookSettings {
+  readonly before_landing: readonly string[];
+  readonly after_landing: readonly string[];
+  readonly on_red: readonly string[];
+  readonly after_message: readonly string[];
+  /** Seconds for each command. */
+  readonly timeout: number;
+}
+
+/** The moments at which the user's own commands run. */
+export type HookMoment = Exclude<keyof HookSettings, "timeout">;
+
+export interface HookedJob {
+  readonly parts: WorkspaceDeps;
+  readonly jobId: string;
+  readonly transaction: Transaction;
+  readonly emit: (event: JobEvent) => void;
+}
+
+const NAMED_BYTES = 32 * 1024;
+const SHOWN_OUTPUT = 2_000;
+
+/**
+ * Asks the hooks whether a job may land. They run in a throw-away view over its result, confined as checks are; the first that
+ * does not end with 0, or cannot run, is the reason why it may not. Null: it may.
+ */
+export async function askBeforeLanding(
+  { parts, jobId, transaction, emit }: HookedJob,
+  changes: readonly Change[],
+  signal: AbortSignal,
+): Promise<Note | null> {
+  const { hooks, mask } = parts;
+  if (hooks === undefined || hooks.before_landing.length === 0) return null;
+  const { runChecks } = await import("./run-checks.ts");
+  const asked = await runChecks(
+    { parts, jobId, transaction, emit },
+    {
+      commands: hooks.before_landing,
+      over: "draft",
+      withoutBuildLayer: true,
+      timeoutSeconds: hooks.timeout,
+      stopOnError: true,
+      env: hookVariables("before_landing", { changes }),
+      signal,
+    },
+  );
+  if (!asked.ok) {
+    const [command = ""] = hooks.before_landing;
+    return asked.why === "aborted"
+      ? null
+      : { code: "hook-refused", command: mask(command), ended: "not-run", output: asked.message };
+  }
+  const refusing = asked.runs.find(({ exitCode }) => exitCode !== 0);
+  if (refusing === undefined) return null;
+  const { command, outcome, exitCode, output } = refusing;
+  return {
+    code: "hook-refused",
+    command: mask(command),
+    ended: outcome === "timed-out" ? "timeout" : (exitCode ?? "not-run"),
+    output: lastPart(output),
+  };
+}
+
+/** Facts for hooks that look at what happened. */
+export interface HookFacts {
+  readonly jobId?: string;
+  readonly changes?: readonly Change[];
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs the hooks of a moment that is over, in the workspace and as the user runs them: neither staged nor undone. A note for each that
+ * failed.
+ */
+export async function runHooks(
+  parts: Pick<WorkspaceDeps, "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask">,
+  moment: Exclude<HookMoment, "before_landing">,
+  facts: HookFacts,
+): Promise<readonly Note[]> {
+  const { hooks, root, hostEnv, config, mask } = parts;
+  if (hooks === undefined || hooks[moment].length === 0) return [];
+  const runner = await parts.processes();
+  const view = { ...hookVariables(moment, facts), PWD: root };
+  const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view });
+  const notes: Note[] = [];
+  for (const command of hooks[moment]) {
+    const ended = await runner.runProcess({
+      argv: ["bash", "-c", command],
+      cwd: root,
+      env,
+      timeoutMs: hooks.timeout * 1000,
+      signal: new AbortController().signal,
+      outputLimitBytes: config.output_limit,
+      jobMarker: facts.jobId ?? moment,
+    });
+    if (ended.outcome === "exited" && ended.exitCode === 0) continue;
+    notes.push({
+      code: "hook-failed",
+      moment,
+      command: mask(command),
+      ended: ended.outcome === "timed-out" ? "timeout" : (ended.exitCode ?? "not-run"),
+      output: lastPart(mask(ended.output)),
+    });
+  }
+  return notes;
+}
+
+/** Every process of a job has its id as PICOCLAW_JOB already. */
+function hookVariables(moment: HookMoment, { changes, variables }: HookFacts) {
+  const names: string[] = [];
+  let room = NAMED_BYTES;
+  for (const { path } of changes ?? []) {
+    room -= Buffer.byteLength(path) + 1;
+    if (room < 0) break;
+    names.push(path);
+  }
+  return {
+    PICOCLAW_HOOK: moment,
+    ...(changes !== undefined && { PICOCLAW_FILES: names.join("\n") }),
+    ...variables,
+  };
+}
+
+function lastPart(output: string): string {
+  return output.trim().slice(-SHOWN_OUTPUT);
+}
