@@ -18,7 +18,6 @@ import type { Logger } from "../ports/platform.ts";
 import type { AutoCommitResult, OwnGit } from "./auto-commit.ts";
 import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
-import type { HookSettings } from "./hooks.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
@@ -126,6 +125,16 @@ export interface WorkerConfig {
   readonly confine: "auto" | "on" | "off";
   readonly limits: LimitSettings;
   readonly network: { readonly mode: "on" | "off" | "allow_list" };
+}
+
+/** `hooks:` of the configuration. */
+export interface HookSettings {
+  readonly before_landing: readonly string[];
+  readonly after_landing: readonly string[];
+  readonly on_red: readonly string[];
+  readonly after_message: readonly string[];
+  /** Seconds for each command. */
+  readonly timeout: number;
 }
 
 /** Everything that jobs of a workspace need, wired by hand. */

@@ -2,18 +2,8 @@ import type { Note } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
-import type { WorkspaceDeps } from "./execution.ts";
+import type { HookSettings, WorkspaceDeps } from "./execution.ts";
 import { jobEnvironment } from "./job-processes.ts";
-
-/** `hooks:` of the configuration. */
-export interface HookSettings {
-  readonly before_landing: readonly string[];
-  readonly after_landing: readonly string[];
-  readonly on_red: readonly string[];
-  readonly after_message: readonly string[];
-  /** Seconds for each command. */
-  readonly timeout: number;
-}
 
 /** The moments at which the user's own commands run. */
 export type HookMoment = Exclude<keyof HookSettings, "timeout">;
