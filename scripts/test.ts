@@ -2,7 +2,7 @@
  * `npm test`: every check as a named step, all of them even after a failure, and the count at the end.
  * `npm test -- PATH …` runs those test files only.
  */
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dir, "..");
@@ -39,8 +39,12 @@ const CHECKS: readonly Step[] = [
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
 const TEST_OPTIONS = ["--only-failures", "--timeout", "60000"];
-const coverageIn = (part: string) =>
-  isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`];
+const timesOf = (part: string) => join(root, "coverage", `${part}.xml`);
+const reportsIn = (part: string) => [
+  "--reporter=junit",
+  `--reporter-outfile=${timesOf(part)}`,
+  ...(isBrief ? [] : ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=coverage/${part}`]),
+];
 /** What mostly waits (for containers, browsers, whole programs, deaths) runs beside what mostly computes. */
 const WAITING = {
   "tests with containers": /^\.\/test\/infrastructure\/(?:containers|tasks)\//,
@@ -127,12 +131,28 @@ async function runTests(name: string, argv: readonly string[]) {
   return { passed: count(output, "pass"), failed: exitCode !== 0 && failed === 0 ? 1 : failed };
 }
 
+/** Where the time of a part goes: its slowest files. */
+function printSlowest(name: string): void {
+  const report = timesOf(name.replaceAll(" ", "-"));
+  if (!existsSync(report)) return;
+  const files = [
+    ...readFileSync(report, "utf8").matchAll(/^ {2}<testsuite name="([^"]+)".* time="([\d.]+)"/gm),
+  ];
+  const slowest = files
+    .map(([, file = "", seconds]) => ({ file: file.replace(/^test\//, ""), seconds: Number(seconds) }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, 8)
+    .map(({ file, seconds }) => `${file} ${seconds.toFixed(0)} s`);
+  if (slowest.length > 0) console.log(`slowest ${name}: ${slowest.join(", ")}`);
+}
+
 async function main(): Promise<number> {
   if (paths.length > 0) return end(await runTests("tests", ["test", ...TEST_OPTIONS, ...paths]), 0);
   const failedChecks = isBrief ? 0 : await failures(CHECKS);
   const files = testFiles();
   if (files.length === 0) return end({ passed: 0, failed: 0 }, failedChecks);
   rmSync(join(root, "coverage"), { recursive: true, force: true });
+  mkdirSync(join(root, "coverage"));
   const parts = {
     ...Object.fromEntries(
       Object.entries(WAITING).map(([name, those]) => [name, files.filter((file) => those.test(file))]),
@@ -142,12 +162,13 @@ async function main(): Promise<number> {
   const run = Object.entries(parts)
     .filter(([, some]) => some.length > 0)
     .map(([name, some]) =>
-      runTests(name, ["test", ...TEST_OPTIONS, ...coverageIn(name.replaceAll(" ", "-")), ...some]),
+      runTests(name, ["test", ...TEST_OPTIONS, ...reportsIn(name.replaceAll(" ", "-")), ...some]),
     );
   const tests = (await Promise.all(run)).reduce((sum, each) => ({
     passed: sum.passed + each.passed,
     failed: sum.failed + each.failed,
   }));
+  for (const name of Object.keys(parts)) printSlowest(name);
   const failedFloors = isBrief ? 0 : await failures([FLOORS]);
   return end(tests, failedChecks + failedFloors);
 }
