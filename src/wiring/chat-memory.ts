@@ -18,7 +18,6 @@ import { SHIPPED_RULES } from "../domain/chat/shipped-rules.ts";
 import { type Catalogue, costBy } from "../domain/models/catalogue.ts";
 import { memoryMessagesFor } from "../domain/texts/chat.ts";
 import type { Locale } from "../domain/texts/locale.ts";
-import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../infrastructure/chat/session-store.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
@@ -26,6 +25,8 @@ import { workspaceName } from "../infrastructure/fleet/workspace-name.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { createUsageStore } from "../infrastructure/models/usage-store.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
+import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
+import type { HeldTurn, TurnFenceDeps } from "../infrastructure/store/liveness.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { openModels } from "./models.ts";
 import type { OpenedFolder } from "./workspace.ts";
@@ -82,11 +83,11 @@ const POLL_MS = 100;
 export function createChatMeter(
   options: ChatMemoryOptions,
   db: Kysely<Database>,
-  held?: ReadonlyMap<string, string>,
+  held?: TurnFenceDeps["held"],
 ): { readonly meter: Meter; readonly usage: UsageStore; readonly clock: DayClock } {
-  const { config, models, log, now, workspace } = options;
+  const { config, models, log, now } = options;
   const clock = createDayClock(resolveTimeZone(config.session.timezone), config.session.cutover);
-  const usage = createUsageStore(db, { workspace, held });
+  const usage = createUsageStore(db, held);
   const meter = createMeter({
     models,
     usage,
@@ -103,7 +104,7 @@ export function createChatMeter(
 
 export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database>): ChatMemory {
   const { config, models, log, mask, now, workspace } = options;
-  const held = new Map<string, string>();
+  const held = new Map<string, HeldTurn>();
   const { meter, usage, clock } = createChatMeter(options, db, held);
   const owners = createOwnerNames(options.pid);
   const rules = once(() => rulesOf(options));
@@ -124,16 +125,16 @@ export function createChatMemory(options: ChatMemoryOptions, db: Kysely<Database
     summaryTokens: config.session.summary_tokens,
   });
   const queue = createChatQueue({
-    leases: createChatLeases({
+    turns: createChatTurns({
       db,
       workspace,
       held,
       process: options.process ?? owners.next(),
       isGone: owners.isGone,
+      newId: owners.next,
       beatsElsewhere: options.process !== undefined,
     }),
     now,
-    newOwner: owners.next,
     lookMs: LOOK_MS,
     pollMs: POLL_MS,
     setTimer,

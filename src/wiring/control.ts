@@ -20,7 +20,7 @@ import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
 import { createControlOrders } from "../infrastructure/fleet/order-store.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
-import { workspaceQueues } from "../infrastructure/serve/message-store.ts";
+import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import type { StoreTransaction } from "../infrastructure/store/schema.ts";
 import type { ServeDeps } from "./serve-state.ts";
 

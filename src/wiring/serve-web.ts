@@ -26,12 +26,12 @@ import { isOwnVariable } from "../config/usual-variables.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import { manageMessagesFor } from "../domain/texts/web.ts";
-import { createChatLeases } from "../infrastructure/chat/chat-leases.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
 import { watchOwnPieces } from "../infrastructure/platform/installation.ts";
 import { readTextFile, replaceFile } from "../infrastructure/platform/text-files.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
+import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import { isStoreAway, tryWrite } from "../infrastructure/store/open-store.ts";
 import { allTasks, createTaskFileReader } from "../infrastructure/tasks/task-files.ts";
 import { createSessionReader, createTaskReader } from "../infrastructure/web/console-readers.ts";
@@ -195,11 +195,12 @@ export function createWebHost(parts: WebHostDeps): WebHost {
       stopMessage(
         {
           cancel: (id) => inbox.answering.cancel(id),
-          leases: createChatLeases({
+          turns: createChatTurns({
             db,
             workspace: parts.workspaceName,
             process: parts.owner,
             isGone: parts.owners.isGone,
+            newId: parts.owners.next,
             beatsElsewhere: true,
           }),
         },

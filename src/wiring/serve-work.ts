@@ -26,8 +26,9 @@ import { createFleetStore, type ProcessHere } from "../infrastructure/fleet/flee
 import { homeMark, readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
-import { createMessageStore, workspaceQueues } from "../infrastructure/serve/message-store.ts";
+import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
+import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
 import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
 import { isStoreAway } from "../infrastructure/store/open-store.ts";

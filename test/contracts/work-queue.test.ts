@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
 import type { NewWork, Work } from "../../src/application/ports/serve.ts";
 import { timers } from "../../src/infrastructure/platform/timers.ts";
+import { createChatTurns } from "../../src/infrastructure/serve/chat-turns.ts";
 import { createPgBossEngine } from "../../src/infrastructure/serve/pg-boss-engine.ts";
 import type { WorkEngine } from "../../src/infrastructure/serve/work-engine.ts";
+import { workKeyOfChat, workspaceQueues } from "../../src/infrastructure/serve/work-places.ts";
 import {
   createSqliteEngine,
   createWorkIds,
@@ -42,8 +44,16 @@ function kitOver(db: Kysely<Database>, newEngine: () => Promise<WorkEngine>): Qu
   };
 }
 
-/** Turns of chats stand in another table, and go with the process as its claims do. */
+/** Turns of chats are claims as well. */
 function testTurns(open: () => { readonly db: Kysely<Database>; readonly kit: QueueKit }): void {
+  const turnsOf = (db: Kysely<Database>, process: string, beatsElsewhere: boolean) =>
+    createChatTurns({ db, workspace: "/w", process, isGone: () => false, newId, beatsElsewhere });
+  const { messages: queue } = workspaceQueues("/w");
+  const messageOf = (chatKey: string): NewWork => {
+    const key = workKeyOfChat("/w", chatKey);
+    return { id: newId(), queue, key, group: "g", ref: "msg_1", light: false };
+  };
+
   test("the turns of a dead process end with its claims, those of others stay", async () => {
     const { db, kit } = open();
     const [dead, alive] = [await kit.open("host:turn-dead"), await kit.open("host:turn-alive")];
@@ -51,23 +61,95 @@ function testTurns(open: () => { readonly db: Kysely<Database>; readonly kit: Qu
     await dead.add([work]);
     await dead.beat();
     expect(await dead.claim({ queue: "turns" }, async () => null)).not.toBeNull();
-    const turn = (process: string) => ({
-      workspace: "/w",
-      chat_key: process,
-      owner: process,
-      process,
-      since: 0,
-      stop: 0,
-    });
-    await db.insertInto("chat_leases").values(["host:turn-dead", "host:turn-alive"].map(turn)).execute();
+    const begin = async (process: string) => {
+      const turns = turnsOf(db, process, true);
+      const claim = turns.name(`cli:${process}`);
+      expect(await turns.begin(claim)).toBe(true);
+      return () => turns.look(claim);
+    };
+    const looks = [await begin("host:turn-dead"), await begin("host:turn-alive")];
     await kit.silence("host:turn-dead", 20_000);
     await alive.beat();
-    const left = await db.selectFrom("chat_leases").select("process").execute();
-    expect(left).toEqual([{ process: "host:turn-alive" }]);
+    expect(await Promise.all(looks.map((look) => look()))).toMatchObject([{ held: false }, { held: true }]);
     const claimed = await alive.claim({ queue: "turns" }, async () => null);
     expect(claimed?.work.id).toBe(work.id);
     await alive.finish(claimed?.work as Work, {});
-    for (const queue of [dead, alive]) await queue.close();
+    for (const each of [dead, alive]) await each.close();
+  });
+
+  test("a server never claims what a terminal began, and beats without taking it for lost work", async () => {
+    const { db, kit } = open();
+    const server = await kit.open("host:server");
+    const terminal = turnsOf(db, "host:terminal", false);
+    const begun = terminal.name("cli:own");
+    expect(await terminal.begin(begun)).toBe(true);
+    const here = turnsOf(db, "host:server", true);
+    const cut = here.name("cli:cut");
+    expect(await here.begin(cut)).toBe(true);
+    await sql`update work_claims set claimed_at = claimed_at - 11000`.execute(db);
+    expect(await server.claim({ queue }, async () => null)).toBeNull();
+    expect(await server.beat()).toEqual([]);
+    expect(await Promise.all([terminal.look(begun), here.look(cut)])).toMatchObject([
+      { held: true },
+      { held: true },
+    ]);
+    for (const [turns, claim] of [
+      [terminal, begun],
+      [here, cut],
+    ] as const)
+      await turns.end(claim);
+    await server.close();
+  });
+
+  test("the claim of a message is its chat's turn, from its begin to its end", async () => {
+    const { db, kit } = open();
+    const server = await kit.open("host:answers");
+    const [here, terminal] = [turnsOf(db, "host:answers", true), turnsOf(db, "host:waits", false)];
+    await server.add([messageOf("web:c")]);
+    const claimed = await server.claim({ queue }, async () => null);
+    const work = claimed?.work as Work;
+    const message = here.name("web:c", work);
+    expect(message).toMatchObject({ id: work.id, isOwn: false });
+    // A message that was claimed and does not ask for the turn holds up nobody.
+    const first = terminal.name("web:c");
+    expect(await terminal.begin(first)).toBe(true);
+    expect(await here.begin(message)).toBe(false);
+    await terminal.end(first);
+    expect(await here.take(message)).toEqual({ taken: true, ahead: 0 });
+    const next = terminal.name("web:c");
+    expect(await terminal.begin(next)).toBe(false);
+    await here.end(message);
+    expect(await terminal.take(next)).toEqual({ taken: false, ahead: 1 });
+    expect(await server.finish(work, {})).toBe("done");
+    expect(await terminal.take(next)).toEqual({ taken: true, ahead: 0 });
+    await terminal.end(next);
+    await server.close();
+  });
+
+  test("a terminal takes the turn of a dead server's message, which waits for another server", async () => {
+    const { db, kit } = open();
+    const [dead, next] = [await kit.open("host:dies"), await kit.open("host:follows")];
+    const here = turnsOf(db, "host:dies", true);
+    await dead.add([messageOf("web:d")]);
+    const work = (await dead.claim({ queue }, async () => null))?.work as Work;
+    const message = here.name("web:d", work);
+    expect(await here.begin(message)).toBe(true);
+    const terminal = turnsOf(db, "host:talks", false);
+    const mine = terminal.name("web:d");
+    expect(await terminal.begin(mine)).toBe(false);
+    await kit.silence("host:dies", 20_000);
+    expect(await terminal.take(mine)).toEqual({ taken: true, ahead: 0 });
+    expect(await here.look(message)).toEqual({ held: false, stop: false });
+    await next.beat();
+    const again = (await next.claim({ queue }, async () => null))?.work as Work;
+    expect(again).toMatchObject({ id: work.id, attempt: 2 });
+    const there = turnsOf(db, "host:follows", true);
+    expect(await there.begin(there.name("web:d", again))).toBe(false);
+    await terminal.end(mine);
+    expect(await there.take(there.name("web:d", again))).toEqual({ taken: true, ahead: 0 });
+    expect(await dead.finish(work, {})).toBe("lost");
+    expect(await next.finish(again, {})).toBe("done");
+    for (const each of [dead, next]) await each.close();
   });
 }
 

@@ -1,5 +1,5 @@
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
-import type { ChatLeases } from "../ports/chat.ts";
+import type { ChatTurns, MessageClaim, TurnClaim } from "../ports/chat.ts";
 
 /** Why a signal of the queue ended. */
 type StopReason = "stopped" | "lost" | "caller";
@@ -10,104 +10,86 @@ type QueuedResult<T> =
   | { readonly ran: false };
 
 export interface ChatQueueDeps {
-  readonly leases: ChatLeases;
+  readonly turns: ChatTurns;
   readonly now: () => Date;
-  /** A new name for each piece of work. */
-  readonly newOwner: () => string;
-  /** Between two looks at the lease that is held: whether it still is, and whether a stop was asked for. */
+  /** Between two looks at the turn that is held: whether it still is, and whether a stop was asked for. */
   readonly lookMs: number;
-  /** Between two looks at a lease that another process holds. */
+  /** Between two looks at a turn that another process has. */
   readonly pollMs: number;
   readonly setTimer: (run: () => void, ms: number) => () => void;
   /** The same for what keeps no process from ending. */
   readonly retry: (run: () => void, ms: number) => void;
 }
 
-/** The work that runs in this process; `begun` once the lease is held. */
+/** The work that runs in this process; `begun` once it has the turn. */
 interface RunningWork {
   readonly controller: AbortController;
   begun: boolean;
 }
 
-interface LeasedWork<T> {
+interface TurnRequest<T> extends QueueOptions {
   readonly chatKey: string;
   readonly work: (signal: AbortSignal) => Promise<T>;
-  readonly signal: AbortSignal;
-  readonly onQueued?: ((ahead: number) => void) | undefined;
   readonly running: RunningWork;
 }
 
-/** Gets the chat's lease among all processes, runs the work under it, keeps it alive meanwhile, gives it back. */
-async function holdLease<T>(parts: ChatQueueDeps, request: LeasedWork<T>): Promise<QueuedResult<T>> {
-  const { leases } = parts;
+/** Gets the chat's turn among all processes, does the work in it, keeps it alive meanwhile, ends it. */
+async function holdTurn<T>(parts: ChatQueueDeps, request: TurnRequest<T>): Promise<QueuedResult<T>> {
   const { chatKey, work, signal, running } = request;
-  const owner = parts.newOwner();
-  const release = () => releaseLease(parts, () => leases.release(chatKey, owner));
-  try {
-    if (!(await waitForLease(parts, request, owner))) return { ran: false };
-  } catch (error) {
-    // It may be held, though nobody was told so.
-    await release();
-    throw error;
-  }
-  const { controller } = running;
+  const claim = parts.turns.name(chatKey, request.claim);
   const stopped: { why: StopReason | null } = { why: null };
-  const end = (why: StopReason) => {
+  const { controller } = running;
+  const stop = (why: StopReason) => {
     stopped.why ??= why;
     controller.abort(why);
   };
-  const onCaller = () => end("caller");
-  controller.signal.addEventListener("abort", () => end(toStopReason(controller.signal.reason)), {
-    once: true,
-  });
-  signal.addEventListener("abort", onCaller, { once: true });
-  if (signal.aborted) end("caller");
-  running.begun = true;
-  const stopKeeping = keepAlive(parts, chatKey, owner, end);
+  const onCaller = () => stop("caller");
+  const state = { stopKeeping: () => {} };
   try {
+    if (!(await waitForTurn(parts, request, claim))) return { ran: false };
+    controller.signal.addEventListener("abort", () => stop(toStopReason(controller.signal.reason)), {
+      once: true,
+    });
+    signal.addEventListener("abort", onCaller, { once: true });
+    if (signal.aborted) stop("caller");
+    running.begun = true;
+    state.stopKeeping = keepAlive(parts, claim, stop);
     return { ran: true, value: await work(controller.signal), stopped: stopped.why };
   } finally {
-    stopKeeping();
+    state.stopKeeping();
     running.begun = false;
     signal.removeEventListener("abort", onCaller);
-    await release();
+    // The turn may be held though the store's answer was lost.
+    await endWork(parts, claim);
   }
 }
 
-/** No caller waits for a failing store; but this process keeps an unreleased lease as long as it lives. */
-async function releaseLease(parts: ChatQueueDeps, act: () => Promise<void>): Promise<void> {
+/** No caller waits for a failing store; but this process keeps a turn that was not ended as long as it lives. */
+async function endWork(parts: ChatQueueDeps, claim: TurnClaim): Promise<void> {
   try {
-    await act();
+    await parts.turns.end(claim);
   } catch {
-    parts.retry(() => void releaseLease(parts, act), parts.lookMs);
+    parts.retry(() => void endWork(parts, claim), parts.lookMs);
   }
 }
 
-async function waitForLease<T>(
+async function waitForTurn(
   parts: ChatQueueDeps,
-  request: LeasedWork<T>,
-  owner: string,
+  { signal, onQueued }: QueueOptions,
+  claim: TurnClaim,
 ): Promise<boolean> {
-  const { leases } = parts;
-  const { chatKey, signal, onQueued } = request;
-  const take = (ticket: number) => leases.take({ chatKey, owner, ticket });
-  // An empty queue needs no waiting.
-  if ((await take(Number.MAX_SAFE_INTEGER)).taken) return true;
+  const { turns } = parts;
+  if (await turns.begin(claim)) return true;
   let told = 0;
-  try {
-    const ticket = await leases.enter(chatKey, owner);
-    while (!signal.aborted) {
-      const { taken, ahead } = await take(ticket);
-      if (taken) return true;
-      if (ahead !== told) onQueued?.(ahead);
-      told = ahead;
-      await leases.beat();
-      await waitMs(parts, signal);
-    }
-    return false;
-  } finally {
-    await releaseLease(parts, () => leases.leave(chatKey, owner));
+  while (!signal.aborted) {
+    const { taken, ahead } = await turns.take(claim);
+    if (taken) return true;
+    if (ahead !== told) onQueued?.(ahead);
+    told = ahead;
+    await turns.beat();
+    await waitMs(parts, signal);
   }
+  return false;
 }
 
 function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promise<void> {
@@ -122,19 +104,18 @@ function waitMs({ setTimer, pollMs }: ChatQueueDeps, signal: AbortSignal): Promi
   });
 }
 
-/** Beats until told otherwise; the work ends when somebody asked for that, or when another holds the lease. */
+/** Beats until told otherwise; the work ends when somebody asked for that, or when the turn was lost. */
 function keepAlive(
-  { leases, now, lookMs, setTimer }: ChatQueueDeps,
-  chatKey: string,
-  owner: string,
+  { turns, now, lookMs, setTimer }: ChatQueueDeps,
+  claim: TurnClaim,
   end: (why: StopReason) => void,
 ): () => void {
   const state = { over: false, cancel: () => {} };
   const heard = { at: now().getTime() };
   const tick = async () => {
     try {
-      await leases.beat();
-      const { held, stop } = await leases.look(chatKey, owner);
+      await turns.beat();
+      const { held, stop } = await turns.look(claim);
       if (state.over) return;
       heard.at = now().getTime();
       if (!held) end("lost");
@@ -158,10 +139,10 @@ function toStopReason(reason: unknown): StopReason {
 
 /**
  * One chat in order, chats side by side, within this process and among all that share the store. In this process
- * the order is that of the calls; the lease keeps other processes out.
+ * the order is that of the calls; the chat's turn keeps other processes out.
  */
 export interface ChatQueue {
-  /** Runs the work when its turn comes. Its signal ends with the caller's, with `/stop`, and with a lost lease. */
+  /** Runs the work when its turn comes. Its signal ends with the caller's, with `/stop`, and with a lost turn. */
   run<T>(
     chatKey: string,
     work: (signal: AbortSignal) => Promise<T>,
@@ -177,13 +158,16 @@ export interface ChatQueue {
 interface QueueOptions {
   readonly signal: AbortSignal;
   /** How many messages stand before this one; told when it has to wait, and when that changes. */
-  readonly onQueued?: (ahead: number) => void;
+  readonly onQueued?: ((ahead: number) => void) | undefined;
+  /** Under which a server answers the message. */
+  readonly claim?: MessageClaim | undefined;
 }
 
 export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
   const lines = new Map<string, ChatLine>();
   return {
-    async run(chatKey, work, { signal, onQueued }) {
+    async run(chatKey, work, options) {
+      const { signal, onQueued } = options;
       if (signal.aborted) return { ran: false };
       const line = lines.get(chatKey) ?? { waiting: [], running: null };
       lines.set(chatKey, line);
@@ -191,7 +175,7 @@ export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
       if (place.ahead > 0) onQueued?.(place.ahead);
       if (!(await nextTurn(line, signal, onQueued))) return { ran: false };
       try {
-        return await holdLease(parts, { chatKey, work, signal, onQueued, running: line.running! });
+        return await holdTurn(parts, { ...options, chatKey, work, running: line.running! });
       } finally {
         const next = line.waiting.shift();
         line.running = null;
@@ -206,7 +190,7 @@ export function createChatQueue(parts: ChatQueueDeps): ChatQueue {
         running.controller.abort("stopped" satisfies StopReason);
         return true;
       }
-      return parts.leases.requestStop(chatKey);
+      return parts.turns.requestStop(chatKey);
     },
   };
 }

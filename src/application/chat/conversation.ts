@@ -269,7 +269,11 @@ export function createConversation(parts: ChatDeps): Conversation {
             state.begun = true;
             return inTurn(parts, turn);
           },
-          { signal: options.signal, onQueued: (ahead) => emit({ type: "queued", ahead }) },
+          {
+            signal: options.signal,
+            claim: options.claim,
+            onQueued: (ahead) => emit({ type: "queued", ahead }),
+          },
         );
         if (!queued.ran) return plainReply(parts, say("aborted"));
         const { ok } = queued.value;

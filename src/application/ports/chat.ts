@@ -58,6 +58,16 @@ export interface HandleOptions {
   readonly signal: AbortSignal;
   /** As it happens, for progress and streaming; must not throw. */
   readonly onEvent?: (event: ChatEvent) => void;
+  /** Under which a server answers it. Absent: the conversation begins the work itself. */
+  readonly claim?: MessageClaim;
+}
+
+/** The claim of the work that a message is. */
+export interface MessageClaim {
+  readonly id: string;
+  /** The unit that is done in order: the chat, or the message alone when it does not wait for its turn. */
+  readonly key: string;
+  readonly fence: number;
 }
 
 /** The domain events of one message, also the lines of `chat --events`. */
@@ -395,27 +405,32 @@ export interface OwnCommands {
 }
 
 /**
- * The right to work on a chat, among all processes that share the store. A lease ends when it is released, or
- * when the process that has it is dead: the same rule as for work of the queue. Exclusion is strict; order is
- * by ticket. An owner is one piece of work, not a process: its name is used once.
+ * The right to work on a chat, among all processes that share the store: a mark on one claim of work with the chat's
+ * key. A message that a server claimed is such work. A process begins other work of the chat for itself (a message of
+ * a terminal, the cut of a session), and no server claims that. A turn ends with its work, or when its process is dead.
+ * Exclusion is strict; order is by the time at which the turn was asked for.
  */
-export interface ChatLeases {
-  /** A place in the line. */
-  enter(chatKey: string, owner: string): Promise<number>;
-  leave(chatKey: string, owner: string): Promise<void>;
-  /** Takes the lease when it is free and nobody alive stands before the ticket. */
-  take(request: LeaseRequest): Promise<{ readonly taken: boolean; readonly ahead: number }>;
-  /** Says that this process lives; to be called often by whoever holds a lease or waits for one. */
+export interface ChatTurns {
+  /** Names work of this chat: the message's own where that has the chat's key, otherwise new work. */
+  name(chatKey: string, claim?: MessageClaim): TurnClaim;
+  /** Begins the work. True when it has the turn; otherwise it waits in the line. */
+  begin(claim: TurnClaim): Promise<boolean>;
+  /** Takes the turn when it is free and no live work stands before this in the line. */
+  take(claim: TurnClaim): Promise<{ readonly taken: boolean; readonly ahead: number }>;
+  /** Says that this process lives; to be called often by whoever has a turn or waits for one. */
   beat(): Promise<void>;
-  /** `held` is false when another has the lease by now; `stop` when somebody asked for that. */
-  look(chatKey: string, owner: string): Promise<{ readonly held: boolean; readonly stop: boolean }>;
-  release(chatKey: string, owner: string): Promise<void>;
+  /** `held` is false when the turn was lost; `stop` when somebody asked for that. */
+  look(claim: TurnClaim): Promise<{ readonly held: boolean; readonly stop: boolean }>;
+  /** Ends work that was begun here. The turn of a message ends when its server ends the message. */
+  end(claim: TurnClaim): Promise<void>;
   /** Asks the holder to stop; false when nobody works on the chat. */
   requestStop(chatKey: string): Promise<boolean>;
 }
 
-interface LeaseRequest {
+export interface TurnClaim {
   readonly chatKey: string;
-  readonly owner: string;
-  readonly ticket: number;
+  readonly id: string;
+  readonly fence: number;
+  /** The process began the work for itself; otherwise a server claimed it. */
+  readonly isOwn: boolean;
 }

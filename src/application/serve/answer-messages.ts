@@ -1,7 +1,7 @@
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import type { ChatEvent, Conversation, Reply } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
-import type { Channel, ClaimedMessage, MessageStore, NewReply, StoredMessage } from "../ports/serve.ts";
+import type { Channel, ClaimedMessage, MessageStore, NewReply, StoredMessage, Work } from "../ports/serve.ts";
 import { replyChannelOf } from "./receive-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
@@ -85,7 +85,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     parts.bus.publish({ type: "begun", message });
     try {
       const refusal = await instead(message);
-      const reply = refusal?.reply ?? (await handle(message, lost));
+      const reply = refusal?.reply ?? (await handle(message, work, lost));
       if (lost.aborted) {
         // Nothing happens where it is another's by now.
         await keeper.end(() => store.handBack(work, { begun: true }));
@@ -137,7 +137,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     return { reply: toFailedReply(parts.messages().gaveUp(deaths)), dead: `ended ${deaths} times over it` };
   }
 
-  async function handle(message: StoredMessage, lost: AbortSignal): Promise<Reply> {
+  async function handle(message: StoredMessage, claim: Work, lost: AbortSignal): Promise<Reply> {
     const noted: Promise<void>[] = [];
     const abort = new AbortController();
     inHand.set(message.id, abort);
@@ -159,7 +159,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         ...(strict !== undefined && { strict }),
         ...(traceparent !== undefined && { traceparent }),
       },
-      { signal: AbortSignal.any([stopping.signal, abort.signal, lost]), onEvent },
+      { signal: AbortSignal.any([stopping.signal, abort.signal, lost]), onEvent, claim },
     );
     inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));

@@ -1,5 +1,5 @@
 import { chatKeyOf } from "../../domain/chat/session.ts";
-import type { ChatLeases } from "../ports/chat.ts";
+import type { ChatTurns } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { Chat, ChatKey, MessageStore, StandingMessage, StoredMessage } from "../ports/serve.ts";
 import { type Viewer, viewerIdentities, type WhoSpeaks } from "./access.ts";
@@ -195,7 +195,7 @@ export function createWaitForAnswer({ message, bus, timers }: WaitForAnswerDeps)
 export interface StopMessageDeps {
   /** Ends the answering of a message of this process; false when it is not being answered here. */
   readonly cancel: (messageId: string) => boolean;
-  readonly leases: Pick<ChatLeases, "requestStop">;
+  readonly turns: Pick<ChatTurns, "requestStop">;
 }
 
 /**
@@ -203,9 +203,9 @@ export interface StopMessageDeps {
  * looks each second whether its chat is to stop. False when nobody answers it.
  */
 export async function stopMessage(
-  { cancel, leases }: StopMessageDeps,
+  { cancel, turns }: StopMessageDeps,
   { id, state, channel, chatId }: StoredMessage,
 ): Promise<boolean> {
   if (cancel(id)) return true;
-  return state === "working" && leases.requestStop(chatKeyOf(channel, chatId));
+  return state === "working" && turns.requestStop(chatKeyOf(channel, chatId));
 }

@@ -161,8 +161,8 @@ function createChatSettings({
   db,
   workspace,
   held,
-}: TurnFenceDeps): Pick<SessionStore, "settings" | "saveSettings"> {
-  const inTurn = createTurnFence({ db, workspace, held });
+}: ChatRowsDeps): Pick<SessionStore, "settings" | "saveSettings"> {
+  const inTurn = createTurnFence({ db, held });
   return {
     async settings(chatKey) {
       const row = await db
@@ -194,8 +194,8 @@ function createChatSettings({
 type DailyNotes = Pick<SessionStore, "saveNote" | "note" | "notes" | "removeNote">;
 
 /** The notes of past days. */
-function createDailyNotes({ db, workspace, held }: TurnFenceDeps): DailyNotes {
-  const inTurn = createTurnFence({ db, workspace, held });
+function createDailyNotes({ db, workspace, held }: ChatRowsDeps): DailyNotes {
+  const inTurn = createTurnFence({ db, held });
   return {
     saveNote: (note) =>
       inTurn(note.chatKey, async (within) => {
@@ -251,8 +251,8 @@ type SessionTurns = Pick<
 >;
 
 /** The messages of a session, and the running summary of it. */
-function createSessionTurns({ db, workspace, held }: TurnFenceDeps): SessionTurns {
-  const inTurn = createTurnFence({ db, workspace, held });
+function createSessionTurns({ db, workspace, held }: ChatRowsDeps): SessionTurns {
+  const inTurn = createTurnFence({ db, held });
   const turnsOf = (chatKey: string, sessionId: string) =>
     db
       .selectFrom("turns")
@@ -367,8 +367,12 @@ function splitBatches<T>(read: readonly (T | null)[]): { turns: T[]; damaged: nu
 
 type SessionRows = Pick<SessionStore, "current" | "find" | "list" | "due" | "open" | "reopen" | "setCut">;
 
-/** `workspace`: the root of that whose chats are kept; those of other workspaces are out of sight. */
-export interface SessionStoreDeps extends TurnFenceDeps {
+interface ChatRowsDeps extends TurnFenceDeps {
+  /** The root of that whose chats are kept; those of other workspaces are out of sight. */
+  readonly workspace: string;
+}
+
+export interface SessionStoreDeps extends ChatRowsDeps {
   readonly now: () => Date;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "../../application/ports/fleet.ts";
 import type { Role, WorkQueue } from "../../application/ports/serve.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
-import { workspaceQueues } from "../serve/message-store.ts";
+import { workspaceQueues } from "../serve/work-places.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { StoreTransaction } from "../store/schema.ts";
 import { type Database, type OrderRow, storable } from "../store/schema.ts";

@@ -3,14 +3,12 @@ import type { UsageFilter, UsageStore } from "../../application/ports/models.ts"
 import { createTurnFence, type TurnFenceDeps } from "../store/liveness.ts";
 import type { Database } from "../store/schema.ts";
 
-/** Of all workspaces; `turns` are those in which this process writes. */
-export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDeps, "db">): UsageStore {
-  const held = turns?.held;
-  const inTurn = createTurnFence({ db, workspace: turns?.workspace ?? "", held });
+/** Of all workspaces; `held` are the turns in which this process writes. */
+export function createUsageStore(db: Kysely<Database>, held?: TurnFenceDeps["held"]): UsageStore {
+  const inTurn = createTurnFence({ db, held });
   return {
     async record(entry) {
       const { chatKey } = entry;
-      const owner = held?.get(chatKey);
       const values = {
         at: entry.at,
         chat_key: chatKey,
@@ -25,7 +23,7 @@ export function createUsageStore(db: Kysely<Database>, turns?: Omit<TurnFenceDep
         cached_tokens: entry.cachedTokens,
         cost_usd: entry.costUsd,
       };
-      if (owner === undefined) await db.insertInto("usage_entries").values(values).execute();
+      if (held?.has(chatKey) !== true) await db.insertInto("usage_entries").values(values).execute();
       else
         await inTurn(
           chatKey,

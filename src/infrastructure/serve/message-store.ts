@@ -7,6 +7,7 @@ import type {
   NewWork,
   WorkQueue,
 } from "../../application/ports/serve.ts";
+import { chatKeyOf } from "../../domain/chat/session.ts";
 import { hashHex } from "../platform/hash.ts";
 import { migrate } from "../store/migrate.ts";
 import type { StoreTransaction } from "../store/schema.ts";
@@ -18,27 +19,7 @@ import {
   toMessageRow,
   toReplyRow,
 } from "./message-views.ts";
-
-/** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
-export interface WorkspaceQueues {
-  readonly messages: string;
-  readonly replies: string;
-  readonly control: string;
-}
-
-export function workspaceQueues(workspace: string): WorkspaceQueues {
-  const place = hashHex("sha256", workspace).slice(0, 16);
-  return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
-}
-
-/** Longer keys would not fit into an index. */
-const LONGEST_KEY = 500;
-
-/** One chat of one workspace. */
-function chatKeyOf(workspace: string, { channel, chatId }: ChatKey): string {
-  const key = storable(JSON.stringify([workspace, channel, chatId]));
-  return key.length <= LONGEST_KEY ? key : hashHex("sha256", key);
-}
+import { toIndexedText, type WorkspaceQueues, workKeyOfChat, workspaceQueues } from "./work-places.ts";
 
 interface MessageOfWork extends ChatKey {
   readonly id: string;
@@ -51,7 +32,7 @@ function workOfMessage(
   message: MessageOfWork,
   at: { readonly id: string; readonly queue: string; readonly workspace: string },
 ): NewWork {
-  const key = chatKeyOf(at.workspace, message);
+  const key = workKeyOfChat(at.workspace, chatKeyOf(message.channel, message.chatId));
   return {
     id: at.id,
     queue: at.queue,
@@ -67,11 +48,11 @@ function workOfReply(
   reply: ChatKey & { readonly key: string; readonly userId: string },
   at: { readonly id: string; readonly queue: string; readonly workspace: string },
 ): NewWork {
-  const { channel, userId } = reply;
+  const { channel, chatId, userId } = reply;
   return {
     id: at.id,
     queue: at.queue,
-    key: chatKeyOf(at.workspace, reply),
+    key: workKeyOfChat(at.workspace, chatKeyOf(channel, chatId)),
     group: workGroupOf(channel, userId),
     ref: reply.key,
     light: false,
@@ -79,8 +60,7 @@ function workOfReply(
 }
 
 function workGroupOf(channel: string, userId: string): string {
-  const group = storable(`${channel}:${userId}`);
-  return group.length <= LONGEST_KEY ? group : hashHex("sha256", group);
+  return toIndexedText(`${channel}:${userId}`);
 }
 
 interface CopiedRowsDeps {

@@ -18,6 +18,7 @@ import {
   writeBeat,
 } from "../store/liveness.ts";
 import type { Database, StoreTransaction, WorkRow } from "../store/schema.ts";
+import { endOwnWork, OWN_WORK } from "./chat-turns.ts";
 import type { FetchedWork, HeldClaim, WorkEngine } from "./work-engine.ts";
 
 /**
@@ -145,9 +146,8 @@ function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
     for (const one of await readProcessLives(db)) {
       const { process: other, beatAt } = one;
       if (other === owner || !isDead(one, judged, parts.isGone)) continue;
-      // Its records about a chat end before another process begins its work.
-      for (const table of ["chat_leases", "chat_tickets"] as const)
-        await db.deleteFrom(table).where("process", "=", other).execute();
+      // Its records about chats end before another process begins its work.
+      await endOwnWork(db, other);
       for (const held of await claimsOf(db, other)) await release(held);
       // One that has spoken since is alive, though it lost what it had.
       if (beatAt !== null)
@@ -174,16 +174,15 @@ function createBeat(parts: BeatDeps): () => Promise<readonly Work[]> {
   };
 }
 
-/** Processes with a beat, a claim, a turn of a chat or a place in its line. */
+/** Processes with a beat or a claim. */
 async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessLife[]> {
   const { rows } = await sql<{ process: string; at: number }>`
-    select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner
-    union all select process, max(since) from chat_leases group by process
-    union all select process, max(since) from chat_tickets group by process`.execute(db);
+    select owner as process, max(claimed_at) as at from work_claims where owner is not null group by owner`.execute(
+    db,
+  );
   const beats = await db.selectFrom("work_owners").selectAll().execute();
   const beatsOf = new Map(beats.map(({ owner, beat_at: at }) => [owner, Number(at)]));
-  const tookOf = new Map<string, number>();
-  for (const { process, at } of rows) tookOf.set(process, Math.max(tookOf.get(process) ?? 0, Number(at)));
+  const tookOf = new Map(rows.map(({ process, at }) => [process, Number(at)]));
   return [...new Set([...tookOf.keys(), ...beatsOf.keys()])].map((process) => ({
     process,
     beatAt: beatsOf.get(process) ?? null,
@@ -191,11 +190,13 @@ async function readProcessLives(db: Kysely<Database>): Promise<readonly ProcessL
   }));
 }
 
+/** Claims of work that is in the engine. */
 async function claimsOf(db: Kysely<Database>, owner: string): Promise<(HeldClaim & { claimedAt: number })[]> {
   const rows = await db
     .selectFrom("work_claims")
     .select(["id", "queue", "fence", "claimed_at"])
     .where("owner", "=", owner)
+    .where("ref", "<>", OWN_WORK)
     .execute();
   return rows.map(({ id, queue, fence, claimed_at: at }) => ({
     id,
@@ -381,13 +382,12 @@ async function noteClaim(
   { owner, at }: { readonly owner: string; readonly at: RawBuilder<number> },
 ): Promise<Work> {
   const row = { id, queue, work_key: key, owner_group: group, ref, light: light ? 1 : 0 };
+  const claim = { fence, owner, claimed_at: at, turn: 0, stop: 0 };
   const { attempts } = await within
     .insertInto("work_claims")
-    .values({ ...row, attempts: 1, fence, owner, claimed_at: at })
+    .values({ ...row, attempts: 1, ...claim })
     .onConflict((conflict) =>
-      conflict
-        .column("id")
-        .doUpdateSet({ fence, owner, claimed_at: at, attempts: sql`work_claims.attempts + 1` }),
+      conflict.column("id").doUpdateSet({ ...claim, attempts: sql`work_claims.attempts + 1` }),
     )
     .returning("attempts")
     .executeTakeFirstOrThrow();
@@ -403,7 +403,7 @@ async function giveBack(
   if (!(await engine.release(within, held))) return false;
   await within
     .updateTable("work_claims")
-    .set((is) => ({ owner: null, attempts: is("attempts", "-", uncounted) }))
+    .set((is) => ({ owner: null, turn: 0, attempts: is("attempts", "-", uncounted) }))
     .where("id", "=", held.id)
     .execute();
   return true;

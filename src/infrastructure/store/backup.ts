@@ -36,8 +36,6 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   decisions: "kept",
   learned_rules: "kept",
   usage_entries: "kept",
-  chat_leases: "passing",
-  chat_tickets: "passing",
   messages: "kept",
   replies: "kept",
   job_owners: "kept",

@@ -62,14 +62,16 @@ export async function rowExists(within: StoreTransaction, query: OneRow): Promis
   return (await locked.executeTakeFirst()) !== undefined;
 }
 
-/** The turns that this process took, by chat; one that was lost stays here until whoever had it is done. */
-type HeldTurns = ReadonlyMap<string, string>;
+/** The claim that has the turn of a chat. */
+export interface HeldTurn {
+  readonly id: string;
+  readonly fence: number;
+}
 
 export interface TurnFenceDeps {
   readonly db: Kysely<Database>;
-  readonly workspace: string;
-  /** Absent for whoever takes no turns. */
-  readonly held?: HeldTurns | undefined;
+  /** The turns that this process took, by chat; a lost one stays until its work ends. Absent where no turns are taken. */
+  readonly held?: ReadonlyMap<string, HeldTurn> | undefined;
 }
 
 /** Writes about a chat in one transaction, or nothing where the turn in which this is done is another's by now. */
@@ -78,25 +80,21 @@ export type TurnFence = (
   write: (within: StoreTransaction) => Promise<void>,
 ) => Promise<void>;
 
-export function createTurnFence({ db, workspace, held }: TurnFenceDeps): TurnFence {
+export function createTurnFence({ db, held }: TurnFenceDeps): TurnFence {
   return (chatKey, write) =>
     db.transaction().execute(async (within) => {
-      const owner = held?.get(chatKey);
-      if (owner === undefined || (await turnIsHeld(within, { workspace, chatKey, owner })))
-        await write(within);
+      const turn = held?.get(chatKey);
+      if (turn === undefined || (await turnIsHeld(within, turn))) await write(within);
     });
 }
 
 /** Within the transaction that asks it stays so. */
-async function turnIsHeld(
-  within: StoreTransaction,
-  { workspace, chatKey, owner }: { workspace: string; chatKey: string; owner: string },
-): Promise<boolean> {
+async function turnIsHeld(within: StoreTransaction, { id, fence }: HeldTurn): Promise<boolean> {
   const query = within
-    .selectFrom("chat_leases")
-    .select("owner")
-    .where("workspace", "=", workspace)
-    .where("chat_key", "=", chatKey)
-    .where("owner", "=", owner);
+    .selectFrom("work_claims")
+    .select("id")
+    .where("id", "=", id)
+    .where("fence", "=", fence)
+    .where("turn", "=", 1);
   return rowExists(within, query);
 }

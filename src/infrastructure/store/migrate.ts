@@ -8,7 +8,7 @@ import { createTables } from "./tables.ts";
  * an older version.
  */
 const MIGRATIONS: readonly { readonly name: string; readonly up: (db: Kysely<unknown>) => Promise<void> }[] =
-  [{ name: "100-tables", up: createTables }];
+  [{ name: "101-tables", up: createTables }];
 
 /**
  * A migration that an older process cannot work on with, because it takes away or changes what that one uses, has a name

@@ -9,18 +9,6 @@ interface ChatTables {
   decisions: DecisionRow;
   learned_rules: LearnedRuleRow;
   usage_entries: UsageRow;
-  chat_leases: TurnHeldRow & { stop: number };
-  chat_tickets: TurnHeldRow & { ticket: number };
-}
-
-/** A turn of a chat, or a place in its line. `since` is in milliseconds since 1970 by the database's clock. */
-interface TurnHeldRow {
-  workspace: string;
-  chat_key: string;
-  /** One piece of work of the process. */
-  owner: string;
-  process: string;
-  since: number;
 }
 
 export interface SessionRow {
@@ -199,6 +187,10 @@ interface ClaimRow extends WorkColumns {
   /** The process that has it; null when it was given back. */
   owner: string | null;
   claimed_at: number;
+  /** Its place in the line of the chat that is its key: 1 has the turn, higher ones wait, 0 is not in the line. */
+  turn: number;
+  /** 1: its process is asked to end it. */
+  stop: number;
 }
 
 interface DeadRow extends WorkColumns {

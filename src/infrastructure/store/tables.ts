@@ -54,12 +54,6 @@ const TABLES = [
     cost_usd double precision)`,
   `create index usage_by_time on usage_entries (at)`,
   `create index usage_by_group on usage_entries (group_id)`,
-  `create table chat_leases (
-    workspace text not null, chat_key text not null, owner text not null, process text not null,
-    since bigint not null, stop integer not null, primary key (workspace, chat_key))`,
-  `create table chat_tickets (
-    workspace text not null, chat_key text not null, ticket bigint not null, owner text not null,
-    process text not null, since bigint not null, primary key (workspace, chat_key, ticket))`,
 
   `create table messages (
     id text primary key, workspace text not null, channel text not null, event_id text not null,
@@ -118,8 +112,11 @@ const TABLES = [
   `create table work_claims (
     id text primary key, queue text not null, work_key text not null, owner_group text not null,
     ref text not null, light integer not null, attempts integer not null, fence integer not null,
-    owner text, claimed_at bigint not null)`,
+    owner text, claimed_at bigint not null, turn integer not null, stop integer not null)`,
   `create index work_claims_by_owner on work_claims (owner)`,
+  `create index work_claims_by_key on work_claims (work_key)`,
+  // One turn a chat, whoever claims.
+  `create unique index work_turns on work_claims (work_key) where turn = 1`,
   `create table work_owners (owner text primary key, beat_at bigint not null)`,
   `create table dead_work (
     id text primary key, queue text not null, work_key text not null, owner_group text not null,

@@ -5,8 +5,8 @@ import {
   type ChatQueueDeps,
   createChatQueue,
 } from "../../../src/application/chat/chat-queue.ts";
-import type { ChatLeases } from "../../../src/application/ports/chat.ts";
-import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
+import type { ChatTurns } from "../../../src/application/ports/chat.ts";
+import { createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
 import { type Bench, openBench } from "./memory-kit.ts";
 
 let bench: Bench;
@@ -16,15 +16,15 @@ beforeEach(async () => {
 afterEach(() => bench.remove());
 
 const nobodyGone = () => false;
-const openLeases = (isGone: (process: string) => boolean = nobodyGone): ChatLeases =>
-  createChatLeases({ db: bench.db, workspace: "/ws", process: `process ${++owners}`, isGone });
+const newId = () => `work ${++names}`;
+const openTurns = (isGone: (process: string) => boolean = nobodyGone): ChatTurns =>
+  createChatTurns({ db: bench.db, workspace: "/ws", process: `process ${++names}`, isGone, newId });
 
-let owners = 0;
+let names = 0;
 function openQueue(more: Partial<ChatQueueDeps> = {}): ChatQueue {
   return createChatQueue({
-    leases: openLeases(),
+    turns: openTurns(),
     now: () => new Date(),
-    newOwner: () => `owner ${++owners}`,
     lookMs: 10,
     pollMs: 5,
     setTimer,
@@ -171,11 +171,14 @@ describe("two processes", () => {
     await slow.begun;
     const silence = () =>
       bench.db
-        .updateTable("chat_leases")
-        .set({ since: Date.now() - 16_000 })
+        .updateTable("work_claims")
+        .set({ claimed_at: Date.now() - 16_000 })
         .execute();
-    const { process } = await bench.db.selectFrom("chat_leases").select("process").executeTakeFirstOrThrow();
-    await bench.db.insertInto("work_owners").values({ owner: process, beat_at: Date.now() }).execute();
+    const { owner } = await bench.db.selectFrom("work_claims").select("owner").executeTakeFirstOrThrow();
+    await bench.db
+      .insertInto("work_owners")
+      .values({ owner: owner ?? "", beat_at: Date.now() })
+      .execute();
     await silence();
     const waited = Promise.withResolvers<number>();
     const second = openQueue().run("c", async () => "after", { signal, onQueued: waited.resolve });
@@ -185,15 +188,15 @@ describe("two processes", () => {
     expect(await first).toEqual({ ran: true, value: "aborted", stopped: "lost" });
   });
 
-  test("a lease that a failing store did not take back is given back later", async () => {
-    const leases = openLeases();
+  test("a turn that a failing store did not take back is given back later", async () => {
+    const turns = openTurns();
     const failing = { left: 3 };
     const queue = openQueue({
-      leases: {
-        ...leases,
-        async release(chatKey, owner) {
+      turns: {
+        ...turns,
+        async end(claim) {
           if (failing.left-- > 0) throw new Error("the store is away");
-          await leases.release(chatKey, owner);
+          await turns.end(claim);
         },
       },
     });
@@ -202,12 +205,12 @@ describe("two processes", () => {
     expect(failing.left).toBe(-1);
   });
 
-  test("work whose lease was lost is ended", async () => {
+  test("work whose turn was lost is ended", async () => {
     const queue = openQueue();
     const slow = gate();
     const first = queue.run("c", slow.work, { signal });
     await slow.begun;
-    await bench.db.updateTable("chat_leases").set({ owner: "somebody else" }).execute();
+    await bench.db.deleteFrom("work_claims").execute();
     expect(await first).toEqual({ ran: true, value: "aborted", stopped: "lost" });
   });
 
@@ -218,8 +221,8 @@ describe("two processes", () => {
     );
     await firstLine(child.stdout);
     const { createOwnerNames } = await import("../../../src/infrastructure/engine/process-table.ts");
-    const names = createOwnerNames(process.pid);
-    const queue = openQueue({ newOwner: names.next, leases: openLeases(names.isGone) });
+    const owners = createOwnerNames(process.pid);
+    const queue = openQueue({ turns: openTurns(owners.isGone) });
     const waited = Promise.withResolvers<number>();
     const mine = queue.run("c", async () => "mine", { signal, onQueued: waited.resolve });
     await waited.promise;

@@ -1,16 +1,21 @@
 /** Run as a process of its own by chat-queue.test.ts: holds a chat until it is killed, or works on it five times. */
 import { createChatQueue } from "../../../src/application/chat/chat-queue.ts";
-import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
+import { createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 
 const [file, what] = process.argv.slice(2) as [string, string];
 const names = createOwnerNames(process.pid);
 const db = openSqlite(file);
 const queue = createChatQueue({
-  leases: createChatLeases({ db, workspace: "/ws", process: names.next(), isGone: names.isGone }),
+  turns: createChatTurns({
+    db,
+    workspace: "/ws",
+    process: names.next(),
+    isGone: names.isGone,
+    newId: names.next,
+  }),
   now: () => new Date(),
-  newOwner: names.next,
   lookMs: 1_000,
   retry: () => {},
   pollMs: 5,

@@ -3,18 +3,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Kysely, sql } from "kysely";
+import type { ChatTurns } from "../../../src/application/ports/chat.ts";
 import { memoryMessagesFor } from "../../../src/domain/texts/chat.ts";
-import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { createJobIndex } from "../../../src/infrastructure/jobs/job-index.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
+import { type ChatTurnDeps, createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
 import { migrate, migrationStatus } from "../../../src/infrastructure/store/migrate.ts";
 import { openMigratedStore, openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 import { requirePart } from "../../require.ts";
-import { describeChatLeases } from "./chat-leases.contract.ts";
+import { describeChatTurns } from "./chat-turns.contract.ts";
 import { archiveOf, storedJob } from "./jobs-kit.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 import { describeRoutingAndUsage } from "./routing-and-usage.contract.ts";
@@ -30,9 +31,13 @@ const TABLES = [
   "decisions",
   "learned_rules",
   "usage_entries",
-  "chat_leases",
-  "chat_tickets",
+  "work_claims",
 ] as const;
+
+function openTurns(db: Kysely<Database>, process: string, more: Partial<ChatTurnDeps> = {}): ChatTurns {
+  const newId = () => crypto.randomUUID();
+  return createChatTurns({ db, workspace: "/ws", process, isGone: () => false, newId, ...more });
+}
 
 function describeStores(name: string, open: () => Promise<Kysely<Database>>): void {
   const ready = async () => {
@@ -46,20 +51,19 @@ function describeStores(name: string, open: () => Promise<Kysely<Database>>): vo
     const { db, damage } = await ready();
     return { store: createSessionStore({ db, now, workspace: "/ws" }), damage };
   });
-  describeChatLeases(name, async () => {
+  describeChatTurns(name, async () => {
     const { db } = await ready();
     return {
-      open: (process, gone = []) =>
-        createChatLeases({ db, workspace: "/ws", process, isGone: (other) => gone.includes(other) }),
+      open: (process, gone = []) => openTurns(db, process, { isGone: (other) => gone.includes(other) }),
       async silence(process, ms) {
-        for (const table of ["chat_leases", "chat_tickets"])
-          await sql`update ${sql.table(table)} set since = since - ${ms} where process = ${process}`.execute(
-            db,
-          );
+        await sql`update work_claims set claimed_at = claimed_at - ${ms} where owner = ${process}`.execute(
+          db,
+        );
         await sql`update work_owners set beat_at = beat_at - ${ms} where owner = ${process}`.execute(db);
       },
       beats: async () =>
         (await db.selectFrom("work_owners").select("owner").execute()).map(({ owner }) => owner),
+      claims: async () => (await db.selectFrom("work_claims").select("id").execute()).length,
     };
   });
   describeTurnFence(name, async () => (await ready()).db);
@@ -99,12 +103,15 @@ describe.if(requirePart("postgres"))("postgres", () => {
   test("a machine whose clock is wrong holds a chat no longer than others, and takes it from nobody", async () => {
     const on = (name: string, wrongMs: number) => {
       const now = () => new Date(Date.now() + wrongMs);
-      const leases = createChatLeases({ db, workspace: "/skew", process: name, isGone: () => false, now });
-      return () => leases.take({ chatKey: "c", owner: name, ticket: Number.MAX_SAFE_INTEGER });
+      const turns = openTurns(db, name, { workspace: "/skew", now });
+      const claim = turns.name("c");
+      const tries = { made: 0 };
+      return async () => (tries.made++ === 0 ? { taken: await turns.begin(claim) } : turns.take(claim));
     };
     const [ahead, right, behind] = [on("ahead", 300_000), on("right", 0), on("behind", -300_000)];
-    const pass = (ms: number) => sql`update chat_leases set since = since - ${ms}`.execute(db);
+    const pass = (ms: number) => sql`update work_claims set claimed_at = claimed_at - ${ms}`.execute(db);
     expect((await ahead()).taken).toBe(true);
+    expect((await right()).taken).toBe(false);
     expect((await right()).taken).toBe(false);
     await pass(16_000);
     expect((await right()).taken).toBe(true);

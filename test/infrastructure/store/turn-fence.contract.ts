@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { type Kysely, sql } from "kysely";
-import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
 import { createUsageStore } from "../../../src/infrastructure/models/usage-store.ts";
+import { createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
+import type { HeldTurn } from "../../../src/infrastructure/store/liveness.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
 
 const CHAT = "cli:fenced";
@@ -11,15 +12,16 @@ const now = () => new Date();
 
 /** What one process keeps of the chats of a workspace. */
 function openProcess(db: Kysely<Database>, name: string) {
-  const held = new Map<string, string>();
+  const held = new Map<string, HeldTurn>();
   const common = { db, workspace: "/ws", held };
-  const leases = createChatLeases({ ...common, process: name, isGone: () => false });
+  const newId = () => crypto.randomUUID();
+  const turns = createChatTurns({ ...common, process: name, isGone: () => false, newId });
+  const claim = turns.name(CHAT);
   return {
-    leases,
     sessions: createSessionStore({ ...common, now }),
-    usage: createUsageStore(db, common),
-    takeTurn: async () =>
-      (await leases.take({ chatKey: CHAT, owner: name, ticket: Number.MAX_SAFE_INTEGER })).taken,
+    usage: createUsageStore(db, held),
+    takeTurn: async () => (await turns.begin(claim)) || (await turns.take(claim)).taken,
+    endTurn: () => turns.end(claim),
   };
 }
 
@@ -58,7 +60,7 @@ export function describeTurnFence(name: string, open: () => Promise<Kysely<Datab
       await sessions.open({ ...session, openedAt: "2026-03-01T00:00:00.000Z" }, null);
       await sessions.append(CHAT, SESSION, [said("before")]);
       await lost.usage.record(used);
-      await sql`update chat_leases set since = since - 16000`.execute(db);
+      await sql`update work_claims set claimed_at = claimed_at - 16000`.execute(db);
       expect(await next.takeTurn()).toBe(true);
 
       await sessions.append(CHAT, SESSION, [said("late")]);
@@ -88,7 +90,7 @@ export function describeTurnFence(name: string, open: () => Promise<Kysely<Datab
       const [one, other] = [openProcess(db, "one"), openProcess(db, "other")];
       expect(await one.takeTurn()).toBe(true);
       await other.sessions.saveSettings(CHAT, { dry: true });
-      await one.leases.release(CHAT, "one");
+      await one.endTurn();
       await one.sessions.saveSettings(CHAT, { memory: { s: { name: "value" } } });
       expect(await one.sessions.settings(CHAT)).toMatchObject({
         dry: true,

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import type { Kysely } from "kysely";
 import type { NewSession } from "../../../src/application/ports/chat.ts";
 import type { ClaimedMessage } from "../../../src/application/ports/serve.ts";
-import { createChatLeases } from "../../../src/infrastructure/chat/chat-leases.ts";
 import { createRoutingStore } from "../../../src/infrastructure/chat/routing-store.ts";
 import { createSessionStore } from "../../../src/infrastructure/chat/session-store.ts";
+import { createChatTurns } from "../../../src/infrastructure/serve/chat-turns.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import { openSqlite } from "../../../src/infrastructure/store/open-store.ts";
 import { openPostgres } from "../../../src/infrastructure/store/postgres.ts";
@@ -67,7 +67,13 @@ function describeWorkspaces(
       const at = async (workspace: string) => ({
         messages: await messagesAt(db, workspace),
         sessions: createSessionStore({ db, now, workspace }),
-        leases: createChatLeases({ db, workspace, process: "process", isGone: () => false }),
+        turns: createChatTurns({
+          db,
+          workspace,
+          process: "process",
+          isGone: () => false,
+          newId: () => crypto.randomUUID(),
+        }),
         routing: createRoutingStore({ db, workspace }),
       });
       return { db, a: await at("/a"), b: await at("/b") };
@@ -137,14 +143,11 @@ function describeWorkspaces(
 
     test("a chat that is worked on in one workspace is free in another, and cannot be stopped from there", async () => {
       const { db, a, b } = await opened();
-      const take = async ({ leases }: typeof a, owner: string) => {
-        const ticket = await leases.enter(KEY, owner);
-        return leases.take({ chatKey: KEY, owner, ticket });
-      };
-      expect(await take(a, "one")).toEqual({ taken: true, ahead: 0 });
-      expect(await b.leases.requestStop(KEY)).toBe(false);
-      expect(await take(b, "two")).toEqual({ taken: true, ahead: 0 });
-      expect(await a.leases.look(KEY, "one")).toEqual({ held: true, stop: false });
+      const inA = a.turns.name(KEY);
+      expect(await a.turns.begin(inA)).toBe(true);
+      expect(await b.turns.requestStop(KEY)).toBe(false);
+      expect(await b.turns.begin(b.turns.name(KEY))).toBe(true);
+      expect(await a.turns.look(inA)).toEqual({ held: true, stop: false });
       await db.destroy();
     });
   });

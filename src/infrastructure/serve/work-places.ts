@@ -1,0 +1,28 @@
+import { hashHex } from "../platform/hash.ts";
+import { storable } from "../store/schema.ts";
+
+/** Where the work of one workspace is found: messages to answer, replies to send, orders about its jobs. */
+export interface WorkspaceQueues {
+  readonly messages: string;
+  readonly replies: string;
+  readonly control: string;
+}
+
+export function workspaceQueues(workspace: string): WorkspaceQueues {
+  const place = hashHex("sha256", workspace).slice(0, 16);
+  return { messages: `messages.${place}`, replies: `replies.${place}`, control: `control.${place}` };
+}
+
+/** Longer keys would not fit into an index. */
+const LONGEST_KEY = 500;
+
+/** A text that an index takes. */
+export function toIndexedText(text: string): string {
+  const key = storable(text);
+  return key.length <= LONGEST_KEY ? key : hashHex("sha256", key);
+}
+
+/** The key of the work of one chat, `<channel>:<chatId>`, in one workspace. */
+export function workKeyOfChat(workspace: string, chatKey: string): string {
+  return toIndexedText(JSON.stringify([workspace, chatKey]));
+}
