@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { LEAST_ABI, landlockAbi } from "../../src/infrastructure/platform/landlock.ts";
 import { shell } from "../e2e/cli-kit.ts";
-import { backwards, createTarget, type Target } from "./hostile-kit.ts";
+import { isRunning } from "../infrastructure/engine/process-kit.ts";
+import { backwards, CONFINE_OFF, createTarget, type Target } from "./hostile-kit.ts";
 
 const SECRET = "do-not-read-me-4b7d";
 
@@ -85,5 +86,64 @@ describe.if(landlockAbi() >= LEAST_ABI)("without bubblewrap a job's command", ()
     const insisted = { ...env(), PICOCLAW_WORKER_CONFINE: "on" };
     expect(target.apply([shell("echo x > ran")], [], { env: insisted }).code).not.toBe(0);
     expect(existsSync(join(target.workspace, "ran"))).toBe(false);
+  });
+});
+
+/** Everything a process can take off: its limits, its environment, its session, its parent, the right to look into it. */
+const DAEMON = [
+  "cp /bin/sh shell; chmod 111 shell; echo first > kept-open",
+  `(env -i prlimit --rttime=$LIMIT setsid -f ./shell -c 'echo $$ > daemon; exec 9>>kept-open; while :; do echo late >&9; /bin/sleep 0.02; done' </dev/null >/dev/null 2>&1)`,
+  "while [ ! -s daemon ]; do sleep 0.01; done",
+].join("\n");
+
+describe("without bubblewrap nothing of a job is left when it is sealed", () => {
+  let place: Target;
+  let programs: string;
+  beforeAll(() => {
+    place = createTarget();
+    programs = join(place.folder, "programs");
+    mkdirSync(programs);
+    for (const name of readdirSync("/usr/bin"))
+      if (name !== "bwrap") symlinkSync(join("/usr/bin", name), join(programs, name));
+  });
+  afterAll(() => place.remove());
+
+  const anothersTag = String((0x5cn << 54n) | (0x1234n << 22n));
+  const kinds: readonly [string, Record<string, string>, string][] = [
+    ["limited, limits lowered", {}, "1000000"],
+    ["limited, with the tag of a job that there is not", {}, anothersTag],
+    ["not limited, limits lowered", CONFINE_OFF, "1000000"],
+    ["not limited, with the tag of a job that there is not", CONFINE_OFF, anothersTag],
+  ];
+  test.each(kinds)("a daemon that took off every mark: %s", (_name, more, limit) => {
+    const env = { PATH: programs, LIMIT: limit, PICOCLAW_WORKER_ENV_PASS: "LIMIT", ...more };
+    const ran = place.apply([shell(DAEMON)], [], { env: { ...env, LANG: "C" } });
+    expect(`${ran.out}${ran.err}`).toContain("Applied");
+    const pid = Number(place.read("daemon"));
+    expect(isRunning(pid)).toBe(false);
+    const then = place.read("kept-open");
+    expect(then).toStartWith("first\n");
+    Bun.sleepSync(100);
+    expect(place.read("kept-open")).toBe(then);
+  });
+
+  test.each([
+    ["limited", {}],
+    ["not limited", CONFINE_OFF],
+  ])("a process that does nothing but start its successor and end: %s", (_name, more) => {
+    const chain = '[ "$1" -lt 20000 ] || exit\necho $$ >> flown\n"$0" $(($1 + 1)) &\n';
+    const lines = [
+      `printf '#!/bin/sh\n%s' '${chain}' > chain; chmod 755 chain; rm -f flown`,
+      "(env -i prlimit --rttime=1000000 setsid -f ./chain 0 </dev/null >/dev/null 2>&1)",
+      'while [ "$(wc -l < flown 2>/dev/null || echo 0)" -lt 20 ]; do sleep 0.01; done',
+    ].join("\n");
+    const ran = place.apply([shell(lines)], [], { env: { PATH: programs, LANG: "C", ...more } });
+    if (ran.code !== 0) {
+      expect(`${ran.out}${ran.err}`).toContain("could not be ended");
+      return;
+    }
+    const then = place.read("flown");
+    Bun.sleepSync(200);
+    expect(place.read("flown")).toBe(then);
   });
 });

@@ -44,8 +44,8 @@ export function wantsRollback(
 }
 
 /** The seal found what cannot be committed, and staged nothing. */
-export function isUnstaged({ noText, foreignOwner }: SealedChanges): boolean {
-  return noText !== undefined || foreignOwner !== undefined;
+export function isUnstaged({ noText, foreignOwner, outlived, tooDeep }: SealedChanges): boolean {
+  return [noText, foreignOwner, outlived, tooDeep].some((found) => found !== undefined);
 }
 
 interface JournaledJob {

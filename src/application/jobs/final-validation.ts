@@ -85,7 +85,9 @@ export async function sealValidated(
   const sealed = { ...left, changes: left.changes.map((change) => markIgnored(change, ignored)) };
   const noText = [...new Set(sealed.noText ?? [])];
   const judged = blamed(protection, results, found);
-  const { foreignOwner } = sealed;
+  const { foreignOwner, outlived, tooDeep } = sealed;
+  if (tooDeep !== undefined) return { sealed, judged: blameLastProcess(judged, unreachable(tooDeep)) };
+  if (outlived !== undefined) return { sealed, judged: blameLastProcess(judged, unending(outlived)) };
   if (foreignOwner !== undefined)
     return { sealed, judged: blameLastProcess(judged, unchangeable(foreignOwner)) };
   return { sealed, judged: noText.length === 0 ? judged : blameLastProcess(judged, nameless(noText)) };
@@ -212,6 +214,16 @@ const NAMED_AT_MOST = 10;
 function nameless(paths: readonly string[]): string {
   const more = paths.length > NAMED_AT_MOST ? ` and ${paths.length - NAMED_AT_MOST} more` : "";
   return `names that are not UTF-8 cannot be committed: ${paths.slice(0, NAMED_AT_MOST).map(shownPath).join(", ")}${more}`;
+}
+
+function unreachable(paths: readonly string[]): string {
+  const starts = paths.slice(0, NAMED_AT_MOST).map((path) => `${shownPath(path.slice(0, 80))}…`);
+  return `paths that are too long for the system to open cannot be committed: ${starts.join(", ")}`;
+}
+
+function unending(commands: readonly string[]): string {
+  const more = commands.length > NAMED_AT_MOST ? ` and ${commands.length - NAMED_AT_MOST} more` : "";
+  return `processes of this job could not be ended, so nothing of it is committed: ${commands.slice(0, NAMED_AT_MOST).join(", ")}${more}`;
 }
 
 function unchangeable(path: string): string {

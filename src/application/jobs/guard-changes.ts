@@ -91,6 +91,15 @@ interface GitPath {
   readonly inside: string;
 }
 
+/** Far more than git, or a person, writes into a file of settings, of steps or of one line. */
+const LARGEST_JUDGED = 1024 ** 2;
+
+/** A file is read to be judged; one of any size could keep the judge busy, or break it. */
+function isTooLarge(sides: BeforeAndAfter, path: string): boolean {
+  const found = sides.look(path, "after");
+  return found?.kind === "file" && found.size > LARGEST_JUDGED;
+}
+
 function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: GitPath): GitFinding | null {
   const { path, directory, inside } = place;
   const isFolder = () => sides.look(path, "after")?.kind === "directory";
@@ -100,6 +109,8 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
     isBornBad(sides, directories, directory)
   )
     return { why: `a git directory cannot be made of these files by a job: ${directory || "."}` };
+  if (JUDGED_BY_CONTENT.has(top) && isTooLarge(sides, path))
+    return { why: `a file of git is too large to be judged: ${path}` };
   switch (top) {
     case "hooks":
       if (isFolder() || isIdleSample(sides, path)) return null;
@@ -116,7 +127,7 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
     case "commondir": {
       const isWorktrees = /(^|\/)worktrees\/[^/]+$/.test(directory);
       const leads = latin1Text(sides.current(path)).trim();
-      if ((isWorktrees && leads === "../..") || leads === latin1Text(sides.original(path)).trim())
+      if ((isWorktrees && leads === "../..") || leads === latin1Text(boundedOriginal(sides, path)).trim())
         return null;
       return { why: `a git directory cannot be replaced by a job: ${path}` };
     }
@@ -127,6 +138,14 @@ function findingIn(sides: BeforeAndAfter, directories: GitDirectories, place: Gi
       return null;
   }
 }
+
+const JUDGED_BY_CONTENT: ReadonlySet<string> = new Set([
+  "rebase-merge",
+  "sequencer",
+  "commondir",
+  "config",
+  "config.worktree",
+]);
 
 /** A sample of a hook runs only where a hook is a link, which may lead to it. */
 function isIdleSample(sides: BeforeAndAfter, path: string): boolean {
@@ -173,7 +192,7 @@ function entryFinding(sides: BeforeAndAfter, { path, kind }: Change): GitFinding
   const was = sides.look(path, "before");
   const isFolder = sides.look(path, "after")?.kind === "directory";
   if (isFolder && (was === null || was.kind === "directory")) return null;
-  const pointer = sides.current(path);
+  const pointer = isTooLarge(sides, path) ? null : sides.current(path);
   const isOrdinary = pointer !== null && ORDINARY_POINTER.test(latin1Text(pointer));
   if (kind === "added" && isOrdinary) return null;
   return { why: `a git directory cannot be replaced by a job: ${path}` };
@@ -189,9 +208,9 @@ function isBornBad(sides: BeforeAndAfter, directories: GitDirectories, directory
   if (sides.look(at("hooks"), "before") !== null) return true;
   return ["config", "config.worktree"].some((name) => {
     const path = at(name);
-    const settings = sides.original(path);
     const stands = sides.look(path, "before");
     if (stands === null) return false;
+    const settings = stands.size > LARGEST_JUDGED ? null : sides.original(path);
     return settings === null || revertSettings("", latin1Text(settings)) !== null;
   });
 }
@@ -204,7 +223,7 @@ function settingsFinding(
   const { path, directory } = place;
   const bytes = sides.current(path);
   if (bytes === null) return { why: `the settings of git cannot be replaced by a link: ${path}` };
-  const read = directories.is(directory, "before") ? sides.original(path) : null;
+  const read = directories.is(directory, "before") ? boundedOriginal(sides, path) : null;
   const allowed = (setting: GitSetting) => isHarmlessSetting(setting) || isSubmodulesPlace(path, setting);
   const taken = revertSettings(latin1Text(read), latin1Text(bytes), allowed);
   if (taken === null) return null;
@@ -226,12 +245,17 @@ function isSubmodulesPlace(path: string, { name, value }: GitSetting): boolean {
 function todoFinding(sides: BeforeAndAfter, path: string): GitFinding | null {
   const bytes = sides.current(path);
   if (bytes === null) return null;
-  const known = new Set(latin1Text(sides.original(path)).split("\n"));
+  const known = new Set(latin1Text(boundedOriginal(sides, path)).split("\n"));
   const lines = latin1Text(bytes).split("\n");
   const kept = lines.filter((line) => known.has(line) || !/^[ \t]*(exec|x)([ \t]|$)/.test(line));
   if (kept.length === lines.length) return null;
   const why = `commands cannot be left to a rebase by a job: ${path}`;
   return { why, without: Buffer.from(kept.join("\n"), "latin1") };
+}
+
+/** Settings of the user that are too large to be compared count as none: whatever the job leaves is then judged whole. */
+function boundedOriginal(sides: BeforeAndAfter, path: string): Uint8Array | null {
+  return (sides.look(path, "before")?.size ?? 0) > LARGEST_JUDGED ? null : sides.original(path);
 }
 
 function baseName(path: string): string {
@@ -380,6 +404,7 @@ export function validateChanges(
 function saysTheSame(sides: BeforeAndAfter, path: string): boolean {
   const [before, after] = [sides.look(path, "before"), sides.look(path, "after")];
   if (before?.kind !== "file" || after?.kind !== "file" || before.mode !== after.mode) return false;
+  if (before.size !== after.size) return false;
   const [was, is] = [sides.original(path), sides.current(path)];
   return was !== null && is !== null && Buffer.from(was).equals(is);
 }

@@ -140,6 +140,8 @@ function maskValues(values: Readonly<Record<string, string>>, mask: (text: strin
   );
 }
 
+const LONGEST_BREATH_MS = 50;
+
 /**
  * Carries out commands in the order of the patch, in a view. Per command:
  *   1. run it (an edit in process, a shell line or git as a process of the job)
@@ -152,7 +154,13 @@ async function runCommands(
   commands: readonly PatchCommand[],
 ): Promise<CommandResult[]> {
   const results: CommandResult[] = [];
+  let breathed = parts.clock();
   for (const [index, command] of commands.entries()) {
+    // A signal of the system is heard between two turns of the event loop, and edits alone make none.
+    if (parts.clock() - breathed > LONGEST_BREATH_MS) {
+      await new Promise((resolve) => setImmediate(resolve));
+      breathed = parts.clock();
+    }
     if (parts.signal.aborted) break;
     const shown = maskCommand(command, parts.mask);
     parts.emit({ type: "command_started", index, command: shown });

@@ -363,9 +363,9 @@ export type ValidateDifference = (difference: Difference) => DifferenceVerdict;
 /** The entries at begin and now, for paths as `takeChanges` names them. No symlink is followed. */
 export interface BeforeAndAfter {
   look(path: string, when: "before" | "after"): EntryState | null;
-  /** The bytes such a path had at begin; null when it was not a file. */
+  /** The bytes such a path had at begin; null when it was not a file, or is too large to be read. */
   original(path: string): Uint8Array | null;
-  /** The bytes such a path has now; null when it is not a file. */
+  /** The bytes such a path has now; null when it is not a file, or is too large to be read. */
   current(path: string): Uint8Array | null;
   /** The workspace's repository, in such paths; null when it has none or no process can run. */
   readonly repository: Repository | null;
@@ -375,6 +375,8 @@ export interface EntryState {
   readonly kind: "file" | "directory" | "symlink" | "other";
   /** Permissions with the bits 07000. */
   readonly mode: number;
+  /** Bytes of a file. */
+  readonly size: number;
 }
 
 /** All changes of a job, after every process that ran in it has ended. */
@@ -512,6 +514,10 @@ export interface SealedChanges {
   readonly noText?: readonly string[];
   /** A file of another owner or group that the view could not change. Nothing is staged then either. */
   readonly foreignOwner?: string;
+  /** Folders of the job that hold names too long for the system to open. Nothing is staged either. */
+  readonly tooDeep?: readonly string[];
+  /** Commands of the job that could not be ended, and could go on writing to what is committed. Nothing is staged either. */
+  readonly outlived?: readonly string[];
 }
 
 export type SwapOutcome =

@@ -146,7 +146,8 @@ function createEditLog(
       const standing = first.get(path)?.standing;
       if (standing === undefined || standing.kind === "missing") return null;
       const kind = standing.kind === "large" ? "file" : standing.kind;
-      return { kind, mode: "mode" in standing ? standing.mode : 0o777 };
+      const size = standing.kind === "large" ? standing.size : (first.get(path)?.bytes?.length ?? 0);
+      return { kind, mode: "mode" in standing ? standing.mode : 0o777, size };
     },
     original: (path) => first.get(path)?.bytes ?? null,
     putBack(paths = [...first.keys()].reverse()) {

@@ -2,6 +2,7 @@ import {
   type BigIntStats,
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -101,6 +102,19 @@ export function readNoFollow(absolute: string): Uint8Array {
   const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     return readFileSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Larger files are not read to be judged: a caller that needs their bytes gets none. */
+export const LARGEST_JUDGED = 64 * 1024 ** 2;
+
+/** As `readNoFollow`; null for what is larger than a judge reads. */
+export function readToJudge(absolute: string): Uint8Array | null {
+  const fd = openSync(absolute, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    return fstatSync(fd).size > LARGEST_JUDGED ? null : readFileSync(fd);
   } finally {
     closeSync(fd);
   }

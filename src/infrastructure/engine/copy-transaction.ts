@@ -17,7 +17,7 @@ import {
   keptFolder,
   mayBeIndex,
   onlyModeDiffers,
-  readNoFollow,
+  readToJudge,
 } from "./compare-entries.ts";
 import {
   type CopiedRoot,
@@ -61,7 +61,7 @@ import type { LimitCopy, LimitedCopy } from "./limited-copy.ts";
 import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
-import { removeTree, type WalkedEntry, walkFolder } from "./walk-folder.ts";
+import { removeTree, type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 const MEANWHILE_LIMIT = 20;
 
@@ -130,6 +130,8 @@ interface SealedRoot {
   readonly notes: readonly SealNote[];
   /** The paths that the job touched under names that are not UTF-8. */
   readonly noText: readonly string[];
+  /** Paths that are too long to be opened, whatever is in them. */
+  readonly tooDeep: readonly string[];
 }
 
 /** Compares one copy with what its root held, and moves what is new or different into slots. */
@@ -143,8 +145,11 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     state.hashes.get(`${index}:${path}`) ?? hashIfUntouched(root.original, path, a, isIndex);
   const isOwn = (path: string) => state.ownFolders.includes(join(root.original, path));
   const notes: SealNote[] = [];
-  const unreadable = (path: string) => {
-    if (!isHidden(manifest.hidden, path)) notes.push(sealNote("unreadable", path));
+  const tooDeep: string[] = [];
+  const unreadable: WalkOptions["unreadable"] = (path, why) => {
+    if (isHidden(manifest.hidden, path)) return;
+    if (why?.tooLong) tooDeep.push(path);
+    else notes.push(sealNote("unreadable", path));
   };
   const enter = (path: string) => !isOwn(path);
   const all = [...walkFolder(root.copy, { unlock: true, enter, unreadable, noText: true })];
@@ -153,7 +158,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
   const above = foldersAbove(manifest.hidden);
   const goesWhole = (path: string) => goesWithItsFolder(path, manifest, folders, above);
   const noText = touchedBytes(state.bytes[index] as ByteLook, byteLook(all), goesWhole);
-  if (noText.length > 0) return { ops: [], notes, noText };
+  if (noText.length + tooDeep.length > 0) return { ops: [], notes, noText, tooDeep };
   const ops: Op[] = [];
   const made: { op: Op; from: string; mode: number }[] = [];
   for (const entry of found) {
@@ -208,7 +213,7 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
     const n = firstSlot + ops.length;
     ops.push({ n, root: index, path, a, b: null, ...(aHash && { aHash }), area: area(path) });
   }
-  return { ops, notes, noText };
+  return { ops, notes, noText, tooDeep };
 }
 
 /** Not touched since the copy was made; folders and special files are told by kind, mode and owner alone. */
@@ -424,6 +429,13 @@ function openCopy(state: OpenCopy): Transaction {
     if (hash !== undefined) state.hashes.set(key, hash);
   }
 
+  /** The commands that could not be ended: with a file they have open they could go on writing after the commit. */
+  async function endJob(): Promise<readonly string[]> {
+    const { createProcessRunner } = await import("./process-runner.ts");
+    const killed = await (limited?.processes ?? createProcessRunner()).killJobProcesses(folder.id);
+    return killed.filter(({ survived }) => survived).map(({ command }) => command);
+  }
+
   const changes = () =>
     differences(initial(), snapshot(last ?? initial())).filter(
       ({ path, kind }) => kind !== "modified" || isChanged(place(path).key),
@@ -473,7 +485,7 @@ function openCopy(state: OpenCopy): Transaction {
     },
     original(path) {
       const { root, below, original } = place(path);
-      return manifests[root]?.entries.get(below)?.kind === "file" ? readNoFollow(original) : null;
+      return manifests[root]?.entries.get(below)?.kind === "file" ? readToJudge(original) : null;
     },
     current(path) {
       const { root, below } = place(path);
@@ -499,7 +511,9 @@ function openCopy(state: OpenCopy): Transaction {
       const why = confined?.whyEnded() ?? null;
       if (why !== null) throw why;
       await confined?.stop();
+      const outlived = confined === null ? await endJob() : [];
       limited?.stop();
+      if (outlived.length > 0) return { changes: [], outside: [], notes: [], outlived };
       return sealCopy(state, judge);
     },
     discard: async () => {
@@ -514,7 +528,7 @@ function openCopy(state: OpenCopy): Transaction {
 function bytesIn(root: string, path: string): Uint8Array | null {
   try {
     return inParent(root, path, (folder, name) =>
-      lstatSync(`${folder}/${name}`).isFile() ? readNoFollow(`${folder}/${name}`) : null,
+      lstatSync(`${folder}/${name}`).isFile() ? readToJudge(`${folder}/${name}`) : null,
     );
   } catch {
     return null;
@@ -526,12 +540,15 @@ async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<Sea
   const left: Op[] = [];
   const notes = manifests.flatMap(({ hidden }) => [...hidden].map((path) => sealNote("hidden", path)));
   const noText: string[] = [];
+  const tooDeep: string[] = [];
   for (const [index, { original }] of copies.entries()) {
     const sealed = sealRoot(state, index, left.length);
     for (const op of sealed.ops) left.push(op);
     notes.push(...sealed.notes);
     noText.push(...sealed.noText.map((path) => relative(workspace, join(original, path))));
+    tooDeep.push(...sealed.tooDeep);
   }
+  if (tooDeep.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), tooDeep };
   if (noText.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), noText };
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
   removeTree(join(folder.path, "view"));

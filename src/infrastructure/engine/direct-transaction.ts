@@ -9,7 +9,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { areaOf, hashAt, hashIfUntouched, isIndexFile, readNoFollow } from "./compare-entries.ts";
+import { areaOf, hashAt, hashIfUntouched, isIndexFile, readNoFollow, readToJudge } from "./compare-entries.ts";
 import {
   currentEntryBelow,
   type Identity,
@@ -65,7 +65,7 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     original: (path) => {
       const identity = inParent(workspace, path, (parent, name) => identifyAt(`${parent}/${name}`));
       return identity?.kind === "file"
-        ? inParent(workspace, path, (parent, name) => readNoFollow(`${parent}/${name}`))
+        ? inParent(workspace, path, (parent, name) => readToJudge(`${parent}/${name}`))
         : null;
     },
     current: (path) => (view.look(path).kind === "file" ? view.read(path) : null),

@@ -203,7 +203,7 @@ export function sameBody(a: Identity, b: Identity): boolean {
 /** The current entry at a path below a root, no symlink followed. */
 export function currentEntryBelow(root: string, path: string): EntryState | null {
   const found = path === "" ? null : identify(root, path);
-  return found === null ? null : { kind: found.kind, mode: found.mode };
+  return found === null ? null : { kind: found.kind, mode: found.mode, size: found.size };
 }
 
 export function toStanding(entry: Entry): EntryState | null {
@@ -211,11 +211,12 @@ export function toStanding(entry: Entry): EntryState | null {
     case "missing":
       return null;
     case "file":
+      return { kind: entry.kind, mode: entry.mode, size: entry.size };
     case "directory":
-      return { kind: entry.kind, mode: entry.mode };
+      return { kind: entry.kind, mode: entry.mode, size: 0 };
     case "symlink":
     case "other":
-      return { kind: entry.kind, mode: 0o777 };
+      return { kind: entry.kind, mode: 0o777, size: 0 };
   }
 }
 

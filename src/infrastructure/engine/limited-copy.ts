@@ -6,11 +6,13 @@ import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.t
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
 import { type ShownHome, seedHome } from "./home.ts";
+import { lendRegister, type RunRegister } from "./process-runner.ts";
 import { removeTree, trialFolder } from "./walk-folder.ts";
 
 /** The first message to the thread. */
 export interface LimitedWorkerSettings {
   readonly restriction: Restriction;
+  readonly register: RunRegister;
 }
 
 interface LimitedProcesses {
@@ -45,7 +47,8 @@ async function startLimited(at: {
     remote.onEnd();
     thread.terminate();
   };
-  thread.postMessage({ restriction: at.restriction } satisfies LimitedWorkerSettings);
+  const settings: LimitedWorkerSettings = { restriction: at.restriction, register: lendRegister() };
+  thread.postMessage(settings);
   if ((await ready.promise) && (await isRestrictionEffective(remote.runner, at)))
     return { processes: remote.runner, stop };
   stop();

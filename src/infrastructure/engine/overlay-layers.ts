@@ -11,7 +11,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
-import { readNoFollow } from "./compare-entries.ts";
+import { readToJudge } from "./compare-entries.ts";
 import { currentEntryBelow, inFolder, inParent } from "./entry-identity.ts";
 import { createWorkspaceFiles } from "./folder-view.ts";
 import { isInside } from "./git-roots.ts";
@@ -220,11 +220,11 @@ export function lookThrough(
 export function currentBytes(roots: readonly LaidRoot[], absolute: string): Uint8Array | null {
   const place = findLayeredPath(roots, absolute);
   if (place === null || currentEntryBelow(place.root, place.below)?.kind !== "file") return null;
-  return inParent(place.root, place.below, (folder, name) => readNoFollow(`${folder}/${name}`));
+  return inParent(place.root, place.below, (folder, name) => readToJudge(`${folder}/${name}`));
 }
 
 export function bytesOrNull(absolute: string): Uint8Array | null {
-  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readNoFollow(absolute) : null;
+  return lstatSync(absolute, { throwIfNoEntry: false })?.isFile() ? readToJudge(absolute) : null;
 }
 
 /** The files of a job whose sandbox does not stand: its uppers over the workspace. No symlink is followed. */

@@ -44,6 +44,7 @@ import {
 } from "./overlay-layers.ts";
 import { SYSTEM_PATH } from "./sandbox-plan.ts";
 import { type FolderBase, NO_FOLDER } from "./swap.ts";
+import type { WalkOptions } from "./walk-folder.ts";
 
 /**
  * Gives the upper a copy of all that moved with its folder (blocks are shared where the file system can): the commit
@@ -102,6 +103,8 @@ export interface SealedUpper {
   readonly noText: readonly string[];
   /** The entries that no plan can commit. */
   readonly notes: readonly SealNote[];
+  /** Paths that are too long to be opened, whatever is in them. */
+  readonly tooDeep: readonly string[];
 }
 
 /** Turns what a job left in an upper into ops, moving its files into slots. */
@@ -142,11 +145,19 @@ export function sealUpper(
     const a = asOf(path);
     if (a !== null) add(path, a, null, hashOf(path, a));
   };
-  let entries: UpperEntry[] = [...walkUpper(root, { unlock: true })];
-  if (entries.some(({ source }) => source !== undefined)) {
+  const tooDeep: string[] = [];
+  const unreadable: WalkOptions["unreadable"] = (path, why) => {
+    if (why?.tooLong) tooDeep.push(path);
+    else notes.push(sealNote("unreadable", path));
+  };
+  const options = { unlock: true, unreadable };
+  let entries: UpperEntry[] = [...walkUpper(root, options)];
+  if (tooDeep.length === 0 && entries.some(({ source }) => source !== undefined)) {
     settleMoves(root, entries);
-    entries = [...walkUpper(root, { unlock: true })];
+    notes.length = 0;
+    entries = [...walkUpper(root, options)];
   }
+  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
   for (const { path, stats, kind } of entries) {
     if (kind === "no-text") noText.push(path);
     const absolute = join(root.upper, path);
@@ -201,7 +212,7 @@ export function sealUpper(
     }
   }
   anchors.close();
-  return { ops, noText, notes };
+  return { ops, noText, notes, tooDeep };
 }
 
 /**
@@ -265,9 +276,9 @@ export type UpperLook = ReadonlyMap<
   { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats }
 >;
 
-export function lookAtUpper(root: LaidRoot): UpperLook {
+export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"] = () => {}): UpperLook {
   const look = new Map<string, { kind: UpperEntry["kind"]; stats: BigIntStats }>();
-  for (const { path, kind, stats } of walkUpper(root)) look.set(path, { kind, stats });
+  for (const { path, kind, stats } of walkUpper(root, { unreadable })) look.set(path, { kind, stats });
   return look;
 }
 
@@ -347,7 +358,9 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     add(path, a, identifyAt(next), aHash, bHash);
   }
 
-  const after = new Map(lookAtUpper(root));
+  const tooDeep: string[] = [];
+  const after = new Map(lookAtUpper(root, (path, why) => void (why?.tooLong && tooDeep.push(path))));
+  if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
   for (const [path, { kind, stats }] of after) {
     const was = before.get(path);
     if (isLeftOut(path) || (was !== undefined && isSameUpperEntry(was, { kind, stats }))) continue;
@@ -368,7 +381,7 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     if (kind === "no-text") noText.push(path);
     else remove(path);
   }
-  return { ops, noText, notes };
+  return { ops, noText, notes, tooDeep };
 }
 
 function isFolder(kind: UpperEntry["kind"] | undefined): boolean {

@@ -353,13 +353,16 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
       const left: Op[] = [];
       const noText: string[] = [];
+      const tooDeep: string[] = [];
       const notes: SealNote[] = [];
       roots.forEach((root, i) => {
         const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
         for (const op of sealed.ops) left.push(op);
         notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+        tooDeep.push(...sealed.tooDeep);
       });
+      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
       const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);

@@ -6,7 +6,6 @@ import {
   type ProcessRequest,
   type ProcessResult,
   type ProcessRunner,
-  type RunningProcess,
   type StartFailure,
   type StartFailureReason,
 } from "../../application/ports/jobs-transaction.ts";
@@ -19,7 +18,13 @@ import {
   withInheritedTag,
 } from "../platform/process-calls.ts";
 import { createCharacterGate, createOutputCapture } from "./output-capture.ts";
-import { type ProcessEntry, readLinuxStartTime, readProcessTable, signalProcess } from "./process-table.ts";
+import {
+  maySignal,
+  type ProcessEntry,
+  readLinuxStartTime,
+  readProcessTable,
+  signalProcess,
+} from "./process-table.ts";
 
 /**
  * Streams that outlive their command because a background child holds them open. They are read and
@@ -40,25 +45,38 @@ export function stopDraining(jobMarker: string): void {
   for (const stop of drains.get(jobMarker) ?? []) stop();
 }
 
-/** Children that the runtime waits for itself; burying one of them would lose its exit code. */
-const liveLeaders = new Set<number>();
+/** Room for as many jobs, and as many first processes, as one program runs at once. */
+const REGISTER_SLOTS = 1024;
 
-export function leaderStarted(pid: number): void {
-  liveLeaders.add(pid);
+/**
+ * The jobs that run in this process and the first processes of their runs, shared by its threads: to each of them the
+ * children of another thread look like its own.
+ */
+export interface RunRegister {
+  /** Hashes of jobs. */
+  readonly jobs: Int32Array;
+  /** Process numbers. The runtime waits for these itself; burying one would lose its exit code. */
+  readonly leaders: Int32Array;
 }
 
-export function isLiveLeader(pid: number): boolean {
-  return liveLeaders.has(pid);
+function createRunRegister(): RunRegister {
+  const slots = () => new Int32Array(new SharedArrayBuffer(REGISTER_SLOTS * Int32Array.BYTES_PER_ELEMENT));
+  return { jobs: slots(), leaders: slots() };
 }
 
-export function leaderEnded(pid: number): void {
-  liveLeaders.delete(pid);
+function enter(slots: Int32Array, value: number): void {
+  if (slots.includes(value)) return;
+  for (let i = 0; i < slots.length; i += 1) if (Atomics.compareExchange(slots, i, 0, value) === 0) return;
+}
+
+function leave(slots: Int32Array, value: number): void {
+  for (let i = 0; i < slots.length; i += 1) Atomics.compareExchange(slots, i, value, 0);
 }
 
 /** As sub-reaper we inherit a job's orphans; the runtime does not know them, so they are buried here. */
-export function reapOrphans(ofOneJob: readonly ProcessEntry[]): void {
+function reapOrphans({ leaders }: RunRegister, ofOneJob: readonly ProcessEntry[]): void {
   for (const entry of ofOneJob) {
-    if (entry.zombie && entry.parentPid === process.pid && !liveLeaders.has(entry.pid)) reapChild(entry.pid);
+    if (entry.zombie && entry.parentPid === process.pid && !leaders.includes(entry.pid)) reapChild(entry.pid);
   }
 }
 
@@ -84,6 +102,15 @@ export function isTag(value: bigint): boolean {
   return value >> PREFIX_SHIFT === PREFIX;
 }
 
+/** The job in a tag, as the register has it. */
+function jobInTag(tag: bigint): number {
+  return Number((tag >> JOB_SHIFT) & 0xffffffffn) | 0;
+}
+
+function jobHash(jobMarker: string): number {
+  return fnv1a(jobMarker) | 0;
+}
+
 export function isOfJob(value: bigint, jobMarker: string): boolean {
   return value >> JOB_SHIFT === jobTag(jobMarker) >> JOB_SHIFT;
 }
@@ -106,12 +133,32 @@ export interface Leader {
 export interface ProcessScope {
   readonly jobMarker: string;
   readonly leader?: Leader;
+  /** Default: this thread's own. */
+  readonly family?: ProcessFamily;
 }
 
+/** How a thread knows its own processes among all. */
+export interface ProcessFamily {
+  readonly register: RunRegister;
+  /** The thread has shut itself in a domain of its own: it may signal what it started, by whatever way, and nothing else. */
+  readonly signalsOwnOnly: boolean;
+}
+
+const OWN_FAMILY: ProcessFamily = { register: createRunRegister(), signalsOwnOnly: false };
+
+/** What a thread that runs processes of its own needs to know of those of the others. */
+export function lendRegister(): RunRegister {
+  return OWN_FAMILY.register;
+}
+
+/** When the first process of a job was started, for each job of this thread that has any. */
+const startedSince = new Map<string, number>();
+
 /**
- * Steps: what bears the job's mark (inherited tag, environment variable, the leader's session), then
- * all descendants of those. Never this process itself. Zombies are included. Parents come before their
- * children: a shell that is signaled first does not report its child as "Terminated".
+ * Steps: what bears the job's mark (inherited tag, environment variable, the leader's session), what fell to us as
+ * sub-reaper since the job began and is nobody else's, then all descendants of those. Never this process itself.
+ * Zombies are included. Parents come before their children: a shell that is signaled first does not report its child
+ * as "Terminated".
  */
 export function selectProcesses(
   table: readonly ProcessEntry[],
@@ -144,37 +191,29 @@ function isMarked(entry: ProcessEntry, { jobMarker, leader }: ProcessScope): boo
   return entry.hasVariable(JOB_VARIABLE, jobMarker);
 }
 
-function orphanTest(table: readonly ProcessEntry[], { jobMarker, leader }: ProcessScope) {
-  const since = leader ? orphansSince(jobMarker) && leader.startedAt : orphansSince(jobMarker);
+/**
+ * A process can take off every mark: a limit can be lowered, an environment emptied, a session left. Its parents are
+ * not its own choice: what loses them falls to this process, and has a session other than ours. Whose it is among
+ * several jobs at once, a domain tells, else the tag of a job that runs; without one it ends with the first of them.
+ */
+function orphanTest(table: readonly ProcessEntry[], scope: ProcessScope): (entry: ProcessEntry) => boolean {
+  const { jobMarker, leader, family = OWN_FAMILY } = scope;
+  const { jobs, leaders } = family.register;
+  const since = startedSince.get(jobMarker);
   const own = table.find((entry) => entry.pid === process.pid);
-  return (entry: ProcessEntry) =>
-    since !== undefined &&
-    own !== undefined &&
+  if (since === undefined || own === undefined) return () => false;
+  const from = leader?.startedAt ?? since;
+  const isAnothers = (tag: bigint) =>
+    isTag(tag) &&
+    (leader ? tag !== leader.runTag : !isOfJob(tag, jobMarker)) &&
+    jobs.includes(jobInTag(tag));
+  return (entry) =>
     entry.parentPid === own.pid &&
     entry.session !== own.session &&
-    entry.startedAt >= since &&
-    !isLiveLeader(entry.pid) &&
-    !isTag(entry.tag() ?? 0n);
-}
-
-/**
- * Where the machine's limits leave no room for a tag, an orphan that fled its session and emptied its
- * environment is known only by having become our child since the job began. With two such jobs at once
- * nobody can tell whose it is: it then ends with the last of them.
- */
-const untaggedSince = new Map<string, number>();
-
-export function untaggedRunStarted(jobMarker: string, startedAt: number): void {
-  untaggedSince.set(jobMarker, Math.min(startedAt, untaggedSince.get(jobMarker) ?? startedAt));
-}
-
-export function untaggedJobEnded(jobMarker: string): void {
-  untaggedSince.delete(jobMarker);
-}
-
-/** From when on nameless orphans are this job's; undefined when they cannot be told apart, or need not be. */
-function orphansSince(jobMarker: string): number | undefined {
-  return untaggedSince.size === 1 ? untaggedSince.get(jobMarker) : undefined;
+    entry.startedAt >= from &&
+    !leaders.includes(entry.pid) &&
+    (!family.signalsOwnOnly || maySignal(entry.pid)) &&
+    ((family.signalsOwnOnly && !leader) || !isAnothers(entry.tag() ?? 0n));
 }
 
 export const DEFAULT_GRACE_MS = 1500;
@@ -184,7 +223,8 @@ const LONGEST_PAUSE_MS = 50;
 /**
  * Ends all of a scope. Steps: TERM (and CONT, for what was stopped); look again until the grace is
  * over, TERM to newcomers; then freeze with STOP, so that nothing can fork away, and KILL, until a look
- * finds nobody or the deadline passes.
+ * finds nobody or the deadline passes. A process that does nothing but start its successor and end is never seen
+ * alive: its dead are, and while there are new ones somebody lives.
  */
 export async function killProcesses(scope: ProcessScope, graceMs: number): Promise<readonly KilledProcess[]> {
   const commands = new Map<string, { readonly pid: number; readonly command: string }>();
@@ -192,13 +232,18 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
   const look = async () => {
     const found = selectProcesses(await readProcessTable(), scope, known);
     const alive = found.filter((entry) => !entry.zombie);
-    const newcomers = alive.filter((entry) => !known.has(processKey(entry)));
-    for (const entry of newcomers) {
+    const fresh = found.filter((entry) => !known.has(processKey(entry)));
+    for (const entry of fresh) {
       known.add(processKey(entry));
-      commands.set(processKey(entry), { pid: entry.pid, command: entry.command() });
+      if (!entry.zombie) commands.set(processKey(entry), { pid: entry.pid, command: entry.command() });
     }
-    reapOrphans(found);
-    return { alive, newcomers };
+    reapOrphans((scope.family ?? OWN_FAMILY).register, found);
+    return {
+      alive,
+      newcomers: fresh.filter((entry) => !entry.zombie),
+      fled: fresh.filter((entry) => entry.zombie),
+      isOver: alive.length === 0 && fresh.length === 0,
+    };
   };
 
   const terminate = (entries: readonly ProcessEntry[]) => {
@@ -209,22 +254,37 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
   };
   const now = () => performance.now();
 
-  let { alive, newcomers } = await look();
+  let seen = await look();
   const graceEnds = now() + graceMs;
-  for (let wait = 2; alive.length > 0 && now() < graceEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-    terminate(newcomers);
-    await pause(Math.min(wait, Math.max(0, graceEnds - now())));
-    ({ alive, newcomers } = await look());
+  for (let wait = 2; !seen.isOver && now() < graceEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    terminate(seen.newcomers);
+    if (seen.alive.length > 0) await pause(Math.min(wait, Math.max(0, graceEnds - now())));
+    seen = await look();
   }
   const killEnds = now() + KILL_DEADLINE_MS;
-  for (let wait = 1; alive.length > 0 && now() < killEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
-    for (const entry of alive) signalProcess(entry, "SIGSTOP");
-    for (const entry of (await look()).alive) signalProcess(entry, "SIGKILL");
-    await pause(wait);
-    ({ alive } = await look());
+  for (let wait = 1; !seen.isOver && now() < killEnds; wait = Math.min(wait * 2, LONGEST_PAUSE_MS)) {
+    for (const entry of seen.alive) signalProcess(entry, "SIGSTOP");
+    const { alive, fled } = await look();
+    for (const entry of alive) signalProcess(entry, "SIGKILL");
+    for (const entry of [...fled, ...seen.fled]) killGroup(entry);
+    await pause(seen.alive.length > 0 ? wait : 0);
+    seen = await look();
   }
-  const survivors = new Set(alive.map(processKey));
+  const last = seen.isOver ? [] : [...seen.alive, ...(seen.alive.length === 0 ? seen.fled.slice(-1) : [])];
+  for (const entry of last)
+    commands.set(processKey(entry), { pid: entry.pid, command: commands.get(processKey(entry))?.command ?? entry.command() });
+  const survivors = new Set(last.map(processKey));
   return [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
+}
+
+/** A whole group at once, so that none of it can fork away. A group is of one session, and so of one job. */
+function killGroup({ group }: ProcessEntry): void {
+  if (group <= 1) return;
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // Nobody is left in it.
+  }
 }
 
 function pause(ms: number): Promise<void> {
@@ -240,8 +300,6 @@ interface ChildStream {
 
 export interface StartedChild {
   readonly child: SpawnedChild;
-  /** False where the job tag could not be set (see `withInheritedTag`). */
-  readonly tagged: boolean;
   readonly streams: Readonly<Record<OutputStream, ChildStream>>;
 }
 
@@ -257,9 +315,9 @@ export function startChild(request: ProcessRequest, runTag: bigint): StartedChil
     stdio: ["ignore", pipes?.stdout.writeFd ?? "pipe", pipes?.stderr.writeFd ?? "pipe"],
   } as const;
   try {
-    const { started: child, tagged } = withInheritedTag(runTag, () => spawnChild(spawn));
+    const child = withInheritedTag(runTag, () => spawnChild(spawn));
     const streams = pipes ?? { stdout: fromStream(child.stdout), stderr: fromStream(child.stderr) };
-    return { child, tagged, streams };
+    return { child, streams };
   } catch (error) {
     pipes?.stdout.stop();
     pipes?.stderr.stop();
@@ -365,7 +423,7 @@ type StopCause = "timed-out" | "aborted";
 const NO_EXIT: Exit = { exitCode: null, signal: null };
 
 /** Steps: start; wait for exit, timeout or abort; on the latter two end the tree; drain; report. */
-export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
+async function runProcess(family: ProcessFamily, request: ProcessRequest): Promise<ProcessResult> {
   const began = performance.now();
   const output = createProcessOutput(request);
   const report = (rest: Exit & Pick<ProcessResult, "outcome" | "error">): ProcessResult => ({
@@ -376,7 +434,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (request.signal?.aborted) return report({ outcome: "aborted", ...NO_EXIT });
 
   const runTag = newRunTag(request.jobMarker);
-  const started = startProcess(request, runTag);
+  const started = startProcess(family, request, runTag);
   if ("failed" in started) {
     return report({ outcome: "not-started", ...NO_EXIT, error: startFailure(request, started.failed) });
   }
@@ -389,7 +447,8 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const first = await Promise.race([exit, stopRequest(request, exit)]);
   if (typeof first === "string") {
     const leader = { pid, startedAt: started.startedAt, runTag };
-    await killProcesses({ jobMarker: request.jobMarker, leader }, request.graceMs ?? DEFAULT_GRACE_MS);
+    const scope = { jobMarker: request.jobMarker, leader, family };
+    await killProcesses(scope, request.graceMs ?? DEFAULT_GRACE_MS);
   }
   const ended = typeof first === "string" ? await withTimeout(exit, LAST_WAIT_FOR_EXIT_MS) : first;
   if ((await withTimeout(reading, DRAIN_MS)) === undefined) {
@@ -409,18 +468,20 @@ type StartedProcess = Pick<StartedChild, "streams"> & {
 };
 
 function startProcess(
+  { register }: ProcessFamily,
   request: ProcessRequest,
   runTag: bigint,
 ): StartedProcess | { readonly failed: unknown } {
   try {
-    const { child, tagged, streams } = startChild(request, runTag);
+    enter(register.jobs, jobHash(request.jobMarker));
+    const { child, streams } = startChild(request, runTag);
     const { pid } = child;
+    enter(register.leaders, pid);
     // At once, while the leader cannot have been buried: its start time is what tells it from a recycled pid.
     const startedAt = readLinuxStartTime(pid) ?? 0;
-    leaderStarted(pid);
-    if (!tagged) untaggedRunStarted(request.jobMarker, startedAt);
+    startedSince.set(request.jobMarker, Math.min(startedAt, startedSince.get(request.jobMarker) ?? startedAt));
     const exit = child.exited.then((ended) => {
-      leaderEnded(pid);
+      leave(register.leaders, pid);
       return ended;
     });
     return { pid, startedAt, exit, streams };
@@ -494,23 +555,22 @@ function createProcessOutput(request: ProcessRequest) {
   };
 }
 
-/** Processes of the host this program runs on. Holds nothing: any number of runners see the same jobs. */
-export function createProcessRunner(): ProcessRunner {
-  return { runProcess, listJobProcesses, killJobProcesses };
-}
-
-async function listJobProcesses(jobMarker: string): Promise<readonly RunningProcess[]> {
-  return selectProcesses(await readProcessTable(), { jobMarker })
-    .filter((entry) => !entry.zombie)
-    .map((entry) => ({ pid: entry.pid, command: entry.command() }));
-}
-
-async function killJobProcesses(
-  jobMarker: string,
-  options: { readonly graceMs?: number } = {},
-): Promise<readonly KilledProcess[]> {
-  const killed = await killProcesses({ jobMarker }, options.graceMs ?? DEFAULT_GRACE_MS);
-  stopDraining(jobMarker);
-  untaggedJobEnded(jobMarker);
-  return killed;
+/** Processes of the host this program runs on. Holds nothing: any number of runners of a thread see the same jobs. */
+export function createProcessRunner(family: ProcessFamily = OWN_FAMILY): ProcessRunner {
+  return {
+    runProcess: (request) => runProcess(family, request),
+    async listJobProcesses(jobMarker) {
+      return selectProcesses(await readProcessTable(), { jobMarker, family })
+        .filter((entry) => !entry.zombie)
+        .map((entry) => ({ pid: entry.pid, command: entry.command() }));
+    },
+    async killJobProcesses(jobMarker, options = {}) {
+      const killed = await killProcesses({ jobMarker, family }, options.graceMs ?? DEFAULT_GRACE_MS);
+      stopDraining(jobMarker);
+      leave(family.register.jobs, jobHash(jobMarker));
+      // What could not be ended is still looked for by who asks again.
+      if (!killed.some(({ survived }) => survived)) startedSince.delete(jobMarker);
+      return killed;
+    },
+  };
 }

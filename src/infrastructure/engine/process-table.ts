@@ -17,6 +17,15 @@ export function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): void
   }
 }
 
+/** Whether the calling thread may signal this process at all. */
+export function maySignal(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** One process at one moment. `pid` and `startedAt` together never name two processes. */
 export interface ProcessEntry {
   readonly pid: number;

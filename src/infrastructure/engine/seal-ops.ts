@@ -9,7 +9,7 @@ import type {
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { syncfs } from "../platform/libc.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
-import { areaOf, hashAt, isIndexFile, readNoFollow } from "./compare-entries.ts";
+import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "./compare-entries.ts";
 import {
   type Identity,
   identify,
@@ -30,11 +30,6 @@ export interface SealedOps {
   readonly roots: readonly string[];
   readonly ops: readonly Op[];
 }
-
-/**
- * Larger files are not read for validation: a caller that needs their bytes is notified that there are none.
- */
-const LARGEST_READ = 64 * 1024 ** 2;
 
 /**
  * The difference that ops and their slots make, for validation. Before is the workspace, after is the content
@@ -129,11 +124,11 @@ function* namesBelow(root: string, folder: string): Generator<string> {
 }
 
 function isReadable(identity: Identity | null): boolean {
-  return identity?.kind === "file" && identity.size <= LARGEST_READ;
+  return identity?.kind === "file" && identity.size <= LARGEST_JUDGED;
 }
 
 function standingFromIdentity(identity: Identity | null): EntryState | null {
-  return identity === null ? null : { kind: identity.kind, mode: identity.mode };
+  return identity === null ? null : { kind: identity.kind, mode: identity.mode, size: identity.size };
 }
 
 /** A file that its own user may not open, or that was removed meanwhile, has no bytes. */

@@ -88,8 +88,11 @@ export interface WalkedEntry {
 export interface WalkOptions {
   /** Returns false to leave a path, and all below it, out. */
   readonly enter?: (path: string, stats: BigIntStats) => boolean;
-  /** Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. */
-  readonly unreadable?: (path: string) => void;
+  /**
+   * Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. `tooLong`:
+   * the system opens no name of that length.
+   */
+  readonly unreadable?: (path: string, why?: { readonly tooLong: boolean }) => void;
   /** Names that are no UTF-8 come too. Default: they are `unreadable`, under a name for people. */
   readonly noText?: boolean;
   /** Opens folders whose mode shuts out their owner; `stats` still tell the mode they had. */
@@ -109,8 +112,8 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
     let names: ReturnType<typeof namesIn>;
     try {
       names = namesIn(within);
-    } catch {
-      options.unreadable?.(folder);
+    } catch (error) {
+      options.unreadable?.(folder, { tooLong: isTooLong(error) });
       continue;
     }
     for (const { shown, stats } of walkBytes(within, folder, names.bytes)) {
@@ -119,11 +122,14 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
     }
     for (const name of names.texts) {
       const path = folder === "" ? name : `${folder}/${name}`;
-      const stats = statEntry(`${root}/${path}`);
-      if (stats === null) {
-        options.unreadable?.(path);
-        continue;
+      let stats: BigIntStats | null = null;
+      try {
+        stats = lstatSync(`${root}/${path}`, { bigint: true, throwIfNoEntry: false }) ?? null;
+        if (stats === null) options.unreadable?.(path);
+      } catch (error) {
+        options.unreadable?.(path, { tooLong: isTooLong(error) });
       }
+      if (stats === null) continue;
       if (options.enter?.(path, stats) === false) continue;
       if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
       yield { path, stats };
@@ -145,12 +151,8 @@ export function unlockFolder(path: string, stats: BigIntStats): void {
   }
 }
 
-function statEntry(path: string): BigIntStats | null {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
-  } catch {
-    return null;
-  }
+function isTooLong(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "ENAMETOOLONG";
 }
 
 /** Removes a folder that is ours and everything in it, read-only folders included. A missing one is fine. */

@@ -26,6 +26,8 @@ const SOCKETS_AND_SIGNALS = 3n;
 export const LEAST_ABI = 3;
 /** From here on TCP can be shut. */
 const TCP_ABI = 4;
+/** From here on a thread may signal only what it started itself. */
+export const SIGNALS_ABI = 6;
 
 export interface Restriction {
   /** May be read and run. */
@@ -70,7 +72,7 @@ export function restrictThread({ reads, writes, tcp }: Restriction): LibcResult 
   if (!lib || syscall === null || abi < LEAST_ABI) return UNSUPPORTED;
   const all = (1n << (abi >= 5 ? 16n : 15n)) - 1n;
   const handled = new BigUint64Array([all, tcp ? 0n : BIND_AND_CONNECT, SOCKETS_AND_SIGNALS]);
-  const size = abi >= 6 ? 24 : abi >= TCP_ABI ? 16 : 8;
+  const size = abi >= SIGNALS_ABI ? 24 : abi >= TCP_ABI ? 16 : 8;
   const ruleset = syscall(CREATE_RULESET, Number(ptr(handled)), size, 0, 0);
   if (ruleset < 0) return failure(lib);
   try {

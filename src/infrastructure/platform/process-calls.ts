@@ -138,17 +138,13 @@ export function reapChild(pid: number): LibcResult<boolean> {
  * inherited through fork, exec, setsid and an emptied environment, and anyone may read it in
  * `/proc/PID/limits`: a mark that a process cannot lose by accident.
  */
-export function withInheritedTag<T>(
-  tag: bigint,
-  start: () => T,
-): { readonly started: T; readonly tagged: boolean } {
+export function withInheritedTag<T>(tag: bigint, start: () => T): T {
   const lib = linuxLibc();
   const restore = lib && setSoftLimit(lib, tag);
-  if (!restore) return { started: start(), tagged: false };
   try {
-    return { started: start(), tagged: true };
+    return start();
   } finally {
-    restore();
+    restore?.();
   }
 }
 

@@ -21,7 +21,7 @@ import { gatherSealNotes, type Note, type SealNote } from "../../domain/jobs/not
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { readNoFollow } from "../engine/compare-entries.ts";
+import { readToJudge } from "../engine/compare-entries.ts";
 import { copyFolder, takeManifest } from "../engine/copied-roots.ts";
 import { currentEntryBelow } from "../engine/entry-identity.ts";
 import { createFolderView } from "../engine/folder-view.ts";
@@ -97,6 +97,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
     async seal(judge): Promise<SealedChanges> {
       const left: Op[] = [];
       const noText: string[] = [];
+      const tooDeep: string[] = [];
       const notes: SealNote[] = [];
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
@@ -104,7 +105,9 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
         left.push(...sealed.ops);
         notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
+        tooDeep.push(...sealed.tooDeep);
       });
+      if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const { ops, turnedDown } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
       leftOut.push(...turnedDown);
@@ -128,7 +131,7 @@ function bytesInCopy(roots: readonly LaidRoot[], absolute: string): Uint8Array |
   const root = roots.find(({ path }) => isInside(path, absolute));
   if (root === undefined) return null;
   const at = join(root.upper, relative(root.path, absolute));
-  return lstatSync(at, { throwIfNoEntry: false })?.isFile() ? readNoFollow(at) : null;
+  return lstatSync(at, { throwIfNoEntry: false })?.isFile() ? readToJudge(at) : null;
 }
 
 interface JobWords {

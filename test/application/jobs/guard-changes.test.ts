@@ -145,3 +145,33 @@ describe("what git itself checks out", () => {
     expect([said(ran), bench.read("sub/b.key")]).toEqual([[""], "side"]);
   });
 });
+
+describe("a file that is too large to be judged", () => {
+  test.each([
+    ["settings", ".git/config"],
+    ["steps of a rebase", ".git/rebase-merge/git-rebase-todo"],
+    ["a pointer to another git directory", ".git/commondir"],
+  ])("in a git directory is put back: %s", async (_name, path) => {
+    repository();
+    const before = bench.read(".git/config");
+    const ran = await bench.run([shell(`mkdir -p .git/rebase-merge; truncate -s 3G ${path}; echo ok > b`)]);
+    expect(said(ran)).toEqual([`a file of git is too large to be judged: ${path} (restored)`]);
+    expect([bench.read("b"), bench.read(".git/config")]).toEqual(["ok\n", before]);
+    if (path !== ".git/config") expect(existsSync(bench.path(path))).toBe(false);
+  });
+
+  test("and protected is put back", async () => {
+    repository();
+    const ran = await bench.run([shell("truncate -s 3G a.key; echo ok > b")]);
+    expect(said(ran)).toEqual(["protected file cannot be modified: a.key (restored)"]);
+    expect(bench.read("a.key")).toBe("old");
+  });
+
+  test("settings of the user's own that are too large stay as they are", async () => {
+    repository();
+    const long = `${bench.read(".git/config")}# ${"x".repeat(2 * 1024 ** 2)}\n`;
+    bench.write(".git/config", long);
+    const ran = await bench.run([shell("echo ok > b; git status > /dev/null")]);
+    expect([said(ran), bench.read("b"), bench.read(".git/config") === long]).toEqual([[], "ok\n", true]);
+  });
+});
