@@ -19,6 +19,7 @@ import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createNamedChats } from "../infrastructure/chat/session-store.ts";
 import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
+import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
@@ -88,7 +89,11 @@ export async function openChat(
     projectOf,
     checks: {
       settings: config.checks,
-      memory: createCheckMemory({ home: loaded.home, root: workspace.root }),
+      memory: createCheckMemory({
+        home: loaded.home,
+        root: workspace.root,
+        storage: toStorage(workspace.root, workspace.storage, true).outer,
+      }),
       atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
     },
     canAsk: (role) => "generate" in remembered.models.forRole(role),

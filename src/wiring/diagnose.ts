@@ -16,13 +16,14 @@ export async function diagnose(
 ): Promise<DoctorCheck[]> {
   const { messages, workspace } = opened;
   const { kind, reason } = workspace.staging;
-  const { diagnoseSandbox } = await import("../infrastructure/engine/diagnose-sandbox.ts");
+  const { diagnoseHome, diagnoseSandbox } = await import("../infrastructure/engine/diagnose-sandbox.ts");
   return [
     { name: "runtime", ok: true, text: `Bun ${process.versions.bun ?? "?"}` },
     ...diagnosePrograms(env, messages),
     diagnoseWorkspace(workspace.root, messages),
     { name: "transaction", ok: true, text: messages.transactionKind(kind, reason) },
     ...(await diagnoseSandbox(env, opened)),
+    ...diagnoseHome(opened, options),
     ...(await docker(env, opened)),
     ...(await modelsAndMemory(env, opened)),
     ...(await diagnoseJobs(opened, options)),

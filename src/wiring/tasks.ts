@@ -23,6 +23,7 @@ import { isEnded, recordOf, type TaskFacts } from "../domain/tasks/task-record.t
 import { taskMessagesFor } from "../domain/texts/tasks.ts";
 import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
 import { createTransactions, type Sandbox } from "../infrastructure/engine/folder-workspace.ts";
+import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 import { copyXattrs } from "../infrastructure/platform/xattr.ts";
 import { type Credentials, findCredentials } from "../infrastructure/tasks/credentials.ts";
@@ -202,12 +203,12 @@ function withStage(
   mask: (text: string) => string,
 ) {
   const { root, storage: folder } = workspace;
-  const inside = folder.startsWith(`${root}/`) ? folder.slice(root.length + 1) : null;
+  const storage = toStorage(root, folder, true);
   const transactions = createTransactions({
-    storage: { workspace: root, folder, inside, trusted: true },
+    storage,
     copyLimitBytes: config.worker.copy_limit,
     lockTimeoutMs: 30_000,
-    ownFolders: [folder, loaded.home],
+    ownFolders: [storage.outer, loaded.home],
     sandbox: async () => stage,
     copyAttributes: (from, fd) => void copyXattrs(from, fd),
     now: parts.now,

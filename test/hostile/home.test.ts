@@ -207,10 +207,38 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("of the home a
     expect(system?.success).toBe(true);
   });
 
-  test("cannot shut the home to the jobs that come after it", () => {
-    target.attempt(["mkdir -p ~/.npm; chmod 0 ~/.npm; chmod 0 ~"]);
-    const [next] = target.attempt(["touch ~/.npm/x ~/y && echo usable"]);
-    expect(next?.said.trim()).toBe("usable");
+  test.each([
+    ["shut", "chmod 0 ~/.npm; chmod 0 ~", {}],
+    ["shut in a copy", "chmod 0 ~/.npm; chmod 0 ~", { PICOCLAW_WORKER_TRANSACTION: "copy" }],
+    ["read-only", "chmod 555 ~/.npm", {}],
+    ["without a folder that every tool needs", "rm -rf ~/.config; echo x > ~/.config", {}],
+  ])("a home that it leaves unusable is put aside, and mended by doctor --repair: %s", (_name, line, env) => {
+    const fresh = createTarget();
+    try {
+      const left = fresh.apply([shell(`mkdir -p ~/.npm; echo kept > ~/.npm/kept; ${line}`)], [], { env });
+      expect([left.code, left.out]).toEqual([0, expect.stringContaining("put aside")]);
+      const [next] = fresh.attempt(
+        ["mkdir -p ~/.npm ~/.config && touch ~/.npm/x ~/.config/y && cat ~/.npm/kept; echo usable"],
+        { env },
+      );
+      expect(next?.said).toContain("usable");
+      expect(next?.said).not.toContain("kept\n");
+      const seen = fresh.run(["doctor"]);
+      expect(seen.out).toContain("put aside");
+      expect(fresh.run(["doctor", "--repair"]).out).toContain("in use again");
+      expect(fresh.run(["doctor"]).out).not.toContain("put aside");
+      expect(fresh.try("cat ~/.npm/kept && ls ~/.npm/x && ls -d ~/.config/", { env })).toMatchObject({
+        success: true,
+      });
+    } finally {
+      fresh.remove();
+    }
+  });
+
+  test("says so when it is taken back, too", () => {
+    const said = target.apply([shell("chmod 0 ~; false")], ["--atomic"]);
+    expect(said.out).toContain("put aside");
+    expect(target.try("touch ~/y").success).toBe(true);
   });
 
   test("leaves nothing for later jobs when it was a preview", () => {

@@ -124,3 +124,21 @@ describe.if(here)("a pipe that a job leaves in an overlay", () => {
     expect(ran.out).toContain("not carried over, it is no file, folder or link: pipe");
   });
 });
+
+describe.if(here).each(["overlay", "copy"] as const)("a path that is too long to be opened (%s)", (kind) => {
+  const env = { PICOCLAW_WORKER_TRANSACTION: kind };
+  const deep = [
+    "echo landed > landed.txt; n=$(printf 'd%.0s' $(seq 200)); i=0",
+    'while [ $i -lt 30 ]; do mkdir "$n" && cd "$n" || exit 9; i=$((i+1)); done; echo x > bottom',
+  ].join("\n");
+
+  test("is not dropped: nothing of the job lands, and the reply says why", () => {
+    for (const args of [[], ["--preview"]]) {
+      const ran = cli.apply([shell(deep)], args, { env });
+      expect(`${ran.out}${ran.err}`).toContain("too long for the system to open");
+      expect([ran.code, names()]).toEqual([1, []]);
+    }
+    expect(cli.apply([shell("echo next > next.txt")], [], { env }).code).toBe(0);
+    expect(names()).toEqual(["next.txt"]);
+  });
+});

@@ -4,8 +4,13 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { migrate } from "../../src/infrastructure/store/migrate.ts";
+import { tryWrite } from "../../src/infrastructure/store/open-store.ts";
+import { openPostgres } from "../../src/infrastructure/store/postgres.ts";
 import { createServer } from "../adapters/web/web-kit.ts";
 import { until } from "../e2e/cli-kit.ts";
+import { startPostgres } from "../infrastructure/store/postgres-server.ts";
+import { requirePart } from "../require.ts";
 
 const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
 const closing: (() => Promise<void> | void)[] = [];
@@ -13,11 +18,11 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 }, 30_000);
 
-/** A file system of 16 MB; null where none can be made. */
-function smallDisk(): string | null {
+/** A file system of so many megabytes; null where none can be made. */
+function smallDisk(megabytes = 16): string | null {
   if (process.getuid?.() !== 0 || process.platform !== "linux") return null;
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-full-"));
-  const made = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]).status === 0;
+  const made = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder]).status === 0;
   closing.push(() => {
     if (made) spawnSync("umount", ["-l", folder]);
     rmSync(folder, { recursive: true, force: true });
@@ -82,3 +87,25 @@ interface Said {
   readonly state: string;
   readonly reply: { readonly text: string } | null;
 }
+
+describe.if(process.getuid?.() === 0 && requirePart("postgres"))("a full disk under Postgres", () => {
+  test("is found by the write of /readyz, though rows in pages that it has can still be changed", async () => {
+    const under = smallDisk(200);
+    if (under === null) return;
+    const server = startPostgres({ under });
+    closing.push(server.stop);
+    const db = openPostgres(server.newDatabase());
+    closing.push(() => db.destroy());
+    await migrate(db, () => new Date(0));
+    await tryWrite(db, new Date(1));
+    const filler = join(under, "filler");
+    expect(() => writeFileSync(filler, Buffer.alloc(300 * 1024 * 1024))).toThrow("ENOSPC");
+    // The row alone does not find it.
+    await db.updateTable("forge_deliveries").set({ seen_at: "x" }).execute();
+    expect(await tryWrite(db, new Date(2)).catch((error: unknown) => String(error))).toContain(
+      "No space left",
+    );
+    rmSync(filler);
+    await tryWrite(db, new Date(3));
+  }, 60_000);
+});

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PROGRAM } from "../e2e/cli-kit.ts";
+import { PROGRAM, shell } from "../e2e/cli-kit.ts";
 import { CONFINE_OFF, CONNECT, createTarget, type Target } from "../hostile/hostile-kit.ts";
 import { requirePart } from "../require.ts";
 
@@ -63,6 +63,30 @@ describe.if(isRoot && process.platform === "linux" && requirePart("bwrap"))("out
     const line = `for i in $(seq 70); do [ -S ${late} ] && break; sleep 0.05; done; sleep 0.3; ${CONNECT} ${late}`;
     expect(target.try(line).said).toContain("unreachable");
     expect(target.try(`${CONNECT} ${late}`, { env: CONFINE_OFF }).said.trim()).toBe(GREETING);
+  });
+
+  test("the storage of another workspace that is made while the job runs is not found in", () => {
+    const home = mkdtempSync("/dev/shm/picoclaw-home-");
+    const [other, patch] = [join(shared, "other"), join(shared, "patch.json")];
+    mkdirSync(other);
+    writeFileSync(patch, JSON.stringify([shell("echo s3cret-of-another > made")]));
+    try {
+      const env = { ...process.env, PICOCLAW_HOME: home };
+      const first = ["sh", "-c", 'sleep 1.5; exec "$@"', "sh", PROGRAM, "apply", "--workspace", other, patch];
+      const late = Bun.spawn(first, { env, stdout: "ignore", stderr: "ignore" });
+      servers.push(late);
+      const place = `${shared}/.other-*.picoclaw`;
+      const line = [
+        `for i in $(seq 200); do ls -d ${place} && break; sleep 0.05; done; sleep 2`,
+        `find ${place} -mindepth 2; ls -R ${place}; chmod -R 700 ${place}; grep -r s3cret ${place}; true`,
+      ].join("\n");
+      const { said } = target.try(line, { env: { PICOCLAW_HOME: home } });
+      expect(readFileSync(join(other, "made"), "utf8")).toBe("s3cret-of-another\n");
+      expect(said).toContain(".picoclaw/s");
+      expect([said.includes("jobs"), said.includes("s3cret-of")]).toEqual([false, false]);
+    } finally {
+      rmSync(home, { recursive: true, force: true });
+    }
   });
 
   test("a mount that comes while the job runs is neither seen nor written to, where / is shared", () => {

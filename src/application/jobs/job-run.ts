@@ -1,5 +1,5 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import { maskNote, type Note, type NoteFact } from "../../domain/jobs/note.ts";
+import { maskNote, type Note, type NoteFact, sealNote } from "../../domain/jobs/note.ts";
 import type { Change, CommandResult, FailureReason, ProcessEnd } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
@@ -530,10 +530,12 @@ export class JobRun {
     }
     if (rollsBack) {
       await transaction.discard();
+      this.#noteHome();
       const failure = results.find(({ success }) => !success);
       return () => this.dropAll(end, aborted ? null : (failure?.error ?? ""));
     }
     this.#notes.push(...sealed.notes);
+    this.#noteHome();
     const ending = preview ? "staged" : "committed";
     this.#parts.archive.save({
       ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
@@ -556,6 +558,11 @@ export class JobRun {
         swapped,
         gitCommit: done ? gitCommit : null,
       });
+  }
+
+  #noteHome(): void {
+    const aside = this.transaction.homeAside?.() ?? null;
+    if (aside !== null) this.#notes.push(sealNote("home-unusable", aside));
   }
 
   /**

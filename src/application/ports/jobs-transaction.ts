@@ -344,6 +344,11 @@ export interface Transaction extends BeforeAndAfter {
    * shown. Absent where the home is not hidden.
    */
   readonly hiddenHome?: (words: string) => readonly string[];
+  /**
+   * The home that jobs share, where it was put aside because this job, or one that was cut off, left it unusable. Asked
+   * after the end of the view.
+   */
+  readonly homeAside?: () => string | null;
   /** The parts that a job needs to stay open over several steps. Absent if it cannot. */
   readonly layers?: Layers;
   /**

@@ -31,7 +31,8 @@ export interface Interruption {
  * The entries that a seal did not carry over, or carried over differently than the job left them. `special`,
  * `device`, `unreadable`: not committed. `hidden`: the job could not see it. `holds-hidden`: a folder that
  * stays for that reason. `owner`, `group`: a changed file that could not keep them. `other-names`: hard links
- * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before.
+ * that part. `folder-owner`, `folder-attributes`: the job's changes to a folder that existed before. `home-unusable`: the
+ * home that jobs share could not be used by the next, and was put aside.
  */
 export type SealedOtherwise =
   | "special"
@@ -40,6 +41,7 @@ export type SealedOtherwise =
   | "hidden"
   | "holds-hidden"
   | "stale-lock"
+  | "home-unusable"
   | "owner"
   | "group"
   | "other-names"

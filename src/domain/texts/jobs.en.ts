@@ -231,6 +231,11 @@ export const workTexts = {
   jobNotRunning: (jobId: string) => `${jobId} is not running. See: picoclaw jobs`,
   jobDied: (jobId: string) =>
     `${jobId} ended in the middle and applied nothing, so there is nothing to take back.`,
+  homeAside: (path: string) =>
+    `A job left the home of jobs unusable. It was put aside, and later jobs began with a fresh one: ${path}`,
+  homeMended: (path: string) => `The home of jobs that was put aside is in use again: ${path}`,
+  homeBusy: (path: string) =>
+    `The home of jobs that was put aside cannot be brought back while a job runs: ${path}`,
   jobInterrupted: (jobId: string, direction: Interruption["direction"]) =>
     `Job ${jobId} was interrupted while it was ${SWAPS[direction]}. The next command that changes something repairs it, or: picoclaw doctor --repair`,
   jobRepaired: ({ jobId, direction, outcome, paths: left }: RepairedNote): string =>
@@ -406,6 +411,8 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   hidden: (names) => `not visible to the job: ${names}`,
   "holds-hidden": (names) => `kept, because it holds what the job could not see: ${names}`,
   "stale-lock": (names) => `a lock that the job's git left behind was dropped: ${names}`,
+  "home-unusable": (names) =>
+    `a job left the home of jobs unusable; it was put aside (${names}), and later jobs begin with a fresh one. To mend it: picoclaw doctor --repair`,
   owner: (names) => `${names}: it belongs to you now`,
   group: (names) => `${names}: it has your own group now`,
   "other-names": (names) => `${names}: its other names (hard links) keep the former contents`,

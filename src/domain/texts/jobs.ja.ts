@@ -182,6 +182,10 @@ export const workTexts: typeof englishWorkTexts = {
     `このジョブを持つマシン ${machine} が処理の途中で応答しなくなりました。復帰すると、ジョブの画面で結果を確認できます。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
   jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
+  homeAside: (path) =>
+    `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました。以後のジョブは新しいホームを使っています: ${path}`,
+  homeMended: (path) => `別の場所に移したジョブ用ホームを修復し、再び使えるようにしました: ${path}`,
+  homeBusy: (path) => `ジョブの実行中は、別の場所に移したジョブ用ホームを戻せません: ${path}`,
   jobInterrupted: (jobId, direction) =>
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断しています。次に変更を行うコマンドが修復します。すぐに修復するには: picoclaw doctor --repair`,
   jobRepaired: ({ jobId, direction, outcome, paths: left }) =>
@@ -357,6 +361,8 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   hidden: (names) => `ジョブからは見えません: ${names}`,
   "holds-hidden": (names) => `ジョブから見えないものを含むため残しました: ${names}`,
   "stale-lock": (names) => `ジョブの git が残したロックを取り除きました: ${names}`,
+  "home-unusable": (names) =>
+    `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました (${names})。以後のジョブは新しいホームで始まります。修復: picoclaw doctor --repair`,
   owner: (names) => `${names}: 所有者があなたになりました`,
   group: (names) => `${names}: グループがあなたのものになりました`,
   "other-names": (names) => `${names}: 別名（ハードリンク）は以前の内容のままです`,

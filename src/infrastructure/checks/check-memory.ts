@@ -14,12 +14,12 @@ const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv
 /**
  * A short digest of a folder's content, from the metadata of each file without reading it: name, kind, size
  * and time of change. Git's own folder is left out, because commits and fetches change no file that a test
- * sees.
+ * sees; so are PicoClaw's own, which every job changes.
  */
-function workspaceFingerprint(root: string): string {
+function workspaceFingerprint(root: string, own: readonly string[]): string {
   const parts: string[] = [];
   const enter = (path: string, stats: { isDirectory(): boolean; mtimeNs: bigint }) => {
-    if (path === ".git" || path.endsWith("/.git")) return false;
+    if (path === ".git" || path.endsWith("/.git") || own.includes(`${root}/${path}`)) return false;
     if (!stats.isDirectory() || !isSeenAsWhole(path.slice(path.lastIndexOf("/") + 1))) return true;
     const lists = LISTS.map((name) => modifiedTime(`${root}/${path}/${name}`));
     parts.push(`${path} ${stats.mtimeNs} ${lists.join(" ")}`);
@@ -48,14 +48,17 @@ const VERSION = 1;
 export function createCheckMemory({
   home,
   root,
+  storage,
 }: {
   readonly home: string;
   readonly root: string;
+  /** The folder of the workspace's jobs, where it lies inside of it. */
+  readonly storage?: string;
 }): CheckMemory {
   const folder = join(home, "checks");
   const file = join(folder, `${workspaceId(root)}.json`);
   return {
-    fingerprint: () => workspaceFingerprint(root),
+    fingerprint: () => workspaceFingerprint(root, [home, ...(storage === undefined ? [] : [storage])]),
     recall() {
       try {
         const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;

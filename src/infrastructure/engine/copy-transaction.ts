@@ -452,6 +452,7 @@ function openCopy(state: OpenCopy): Transaction {
     ...(limited !== null && { processes: limited.processes, isLimited: true }),
     ...confined?.limited,
     ...(confined !== null && { processes: confined.processes, hiddenHome: confined.hiddenHome }),
+    ...(confined !== null && { homeAside: confined.homeAside }),
     takeChanges({ processRan }) {
       const before = last ?? initial();
       const now = processRan ? snapshot(before) : glance(before);

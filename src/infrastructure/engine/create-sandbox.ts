@@ -4,11 +4,11 @@ import { join } from "node:path";
 import type { RefusedHost } from "../../application/ports/jobs-transaction.ts";
 import { findInstallation, type Installation } from "../platform/installation.ts";
 import type { Sandbox } from "./folder-workspace.ts";
-import { rootsFor } from "./git-roots.ts";
+import { isInside, rootsFor } from "./git-roots.ts";
 import { adoptHome, findHiddenHomePaths, openPrivateHome, openStackedHome, type ShownHome } from "./home.ts";
 import { HOME_LAYER } from "./job-folder.ts";
 import type { JobLimits } from "./job-limits.ts";
-import { mountPoints } from "./job-storage.ts";
+import { mountPoints, workspaceId } from "./job-storage.ts";
 import { createLimitCopy, limitedEntry } from "./limited-copy.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
 import { limitedNetwork, type SandboxNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
@@ -205,10 +205,11 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       gid: process.getgid?.() ?? 0,
     };
     const release = () => {
-      opened?.release();
       void network.release();
+      return opened?.release() ?? null;
     };
-    return { sandbox, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
+    const homeAside = opened?.putAside ?? null;
+    return { sandbox, homeAside, release, ...(network.takeRefused && { takeRefused: network.takeRefused }) };
   }
 
   function openHome(job: string, use: HomeUse, shown: ShownHome, readable: readonly string[]) {
@@ -242,7 +243,9 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       const sockets = allowedSockets(wiring);
       // One that rests starts later, when no copy can serve any more: so the first of all starts at once.
       const isProven = resting && recallSuccess(storage.folder, bubblewrap);
+      const liftTo = join(wiring.home, "workspaces", workspaceId(workspace));
       const begun = await beginOverlayTransaction({
+        liftTo: storage.inside === null || isInside(workspace, liftTo) ? null : liftTo,
         workspace,
         folder,
         installation,
@@ -256,7 +259,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         openSandbox: () => openSandbox(folder.path, network, home),
         openThrowAway: (into, { network, over }) =>
           openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
-        onCommit: () => (resting ? adoptHome(own, shared) : undefined),
+        onCommit: () => (resting ? adoptHome(own, shared) : null),
         hiddenHome,
       });
       if (resting && !isProven && begun.ok) {
@@ -282,8 +285,9 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         ? async (job, copies, { network, throwAway = false }) => {
             const home: HomeUse = throwAway ? { above: [] } : "shared";
             const { release: close, ...opened } = await openSandbox(job, network, home);
+            let homeAside = opened.homeAside;
             const release = () => {
-              close();
+              homeAside = close() ?? homeAside;
               if (throwAway) removeTree(join(job, HOME_LAYER));
             };
             const parts = { workspace, job, copies, installation, env, hiddenHome };
@@ -298,7 +302,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
               stopped ??= copy.stop().then(release);
               return stopped;
             };
-            return { ...copy, stop };
+            return { ...copy, homeAside: () => homeAside, stop };
           }
         : null,
   };

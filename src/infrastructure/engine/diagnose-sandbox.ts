@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { DoctorCheck, Opened } from "../../application/ports/jobs-workspace.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import { rootsFor } from "./git-roots.ts";
+import { findHomeAside, mendHome } from "./home.ts";
+import { HOME_LAYER } from "./job-folder.ts";
 import { fileSystemOf, mountPoints } from "./job-storage.ts";
 import { tryLimits } from "./limited-copy.ts";
 import { overlayOptions, SYSTEM_PATH } from "./sandbox-plan.ts";
@@ -78,6 +80,21 @@ function tryBubblewrap(bubblewrap: string, rest: readonly string[]): TrialResult
   if (ran.status === 0) return { ok: true };
   const [complaint = ""] = (ran.stderr ?? "").trim().split("\n");
   return { ok: false, complaint: complaint || String(ran.error?.message ?? ran.status) };
+}
+
+/** A home of jobs that was put aside: named, or with `repair` brought back. */
+export function diagnoseHome(
+  { messages, workspace: { storage } }: Opened,
+  options: { readonly repair: boolean },
+): DoctorCheck[] {
+  const shared = join(storage, HOME_LAYER);
+  const aside = findHomeAside(shared);
+  if (aside === null) return [];
+  const remedy = "picoclaw doctor --repair";
+  if (!options.repair) return [{ name: "home", ok: false, text: messages.homeAside(aside), remedy }];
+  return mendHome(shared)
+    ? [{ name: "home", ok: true, text: messages.homeMended(shared) }]
+    : [{ name: "home", ok: false, text: messages.homeBusy(aside), remedy }];
 }
 
 /**

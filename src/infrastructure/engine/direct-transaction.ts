@@ -9,7 +9,14 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { areaOf, hashAt, hashIfUntouched, isIndexFile, readNoFollow, readToJudge } from "./compare-entries.ts";
+import {
+  areaOf,
+  hashAt,
+  hashIfUntouched,
+  isIndexFile,
+  readNoFollow,
+  readToJudge,
+} from "./compare-entries.ts";
 import {
   currentEntryBelow,
   type Identity,

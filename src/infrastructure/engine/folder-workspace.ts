@@ -389,7 +389,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
       storage,
       copyLimitBytes: config.copy_limit,
       lockTimeoutMs: 30_000,
-      ownFolders: [storage.folder, home],
+      ownFolders: [storage.outer, home],
       sandbox,
       copyAttributes: (from, fd) => void copyXattrs(from, fd),
       now,

@@ -3,6 +3,7 @@ import {
   closeSync,
   copyFileSync,
   existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -21,7 +22,7 @@ import { getXattr } from "../platform/xattr.ts";
 import { inParent } from "./entry-identity.ts";
 import { isInside } from "./git-roots.ts";
 import { ALLOWED_FILES, ALLOWED_FOLDERS, stripSecrets } from "./home-lists.ts";
-import { removeTree } from "./walk-folder.ts";
+import { removeTree, walkFolder } from "./walk-folder.ts";
 
 /** The parts of one home that a job may see; every path is below it and exists. */
 export interface ShownHome {
@@ -135,7 +136,10 @@ interface HomeLayer {
 
 export interface OpenedHome {
   readonly home: PrivateHome;
-  readonly release: () => void;
+  /** Where the home went that an earlier job had left unusable and nobody had put aside yet. */
+  readonly putAside: string | null;
+  /** Answers with the place of a home that was put aside, since this job left it unusable. */
+  readonly release: () => string | null;
 }
 
 interface PrivateHomeRequest {
@@ -157,17 +161,111 @@ const BASE = "~";
  */
 export function openPrivateHome(parts: PrivateHomeRequest & { readonly shared: string }): OpenedHome {
   const { shared, own } = parts;
-  mkdirSync(shared, { recursive: true, mode: 0o700 });
-  const fd = openSync(shared, "r");
-  const locked = tryFlock(fd, "exclusive");
-  if (!locked.ok) closeSync(fd);
-  const home = layOutHome(parts, { folder: locked.ok ? shared : own, below: [] });
+  let lock = lockHome(shared);
+  let putAside: string | null = null;
+  if (lock !== null && isUnusable(shared)) {
+    putAside = putHomeAside(shared, shared);
+    closeSync(lock);
+    lock = lockHome(shared);
+  }
+  const home = layOutHome(parts, { folder: lock === null ? own : shared, below: [] });
   const release = () => {
     unlockWork(home);
-    if (locked.ok) closeSync(fd);
+    const left = lock !== null && isUnusable(shared) ? putHomeAside(shared, shared) : null;
+    if (lock !== null) closeSync(lock);
     removeTree(own);
+    return left;
   };
-  return { home, release };
+  return { home, putAside, release };
+}
+
+/** A descriptor that holds the lock; null while another job has it. */
+function lockHome(shared: string): number | null {
+  mkdirSync(shared, { recursive: true, mode: 0o700 });
+  chmodSync(shared, 0o700);
+  const fd = openSync(shared, "r");
+  // Another job may have put this one aside since it was opened.
+  const isThere = () => lstatSync(shared, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
+  if (tryFlock(fd, "exclusive").ok && isThere()) return fd;
+  closeSync(fd);
+  return null;
+}
+
+/** Beside the home that jobs share; only the last one is kept. */
+function asideOf(shared: string): string {
+  return `${shared}-aside`;
+}
+
+function putHomeAside(home: string, shared: string): string {
+  const aside = asideOf(shared);
+  removeTree(aside);
+  renameSync(home, aside);
+  return aside;
+}
+
+/** Folders that every tool takes for granted. */
+const COMMON_FOLDERS = [".cache", ".config", ".local", ".local/share", ".npm"];
+
+/**
+ * Whether commands of a job left a home in which the next job could not work: a folder that is shut to its owner, or
+ * something else in the place of one. A deleted folder is none: an overlay marks it by a device.
+ */
+function isUnusable(folder: string): boolean {
+  const uppers = existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(BASE)) : [];
+  if (uppers.some((name) => hasShutFolder(join(folder, name, "u"), OPEN_DEPTH))) return true;
+  return COMMON_FOLDERS.some((path) => isInTheWay(join(folder, BASE, "u", path)));
+}
+
+/** The home and the folders in it. */
+const OPEN_DEPTH = 2;
+
+function hasShutFolder(folder: string, depth: number): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return false;
+  if ((stats.mode & 0o700) !== 0o700) return true;
+  if (depth <= 1) return false;
+  return readdirSync(folder, { withFileTypes: true }).some(
+    (entry) => entry.isDirectory() && hasShutFolder(join(folder, entry.name), depth - 1),
+  );
+}
+
+function isInTheWay(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && (stats.isFile() || stats.isFIFO() || stats.isSocket());
+}
+
+/** The home that was put aside, if there is one. */
+export function findHomeAside(shared: string): string | null {
+  const aside = asideOf(shared);
+  return existsSync(aside) ? aside : null;
+}
+
+/**
+ * Opens a home that was put aside and brings back what the home in use has not. False while a job holds that one.
+ */
+export function mendHome(shared: string): boolean {
+  const aside = asideOf(shared);
+  const lock = lockHome(shared);
+  if (lock === null) return false;
+  try {
+    chmodSync(aside, 0o700);
+    for (const _ of walkFolder(aside, { unlock: true }));
+    for (const path of COMMON_FOLDERS) {
+      const at = join(aside, BASE, "u", path);
+      if (isInTheWay(at)) unlinkSync(at);
+    }
+    for (const name of readdirSync(aside).filter((one) => one.startsWith(BASE))) {
+      const upper = join(aside, name, "u");
+      if (!existsSync(upper)) continue;
+      openShutFolders(upper, MENDED_DEPTH);
+      mkdirSync(join(shared, name, "u"), { recursive: true, mode: 0o700 });
+      mergeInto(upper, join(shared, name, "u"), { keeps: true });
+    }
+    removeTree(aside);
+    return true;
+  } finally {
+    closeSync(lock);
+  }
 }
 
 /**
@@ -179,8 +277,13 @@ export function openStackedHome(
 ): OpenedHome {
   for (const name of existsSync(parts.own) ? readdirSync(parts.own) : [])
     removeTree(join(parts.own, name, "w"));
-  const home = layOutHome(parts, { folder: parts.own, below: parts.below });
-  return { home, release: () => unlockWork(home) };
+  const below = parts.below.filter((one) => !isUnusable(one));
+  const home = layOutHome(parts, { folder: parts.own, below });
+  const release = () => {
+    unlockWork(home);
+    return null;
+  };
+  return { home, putAside: null, release };
 }
 
 function layOutHome(
@@ -256,34 +359,40 @@ function makeFolders(upper: string, path: string): void {
 
 /**
  * Moves what a job left in a home of its own into the one that jobs share, so that what it downloaded is there for the
- * next. While another job holds the shared home it stays out: a cache is lost, and nothing else.
+ * next. While another job holds the shared home it stays out: a cache is lost, and nothing else. One that was left
+ * unusable is put aside; the answer says where.
  */
-export function adoptHome(own: string, shared: string): void {
-  if (!existsSync(own)) return;
-  mkdirSync(shared, { recursive: true, mode: 0o700 });
-  const fd = openSync(shared, "r");
+export function adoptHome(own: string, shared: string): string | null {
+  if (!existsSync(own)) return null;
+  if (isUnusable(own)) return putHomeAside(own, shared);
+  const lock = lockHome(shared);
+  if (lock === null) return null;
   try {
-    if (!tryFlock(fd, "exclusive").ok) return;
     for (const name of readdirSync(own)) {
       const upper = join(own, name, "u");
       if (!existsSync(upper)) continue;
       mkdirSync(join(shared, name, "u"), { recursive: true, mode: 0o700 });
       mergeInto(upper, join(shared, name, "u"));
     }
+    return null;
   } finally {
-    closeSync(fd);
+    closeSync(lock);
   }
 }
 
-/** A folder through which the one below shows is merged; everything else takes the place of what was there. */
-function mergeInto(from: string, to: string): void {
+/**
+ * A folder through which the one below shows is merged; everything else takes the place of what was there, or where
+ * that `keeps` its place is left.
+ */
+function mergeInto(from: string, to: string, how: { readonly keeps?: boolean } = {}): void {
   for (const name of readdirSync(from)) {
     const [source, target] = [join(from, name), join(to, name)];
     const there = lstatSync(target, { throwIfNoEntry: false });
     if (there?.isDirectory() && lstatSync(source).isDirectory() && !isOpaque(source)) {
-      mergeInto(source, target);
+      mergeInto(source, target, how);
       continue;
     }
+    if (there !== undefined && how.keeps === true) continue;
     if (there !== undefined) removeTree(target);
     renameSync(source, target);
   }

@@ -203,14 +203,16 @@ function notePath(entry: string): string {
  * The place of a workspace's jobs: on the workspace's own file system, so that a commit is a rename. First
  * choice is the workspace's entry in PicoClaw's home; where that is another file system, a hidden folder
  * beside the workspace (beside the repository when the workspace is in one), and last one inside of it. Such
- * a folder has an unguessable name, and only the entry states which it is: all other folders there are a
- * stranger's.
+ * a folder has an unguessable name below one that cannot be listed, and only the entry states which it is: all other
+ * folders there are a stranger's, and a job of another workspace that runs already does not find it.
  */
 export interface Storage {
   readonly workspace: string;
   /** The folder with `jobs/`, the intent file and nothing else. */
   readonly folder: string;
-  /** Path of the storage relative to the workspace when it is inside it. */
+  /** The folder in a foreign place that holds nothing but the storage; else the storage itself. */
+  readonly outer: string;
+  /** Path of `outer` relative to the workspace when it is inside it. */
   readonly inside: string | null;
   /** False when it belongs to another user or others may write to it: then nothing in it may be read or carried out. */
   readonly trusted: boolean;
@@ -270,9 +272,11 @@ function locationFile(entry: string): string {
 
 /** Registered first, then made under a name that was free. */
 function makeElsewhere(entry: string, workspace: string, outermost: string): string {
-  const random = Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex");
-  const beside = join(dirname(outermost), `.${workspaceId(workspace)}-${random}.picoclaw`);
-  const inside = join(workspace, `.picoclaw-${random}`);
+  const random = (bytes: number) =>
+    Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");
+  const below = join(UNLISTED_FOLDER, random(SECRET_BYTES));
+  const beside = join(dirname(outermost), `.${workspaceId(workspace)}-${random(8)}.picoclaw`, below);
+  const inside = join(workspace, `.picoclaw-${random(8)}`, below);
   if (!existsSync(workspace)) return inside;
   for (const folder of renameable(dirname(outermost), workspace) ? [beside, inside] : [inside]) {
     const registered = succeeds(() => {
@@ -281,14 +285,33 @@ function makeElsewhere(entry: string, workspace: string, outermost: string): str
     });
     if (!registered) return entry;
     const made = succeeds(() => {
-      mkdirSync(folder, { mode: 0o700 });
+      const outer = outerOf(folder);
+      mkdirSync(outer, { mode: 0o700 });
+      hideFromGit(outer);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
       if (!keepsModes(folder)) writeLocation(entry, { folder, anyMode: true });
       noteWorkspace(entry, workspace);
     });
-    if (made && prepare(folder)) return folder;
-    succeeds(() => rmSync(locationFile(entry), { force: true }));
+    if (made && prepare(folder)) {
+      succeeds(() => chmodSync(dirname(folder), UNLISTED));
+      return folder;
+    }
+    succeeds(() => {
+      rmSync(outerOf(folder), { recursive: true, force: true });
+      rmSync(locationFile(entry), { force: true });
+    });
   }
   return inside;
+}
+
+/** It can be passed by who knows the name behind it, and listed by nobody; a job cannot change its mode. */
+const UNLISTED = 0o300;
+const UNLISTED_FOLDER = "s";
+const SECRET_BYTES = 16;
+const BELOW_OUTER = /^(.+)\/s\/[0-9a-f]{32}$/;
+
+function outerOf(folder: string): string {
+  return BELOW_OUTER.exec(folder)?.[1] ?? folder;
 }
 
 /** Makes a storage that no `git status` shows; false where that cannot be. */
@@ -296,8 +319,12 @@ function prepare(folder: string): boolean {
   return succeeds(() => {
     mkdirSync(join(folder, "jobs"), { recursive: true, mode: 0o700 });
     accessSync(folder, constants.W_OK | constants.X_OK);
-    if (!existsSync(join(folder, ".gitignore"))) writeFileSync(join(folder, ".gitignore"), "*\n");
+    hideFromGit(folder);
   });
+}
+
+function hideFromGit(folder: string): void {
+  if (!existsSync(join(folder, ".gitignore"))) writeFileSync(join(folder, ".gitignore"), "*\n");
 }
 
 function succeeds(act: () => void): boolean {
@@ -310,9 +337,10 @@ function succeeds(act: () => void): boolean {
   }
 }
 
-function toStorage(workspace: string, folder: string, trusted: boolean): Storage {
-  const inside = folder.startsWith(`${workspace}/`) ? folder.slice(workspace.length + 1) : null;
-  return { workspace, folder, inside, trusted };
+export function toStorage(workspace: string, folder: string, trusted: boolean): Storage {
+  const outer = outerOf(folder);
+  const inside = outer.startsWith(`${workspace}/`) ? outer.slice(workspace.length + 1) : null;
+  return { workspace, folder, outer, inside, trusted };
 }
 
 /** Where the storage of each workspace in PicoClaw's home lies; those that may be a stranger's are left out. */
@@ -329,6 +357,17 @@ function nearestExisting(path: string): string {
   let at = path;
   while (!existsSync(at)) at = dirname(at);
   return at;
+}
+
+/** The folders in foreign places that hold the storage of a workspace. */
+export function foreignStorages(home: string): string[] {
+  const workspaces = join(home, "workspaces");
+  if (!existsSync(workspaces)) return [];
+  return readdirSync(workspaces).flatMap((id) => {
+    const pointer = locationFile(join(workspaces, id));
+    const [folder = ""] = existsSync(pointer) ? readFileSync(pointer, "utf8").split("\n") : [];
+    return folder === "" ? [] : [outerOf(folder)];
+  });
 }
 
 /** Where each workspace keeps its jobs; a `location` file points to a storage on another file system. */

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import {
   type BeginResult,
@@ -43,7 +53,7 @@ import {
   lowerFolderOf,
 } from "./overlay-layers.ts";
 import { baseOfFolder, sealUpper } from "./overlay-seal.ts";
-import { type LimitedNetwork, sandboxEnvironment } from "./sandbox-plan.ts";
+import { type LimitedNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
 import { makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import { mountBelow } from "./staging.ts";
 import { createWakeable, type OpenedSandbox, startExecutor, type Wakeable } from "./start-executor.ts";
@@ -51,6 +61,11 @@ import { foldersOnTheWay } from "./swap.ts";
 import { removeTree } from "./walk-folder.ts";
 
 interface OverlayChecks {
+  /**
+   * Where layers of the job go for the time of a check; null where they may stay. The kernel takes no layer that lies
+   * inside another, and a storage inside the workspace does.
+   */
+  readonly liftTo: string | null;
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly roots: readonly LaidRoot[];
@@ -83,6 +98,12 @@ function createOverlayChecks(parts: OverlayChecks) {
     });
     const builtLayers = roots.map((_, i) => join(folder.path, BUILT_FOLDER, `u${i}`));
     const hasBuilt = built && builtLayers.some((layer) => existsSync(layer));
+    const lifted = parts.liftTo === null ? null : makeLift(parts.liftTo);
+    const lower = (layer: string) => (lifted === null ? layer : liftLayer(layer, lifted));
+    const remove = () => {
+      removeTree(into);
+      if (lifted !== null) removeTree(lifted);
+    };
     const opened = await parts.openThrowAway(into, { network, over });
     const started = await startExecutor(
       {
@@ -93,7 +114,10 @@ function createOverlayChecks(parts: OverlayChecks) {
           const between = hasBuilt ? builtLayers.slice(i, i + 1).filter((layer) => existsSync(layer)) : [];
           return {
             path,
-            source: { kind: "overlay", lowers: [...(over === "draft" ? [upper] : []), ...between] },
+            source: {
+              kind: "overlay",
+              lowers: [...(over === "draft" ? [upper] : []), ...between].map(lower),
+            },
           };
         }),
       },
@@ -102,13 +126,13 @@ function createOverlayChecks(parts: OverlayChecks) {
     );
     if (!started.ok) {
       opened.release();
-      removeTree(into);
+      remove();
       return { ok: false, message: started.complaint };
     }
     const { executor } = started;
     let stopping: Promise<void> | null = null;
     const stop = () => {
-      stopping ??= executor.stop().then(opened.release);
+      stopping ??= executor.stop().then(() => void opened.release());
       return stopping;
     };
     return {
@@ -132,11 +156,25 @@ function createOverlayChecks(parts: OverlayChecks) {
             mkdirSync(scratchFolder, { recursive: true, mode: 0o700 });
             for (const [i, { upper }] of laid.entries()) renameSync(upper, join(scratchFolder, `u${i}`));
           }
-          removeTree(into);
+          remove();
         },
       },
     };
   };
+}
+
+function makeLift(below: string): string {
+  mkdirSync(below, { recursive: true, mode: 0o700 });
+  return mkdtempSync(join(below, "check-"));
+}
+
+/** A copy of a layer with its marks; blocks are shared where the file system can. */
+function liftLayer(layer: string, into: string): string {
+  const to = join(into, String(readdirSync(into).length));
+  const argv = ["-a", "--reflink=auto", "-T", "--", layer, to];
+  const ran = spawnSync("cp", argv, { encoding: "utf8", env: { PATH: SYSTEM_PATH, LC_ALL: "C" } });
+  if (ran.status === 0) return to;
+  throw new Error(`a layer of the job could not be copied: ${ran.stderr?.trim() || ran.error?.message}`);
 }
 
 /** `kept`: an upper of an earlier view, which goes on. Its work folder is always new: an old one is refused. */
@@ -176,6 +214,7 @@ function makeShape(root: LaidRoot, folder: string, layer: string): boolean {
 }
 
 export interface OverlayDeps {
+  readonly liftTo: string | null;
   readonly workspace: string;
   readonly folder: JobFolder;
   readonly installation: Installation;
@@ -188,8 +227,11 @@ export interface OverlayDeps {
   readonly resting: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
-  /** Called when the layers of a job that is about to be committed are sealed, before they go. */
-  readonly onCommit: () => void;
+  /**
+   * Called when the layers of a job that is about to be committed are sealed, before they go. Answers with the place of
+   * a home that was put aside.
+   */
+  readonly onCommit: () => string | null;
   readonly hiddenHome: (words: string) => readonly string[];
   /** Real root makes the mounts. */
   readonly redirects: boolean;
@@ -260,6 +302,7 @@ function openOverlay(state: OpenOverlay): Transaction {
   const sight = createFirstSight(state.stamp, { keepsBytes: state.resting });
   const takeChanges = createChangeWatch(roots, workspace, sight);
   let foreignOwner: string | null = null;
+  let ownHomeAside: string | null = null;
   const metForeign = () => {
     const found = foreignOwner ?? state.metForeign?.() ?? null;
     foreignOwner = found === null ? null : relative(workspace, found);
@@ -282,6 +325,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     ...(limited === "allow-list" && { takeRefused: executor.takeRefused }),
     processes: executor.processes,
     hiddenHome: state.hiddenHome,
+    homeAside: () => ownHomeAside ?? executor.homeAside(),
     takeChanges,
     ...(state.metForeign && { metForeign }),
     revert(paths) {
@@ -372,7 +416,7 @@ function openOverlay(state: OpenOverlay): Transaction {
         baseOfFolder(roots[root] as LaidRoot, path, sight),
       );
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
-      if (end?.preview !== true) state.onCommit();
+      if (end?.preview !== true) ownHomeAside = state.onCommit();
       clearLayers(folder, roots.length);
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },

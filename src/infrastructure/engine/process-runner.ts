@@ -204,9 +204,7 @@ function orphanTest(table: readonly ProcessEntry[], scope: ProcessScope): (entry
   if (since === undefined || own === undefined) return () => false;
   const from = leader?.startedAt ?? since;
   const isAnothers = (tag: bigint) =>
-    isTag(tag) &&
-    (leader ? tag !== leader.runTag : !isOfJob(tag, jobMarker)) &&
-    jobs.includes(jobInTag(tag));
+    isTag(tag) && (leader ? tag !== leader.runTag : !isOfJob(tag, jobMarker)) && jobs.includes(jobInTag(tag));
   return (entry) =>
     entry.parentPid === own.pid &&
     entry.session !== own.session &&
@@ -272,7 +270,10 @@ export async function killProcesses(scope: ProcessScope, graceMs: number): Promi
   }
   const last = seen.isOver ? [] : [...seen.alive, ...(seen.alive.length === 0 ? seen.fled.slice(-1) : [])];
   for (const entry of last)
-    commands.set(processKey(entry), { pid: entry.pid, command: commands.get(processKey(entry))?.command ?? entry.command() });
+    commands.set(processKey(entry), {
+      pid: entry.pid,
+      command: commands.get(processKey(entry))?.command ?? entry.command(),
+    });
   const survivors = new Set(last.map(processKey));
   return [...commands].map(([key, named]) => ({ ...named, survived: survivors.has(key) }));
 }
@@ -479,7 +480,10 @@ function startProcess(
     enter(register.leaders, pid);
     // At once, while the leader cannot have been buried: its start time is what tells it from a recycled pid.
     const startedAt = readLinuxStartTime(pid) ?? 0;
-    startedSince.set(request.jobMarker, Math.min(startedAt, startedSince.get(request.jobMarker) ?? startedAt));
+    startedSince.set(
+      request.jobMarker,
+      Math.min(startedAt, startedSince.get(request.jobMarker) ?? startedAt),
+    );
     const exit = child.exited.then((ended) => {
       leave(register.leaders, pid);
       return ended;

@@ -315,8 +315,10 @@ export interface OpenedSandbox {
   readonly sandbox: Omit<SandboxPlan, "roots" | "job" | "directory">;
   /** The hosts that a proxy outside refused; absent where there is no proxy. */
   readonly takeRefused?: () => readonly RefusedHost[];
-  /** To be called once, when the sandbox is gone. */
-  readonly release: () => void;
+  /** Where the home of jobs went that an earlier one had left unusable. */
+  readonly homeAside: string | null;
+  /** To be called once, when the sandbox is gone. Answers with the place of a home that had to be put aside. */
+  readonly release: () => string | null;
 }
 
 /** An executor that comes and goes while its job stays. */
@@ -326,6 +328,8 @@ export interface Wakeable {
   /** Why one of them ended before it was told to. */
   readonly whyEnded: () => Error | null;
   readonly takeRefused: () => readonly RefusedHost[];
+  /** The home that was put aside, because this job or an earlier one had left it unusable. */
+  readonly homeAside: () => string | null;
   isAwake(): boolean;
   /** Null when it stands, else the complaint. Idempotent. */
   wake(): Promise<string | null>;
@@ -339,6 +343,7 @@ export function createWakeable(parts: {
 }): Wakeable {
   let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
   let why: Error | null = null;
+  let homeAside: string | null = null;
   const refused: RefusedHost[] = [];
   const executor = (): Executor => {
     if (awake === null) throw new Error("the sandbox of this job rests");
@@ -354,6 +359,7 @@ export function createWakeable(parts: {
     call: (head, body) => executor().call(head, body),
     whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
     isAwake: () => awake !== null,
+    homeAside: () => homeAside,
     takeRefused() {
       collect();
       return refused.splice(0);
@@ -361,6 +367,7 @@ export function createWakeable(parts: {
     async wake() {
       if (awake !== null) return null;
       const opened = await parts.open();
+      homeAside ??= opened.homeAside;
       const started = await parts.start(opened.sandbox);
       if (!started.ok) {
         opened.release();
@@ -376,7 +383,7 @@ export function createWakeable(parts: {
       collect();
       awake = null;
       await executor.stop();
-      opened.release();
+      homeAside = opened.release() ?? homeAside;
     },
   };
 }
@@ -404,6 +411,8 @@ export interface ConfinedCopy {
   readonly hiddenHome: (words: string) => readonly string[];
   /** Why its executor ended before the job did. */
   readonly whyEnded: () => Error | null;
+  /** The home that was put aside; asked when it is stopped. */
+  readonly homeAside: () => string | null;
   readonly stop: () => Promise<void>;
 }
 
@@ -423,7 +432,7 @@ export async function confineCopy({
   sandbox,
   takeRefused,
   hiddenHome,
-}: ConfinedCopyDeps): Promise<ConfinedCopy | { readonly complaint: string }> {
+}: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy }) => ({
     path: original,
     source: { kind: "bind" as const, folder: copy },

@@ -2,7 +2,6 @@ import {
   accessSync,
   constants,
   type Dirent,
-  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -15,7 +14,7 @@ import type { Installation } from "../platform/installation.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { findShownHome, type ShownHome } from "./home.ts";
 import { findHomeSecrets } from "./home-lists.ts";
-import { mountPoints, mountsAreShared, type Storage } from "./job-storage.ts";
+import { foreignStorages, mountPoints, mountsAreShared, type Storage } from "./job-storage.ts";
 import type { SandboxPlan } from "./sandbox-plan.ts";
 
 /** Sockets of this machine that a process could reach by path, but for those below the given folders. */
@@ -215,7 +214,7 @@ export function findSurroundings(wiring: SurroundingsDeps, installation: Install
   const inRoot = (path: string) => roots.some((root) => isInside(root, path));
   const holdsRoot = (path: string) => roots.some((root) => isInside(path, root));
   const userHome = mine.find((one) => one === at && !inRoot(one)) ?? null;
-  const own = [home, storage.folder, ...otherStorages(home)];
+  const own = [...new Set([home, storage.outer, ...foreignStorages(home)])];
   // A workspace that holds the home is shown whole, but for what is known to be secret.
   const secrets = mine.filter(inRoot).flatMap(findHomeSecrets);
   const homes = findMachineHomes({ mine, userHome, homeAllow: wiring.homeAllow, path: env.PATH ?? "" });
@@ -268,16 +267,6 @@ function findScreened(
 
 export function allowedSockets({ env, allowSshAgent }: SurroundingsDeps): string[] {
   return allowSshAgent && env.SSH_AUTH_SOCK ? [env.SSH_AUTH_SOCK] : [];
-}
-
-/** Where other workspaces keep their jobs when that is not in PicoClaw's home. */
-function otherStorages(home: string): string[] {
-  const workspaces = join(home, "workspaces");
-  if (!existsSync(workspaces)) return [];
-  return readdirSync(workspaces).flatMap((id) => {
-    const pointer = join(workspaces, id, "location");
-    return existsSync(pointer) ? [readFileSync(pointer, "utf8").trim()] : [];
-  });
 }
 
 /** Names are looked up by a file that is often in a folder that is private here. */

@@ -25,6 +25,8 @@ export interface HostGitDeps {
   readonly path: string;
   /** A program that answers git's questions for a user and a password. */
   readonly askpass: string;
+  /** A descriptor that `askpass` gets as its number `SECRET_DESCRIPTOR`. */
+  readonly secret: number;
   /** Of the host's environment: proxies and certificates only. */
   readonly passed: Readonly<Record<string, string>>;
   /** The committer, and the variables that `askpass` needs. */
@@ -71,6 +73,8 @@ const FILE_BYTES = 8 * 1024 ** 3;
 /** Limits that a system does not know are left out. */
 const LIMITED_SHELL = `ulimit -v ${MEMORY_BYTES / 1024} 2>/dev/null; ulimit -f ${FILE_BYTES / 512} 2>/dev/null; exec "$@"`;
 
+export const SECRET_DESCRIPTOR = 3;
+
 export function createHostGit(parts: HostGitDeps): HostGit {
   const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
   const settings = insecureTls ? [...FIXED_SETTINGS, "-c", "http.sslVerify=false"] : FIXED_SETTINGS;
@@ -94,7 +98,7 @@ export function createHostGit(parts: HostGitDeps): HostGit {
         argv: ["/bin/sh", "-c", LIMITED_SHELL, "git", "git", ...settings, ...args],
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
-        stdio: [stdin ?? "ignore", "pipe", "pipe"],
+        stdio: [stdin ?? "ignore", "pipe", "pipe", parts.secret],
         detached: false,
       });
       if (stdin !== null) closeSync(stdin);

@@ -1,12 +1,16 @@
 import {
   chmodSync,
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { inflateSync } from "node:zlib";
@@ -23,6 +27,7 @@ import {
   leaveOutOfIndex,
   pushFailure,
   putEntries,
+  SECRET_DESCRIPTOR,
 } from "./host-git.ts";
 
 /** Shorter values stand in honest text. */
@@ -226,7 +231,7 @@ export interface PublisherDeps {
   readonly owner: string;
 }
 
-/** Git asks it "Username for …" and "Password for …". The token stands in a file, in nobody's environment. */
+/** Git asks it "Username for …" and "Password for …". The token stands in a file without a name, in nobody's environment. */
 const ASKPASS = `#!/bin/sh
 case "$1" in User*) printf '%s\\n' "$PICOCLAW_GIT_USER" ;; *) cat "$PICOCLAW_GIT_SECRET" ;; esac
 `;
@@ -241,19 +246,34 @@ export function createPublisher(parts: PublisherDeps): Publisher {
       const trouble = findPatchTrouble(request.patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
       const folder = makePublishFolder(parts.folder, parts.owner);
+      const secret = openSecret(join(folder, "secret"), request.credentials.token);
       try {
-        return await publishIn(folder, parts, request);
+        return await publishIn(folder, parts, { ...request, secret });
       } catch (error) {
         if (!request.signal.aborted) throw error;
         return { status: "failed", reason: "aborted", message: "aborted" };
       } finally {
+        closeSync(secret);
         rmSync(folder, { recursive: true, force: true });
       }
     },
   };
 }
 
-async function publishIn(folder: string, parts: PublisherDeps, request: PublishRequest): Promise<Published> {
+type SecretRequest = PublishRequest & { readonly secret: number };
+
+/**
+ * A token in a file that has lost its name before anything stands in it: a process that is killed leaves none. Elsewhere
+ * than on Linux an open file without a name cannot be read twice, and it keeps its name until the end.
+ */
+function openSecret(path: string, token: string): number {
+  const descriptor = openSync(path, "wx+", 0o600);
+  if (process.platform === "linux") unlinkSync(path);
+  writeSync(descriptor, `${token}\n`);
+  return descriptor;
+}
+
+async function publishIn(folder: string, parts: PublisherDeps, request: SecretRequest): Promise<Published> {
   const { cloneUrl, baseCommit, baseBranch, branch, previous } = request;
   if (request.patch.length === 0) return { status: "nothing", leftOut: [] };
   const git = prepareGit(folder, parts, request);
@@ -373,10 +393,9 @@ async function commitOn(
   return { ok: true, commit: commit.stdout.trim(), paths, leftOut: left };
 }
 
-function prepareGit(folder: string, parts: PublisherDeps, request: PublishRequest): HostGit {
-  const { author, at, credentials, insecureTls, signal } = request;
-  const secret = join(folder, "secret");
-  writeFileSync(secret, `${credentials.token}\n`, { mode: 0o600 });
+function prepareGit(folder: string, parts: PublisherDeps, request: SecretRequest): HostGit {
+  const { author, at, credentials, insecureTls, signal, secret } = request;
+  const isNameless = process.platform === "linux";
   const askpass = join(folder, "askpass");
   writeFileSync(askpass, ASKPASS, { mode: 0o700 });
   chmodSync(askpass, 0o700);
@@ -385,10 +404,11 @@ function prepareGit(folder: string, parts: PublisherDeps, request: PublishReques
     folder,
     path: parts.path,
     askpass,
+    secret,
     passed: parts.passed,
     own: {
       PICOCLAW_GIT_USER: credentials.username,
-      PICOCLAW_GIT_SECRET: secret,
+      PICOCLAW_GIT_SECRET: isNameless ? `/proc/self/fd/${SECRET_DESCRIPTOR}` : join(folder, "secret"),
       GIT_AUTHOR_NAME: author.name,
       GIT_AUTHOR_EMAIL: author.email,
       GIT_AUTHOR_DATE: date,

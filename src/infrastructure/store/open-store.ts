@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Kysely, type KyselyPlugin, type SqliteDatabase, SqliteDialect } from "kysely";
+import { Kysely, type KyselyPlugin, PostgresAdapter, type SqliteDatabase, SqliteDialect, sql } from "kysely";
 import type { StoreTrouble } from "../../domain/store/store-trouble.ts";
 import { migrate, migrationStatus, NewerStore, OlderStore } from "./migrate.ts";
 import type { Database } from "./schema.ts";
@@ -192,4 +192,31 @@ export async function tryWrite(db: Kysely<Database>, now: Date): Promise<void> {
     .values({ id: TRIAL_ROW, seen_at })
     .onConflict((conflict) => conflict.column("id").doUpdateSet({ seen_at }))
     .execute();
+  if (db.getExecutor().adapter instanceof PostgresAdapter) await tryGrowth(db);
 }
+
+/** Pages of the server, more than a table that was just emptied can have kept. */
+const TRIAL_BYTES = 64 * 1024;
+
+/**
+ * On a full disk Postgres goes on changing rows in pages that it has, and fails at the first row that needs a new one.
+ * A table of the connection's own takes some, and gives them back at the end of the transaction.
+ */
+async function tryGrowth(db: Kysely<Database>): Promise<void> {
+  try {
+    await db.transaction().execute(async (within) => {
+      await sql`create temporary table if not exists readiness_trial (bytes text) on commit delete rows`.execute(
+        within,
+      );
+      // Plain text would be packed into a few bytes.
+      await sql`insert into readiness_trial select string_agg(md5(n::text || random()::text), '') from generate_series(1, ${TRIAL_BYTES / 32}::int) as n`.execute(
+        within,
+      );
+    });
+  } catch (error) {
+    // Who may make no tables of their own is not told by this that the disk is full.
+    if ((error as { readonly code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+  }
+}
+
+const INSUFFICIENT_PRIVILEGE = "42501";

@@ -66,7 +66,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
   const { workspace, roots } = stage;
   const stamp = takeStamp(join(folder.path, "stamp"));
   const sight = createFirstSight(stamp);
-  const before = roots.map(lookAtUpper);
+  const before = roots.map((root) => lookAtUpper(root));
   const takeChanges = createChangeWatch(roots, workspace, sight);
   takeChanges();
   const leftOut: string[] = [];

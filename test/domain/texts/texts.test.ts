@@ -139,6 +139,9 @@ const SAMPLES: Samples = {
   unknownJob: (say) => [say("job_1")],
   jobRunning: (say) => [say("job_1", 7), say("job_1", null)],
   jobDied: (say) => [say("job_1")],
+  homeAside: (say) => [say("/home/me/.picoclaw/home-aside")],
+  homeMended: (say) => [say("/home/me/.picoclaw/home")],
+  homeBusy: (say) => [say("/home/me/.picoclaw/home-aside")],
   sandboxPart: (say) =>
     (["bubblewrap", "setpriv", "user-namespaces", "overlay"] as const).flatMap((part) => [
       say(part, true),

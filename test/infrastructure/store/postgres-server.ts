@@ -16,9 +16,15 @@ export interface PostgresServer {
   stop(): void;
 }
 
-/** `more`: further options of the server. */
-export function startPostgres({ more = "" }: { readonly more?: string } = {}): PostgresServer {
-  const folder = mkdtempSync(join(tmpdir(), "picoclaw-pg-"));
+/** `more`: further options of the server. `under`: where its folder is made. */
+export function startPostgres({
+  more = "",
+  under = tmpdir(),
+}: {
+  readonly more?: string;
+  readonly under?: string;
+} = {}): PostgresServer {
+  const folder = mkdtempSync(join(under, "picoclaw-pg-"));
   const data = join(folder, "data");
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
