@@ -20,6 +20,7 @@ import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createNamedChats } from "../infrastructure/chat/session-store.ts";
 import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
 import { toStorage } from "../infrastructure/engine/job-storage.ts";
+import { findProgram } from "../infrastructure/engine/staging.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
@@ -94,6 +95,7 @@ export async function openChat(
         root: workspace.root,
         storage: toStorage(workspace.root, workspace.storage, true).outer,
       }),
+      hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
       atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
     },
     canAsk: (role) => "generate" in remembered.models.forRole(role),

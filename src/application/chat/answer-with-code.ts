@@ -1,13 +1,21 @@
 import { agentOf, type CoderRole } from "../../domain/chat/agents.ts";
-import { type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
+import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { affectedFiles } from "../../domain/coder/check-edits.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
-import { openChecks } from "../checks/baseline.ts";
-import { type CheckProgress, createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
+import {
+  type ChecksState,
+  factsWithoutChecks,
+  readChecksState,
+  wordStateForCoder,
+} from "../checks/checks-state.ts";
+import type { CheckProgress } from "../checks/judge-draft.ts";
+import { createProjectChecks, type ProjectChecksDeps } from "../checks/project-checks.ts";
 import { type Bench, createDraftBench, createPlainBench } from "../coder/bench.ts";
 import {
   type CoderEnd,
@@ -22,6 +30,7 @@ import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { executionFacts, type JobFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { Reply } from "../ports/chat.ts";
+import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { ToolCall } from "../ports/models.ts";
@@ -41,6 +50,8 @@ export interface OpenedBench {
   readonly bench: Bench;
   /** The checks that judge, as people type them; none where nobody does. */
   readonly checks: readonly string[];
+  /** What is known of them by now; null where nothing is going to be judged. */
+  readonly state: ChecksState | null;
   /** The results of the checks, or why they did not run; null if there is nothing to report. */
   readonly checked: () => ChecksFacts | null;
 }
@@ -75,15 +86,18 @@ export async function openBench(
       execute: ({ proposal: { patch, plan } }) =>
         workspace.execute({ ...about, ...told, patch, plan, dryRun: turn.dryRun, preview, signal }),
     });
-    return { bench, checks: [], checked: () => null };
+    return { bench, checks: [], state: null, checked: () => null };
   }
-  const { settings, memory } = parts.checks;
+  const { settings, memory, hasProgram } = parts.checks;
   const now = () => parts.now().getTime();
-  const found = judged ? openChecks({ files: workspace.files, settings, memory, now }) : null;
+  const found = judged ? openChecks({ files: workspace.files, settings, memory, now, hasProgram }) : null;
+  const none = found?.ok === false ? factsWithoutChecks(found) : undefined;
   const judge =
-    found?.ok === true
+    found !== null && none?.notChecked !== "never"
       ? createProjectChecks({
-          checks: found.checks,
+          checks: found.ok ? found.checks : [],
+          ...(none !== undefined && { none }),
+          install: found.install,
           settings,
           memory,
           texts: checksMessagesFor(parts.messages.locale),
@@ -114,8 +128,15 @@ export async function openBench(
   return {
     bench,
     checks: found?.ok === true ? found.checks.map(({ command }) => command) : [],
-    checked: () => (found?.ok === false ? notChecked(found.why, found.commands) : (judge?.facts() ?? null)),
+    state: found === null ? null : readChecksState(found, recallAsItStands(memory, found)),
+    checked: () => judge?.facts() ?? none ?? null,
   };
+}
+
+/** The results of the found checks over the workspace as it stands, where they are remembered. */
+function recallAsItStands(memory: CheckMemory, found: FoundChecks): CheckRecord | null {
+  const record = found.ok ? recallChecks(memory, found.checks) : null;
+  return record?.results != null && record.fingerprint === memory.fingerprint() ? record : null;
 }
 
 function reportCheckProgress(parts: ChatDeps, turn: ChatTurn, progress: CheckProgress): void {
@@ -275,7 +296,7 @@ export async function runCoder(
 ): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
   const shownFiles = createShownFiles();
-  const { bench, checks, checked } = await openBench(parts, turn, {
+  const { bench, checks, state, checked } = await openBench(parts, turn, {
     request: text,
     judged: !planOnly,
     shown: shownFiles,
@@ -296,7 +317,8 @@ export async function runCoder(
     rounds: explore,
     tell: (calls) => reportCoderEvent(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
-  const asked = { role, request: text, planOnly, checks: checks.join(", "), looks, skills, shownFiles, time };
+  const told = state === null ? "" : wordStateForCoder(state);
+  const asked = { role, request: text, planOnly, checks: told, looks, skills, shownFiles, time };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     ask: talk.ask,
@@ -309,7 +331,7 @@ export async function runCoder(
     steering,
     ...(chosen !== undefined && { chosen: (ending) => chosen(ending, checked()) }),
     signal: turn.signal,
-    tell: (event) => reportCoderEvent(parts, turn, event, checks),
+    tell: (event) => reportCoderEvent(parts, turn, event, checks, state),
     mask: workspace.mask,
   });
   return { role, text, end, talk, checked: checked() };
@@ -371,14 +393,22 @@ export async function answerForCoder(
   }
 }
 
+/** What is known of the checks before the coder is asked; that they are going to run alone is no news. */
+function wordKnownState(locale: Locale, state: ChecksState | null): string {
+  if (state === null || (state.none === null && state.checks.every(({ result }) => result === null)))
+    return "";
+  return oneLine(checksMessagesFor(locale).state(state)).slice(0, MOST_DETAIL);
+}
+
 /** No user approves a job, so the log states the commands before they run. */
 function reportCoderEvent(
   parts: ChatDeps,
   turn: ChatTurn,
   event: CoderEvent,
   checks: readonly string[],
+  state: ChecksState | null = null,
 ): void {
-  const { workspace, logger, settings } = parts;
+  const { workspace, logger, settings, messages } = parts;
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
@@ -392,7 +422,8 @@ function reportCoderEvent(
       const { inputTokens, outputTokens, costUsd } = turn.models.used();
       const of = settings.coder.attempts;
       const tokens = inputTokens + outputTokens;
-      const detail = doing === "checking" ? checks.join(", ") : "";
+      const known = doing === "asking" && attempt === 1 ? wordKnownState(messages.locale, state) : "";
+      const detail = doing === "checking" ? checks.join(", ") : mask(known);
       if (doing !== "checking" || detail !== "")
         turn.emit({ type: "progress", attempt, of, doing, detail, tokens, costUsd });
       return;

@@ -119,6 +119,8 @@ export interface ChatDeps {
   readonly checks: {
     readonly settings: CheckSettings;
     readonly memory: CheckMemory;
+    /** Whether a program is on the PATH. */
+    readonly hasProgram: (name: string) => boolean;
     /** Checks that may run at once where several coders work: one for two cores. */
     readonly atOnce: number;
   };

@@ -15,7 +15,7 @@ export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
     case "proposed":
       return event.plan.split("\n", 1)[0] ?? "";
     case "progress":
-      return event.attempt > 1 || event.doing !== "asking" ? chat.progress(event) : "";
+      return event.attempt > 1 || event.doing !== "asking" || event.detail !== "" ? chat.progress(event) : "";
     case "job-command":
       return chat.doing("running", `[${event.index}] ${event.command}`);
     case "job-output":

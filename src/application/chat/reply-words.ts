@@ -50,11 +50,10 @@ function wordCoder(
   { counted }: { readonly counted: boolean } = { counted: true },
 ): string {
   const chat = chatMessagesFor(locale);
-  const checks = checksMessagesFor(locale);
   const { red, brief, stopped, words, costHint, costUsd } = facts;
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
-    ...(facts.checks === undefined ? [] : [checks.line(facts.checks), ...checks.remarks(facts.checks)]),
+    ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
     red === undefined || saysStillRed(facts) ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
@@ -62,6 +61,13 @@ function wordCoder(
     costUsd > 0 ? chat.coderCost(costUsd, costHint) : "",
   ];
   return lines.filter((line) => line !== "").join("\n");
+}
+
+/** What the first line of the reply does not say of the checks. `isDropped`: there is no such line. */
+function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): string[] {
+  const checks = checksMessagesFor(locale);
+  const isSaid = !isDropped && (checks.headline(facts) !== "" || facts.notChecked !== null);
+  return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
 }
 
 /** Whether the remarks about the checks name what is still red. */

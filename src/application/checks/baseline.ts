@@ -1,10 +1,12 @@
 import {
   findChecks,
+  findInstall,
+  neededProgram,
   type ProjectCheck,
   type ProjectFiles,
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
-import { takesFiles } from "../../domain/checks/narrow-check.ts";
+import { takesFiles, withEachFile } from "../../domain/checks/narrow-check.ts";
 import { readResults } from "../../domain/checks/read-results.ts";
 import {
   absentProgram,
@@ -100,17 +102,19 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   const fingerprint = memory.fingerprint();
   const lines = checks.map(({ line }) => line);
   const known = recallChecks(memory, checks);
-  if (known?.results != null && known.fingerprint === fingerprint)
+  // What could not run may run by now: no file of the project tells of a program that was installed.
+  if (known?.results?.some(judgesBaseline) && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   // The tests that a change concerns judge alone then.
   if (parts.settings.enabled === "auto" && isSlow(checks, parts)) return { ok: false, why: "slow" };
   const limit = limitSeconds(parts.settings, known !== null && !known.wasEnded);
   const first = await runBaseline(parts, draft, { lines, limit });
   if (!first.ok) return first;
-  const durationMs = first.runs.reduce((sum, one) => sum + one.durationMs, 0);
-  const results = checkResults(checks, first.runs);
-  const climbed = await climbDown(parts, draft, { results, limit });
-  if (climbed === null) return { ok: false, why: "aborted" };
+  const down = await climbDown(parts, draft, { results: checkResults(checks, first.runs), limit });
+  if (down === null) return { ok: false, why: "aborted" };
+  const climbed = down.map(({ result }) => result);
+  // The next run takes as long as the rungs that judge took.
+  const durationMs = down.reduce((sum, one, at) => sum + (one.ms ?? first.runs[at]?.durationMs ?? 0), 0);
   const wasEnded = climbed.some(({ state }) => state === "timed-out") && limit < parts.settings.timeout;
   const { noticed = [] } = known ?? {};
   const about = { lines, fingerprint, at: now(), durationMs, wasEnded, noticed };
@@ -120,9 +124,7 @@ export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "c
   }
   const settled = await repeatRed(parts, draft, { results: climbed, runs: first.runs, limit });
   if (settled === null) return { ok: false, why: "aborted" };
-  // The next run takes as long as a lower rung took.
-  const isLower = climbed.some(({ rung }) => rung !== undefined);
-  memory.keep({ ...about, ...(isLower && { durationMs: 0 }), ...settled });
+  memory.keep({ ...about, ...settled });
   return { ok: true, fingerprint, ...settled };
 }
 
@@ -155,23 +157,32 @@ async function runBaseline(
   });
 }
 
+interface ClimbedCheck {
+  readonly result: CheckResult;
+  /** How long the lower rung took, where one judges. */
+  readonly ms?: number;
+}
+
 /** Where a check cannot judge here, the first command below it on the ladder that can. */
 async function climbDown(
   parts: BaselineDeps,
   draft: Pick<Draft, "check">,
   { results, limit }: { readonly results: readonly CheckResult[]; readonly limit: number },
-): Promise<readonly CheckResult[] | null> {
-  const climbed: CheckResult[] = [];
+): Promise<readonly ClimbedCheck[] | null> {
+  const climbed: ClimbedCheck[] = [];
   for (const [at, result] of results.entries()) {
     const check = parts.checks[at];
-    let taken = result;
-    for (const rung of judgesBaseline(result) ? [] : (check?.instead ?? [])) {
+    let taken: ClimbedCheck = { result };
+    const rungs = judgesBaseline(result) ? [] : (check?.instead ?? []);
+    for (const rung of rungs) {
+      if (result.state === "timed-out" && rung.isShorter !== true) continue;
       const tried = await runBaseline(parts, draft, { lines: [rung.line], limit });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
       if (lower === undefined || !judgesBaseline(lower)) continue;
       const why = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
-      taken = { ...lower, rung: { line: rung.line, insteadOf: result.command, why } };
+      const ms = tried.runs[0]?.durationMs ?? 0;
+      taken = { result: { ...lower, rung: { line: rung.line, insteadOf: result.command, why } }, ms };
       break;
     }
     climbed.push(taken);
@@ -208,11 +219,21 @@ export interface OpenChecksDeps {
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
   readonly now: () => number;
+  /** Whether a program is on the PATH; where nobody knows, every one is taken for there. */
+  readonly hasProgram?: (name: string) => boolean;
 }
 
 export type FoundChecks =
-  | { readonly ok: true; readonly checks: readonly ProjectCheck[] }
-  | { readonly ok: false; readonly why: WhyNotChecked; readonly commands: readonly string[] };
+  | { readonly ok: true; readonly checks: readonly ProjectCheck[]; readonly install: string | null }
+  | {
+      readonly ok: false;
+      readonly why: WhyNotChecked;
+      readonly commands: readonly string[];
+      /** Programs that are not there. */
+      readonly absent: readonly string[];
+      /** The command that would help; null where nobody knows one. */
+      readonly install: string | null;
+    };
 
 /** A machine that was busy once should not be held against the checks forever. */
 const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
@@ -220,26 +241,38 @@ const SLOW_FOR_MS = 24 * 60 * 60 * 1000;
 const READ_BYTES = 1024 * 1024;
 
 /** Which checks are going to judge changes of a workspace, or why none. Reads a few small files; runs nothing. */
-export function openChecks({ files, settings, memory, now }: OpenChecksDeps): FoundChecks {
-  if (settings.enabled === "never") return { ok: false, why: "never", commands: [] };
-  const found = findChecks(readProject(files), settings.command);
+export function openChecks({ files, settings, memory, now, hasProgram }: OpenChecksDeps): FoundChecks {
+  const project = readProject(files);
+  const install = findInstall(project);
+  const none = (why: WhyNotChecked, commands: readonly string[] = [], absent: readonly string[] = []) =>
+    ({ ok: false, why, commands, absent, install }) as const;
+  if (settings.enabled === "never") return none("never");
+  const found = findChecks(project, settings.command);
   const commands = found.map(({ command }) => command);
-  if (found.length === 0) return { ok: false, why: "no-checks", commands };
-  const checks = found.filter(({ missing }) => missing === undefined);
+  if (found.length === 0) return none("no-checks");
+  const checks = found.filter(({ missing }) => missing === undefined).map(withEachFile);
   if (!checks.some(({ kind }) => kind === "test") && checks.length < found.length)
-    return { ok: false, why: "dependencies-missing", commands };
+    return none("dependencies-missing", commands);
+  const absent = checks.flatMap((check) => findAbsent(check, hasProgram ?? (() => true)) ?? []);
+  if (absent.length === checks.length) return none("cannot-run", commands, [...new Set(absent)]);
   if (
     settings.enabled === "auto" &&
     isSlow(checks, { settings, memory, now }) &&
     !checks.some((check) => check.kind === "test" && takesFiles(check.runner ?? check.line))
   )
-    return { ok: false, why: "slow", commands };
-  return { ok: true, checks };
+    return none("slow", commands);
+  return { ok: true, checks, install };
+}
+
+/** The program that a check and every rung below it need, and that is not there; null where one of them may run. */
+function findAbsent(check: ProjectCheck, hasProgram: (name: string) => boolean): string | null {
+  const needed = [check, ...(check.instead ?? [])].map(({ line }) => neededProgram(line));
+  return needed.every((program) => program !== null && !hasProgram(program)) ? (needed[0] ?? null) : null;
 }
 
 function isSlow(
   checks: readonly ProjectCheck[],
-  { settings, memory, now }: Omit<OpenChecksDeps, "files">,
+  { settings, memory, now }: Pick<OpenChecksDeps, "settings" | "memory" | "now">,
 ): boolean {
   const record = recallChecks(memory, checks);
   if (record === null) return false;

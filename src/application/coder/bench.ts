@@ -113,7 +113,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   let bases = new Map<string, Uint8Array | null>();
 
   async function open({
-    checked = checks !== null,
+    checked = checks?.hasOwn === true,
   } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
     if (draft !== null) return draft;
     const opened = await workspace.openDraft({ ...request, checked });
@@ -147,6 +147,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const opened = await open();
     if ("status" in opened) return { kind: "refused", execution: opened };
     attempts++;
+    checks?.propose(proposal.check ?? null);
     const { now, later, checked } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
     const isWhole = now.length === commands.length && merged.length === 0;
@@ -168,7 +169,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
 
   return {
     async begin() {
-      if (checks === null) return;
+      if (checks?.hasOwn !== true) return;
       const opened = await open();
       if (!("status" in opened)) checks.begin(opened);
     },
@@ -232,6 +233,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
           return goesBack ? parts.shown.takeChanged(filesNow().source).filter((path) => !own.has(path)) : [];
         },
         sendOut: () => sendOut(attempt),
+        files: workspace.files,
       });
     },
     changes: () => draft?.changes() ?? [],

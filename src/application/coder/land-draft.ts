@@ -3,6 +3,7 @@ import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { Draft, DraftConflict } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
 /** The outcome of an error-free draft when its turn to be committed came. */
@@ -29,6 +30,8 @@ export interface LandDeps {
   readonly outdated: () => readonly string[];
   /** Runs what reaches outward, once. */
   readonly sendOut: () => Promise<void>;
+  /** The workspace. */
+  readonly files: Pick<WorkspaceFiles, "look" | "read">;
 }
 
 /** How often a draft is brought onto a workspace that somebody saves to in the last moment. */
@@ -55,10 +58,13 @@ export async function landDraft(deps: LandDeps): Promise<Landing> {
       const outdated = judged?.verdict === "green" ? [] : deps.outdated();
       if (outdated.length > 0) return { kind: "outdated", paths: outdated };
       await deps.sendOut();
+      const remember = checks?.rememberLanded(draft, deps.files);
       const execution = await draft.commitIf(
         async () => !draft.hasMoved() && (checks === null || (await checks.holds(draft))),
       );
-      if (execution.status !== "moved") return { kind: "ended", execution };
+      if (execution.status === "moved") continue;
+      if (execution.status === "ran" && execution.outcome === "committed") remember?.();
+      return { kind: "ended", execution };
     }
     return { kind: "ended", execution: await draft.keep("conflict") };
   } finally {

@@ -159,15 +159,15 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string, c
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, CHAT_ERROR) }));
   const results = [
-    wordSummary(messages, facts),
+    words.countsCommands || facts.failedCmds > 0 ? wordSummary(messages, facts) : "",
     chatFailures(messages, facts, commands),
     wordOutputs(messages, commands),
-  ];
+  ].filter((part) => part !== "");
   return paragraphs([
     first,
     wordJobTrouble(messages, facts, "chat"),
     `${words.plan}\n${plan === "" ? "—" : plan}`,
-    `${words.result}\n${results.filter((part) => part !== "").join("\n")}`,
+    results.length === 0 ? "" : `${words.result}\n${results.join("\n")}`,
     changeLines(messages, facts.changes, facts.lineCounts),
     facts.gitCommit === undefined ? "" : messages.gitCommit(facts.gitCommit),
     wordAllNotes(messages, facts).join("\n"),

@@ -102,7 +102,7 @@ export type ChatEvent =
       readonly attempt: number;
       readonly of: number;
       readonly doing: "asking" | "running" | "checking";
-      /** The checks that run. */
+      /** The checks that run, or what is known of them before. */
       readonly detail: string;
       readonly tokens: number;
       readonly costUsd: number;

@@ -3,9 +3,10 @@ import type { CheckResult } from "../../domain/checks/verdict.ts";
 /** The stored results of the checks of one workspace. A lost memory costs time, never correctness. */
 export interface CheckMemory {
   /**
-   * A digest of the workspace's content: two equal fingerprints mean that checks would see the same files.
+   * A digest of the workspace's content: two equal fingerprints mean that checks would see the same files. `except`: of
+   * everything but these files, and the folders above them.
    */
-  fingerprint(): string;
+  fingerprint(except?: readonly string[]): string;
   /** Null where nothing is remembered, or it cannot be read. */
   recall(): CheckRecord | null;
   /** Replaces what was remembered. Never fails: who cannot write remembers nothing. */

@@ -100,7 +100,7 @@ function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
       return { ...work, lines: lastLines(work.lines + event.text) };
     case "progress": {
       // That a coder is asked for the first time is said by its thinking.
-      const isFirst = event.doing === "asking" && event.attempt === 1;
+      const isFirst = event.doing === "asking" && event.attempt === 1 && event.detail === "";
       const goesOn =
         event.doing === "checking" && work.event?.type === "progress" && work.event.doing === "checking";
       const shown = isFirst ? work : { ...work, event };

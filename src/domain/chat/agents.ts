@@ -125,7 +125,7 @@ export interface CoderPrompt {
   readonly browser: boolean;
   /** A plan is asked for, and no patch. */
   readonly planOnly: boolean;
-  /** The commands that validate its work; empty where there are none. */
+  /** The commands that validate its work and their state, as sentences; empty where there is nothing to say. */
   readonly checks: string;
   /** Tools by which it looks around; without any it asks in words. */
   readonly tools: readonly string[];
@@ -163,7 +163,7 @@ ${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answe
 ${PATCH_FORMATS[family]}
 Change what exists with such edits, Markdown too; write a whole file only when it is new or you saw all of it, and never leave out lines with "...". A new Markdown file that holds fences stands in a longer fence (\`\`\`\`).
 Shell commands go in a \`\`\`bash block at the place where they shall run, only when they are needed. Each block is one script without a terminal; an exit code other than 0 fails it.${
-    checks === "" ? "" : ` After the patch these run by themselves, so do not run them: ${checks}.`
+    checks === "" ? "" : ` ${checks}`
   } A fix brings a test that fails on the old code, where the project has tests.${
     browser
       ? "\nWork in a browser: describe the steps in the plan and add a section ## Flags with the line uses_browser: true."

@@ -16,10 +16,15 @@ export interface ProjectCheck {
   readonly line: string;
   /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
   readonly missing?: string;
-  /** The replacements where it cannot validate, does not end or names no test; the first that can is used. */
-  readonly instead?: readonly Pick<ProjectCheck, "command" | "line">[];
+  /** The replacements where it cannot validate or names no test; the first that can is used. */
+  readonly instead?: readonly CheckRung[];
   /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
   readonly runner?: string;
+}
+
+export interface CheckRung extends Pick<ProjectCheck, "command" | "line"> {
+  /** It does less, so that it is worth a try where the whole does not end in time. */
+  readonly isShorter?: true;
 }
 
 /** One simple call of a script, and the program that it needs. */
@@ -128,9 +133,14 @@ function findPackageTest(files: ProjectFiles): FoundScript | null {
 /** The test runners of the script alone, with the dependencies' own programs and without its package manager. */
 function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
   if (files.programs === undefined) return {};
-  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
+  const chain = scriptChain(scriptsOf(files), "test");
+  const { tests } = installedOf(chain, files.programs);
   const command = tests.join(" && ");
-  return command === "" ? {} : { instead: [{ command, line: withOwnPrograms(namingTests(tests)) }] };
+  if (command === "") return {};
+  const line = withOwnPrograms(namingTests(tests));
+  return {
+    instead: [{ command, line, ...(tests.length < chain.calls.length && { isShorter: true as const }) }],
+  };
 }
 
 /** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
@@ -232,6 +242,34 @@ function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, un
   }
 }
 
+/** Programs that a line can be called by alone; whatever else stands first may be made by the project itself. */
+const PLAIN_PROGRAMS =
+  /^(npm|pnpm|yarn|bun|npx|tox|cargo|go|bundle|rake|mvn|gradle|deno|make|cmake|ruff|flake8)(?: |$)/;
+
+/** The program without which a line cannot begin; null where that cannot be told from the line. */
+export function neededProgram(line: string): string | null {
+  return PLAIN_PROGRAMS.exec(line)?.[1] ?? null;
+}
+
+/** The command that installs what the project's checks need, as its own files say; null where they do not. */
+export function findInstall(files: ProjectFiles): string | null {
+  const has = (name: string) => files.names.includes(name);
+  if (has("package.json")) {
+    const { name } = packageManager(files);
+    if (name !== "npm") return `${name} install`;
+    return has("package-lock.json") || has("npm-shrinkwrap.json") ? "npm ci" : "npm install";
+  }
+  const listed = ["requirements-dev.txt", "dev-requirements.txt", "requirements.txt"].find(has);
+  if (isPython(files)) {
+    if (listed !== undefined) return `python -m pip install -r ${listed} pytest`;
+    return has("pyproject.toml") || has("setup.py")
+      ? "python -m pip install -e . pytest"
+      : "python -m pip install pytest";
+  }
+  if (has("Gemfile")) return "bundle install";
+  return has("composer.json") ? "composer install" : null;
+}
+
 /** Files whose text `findChecks` wants to see. */
 export const READ_FOR_CHECKS = [
   "package.json",
@@ -300,8 +338,12 @@ function findTest(files: ProjectFiles): FoundCommand | null {
 
 /** Without the tests that lie beside the sources, which may compile for minutes. */
 const CARGO_PARTS = [
-  { command: "cargo test --lib --bins", line: "cargo test --offline --no-fail-fast --lib --bins" },
-];
+  {
+    command: "cargo test --lib --bins",
+    line: "cargo test --offline --no-fail-fast --lib --bins",
+    isShorter: true,
+  },
+] as const;
 
 /** Built outside the sources, in a view that is thrown away. */
 const CTEST =

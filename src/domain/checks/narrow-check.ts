@@ -1,4 +1,4 @@
-import { isTestPath } from "./find-checks.ts";
+import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 
 const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; /;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
@@ -17,6 +17,8 @@ export function narrowLine(
   texts: ReadonlyMap<string, string>,
 ): string | null {
   if (files.length === 0 || files.some((path) => /[\n\r\0]/.test(path))) return null;
+  const each = EACH_FILE.exec(line);
+  if (each !== null) return `${each[1]}${files.map(quote).join(" ")}${each[3]}`;
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
   if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quote).join(" ")}`;
   const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
@@ -66,4 +68,54 @@ function narrowGo(files: readonly string[], texts: ReadonlyMap<string, string>):
   if (names.length === 0) return null;
   const folders = new Set(files.map((path) => `./${path.slice(0, Math.max(0, path.lastIndexOf("/")))}`));
   return `go test -v ${[...folders].map(quote).join(" ")} -run '^(${[...new Set(names)].join("|")})$'`;
+}
+
+/** Stand around the output of each file, so that a reader can part it. */
+export const FILE_RUN = { opens: "##picoclaw-file ", closes: "##picoclaw-exit " } as const;
+const EACH_FILE = /^(.*; for f in )(.*?)(; do n=1; .*)$/s;
+
+/** A runner that loads all files into one process: the first that cannot be loaded takes the others with it. */
+const IN_ONE_PROCESS = /^(?:tape|mocha|jasmine|pytest)$/;
+const MOCHA_FILES = "test/**/*.{js,cjs,mjs}";
+const PYTEST_FILES = "{test_*,*_test}.py {test,tests,src}/**/{test_*,*_test}.py";
+
+/** The check with one more rung at the end of its ladder: each test file in a process of its own. */
+export function withEachFile(check: ProjectCheck): ProjectCheck {
+  const last = check.kind === "test" ? runEachFile(check.runner ?? check.line) : null;
+  return last === null ? check : { ...check, instead: [...(check.instead ?? []), last] };
+}
+
+function runEachFile(line: string): Pick<ProjectCheck, "command" | "line"> | null {
+  if (/ -m pytest /.test(line))
+    return eachFileLine(
+      "",
+      line,
+      PYTEST_FILES,
+      'for f in tests/**/test_*.py; do python -m pytest "$f"; done',
+    );
+  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
+  const call = line.slice(own.length);
+  if (/[&|;<>()`$\n]/.test(call)) return null;
+  const words = splitWords(call);
+  const start = splitWords(VARIABLES.exec(call)?.[0] ?? "").length;
+  const program = words[start] ?? "";
+  if (!IN_ONE_PROCESS.test(program)) return null;
+  const isFile = (word: string, at: number) => at > start && isTested(word, words[at - 1] ?? "");
+  const kept = words.filter((word, at) => !isFile(word, at)).join(" ");
+  const named = words.filter(isFile).map((word) => asPattern(word.replace(/["']/g, "")));
+  const patterns = named.length > 0 ? named.join(" ") : program === "mocha" ? MOCHA_FILES : null;
+  if (patterns === null || /[\s;&|<>()`$\\]/.test(patterns.replaceAll(" ", ""))) return null;
+  return eachFileLine(own, kept, patterns, `for f in ${patterns}; do ${kept} "$f"; done`);
+}
+
+/** A folder stands for the files below it. */
+function asPattern(word: string): string {
+  return /\.\w+$|[*?{]/.test(word) ? word : `${word.replace(/\/$/, "")}/**/*.{js,cjs,mjs,ts}`;
+}
+
+function eachFileLine(own: string, call: string, patterns: string, command: string) {
+  const { opens, closes } = FILE_RUN;
+  const each = `echo; echo "${opens}$f"; ${call} "$f"; s=$?; echo; echo "${closes}$s"; [ $s = 0 ] || r=1`;
+  const line = `${own}shopt -s globstar nullglob; n=0; r=0; for f in ${patterns}; do n=1; ${each}; done; [ $n = 1 ] || exit 126; exit $r`;
+  return { command, line };
 }

@@ -6,7 +6,8 @@ import { readJunit } from "./formats/junit.ts";
 import { readPytest } from "./formats/pytest.ts";
 import { readTap } from "./formats/tap.ts";
 import { readUnittest } from "./formats/unittest.ts";
-import { createTestList, type TestResults } from "./test-results.ts";
+import { FILE_RUN } from "./narrow-check.ts";
+import { countTests, createTestList, type TestOutcome, type TestResults } from "./test-results.ts";
 
 /** Each takes whole lines and answers only when the summary of the tool is there and bears out the names. */
 const READERS: readonly ((lines: readonly string[]) => TestResults | null)[] = [
@@ -31,6 +32,53 @@ const LONGEST_LINE = 4000;
  */
 export function readResults(output: string): TestResults | null {
   const lines = wholeLines(output);
+  return lines.some((line) => line.startsWith(FILE_RUN.opens)) ? readFileRuns(lines) : readLines(lines);
+}
+
+/** One file as it prints when it cannot be loaded: that says nothing of the code under test. */
+const NOT_LOADED =
+  /\b(?:Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|ModuleNotFoundError|No module named)\b/;
+
+/** pytest over a file without tests. */
+const NO_TESTS = /^(?:=+ )?no tests ran in /;
+
+/**
+ * The tests of files that ran in a process each. A file that shows no tests is one itself, by its exit code; where the others show
+ * theirs, a file that ends well without any is only a helper. Null where the last one did not end.
+ */
+function readFileRuns(lines: readonly string[]): TestResults | null {
+  const runs: { readonly path: string; readonly lines: string[]; exit: number | null }[] = [];
+  for (const line of lines) {
+    const run = runs.at(-1);
+    if (line.startsWith(FILE_RUN.opens))
+      runs.push({ path: line.slice(FILE_RUN.opens.length), lines: [], exit: null });
+    else if (run !== undefined && run.exit === null && line.startsWith(FILE_RUN.closes))
+      run.exit = Number(line.slice(FILE_RUN.closes.length));
+    else run?.lines.push(line);
+  }
+  if (runs.some(({ exit }) => exit === null)) return null;
+  const read = runs.map((run) => ({ ...run, results: readLines(run.lines) }));
+  const showsTests = read.some(({ results }) => results !== null);
+  const tests = new Map<string, TestOutcome>();
+  let unlisted = 0;
+  for (const { path, lines: printed, exit, results } of read) {
+    for (const [name, outcome] of results?.tests ?? []) tests.set(`${path} > ${name}`, outcome);
+    if (results?.listed === "failed") unlisted += results.counts.passed;
+    const isRed = exit !== 0 && (results?.counts.failed ?? 0) === 0;
+    if (printed.some((line) => NO_TESTS.test(line))) continue;
+    if (isRed) tests.set(path, printed.some((line) => NOT_LOADED.test(line)) ? "error" : "fail");
+    else if (results === null && !showsTests) tests.set(path, "pass");
+  }
+  const counts = countTests(tests);
+  return {
+    formats: [...new Set(read.flatMap(({ results }) => results?.formats ?? []))],
+    listed: read.some(({ results }) => results?.listed === "failed") ? "failed" : "all",
+    tests,
+    counts: { ...counts, passed: counts.passed + unlisted },
+  };
+}
+
+function readLines(lines: readonly string[]): TestResults | null {
   const short = lines.map((line) => (line.length > LONGEST_LINE ? "" : line));
   const found = [...READERS.flatMap((read) => read(short) ?? []), ...[readJunit(lines) ?? []].flat()];
   if (found.length <= 1) return found[0] ?? null;

@@ -439,6 +439,10 @@ export interface ChecksFacts extends Judgement {
   readonly rungs?: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
   /** Programs that are not there. */
   readonly absent?: readonly string[];
+  /** The command that installs what the project's checks need. */
+  readonly install?: string;
+  /** The command that the coder proposed where none of the project's own judges; `why` where that does not either. */
+  readonly proposed?: { readonly command: string; readonly why: WhyNotChecked | null };
   /** Files that decide how checks run: with them as they were, the checks are worse. */
   readonly onlyWith?: readonly string[];
   /** New lines of code that is no test, and that speak of the test run. */
@@ -456,6 +460,13 @@ export interface ChecksFacts extends Judgement {
     readonly wholeSeconds: number;
     readonly isAtLeast: boolean;
   };
+}
+
+/** A check before a change: its result over the project as it stands is null where nobody ran it. */
+export interface KnownCheck {
+  readonly command: string;
+  readonly result: CheckResult | null;
+  readonly seconds?: number;
 }
 
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {

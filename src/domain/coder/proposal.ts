@@ -9,6 +9,8 @@ export interface Proposal {
   readonly patch: string;
   readonly risk: RiskLevel;
   readonly costHint: string;
+  /** A command line that tests the change, where the project's own checks cannot. */
+  readonly check?: string;
   /** `uses_browser` and whatever else the coder said yes or no to. */
   readonly flags: Readonly<Record<string, boolean>>;
 }
@@ -32,7 +34,7 @@ export function hasFlag({ flags }: Pick<Proposal, "flags">, name: string): boole
   return flags[name] === true;
 }
 
-type SectionName = "plan" | "patch" | "risk" | "cost" | "flags" | "files" | "search";
+type SectionName = "plan" | "patch" | "risk" | "cost" | "flags" | "files" | "search" | "check";
 
 /** A coder is asked for the English names; models that answer in Japanese translate them. */
 const NAMES: Readonly<Record<string, SectionName>> = {
@@ -53,6 +55,8 @@ const NAMES: Readonly<Record<string, SectionName>> = {
   ファイル: "files",
   search: "search",
   検索: "search",
+  check: "check",
+  検証: "check",
 };
 
 interface Sections {
@@ -135,6 +139,7 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
         patch: emptied(named.patch),
         risk: riskOf(named.risk ?? ""),
         costHint: named.cost?.trim() ?? "",
+        ...checkOf(named.check),
         flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
       },
     };
@@ -157,6 +162,7 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     patch: text,
     risk: riskOf(named.risk ?? ""),
     costHint: named.cost?.trim() ?? "",
+    ...checkOf(named.check),
     flags: flagsOf(named.flags ?? ""),
   };
   return { kind: "proposal", proposal };
@@ -193,6 +199,7 @@ function jsonProposal(text: string): ReadProposal | undefined {
         patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
         risk: riskOf(jsonStringOrLines(fields.risk)),
         costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
+        ...checkOf(jsonStringOrLines(fields.check)),
         flags,
       },
     };
@@ -227,6 +234,21 @@ function jsonStringOrLines(value: unknown): string {
 
 function jsonText(value: unknown): string {
   return value === null || (Array.isArray(value) && value.length === 0) ? "" : JSON.stringify(value);
+}
+
+const LONGEST_CHECK = 500;
+
+/** One command line, in a fence or in backticks or plain; whatever is more than that is no check. */
+function checkOf(text = ""): { readonly check?: string } {
+  const lines = text
+    .replace(/^\s*(?:```|~~~)\w*\s*$/gm, "")
+    .trim()
+    .split("\n");
+  const line = (lines[0] ?? "")
+    .replace(/^`(.+)`$/, "$1")
+    .replace(/^\$ /, "")
+    .trim();
+  return lines.length !== 1 || line === "" || line.length > LONGEST_CHECK ? {} : { check: line };
 }
 
 /** "Nothing to do" in the ways that coders say it, with or without a fence around it. */

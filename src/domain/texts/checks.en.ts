@@ -1,8 +1,8 @@
 import type { TestCounts } from "../checks/test-results.ts";
-import type { ChecksFacts, WhyNotChecked } from "../checks/verdict.ts";
+import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
-  "no-checks": "no tests or linters of the project are known (checks.command)",
+  "no-checks": "no tests or linters of the project are known; checks.command in picoclaw.yaml names them",
   never: "checks.enabled is never",
   slow: "the checks take longer than checks.auto_limit",
   "dependencies-missing": "the dependencies are not installed here",
@@ -24,6 +24,12 @@ interface ProgressFacts {
   readonly latest: string;
 }
 
+interface ChecksState {
+  readonly checks: readonly KnownCheck[];
+  /** Why none judges; null where one does. */
+  readonly none: ChecksFacts | null;
+}
+
 const NAMES_SHOWN = 5;
 
 function names(list: readonly string[]): string {
@@ -32,19 +38,21 @@ function names(list: readonly string[]): string {
 }
 
 /** Why nothing judged, with the program that is not there, and what would help. */
-function whyNot({ notChecked: why, absent = [], unnoticed = [], commands }: ChecksFacts): string {
+function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, install }: ChecksFacts): string {
   if (why === null) return "";
   if (why === "blind")
     return `the tests (${commands.join(", ")}) do not notice when ${names(unnoticed)} is broken`;
-  if (why === "cannot-run" && absent.length > 0)
-    return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run`;
-  return `${WHY[why]}${HELPS[why] ?? ""}`;
+  if (why === "dependencies-missing")
+    return `${WHY[why]}${install === undefined ? "" : `; ${install} installs them`}`;
+  if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
+  const helps =
+    install === undefined ? "checks.command in picoclaw.yaml names another" : `${install} may help`;
+  if (absent.length === 0) return `${commands.join(", ") || "the checks"} cannot run here; ${helps}`;
+  return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run; ${helps}`;
 }
 
 const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
-  "dependencies-missing": "; install them, as with npm ci",
   slow: "; raise it, or name faster ones in checks.command",
-  "cannot-run": "; checks.command names others",
 };
 
 const WHY_LOWER = {
@@ -56,6 +64,55 @@ const WHY_LOWER = {
 function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
   return lower.map(({ insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}`);
 }
+
+/** `pnpm test cannot run here, so vitest run judged.` */
+function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
+  return lower.map(({ command, insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}, so ${command} judged.`);
+}
+
+/** The command of the coder's own, and whether it judged. */
+function proposedRemark({ proposed, commands }: ChecksFacts): string[] {
+  if (proposed === undefined) return [];
+  const { command, why } = proposed;
+  if (why === null)
+    return [`The coder proposed the check ${commands.join(", ")}: none of the project's own can judge here.`];
+  return [
+    `The coder proposed the check ${command}, which does not judge either: ${PROPOSED_WHY[why] ?? WHY[why]}.`,
+  ];
+}
+
+const PROPOSED_WHY: Partial<Readonly<Record<WhyNotChecked, string>>> = {
+  "cannot-run": "it cannot run here",
+  blind: "it does not notice when what was changed is broken",
+  "red-before": "it fails before the change as well",
+  slow: "it takes longer than checks.auto_limit",
+};
+
+const RED_SHOWN = 10;
+
+/** `npm test (as it stands: 458 passed, 2 failed: a, b; 12 s)`. */
+function knownCheck({ command, result, seconds }: KnownCheck): string {
+  if (result === null) return command;
+  const found = result.results === null ? WORD_STATE[result.state] : counts(result.results.counts);
+  const red = [...(result.results?.tests ?? [])].flatMap(([name, outcome]) =>
+    outcome === "fail" ? [name] : [],
+  );
+  const more = red.length > RED_SHOWN ? ` and ${red.length - RED_SHOWN} more` : "";
+  const failing = red.length === 0 ? "" : `: ${red.slice(0, RED_SHOWN).join(", ")}${more}`;
+  const parts = [
+    `as it stands: ${found}${failing}`,
+    ...(seconds === undefined ? [] : [`${seconds} s`]),
+    ...(result.rung === undefined ? [] : [`${result.rung.insteadOf} ${WHY_LOWER[result.rung.why]}`]),
+  ];
+  return `${command} (${parts.join("; ")})`;
+}
+
+const WORD_STATE: Readonly<Record<CheckResult["state"], string>> = {
+  green: "green",
+  red: "red",
+  "timed-out": "did not end",
+  "cannot-run": "cannot run here",
+};
 
 function listed(title: string, list: readonly string[] = []): string[] {
   return list.length === 0 ? [] : [`${title}: ${names(list)}`];
@@ -137,7 +194,7 @@ export const checksTexts = {
   headline: (facts: ChecksFacts): string => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `NOT CHECKED: ${whyNot(facts)}`;
-    const by = facts.commands.join(", ");
+    const by = `${facts.commands.join(", ")}${facts.proposed === undefined ? "" : " (the coder's own check)"}`;
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
       case "same":
@@ -185,8 +242,14 @@ export const checksTexts = {
     const counted = done === 0 ? [] : [of === null || done > of ? tests(done) : `${done} of ${tests(of)}`];
     return `${command}: ${[...counted, `${seconds} s`, ...(latest === "" ? [] : [latest])].join(", ")}`;
   },
+  /** What is known of the checks before a change, in one line. */
+  state: ({ checks, none }: ChecksState): string =>
+    none === null ? checks.map(knownCheck).join("; ") : `Not checked: ${whyNot(none)}`,
+  /** Below a first line that says the rest: which commands judged in the place of others. */
+  beside: (facts: ChecksFacts): string[] => rungRemarks(facts),
   /** Information for the user beyond that line; each is a separate line. */
   remarks: (facts: ChecksFacts): string[] => [
+    ...proposedRemark(facts),
     ...(facts.worse.length > 0 ? [`Newly failing or missing: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
     ...listed("Red before, asked for, and still red", facts.stillRed),

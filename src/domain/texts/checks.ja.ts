@@ -1,9 +1,10 @@
 import type { TestCounts } from "../checks/test-results.ts";
-import type { ChecksFacts, WhyNotChecked } from "../checks/verdict.ts";
+import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../checks/verdict.ts";
 import type { checksTexts as englishChecksTexts } from "./checks.en.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
-  "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
+  "no-checks":
+    "プロジェクトのテストやリンターが見つかりません（picoclaw.yaml の checks.command で指定できます）",
   never: "checks.enabled が never です",
   slow: "検証に checks.auto_limit より長い時間がかかります",
   "dependencies-missing": "依存パッケージがインストールされていません",
@@ -25,19 +26,23 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join("、")}${rest > 0 ? ` ほか ${rest} 件` : ""}`;
 }
 
-function whyNot({ notChecked: why, absent = [], unnoticed = [], commands }: ChecksFacts): string {
+function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, install }: ChecksFacts): string {
   if (why === null) return "";
   if (why === "blind")
     return `${names(unnoticed)} が壊れていても、テスト（${commands.join("、")}）は気付きません`;
-  if (why === "cannot-run" && absent.length > 0)
-    return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません`;
-  return `${WHY[why]}${HELPS[why] ?? ""}`;
+  if (why === "dependencies-missing")
+    return `${WHY[why]}${install === undefined ? "" : `（${install} でインストールできます）`}`;
+  if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
+  const helps =
+    install === undefined
+      ? "（picoclaw.yaml の checks.command で別のコマンドを指定できます）"
+      : `（${install} で解決するかもしれません）`;
+  if (absent.length === 0) return `ここでは ${commands.join("、") || "検証"} を実行できません${helps}`;
+  return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません${helps}`;
 }
 
 const HELPS: Partial<Readonly<Record<WhyNotChecked, string>>> = {
-  "dependencies-missing": "（npm ci などでインストールしてください）",
   slow: "（上限を上げるか、checks.command で速いものを指定できます）",
-  "cannot-run": "（checks.command で別のコマンドを指定できます）",
 };
 
 const WHY_LOWER = {
@@ -49,6 +54,54 @@ const WHY_LOWER = {
 function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
   return lower.map(({ insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}`);
 }
+
+function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
+  return lower.map(
+    ({ command, insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}。代わりに ${command} で検証しました。`,
+  );
+}
+
+function proposedRemark({ proposed, commands }: ChecksFacts): string[] {
+  if (proposed === undefined) return [];
+  const { command, why } = proposed;
+  if (why === null)
+    return [
+      `検証コマンドはコーダーが提案したものです: ${commands.join("、")}（プロジェクト自身の検証はここでは使えません）`,
+    ];
+  return [`コーダーが提案した検証 ${command} でも確かめられません: ${PROPOSED_WHY[why] ?? WHY[why]}`];
+}
+
+const PROPOSED_WHY: Partial<Readonly<Record<WhyNotChecked, string>>> = {
+  "cannot-run": "ここでは実行できません",
+  blind: "変更した部分が壊れていても気付きません",
+  "red-before": "変更前から失敗しています",
+  slow: "checks.auto_limit より長くかかります",
+};
+
+const RED_SHOWN = 10;
+
+function knownCheck({ command, result, seconds }: KnownCheck): string {
+  if (result === null) return command;
+  const found = result.results === null ? WORD_STATE[result.state] : counts(result.results.counts);
+  const red = [...(result.results?.tests ?? [])].flatMap(([name, outcome]) =>
+    outcome === "fail" ? [name] : [],
+  );
+  const more = red.length > RED_SHOWN ? ` ほか ${red.length - RED_SHOWN} 件` : "";
+  const failing = red.length === 0 ? "" : `: ${red.slice(0, RED_SHOWN).join("、")}${more}`;
+  const parts = [
+    `現在: ${found}${failing}`,
+    ...(seconds === undefined ? [] : [`${seconds} 秒`]),
+    ...(result.rung === undefined ? [] : [`${result.rung.insteadOf} ${WHY_LOWER[result.rung.why]}`]),
+  ];
+  return `${command}（${parts.join("、")}）`;
+}
+
+const WORD_STATE: Readonly<Record<CheckResult["state"], string>> = {
+  green: "成功",
+  red: "失敗",
+  "timed-out": "終わりませんでした",
+  "cannot-run": "実行できません",
+};
 
 function listed(title: string, list: readonly string[] = []): string[] {
   return list.length === 0 ? [] : [`${title}: ${names(list)}`];
@@ -123,7 +176,7 @@ export const checksTexts: typeof englishChecksTexts = {
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
     if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
-    const by = facts.commands.join("、");
+    const by = `${facts.commands.join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案した検証）"}`;
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
       case "same":
@@ -169,7 +222,11 @@ export const checksTexts: typeof englishChecksTexts = {
     const counted = done === 0 ? [] : [of === null || done > of ? `${done} 件` : `${of} 件中 ${done} 件`];
     return `${command}: ${[...counted, `${seconds} 秒`, ...(latest === "" ? [] : [latest])].join("、")}`;
   },
+  state: ({ checks, none }) =>
+    none === null ? checks.map(knownCheck).join("、") : `検証なし: ${whyNot(none)}`,
+  beside: (facts) => rungRemarks(facts),
   remarks: (facts) => [
+    ...proposedRemark(facts),
     ...(facts.worse.length > 0 ? [`新たに失敗した、または消えたテスト: ${names(facts.worse)}`] : []),
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),
     ...listed("直すよう頼まれ、まだ失敗しているテスト", facts.stillRed),

@@ -5,7 +5,7 @@ interface CoderProgress {
   readonly attempt: number;
   readonly of: number;
   readonly doing: "asking" | "running" | "checking";
-  /** The checks that run. */
+  /** The checks that run, or what is known of them before. */
   readonly detail: string;
   readonly tokens: number;
   readonly costUsd: number;
@@ -13,9 +13,11 @@ interface CoderProgress {
 
 /** The current activity of a coder, in one line, for the terminal and the console. */
 export const coderProgress = ({ attempt, of, doing, detail, tokens, costUsd }: CoderProgress): string => {
-  const what = { asking: "asking the coder", running: "carrying it out", checking: `checking: ${detail}` }[
-    doing
-  ];
+  const what = {
+    asking: `asking the coder${detail === "" ? "" : ` · ${detail}`}`,
+    running: "carrying it out",
+    checking: `checking: ${detail}`,
+  }[doing];
   const cost = costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : "";
   return `Attempt ${attempt} of ${of} · ${what} · ${tokens} tokens${cost}`;
 };

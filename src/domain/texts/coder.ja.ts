@@ -10,7 +10,11 @@ export const coderProgress: typeof englishCoderProgress = ({
   tokens,
   costUsd,
 }) => {
-  const what = { asking: "コーダーに依頼中", running: "実行中", checking: `チェック中: ${detail}` }[doing];
+  const what = {
+    asking: `コーダーに依頼中${detail === "" ? "" : ` · ${detail}`}`,
+    running: "実行中",
+    checking: `チェック中: ${detail}`,
+  }[doing];
   const cost = costUsd > 0 ? ` · $${costUsd.toFixed(4)}` : "";
   return `試行 ${attempt}/${of} · ${what} · ${tokens} トークン${cost}`;
 };

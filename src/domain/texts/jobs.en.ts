@@ -486,6 +486,8 @@ export const reportTexts = {
   skipped: (paths: readonly string[]) => `Skipped, because it is protected: ${paths.join(", ")}`,
   plan: "[Plan]",
   result: "[Result]",
+  /** Whether a chat is told how many commands ran where all succeeded. */
+  countsCommands: false as boolean,
   outputOf: (command: string) => `Output (${command}):`,
   undoHint: {
     terminal: (name: string) => `To take it back: picoclaw undo ${name}`,

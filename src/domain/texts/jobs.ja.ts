@@ -415,6 +415,7 @@ export const reportTexts: typeof englishReportTexts = {
   skipped: (paths) => `保護されているため変更していません: ${paths.join(", ")}`,
   plan: "【Plan】",
   result: "【実行結果】",
+  countsCommands: true,
   outputOf: (command) => `出力（${command}）:`,
   undoHint: {
     terminal: (name) => `取り消すには: picoclaw undo ${name}`,

@@ -16,8 +16,12 @@ const LISTS = [".package-lock.json", ".yarn-state.yml", ".modules.yaml", "pyvenv
  * and time of change. Git's own folder is left out, because commits and fetches change no file that a test
  * sees; so are PicoClaw's own, which every job changes.
  */
-function workspaceFingerprint(root: string, own: readonly string[]): string {
+function workspaceFingerprint(root: string, own: readonly string[], except: readonly string[]): string {
   const parts: string[] = [];
+  const left = new Set(except);
+  for (const path of except)
+    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
+      left.add(path.slice(0, at));
   const enter = (path: string, stats: { isDirectory(): boolean; mtimeNs: bigint }) => {
     if (path === ".git" || path.endsWith("/.git") || own.includes(`${root}/${path}`)) return false;
     if (!stats.isDirectory() || !isSeenAsWhole(path.slice(path.lastIndexOf("/") + 1))) return true;
@@ -26,11 +30,12 @@ function workspaceFingerprint(root: string, own: readonly string[]): string {
     return false;
   };
   for (const { path, stats } of walkFolder(root, { enter }))
-    parts.push(
-      stats.isDirectory()
-        ? `${path}/`
-        : `${path} ${stats.mode} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`,
-    );
+    if (!left.has(path))
+      parts.push(
+        stats.isDirectory()
+          ? `${path}/`
+          : `${path} ${stats.mode} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`,
+      );
   return hashHex("sha256", parts.sort().join("\0"));
 }
 
@@ -58,7 +63,8 @@ export function createCheckMemory({
   const folder = join(home, "checks");
   const file = join(folder, `${workspaceId(root)}.json`);
   return {
-    fingerprint: () => workspaceFingerprint(root, [home, ...(storage === undefined ? [] : [storage])]),
+    fingerprint: (except = []) =>
+      workspaceFingerprint(root, [home, ...(storage === undefined ? [] : [storage])], except),
     recall() {
       try {
         const stored = JSON.parse(readFileSync(file, "utf8")) as Stored;

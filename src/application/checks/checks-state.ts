@@ -1,0 +1,74 @@
+import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
+import {
+  type CheckResult,
+  type ChecksFacts,
+  judgesBaseline,
+  type KnownCheck,
+  notChecked,
+} from "../../domain/checks/verdict.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import type { CheckRecord } from "../ports/checks.ts";
+import type { FoundChecks } from "./baseline.ts";
+
+/** What is known of the checks before a coder is asked. */
+export interface ChecksState {
+  /** Those that are going to judge, with their results over the workspace as it stands where those are known. */
+  readonly checks: readonly KnownCheck[];
+  /** Why none judges; null where one does, or nobody knows yet. */
+  readonly none: ChecksFacts | null;
+}
+
+/** `record`: of the workspace as it stands; null where nobody has run them over it. */
+export function readChecksState(found: FoundChecks, record: CheckRecord | null): ChecksState {
+  if (!found.ok) return { checks: [], none: factsWithoutChecks(found) };
+  const results = record?.results ?? null;
+  if (results === null)
+    return { checks: found.checks.map(({ command }) => ({ command, result: null })), none: null };
+  if (!results.some(judgesBaseline)) return { checks: [], none: factsOfUnable(found, results) };
+  const isOne = results.length === 1;
+  const seconds = isOne && record !== null ? Math.round(record.durationMs / 1000) : null;
+  return {
+    checks: results
+      .filter(judgesBaseline)
+      .map((result) => ({ command: result.command, result, ...(seconds !== null && { seconds }) })),
+    none: null,
+  };
+}
+
+/** The facts of a change that nothing judges. */
+export function factsWithoutChecks({
+  why,
+  commands,
+  absent,
+  install,
+}: Extract<FoundChecks, { ok: false }>): ChecksFacts {
+  return {
+    ...notChecked(why, commands),
+    ...(absent.length > 0 && { absent }),
+    ...(install !== null && { install }),
+  };
+}
+
+function factsOfUnable(
+  { checks, install }: { readonly checks: readonly ProjectCheck[]; readonly install: string | null },
+  results: readonly CheckResult[],
+): ChecksFacts {
+  const absent = [...new Set(results.flatMap(({ absent: program }) => program ?? []))];
+  const isRed = results.some(({ state }) => state === "red");
+  return factsWithoutChecks({
+    ok: false,
+    why: isRed ? "red-before" : "cannot-run",
+    commands: checks.map(({ command }) => command),
+    absent,
+    install,
+  });
+}
+
+/** The state for the coder, as sentences that follow others; empty where there is nothing to say. */
+export function wordStateForCoder(state: ChecksState): string {
+  const texts = checksMessagesFor("en");
+  if (state.none?.notChecked === "never") return "";
+  if (state.none !== null)
+    return `${texts.state(state)}. If one command line tests this here, write it alone in a section ## Check.`;
+  return `After the patch these run by themselves, so do not run them: ${texts.state(state)}.`;
+}

@@ -1,0 +1,466 @@
+import { namedPaths } from "../../domain/checks/asked-for.ts";
+import {
+  decidesChecks,
+  decidingPartOfManifest,
+  isAboutDeciding,
+} from "../../domain/checks/deciding-files.ts";
+import {
+  isDocumentation,
+  isTestPath,
+  type ProjectCheck,
+  READ_FOR_CHECKS,
+} from "../../domain/checks/find-checks.ts";
+import { createTestCounter, failingOutput } from "../../domain/checks/read-results.ts";
+import { findTestRunLines, type TestRunLine } from "../../domain/checks/test-run-lines.ts";
+import {
+  type AskedFor,
+  type CheckResult,
+  type ChecksFacts,
+  type Judgement,
+  judgeAll,
+  notChecked,
+  settleFlaky,
+  type WhyNotChecked,
+} from "../../domain/checks/verdict.ts";
+import type { CheckRequest, CheckRun, Draft } from "../jobs/draft.ts";
+import type { CheckMemory } from "../ports/checks.ts";
+import {
+  type Affected,
+  type AffectedJudgement,
+  findAffected,
+  isWorthFirst,
+  judgeAffected,
+  type RunDraftChecks,
+  repeatWorse,
+} from "./affected.ts";
+import {
+  type Baseline,
+  type CheckSettings,
+  checkResults,
+  checksThatJudge,
+  recallChecks,
+} from "./baseline.ts";
+import { type Proofs, proveTests } from "./prove-tests.ts";
+
+export interface JudgeDraftDeps {
+  readonly checks: readonly ProjectCheck[];
+  readonly settings: CheckSettings;
+  readonly memory: CheckMemory;
+  readonly baseline: () => Promise<Baseline>;
+  readonly request: string;
+  readonly asked: AskedFor;
+  readonly signal: AbortSignal;
+  readonly onOutput?: (text: string) => void;
+  readonly onProgress?: (progress: CheckProgress) => void;
+  readonly now: () => number;
+}
+
+/** Checks at work, for whoever watches. */
+export interface CheckProgress {
+  readonly attempt: number;
+  readonly command: string;
+  readonly done: number;
+  /** As many as the same checks had before the change; null where nobody knows. */
+  readonly of: number | null;
+  readonly seconds: number;
+  /** The test that began or ended last. */
+  readonly latest: string;
+}
+
+const PROGRESS_MS = 3000;
+
+/** Tells how far a run is until it has ended. */
+async function watchRun<T>(
+  { now, onProgress, onOutput }: Pick<JudgeDraftDeps, "now" | "onProgress" | "onOutput">,
+  about: Pick<CheckProgress, "attempt" | "command" | "of">,
+  run: (onOutput: (text: string) => void) => Promise<T>,
+): Promise<T> {
+  const counter = createTestCounter();
+  const from = now();
+  const tell = () => {
+    const seconds = Math.round((now() - from) / 1000);
+    onProgress?.({ ...about, done: counter.done, latest: counter.latest, seconds });
+  };
+  const timer = setInterval(tell, PROGRESS_MS);
+  try {
+    return await run((text) => {
+      counter.add(text);
+      onOutput?.(text);
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** How many tests these checks had before the change. */
+function countBefore({ memory, checks }: JudgeDraftDeps, which: readonly ProjectCheck[]): number | null {
+  if (which.some(({ line }) => !checks.some((one) => one.line === line))) return null;
+  const counts = recallChecks(memory, checks)?.results?.find(({ results }) => results !== null)?.results
+    ?.counts;
+  return counts === undefined ? null : counts.passed + counts.failed + counts.skipped;
+}
+
+export interface DraftJudgement {
+  readonly facts: ChecksFacts;
+  /** The results of all checks over the draft; absent where not all of them ran. */
+  readonly results?: readonly CheckResult[];
+  /** How the checks of the draft ended, for the coder; empty where none ran. */
+  readonly runs: readonly CheckRun[];
+}
+
+/**
+ * Judges what a draft changes:
+ *   documentation alone runs nothing → the checks → a red one once more → changed tests in their old version → judgement
+ *   → what is green: new tests over the old code, and the tests over a broken change
+ */
+export async function judgeDraft(
+  parts: JudgeDraftDeps,
+  draft: Pick<Draft, "check" | "changes" | "diff" | "files">,
+  attempt: number,
+): Promise<DraftJudgement> {
+  const { asked } = parts;
+  const commands = parts.checks.map(({ command }) => command);
+  const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
+  const changes = draft.changes();
+  const unjudged = unjudgedChange(draft);
+  if (unjudged !== null) return none(unjudged);
+  const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
+    const command = [...new Set(which.map((one) => one.command))].join(", ");
+    return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
+      draft.check({
+        commands: which.map(({ line }) => line),
+        over: "draft",
+        attempt,
+        network: parts.settings.network,
+        timeoutSeconds: parts.settings.timeout,
+        signal: parts.signal,
+        onOutput,
+        ...more,
+      }),
+    );
+  };
+  const pending = parts.baseline();
+  // Where the affected tests are red, nobody waits for it.
+  pending.catch(() => {});
+  const affected = findAffected(draft);
+  const isFirst = isWorthFirst(affected) && !(await isKnownQuick(parts, pending));
+  const early = isFirst
+    ? await judgeAffected({ checks: parts.checks, check, changes, asked }, affected)
+    : null;
+  if (early !== null && isRedEarly(early.judgement))
+    return toEarlyJudgement(early, commands, parts.settings.timeout);
+
+  const before = { attempt, command: commands.join(", "), of: null };
+  const baseline = await watchRun(parts, before, () => pending);
+  if (!baseline.ok) {
+    if (baseline.why !== "slow") return none(baseline.why);
+    const alone = early ?? (await judgeAffected({ checks: parts.checks, check, changes, asked }, affected));
+    return alone === null || decidingChanges(draft).length > 0
+      ? none("slow")
+      : judgeAlone(parts, { alone, check, draft, affected });
+  }
+  const checks = checksThatJudge(parts.checks, baseline.results);
+  const first = await check(checks);
+  if (!first.ok) return none(first.why);
+  let runs: readonly CheckRun[] = first.runs;
+  let results: readonly CheckResult[] = checkResults(checks, runs);
+  let { isFlaky } = baseline;
+  let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+
+  let flaky: readonly string[] = early?.flaky ?? [];
+  const isRed = () => judgement.verdict === "worse" || judgement.verdict === "new-failing";
+  const paths = changes.map(({ path }) => path);
+  const repeated = isRed() ? await repeatWorse({ checks, results, judgement, check, paths }, affected) : null;
+  if (repeated !== null) {
+    ({ results } = repeated);
+    flaky = [...new Set([...flaky, ...repeated.flaky])];
+    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+  }
+  const doubtful =
+    repeated !== null
+      ? []
+      : checks.filter((_, at) => results[at]?.state === "red" && runs[at]?.repeated !== true);
+  if (doubtful.length > 0 && isRed()) {
+    const again = await check(doubtful, { withoutBuildLayer: true });
+    if (!again.ok) return none(again.why);
+    const settled = settleAll(checks, { runs, results, again: again.runs, doubtful });
+    ({ runs, results } = settled);
+    isFlaky ||= settled.isFlaky;
+    judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+  }
+
+  const tests = checks.filter(({ kind }) => kind === "test");
+  const silenced = isSilenced(changes, results, baseline.results);
+  const isOfChecks = (path: string) => isTestPath(path) || (silenced && definesChecks(path));
+  const asBefore = changes.flatMap(({ path }) => (isOfChecks(path) ? [path] : []));
+  if (tests.length > 0 && (silenced || needsOldTests(changes, results, baseline.results))) {
+    const old = await check(tests, { asBefore });
+    if (!old.ok) return none(old.why);
+    judgement = judgeAll({
+      baseline: baseline.results,
+      draft: results,
+      old: checkResults(tests, old.runs),
+      asked,
+    });
+  }
+  const deciding = tests.length === 0 ? [] : decidingChanges(draft);
+  let onlyWith: readonly string[] = [];
+  if (deciding.length > 0 && judgement.verdict !== "worse") {
+    const before = await check(tests, { asBefore: deciding });
+    if (!before.ok) return none(before.why);
+    const asItWas = judgeAll({
+      baseline: baseline.results,
+      draft: checkResults(tests, before.runs),
+      old: null,
+      asked,
+    });
+    if (isForgedBy(judgement.verdict, asItWas.verdict)) {
+      onlyWith = deciding;
+      if (!isAboutDeciding(parts.request, deciding)) judgement = asItWas;
+    }
+  }
+  const testRunLines = claimsGreen(judgement.verdict) ? testRunLinesOf(draft) : [];
+  if (testRunLines.length > 0) judgement = { ...judgement, verdict: "doubtful" };
+  let proofs: Proofs | null = null;
+  if (claimsGreen(judgement.verdict)) {
+    const noticed = recallChecks(parts.memory, parts.checks)?.noticed ?? [];
+    proofs = await proveTests({ checks, results, judgement, check, noticed }, draft, affected);
+    rememberNoticed(parts, proofs.noticed);
+  }
+  const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
+  const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
+  const rungs = baseline.results.flatMap(({ command, rung }) =>
+    rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
+  );
+  const absent = [...new Set(baseline.results.flatMap(({ absent: program }) => program ?? []))];
+  return {
+    facts: {
+      ...facts,
+      ...(named.length > 0 && { namesChanged: named }),
+      ...(rungs.length > 0 && { rungs }),
+      ...(absent.length > 0 && { absent }),
+      ...(onlyWith.length > 0 && { onlyWith }),
+      ...(testRunLines.length > 0 && { testRunLines }),
+      ...(proofs !== null && factsOfProofs(proofs)),
+      ...(flaky.length > 0 && { flaky }),
+    },
+    runs,
+    results: results.map((result, at) => {
+      const rung = baseline.results[at]?.rung;
+      return rung === undefined ? result : { ...result, rung };
+    }),
+  };
+}
+
+/** Why a change is none that checks would judge; null where it is one. */
+export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | null {
+  const changes = draft.changes();
+  if (changes.length === 0) return "no-change";
+  return changes.every(({ path }) => isDocumentation(path)) ? "documentation" : null;
+}
+
+/** Checks that take no longer than this are run whole at once. */
+const QUICK_MS = 5000;
+
+/** Whether all of the checks are known to take no time worth saving. */
+async function isKnownQuick(
+  { memory, checks }: JudgeDraftDeps,
+  pending: Promise<Baseline>,
+): Promise<boolean> {
+  await Promise.race([pending, Promise.resolve()]);
+  const record = recallChecks(memory, checks);
+  return record !== null && !record.wasEnded && record.durationMs <= QUICK_MS;
+}
+
+/** The red of the affected tests, which goes back at once, without the rest. */
+function isRedEarly({ verdict, worse, newFailing }: Judgement): boolean {
+  return (verdict === "worse" && worse.length > 0) || (verdict === "new-failing" && newFailing.length > 0);
+}
+
+function toEarlyJudgement(
+  { judgement, results, runs, flaky }: AffectedJudgement,
+  commands: readonly string[],
+  seconds: number,
+): DraftJudgement {
+  const facts = toChecksFacts(judgement, { commands, isFlaky: flaky.length > 0, results, seconds });
+  return { facts: { ...facts, commands, ...(flaky.length > 0 && { flaky }) }, runs };
+}
+
+/** The affected tests are the only judge, where all of them take too long. */
+async function judgeAlone(
+  parts: JudgeDraftDeps,
+  given: {
+    readonly alone: AffectedJudgement;
+    readonly check: RunDraftChecks;
+    readonly draft: Pick<Draft, "changes" | "diff">;
+    readonly affected: Affected;
+  },
+): Promise<DraftJudgement> {
+  const { alone, check, draft, affected } = given;
+  const { judgement, results, checks } = alone;
+  const commands = parts.checks.flatMap(({ kind, command }) => (kind === "test" ? [command] : []));
+  const { facts, runs } = toEarlyJudgement(alone, commands, parts.settings.timeout);
+  const record = recallChecks(parts.memory, parts.checks);
+  const affectedOnly = {
+    files: alone.files,
+    of: alone.of,
+    wholeSeconds: Math.round((record?.durationMs ?? parts.settings.auto_limit * 1000) / 1000),
+    isAtLeast: record?.wasEnded ?? true,
+  };
+  const isGreen = claimsGreen(judgement.verdict);
+  const testRunLines = isGreen ? testRunLinesOf(draft) : [];
+  if (testRunLines.length > 0)
+    return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
+  const noticed = record?.noticed ?? [];
+  const proofs = isGreen
+    ? await proveTests({ checks, results, judgement, check, noticed }, draft, affected)
+    : null;
+  if (proofs !== null) rememberNoticed(parts, proofs.noticed);
+  return { facts: { ...facts, affectedOnly, ...(proofs !== null && factsOfProofs(proofs)) }, runs };
+}
+
+function factsOfProofs({ newTests, unnoticed, isBlind }: Proofs): Partial<ChecksFacts> {
+  return {
+    ...(newTests !== null && { newTests }),
+    ...(unnoticed.length > 0 && { unnoticed }),
+    ...(isBlind && { verdict: "not-checked", notChecked: "blind" }),
+  };
+}
+
+function rememberNoticed({ memory, checks }: JudgeDraftDeps, noticed: readonly string[]): void {
+  const record = noticed.length === 0 ? null : recallChecks(memory, checks);
+  if (record === null) return;
+  memory.keep({ ...record, noticed: [...new Set([...(record.noticed ?? []), ...noticed])] });
+}
+
+/** Whether a verdict holds only with the draft's own version of what decides. */
+function isForgedBy(verdict: Judgement["verdict"], asItWas: Judgement["verdict"]): boolean {
+  if (asItWas === "worse" || asItWas === "still-red") return true;
+  return claimsGreen(verdict) && (asItWas === "red-before" || asItWas === "unknown");
+}
+
+function claimsGreen(verdict: Judgement["verdict"]): boolean {
+  return verdict === "same" || verdict === "better";
+}
+
+function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {
+  const text = (bytes: Uint8Array | null | undefined) =>
+    bytes == null ? "" : new TextDecoder().decode(bytes);
+  return findTestRunLines(
+    draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) })),
+  );
+}
+
+/** Files that the draft changed and that the output of a red test names. */
+function namedByRed(
+  runs: readonly CheckRun[],
+  results: readonly CheckResult[],
+  changes: ReturnType<Draft["changes"]>,
+): string[] {
+  const printed = runs.filter((_, at) => results[at]?.kind === "test" && results[at]?.state === "red");
+  const output = printed.map(({ whole }) => failingOutput(whole, NAMED_IN_CHARS)).join("\n");
+  return namedPaths(
+    output,
+    changes.map(({ path }) => path),
+  );
+}
+
+/** Enough for the traces of many tests. */
+const NAMED_IN_CHARS = 2_000_000;
+
+/** Files of the draft that decide how checks run, where what decides in them changed. */
+function decidingChanges(draft: Pick<Draft, "changes" | "diff">): string[] {
+  const paths = draft
+    .changes()
+    .map(({ path }) => path)
+    .filter(decidesChecks);
+  if (!paths.some((path) => /(?:^|\/)package\.json$/.test(path))) return paths;
+  const differences = draft.diff();
+  return paths.filter((path) => {
+    const one = differences.find((difference) => difference.path === path);
+    if (!path.endsWith("package.json") || one?.before == null || one.after == null) return true;
+    const [before, after] = [one.before, one.after].map((bytes) =>
+      decidingPartOfManifest(new TextDecoder().decode(bytes)),
+    );
+    return before !== after;
+  });
+}
+
+function definesChecks(path: string): boolean {
+  return READ_FOR_CHECKS.some((name) => name === path);
+}
+
+/** Whether a change of what defines the checks left a green one that shows no test any more. */
+function isSilenced(
+  changes: ReturnType<Draft["changes"]>,
+  results: readonly CheckResult[],
+  baseline: readonly CheckResult[],
+): boolean {
+  const shows = (at: number) => (baseline[at]?.results?.counts.passed ?? 0) > 0;
+  return (
+    changes.some(({ path }) => definesChecks(path)) &&
+    results.some((result, at) => result.state === "green" && result.results === null && shows(at))
+  );
+}
+
+/** New tests alone have no old version; where the tool names failures only, that run still tells which tests are new. */
+function needsOldTests(
+  changes: ReturnType<Draft["changes"]>,
+  results: readonly CheckResult[],
+  baseline: readonly CheckResult[],
+): boolean {
+  const tests = changes.filter(({ path }) => isTestPath(path));
+  if (tests.some(({ kind }) => kind !== "added")) return true;
+  const isRed = results.some(({ state }) => state === "red");
+  const isVague = baseline.some(({ results: read }) => read?.listed === "failed");
+  return tests.length > 0 && isRed && isVague;
+}
+
+function settleAll(
+  checks: readonly ProjectCheck[],
+  given: {
+    readonly runs: readonly CheckRun[];
+    readonly results: readonly CheckResult[];
+    readonly again: readonly CheckRun[];
+    readonly doubtful: readonly ProjectCheck[];
+  },
+) {
+  const second = checkResults(given.doubtful, given.again);
+  const settled = checks.map((check, at) => {
+    const first = given.results[at] as CheckResult;
+    const place = given.doubtful.indexOf(check);
+    const other = second[place];
+    const run = given.again[place] ?? (given.runs[at] as CheckRun);
+    return { run, ...(other === undefined ? { result: first, isFlaky: false } : settleFlaky(first, other)) };
+  });
+  return {
+    runs: settled.map(({ run }) => run),
+    results: settled.map(({ result }) => result),
+    isFlaky: settled.some(({ isFlaky }) => isFlaky),
+  };
+}
+
+function toChecksFacts(
+  judgement: Judgement,
+  about: {
+    readonly commands: readonly string[];
+    readonly isFlaky: boolean;
+    readonly results: readonly CheckResult[];
+    readonly seconds: number;
+  },
+): ChecksFacts {
+  const { commands, isFlaky, results, seconds } = about;
+  const endless = results.filter(({ state }) => state === "timed-out").map(({ command }) => command);
+  const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
+  const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
+    "not-checked": results.some(({ state }) => state === "timed-out") ? "slow" : "cannot-run",
+    unknown: "red-before",
+  };
+  return {
+    ...judgement,
+    commands: ran.length > 0 ? ran : commands,
+    isFlaky,
+    ...(judgement.verdict === "worse" && endless.length > 0 && { unended: { commands: endless, seconds } }),
+    notChecked: why[judgement.verdict] ?? null,
+  };
+}
