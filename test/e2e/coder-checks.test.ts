@@ -241,14 +241,14 @@ withChecks("documentation alone runs no checks", () => {
 withChecks("checks that are too slow do not judge, and that is said", () => {
   project([proposal("Comment", renaming)], { script: "sleep 30" });
   const ran = cli.chat("/code3 comment src/one.mjs", [], { PICOCLAW_CHECKS_AUTO_LIMIT: "1" });
-  expect(ran.out).toContain("not checked: the checks take longer than checks.auto_limit");
+  expect(ran.out).toContain("NOT CHECKED: the checks take longer than checks.auto_limit");
   expect(ran.code).toBe(0);
 });
 
 withChecks("a project without checks is not checked, in one request", () => {
   cli = createChatCli(says(proposal("Write", "```txt:a.txt\nx\n```")));
   const ran = cli.chat("/code3 write a.txt");
-  expect(ran.out).toContain("not checked: no tests or linters of the project are known");
+  expect(ran.out).toContain("NOT CHECKED: no tests or linters of the project are known");
   expect(ran.code).toBe(0);
 });
 

@@ -138,7 +138,7 @@ describe("a check", () => {
     project("sleep 60");
     server.say(GOOD);
     const { code, out } = await chat("/code3 change a.txt");
-    expect(out).toContain("not checked: the checks take longer than checks.auto_limit");
+    expect(out).toContain("NOT CHECKED: the checks take longer than checks.auto_limit");
     expect(code).toBe(0);
     expect(cli.read("a.txt")).toBe("two\n");
   });

@@ -66,7 +66,7 @@ function wordCoder(
 /** What the first line of the reply does not say of the checks. `isDropped`: there is no such line. */
 function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): string[] {
   const checks = checksMessagesFor(locale);
-  const isSaid = !isDropped && (checks.headline(facts) !== "" || facts.notChecked !== null);
+  const isSaid = !isDropped && checks.headline(facts) !== "";
   return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
 }
 

@@ -2,7 +2,7 @@ import type { TestCounts } from "../checks/test-results.ts";
 import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
-  "no-checks": "no tests or linters of the project are known; checks.command in picoclaw.yaml names them",
+  "no-checks": "no tests or linters of the project are known (checks.command)",
   never: "checks.enabled is never",
   slow: "the checks take longer than checks.auto_limit",
   "dependencies-missing": "the dependencies are not installed here",

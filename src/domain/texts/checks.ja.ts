@@ -3,8 +3,7 @@ import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../che
 import type { checksTexts as englishChecksTexts } from "./checks.en.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
-  "no-checks":
-    "プロジェクトのテストやリンターが見つかりません（picoclaw.yaml の checks.command で指定できます）",
+  "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
   never: "checks.enabled が never です",
   slow: "検証に checks.auto_limit より長い時間がかかります",
   "dependencies-missing": "依存パッケージがインストールされていません",
