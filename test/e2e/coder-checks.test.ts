@@ -48,7 +48,7 @@ withChecks("what passes before and after lands, and the reply says what was chec
   project([proposal("Say what it is", renaming)]);
   const ran = cli.chat("/code3 comment src/one.mjs");
   expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed\n");
-  expect(ran.out).toContain("npm test: 1 passed");
+  expect(ran.out).toContain("npm test 1 passed");
   expect(ran.code).toBe(0);
   expect(cli.read("src/one.mjs")).toContain("// The first.");
 });
@@ -59,7 +59,7 @@ withChecks("red goes back to the coder and lands when it is green", () => {
     proposal("Mend", line("export const one = 2;", "export const one = 3 - 2;")),
   ]);
   const ran = cli.chat("/code3 compute one in src/one.mjs");
-  expect(ran.out).toContain("npm test: 1 passed");
+  expect(ran.out).toContain("npm test 1 passed");
   expect(ran.out).toContain("Attempts: 2. Tried before: Try");
   expect(ran.code).toBe(0);
   expect(cli.read("src/one.mjs")).toBe("export const one = 3 - 2;\n");
@@ -131,7 +131,7 @@ withChecks("where a test was red before, what mends it is told", () => {
     red: true,
   });
   const ran = cli.chat("/code3 add in src/add.mjs is wrong");
-  expect(ran.out).toContain("npm test: 2 passed (1 fixed)");
+  expect(ran.out).toContain("npm test 2 passed (1 fixed)");
   expect(ran.code).toBe(0);
 });
 
