@@ -144,7 +144,9 @@ withChecks("where the project has no check, one that the coder proposes judges, 
 });
 
 withChecks("a proposed check that gets worse keeps the change from landing", () => {
-  project(replace("one.mjs", "export const one = 1;", "export const one = 2;"), UNKNOWN, { check: "`node verify.mjs`" });
+  project(replace("one.mjs", "export const one = 1;", "export const one = 2;"), UNKNOWN, {
+    check: "`node verify.mjs`",
+  });
   const ran = cli.chat("/code3 make it two in one.mjs");
   expect(ran.out).toStartWith("Not applied: checks got worse");
   expect(ran.code).toBe(1);

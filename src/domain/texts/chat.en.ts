@@ -177,7 +177,8 @@ export const chatTexts = {
     `Attempts: ${attempts}. Tried before: ${tried.join(" / ")}`,
   triedBefore: (tried: readonly string[]) => `Tried before: ${tried.join(" / ")}`,
   coderStopped: {
-    attempts: (limit: number) => `Not green after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (coder.attempts).`,
+    attempts: (limit: number) =>
+      `Not green after ${limit === 1 ? "1 attempt" : `${limit} attempts`} (coder.attempts).`,
     same: "The same failure came twice; the coder does not get further.",
     gaveUp: "The coder had nothing more to propose.",
     conflict: "The coder was shown their change twice and did not settle it.",
