@@ -8,12 +8,11 @@ import type { SandboxManager } from "./application/ports/containers.ts";
 import type { JobEvent, StoredJob } from "./application/ports/jobs.ts";
 import type { NotOpened, Opened, OpenOptions } from "./application/ports/jobs-workspace.ts";
 import type { Models } from "./application/ports/models.ts";
-import type { WorkerExecutor } from "./application/ports/tasks.ts";
+import type { WorkerChoices, WorkerExecutor } from "./application/ports/tasks.ts";
 import { formatExecutionResults as formatResults } from "./domain/jobs/result.ts";
 import { messagesFor } from "./domain/texts/jobs.ts";
 import type { Locale } from "./domain/texts/locale.ts";
 import type { ToolContext } from "./tools/tool-context.ts";
-import type { WorkerChoices } from "./wiring/tasks.ts";
 import { openToolContext, type ToolContextChoices } from "./wiring/toolkit.ts";
 import { openWorkspace } from "./wiring/workspace.ts";
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { isLocale, type Locale } from "../domain/texts/locale.ts";
@@ -91,4 +92,14 @@ function localeOf(name: string | undefined): Locale | undefined {
     .toLowerCase()
     .split(/[_.@-]/)[0];
   return isLocale(language) ? language : undefined;
+}
+
+/** Whether somebody has set PicoClaw up: a file, or the key of a provider. */
+export function isConfigured(env: Env, cwd: string): boolean {
+  return (
+    [homeConfigFile(resolveHome(env)), workspaceConfigFile(cwd)].some((file) => existsSync(file)) ||
+    Object.keys(env).some((name) =>
+      /^(?:ANTHROPIC|OPENAI|OPENROUTER|DEEPSEEK|GEMINI|GOOGLE)_API_KEY$/.test(name),
+    )
+  );
 }

@@ -1,7 +1,16 @@
 import { spawn } from "node:child_process";
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
 import { deniedResult, ToolError, type ToolFailure } from "./tool-result.ts";
@@ -250,4 +259,28 @@ function collector() {
     },
     bytes: () => Buffer.concat(parts),
   };
+}
+
+/** A path of this machine: walks up to the nearest folder that exists; links on the way are followed. */
+export function locateOnHost(absolute: string): { readonly folder: string; readonly path: string } {
+  const missing: string[] = [];
+  for (let at = absolute; ; at = dirname(at)) {
+    const real = realPathOf(at);
+    if (real !== null) {
+      const isFolder = lstatSync(real).isDirectory();
+      return isFolder
+        ? { folder: real, path: join(...missing) }
+        : { folder: dirname(real), path: join(basename(real), ...missing) };
+    }
+    missing.unshift(basename(at));
+  }
+}
+
+/** Null for what is not there, a link into nowhere included. */
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
 }

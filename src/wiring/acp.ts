@@ -1,13 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AcpHost } from "../adapters/acp/sessions.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { realPathOf } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
 import { openChat } from "./chat.ts";
+import type { Environment } from "./services.ts";
 import { shareStores } from "./store.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Serves an editor on the pipes of this process. Its folders are opened as it names them. */
 export async function serveAcpOnStdio(
@@ -21,18 +20,12 @@ export async function serveAcpOnStdio(
     version: VERSION,
     open: (cwd) => openChat(env, { ...options, cwd, workspace: only ?? cwd }, { openStore }),
     refuses: (cwd) =>
-      only === null || realPath(cwd) === realPath(only) ? null : `only ${only} is served (--workspace)`,
+      only === null || (realPathOf(cwd) ?? cwd) === (realPathOf(only) ?? only)
+        ? null
+        : `only ${only} is served (--workspace)`,
     newSessionId: () => randomBytes(9).toString("hex"),
     log,
   };
   const { serveAcp } = await import("../adapters/acp/serve-acp.ts");
   await serveAcp(host, { input: process.stdin, output: process.stdout }, stop);
-}
-
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

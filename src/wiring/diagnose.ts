@@ -1,12 +1,10 @@
 import { diagnoseJobs } from "../application/jobs/dead-jobs.ts";
+import { findModelTroubles } from "../application/models/diagnose-models.ts";
 import type { DoctorCheck, Opened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { createSecrets } from "../config/config.ts";
-import { resolveHome, resolveLocale } from "../config/environment.ts";
-import { loadConfig } from "../config/load.ts";
+import { resolveHome } from "../config/environment.ts";
 import { diagnosePrograms, diagnoseWorkspace } from "../infrastructure/engine/diagnose-machine.ts";
-import { openModels } from "./models.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, openServices } from "./services.ts";
 
 /** `doctor`: every column says what it finds on this machine. */
 export async function diagnose(
@@ -50,16 +48,8 @@ async function modelsAndMemory(env: Environment, opened: Opened): Promise<Doctor
 }
 
 /** Why roles that every user meets cannot answer as configured; nobody is contacted. */
-export async function modelTroubles(
-  env: Readonly<Record<string, string | undefined>>,
-  options: OpenOptions,
-): Promise<{ readonly role: string; readonly code: string; readonly message: string }[]> {
-  const loaded = await loadConfig({ env, ...options });
-  if (!loaded.ok) return [];
-  const { config, secrets, home } = loaded;
-  const models = openModels(config, secrets, { env, home, locale: resolveLocale({ env, config }) });
-  return (["chat", "worker", config.roles.default_coder] as const).flatMap((role) => {
-    const model = models.forRole(role);
-    return "code" in model ? [{ role, code: model.code, message: model.message }] : [];
-  });
+export async function modelTroubles(env: Environment, options: OpenOptions) {
+  const services = await openServices(env, options);
+  if (!services.ok) return [];
+  return findModelTroubles(await services.models(), services.config.roles.default_coder);
 }

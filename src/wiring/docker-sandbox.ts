@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { SandboxFailure, SandboxManager } from "../application/ports/containers.ts";
 import type { Config } from "../config/config.ts";
+import { dockerSettings } from "../config/settings.ts";
 import { readInstallationId } from "../infrastructure/containers/container-owners.ts";
 import {
   createEngine,
@@ -12,8 +13,6 @@ import {
 import { createDockerSandbox } from "../infrastructure/containers/docker-sandbox.ts";
 import { createProxyProgram } from "../infrastructure/containers/proxy-sidecar.ts";
 import { hashHex } from "../infrastructure/platform/hash.ts";
-
-const HOUR_MS = 3_600_000;
 
 type Docker = Config["command_executor"]["docker"];
 
@@ -48,15 +47,7 @@ export function openDockerSandbox({
     engine,
     installation: readInstallationId(home, randomUUID),
     folder: join(home, "environments"),
-    stopGraceSeconds: config.docker.stop_grace,
-    mountDockerSocket: config.docker.mount_docker_socket,
-    baseImage: config.docker.base_image,
-    poolSize: config.pool.size,
-    cleanUp: {
-      thresholdMs: config.cleanup.stale_threshold_hours * HOUR_MS,
-      // A timer holds 24 days.
-      intervalMs: Math.min(config.cleanup.interval_hours * HOUR_MS, 20 * 24 * HOUR_MS),
-    },
+    ...dockerSettings(config),
     proxyProgram: createProxyProgram(),
     newId: randomUUID,
     hash: (text) => hashHex("sha256", text),

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { realpathSync } from "node:fs";
-import type { McpHost } from "../adapters/mcp/host.ts";
+import { limitLog, type McpHost } from "../adapters/mcp/host.ts";
 import type { HttpOptions } from "../adapters/mcp/serve-http.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { realPathOf } from "../infrastructure/platform/text-files.ts";
 import { toolDefinitions } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
+import type { Environment } from "./services.ts";
 import { openToolContext } from "./toolkit.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Opens the tools of a workspace for the MCP server, and the ways it can be served. */
 export async function openMcp(env: Environment, options: OpenOptions, log: (text: string) => void) {
@@ -24,8 +23,8 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
     workspaceIsGiven: options.workspace !== undefined,
     tools: toolDefinitions("mcp", toolkit.available()),
     invoke: (name, args, call) => toolkit.invoke(name, args, call),
-    realPath,
-    log: upTo(MOST_LOG_LINES, log),
+    realPath: realPathOf,
+    log: limitLog(log),
   };
   return {
     ...opened,
@@ -54,22 +53,3 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
 
 /** Far above the longest message, so that the endpoint itself refuses what is too long, in the protocol's form. */
 const MOST_BODY_BYTES = 1024 ** 3;
-
-/** A client that never reads our standard error must not stop us when its pipe is full. */
-const MOST_LOG_LINES = 200;
-
-function upTo(lines: number, log: (text: string) => void): (text: string) => void {
-  let left = lines;
-  return (text) => {
-    left -= 1;
-    if (left >= 0) log(left === 0 ? `${text}\nmcp: further messages are left out` : text);
-  };
-}
-
-function realPath(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
-}

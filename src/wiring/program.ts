@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { CliProgram } from "../adapters/cli/program.ts";
-import { homeConfigFile, resolveHome, resolveLocale } from "../config/environment.ts";
+import { isConfigured, resolveHome, resolveLocale } from "../config/environment.ts";
 import { isTerminal, writeAll } from "../infrastructure/platform/standard-streams.ts";
+import { openChatHistory } from "../infrastructure/platform/text-files.ts";
 import { VERSION } from "../version.ts";
 
 /** The command line's ports: this process, its streams, and a workspace wired on demand. */
@@ -44,21 +44,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
     terminalHost: async () =>
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
-    isConfigured: () =>
-      [homeConfigFile(resolveHome(env)), join(cwd, "picoclaw.yaml")].some((file) => existsSync(file)) ||
-      Object.keys(env).some((name) =>
-        /^(?:ANTHROPIC|OPENAI|OPENROUTER|DEEPSEEK|GEMINI|GOOGLE)_API_KEY$/.test(name),
-      ),
-    chatHistory: {
-      file: join(resolveHome(env), "chat-history.ndjson"),
-      save(text) {
-        try {
-          writeFileSync(join(resolveHome(env), "chat-history.ndjson"), text, { mode: 0o600 });
-        } catch {
-          // A home that cannot be written keeps no history.
-        }
-      },
-    },
+    isConfigured: () => isConfigured(env, cwd),
+    chatHistory: openChatHistory(resolveHome(env)),
     openChat: async (options) => (await import("./chat.ts")).openChat(env, options),
     openEnvironments: async (options) => (await import("./environments.ts")).openEnvironments(env, options),
     openSolve: async (options) => (await import("./solve.ts")).openSolve(env, options),

@@ -1,10 +1,15 @@
+import { lateEndpoint } from "../adapters/mcp/host.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
-import type { KeptKind } from "../application/ports/serve.ts";
 import type { ListenOptions, RunningServer } from "../application/serve/server.ts";
-import { configuredSchedules, startPruning } from "../application/serve/timed-rounds.ts";
-import type { Config } from "../config/config.ts";
+import {
+  configuredSchedules,
+  startPruning,
+  startTimedWork,
+  type TimedWork,
+} from "../application/serve/timed-rounds.ts";
+import { keptDays, machineLabels } from "../config/settings.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
 import { listenHttp } from "../infrastructure/platform/http-server.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
@@ -13,77 +18,49 @@ import { createRetentionStore } from "../infrastructure/serve/retention-store.ts
 import { createScheduleStore, startSchedules } from "../infrastructure/serve/schedules.ts";
 import type { ListenDeps, ServeDeps } from "./serve-state.ts";
 import { createWebHost, modelsNow } from "./serve-web.ts";
-import { type Inbox, labelsOf, openWorking } from "./serve-work.ts";
-
-/** `serve.keep_days` is the older name of one of them. */
-function daysKept({ retention, serve }: Config, kind: KeptKind): number {
-  return kind === "messages" ? (retention.messages ?? serve.keep_days) : retention[kind];
-}
-
-export interface Schedules {
-  /** The configuration has changed. */
-  renew(): Promise<void>;
-  stop(): void;
-}
+import { type Inbox, openWorking } from "./serve-work.ts";
 
 /** The timed work of `serve`: schedules, looking after models, pruning, cleaning up containers. */
-export async function startServeSchedules(
-  parts: ServeDeps,
-  { receiver, channels }: Inbox,
-): Promise<Schedules> {
-  const { env, options, db, state, store, access, words, log, onTrouble } = parts;
+async function startRounds(parts: ServeDeps, { receiver, channels }: Inbox): Promise<TimedWork> {
+  const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = parts;
+  const { now } = timers;
   const configured = () => configuredSchedules(state.current().config);
   for (const { name, chat } of configured()) {
     const [channel = ""] = chat.split(":");
     if (!channels.has(channel)) log(words().scheduleUnknownChannel(name, channel));
   }
-  const watch = () => {
-    const { config, locale } = state.current();
-    return watchModels(modelsNow(parts), {
-      intervalMs: config.ollama.health_check_interval * 1000,
-      timeoutMs: config.models.connect_timeout * 1000,
-      locale,
-      after: timers.after,
-      say: log,
-    });
-  };
-  const scheduled = createScheduleStore({
-    db,
-    workspace: parts.workspaceName,
-    now: timers.now,
-    messages: store,
-  });
+  const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
-  const schedule = () =>
-    startSchedules(configured(), { store: scheduled, newMessage, onFired, timers, onTrouble });
-  const renewed = { schedules: await schedule(), models: watch() };
-  const stopPruning = startPruning({
-    store: createRetentionStore(db, timers.now),
-    access,
-    days: (kind) => daysKept(state.current().config, kind),
-    timers,
-    onTrouble,
+  return startTimedWork({
+    renewed: [
+      () => startSchedules(configured(), { store: scheduled, newMessage, onFired, timers, onTrouble }),
+      () => {
+        const { config, locale } = state.current();
+        return watchModels(modelsNow(parts), {
+          intervalMs: config.ollama.health_check_interval * 1000,
+          timeoutMs: config.models.connect_timeout * 1000,
+          locale,
+          after: timers.after,
+          say: log,
+        });
+      },
+    ],
+    steady: [
+      () => {
+        const days = (kind: keyof ReturnType<typeof keptDays>) => keptDays(state.current().config)[kind];
+        return startPruning({ store: createRetentionStore(db, now), access, days, timers, onTrouble });
+      },
+      () =>
+        scheduleCleanUp({
+          config: () => state.current().config.command_executor,
+          cleanUp: () =>
+            cleanUpStaleContainers(async () =>
+              (await import("./environments.ts")).openEnvironments(services.env, services.options),
+            ),
+          onTrouble,
+        }),
+    ],
   });
-  const stopCleanUp = scheduleCleanUp({
-    config: () => state.current().config.command_executor,
-    cleanUp: () =>
-      cleanUpStaleContainers(async () => (await import("./environments.ts")).openEnvironments(env, options)),
-    onTrouble,
-  });
-  return {
-    async renew() {
-      renewed.schedules();
-      renewed.schedules = await schedule();
-      renewed.models();
-      renewed.models = watch();
-    },
-    stop() {
-      stopPruning();
-      renewed.models();
-      stopCleanUp();
-      renewed.schedules();
-    },
-  };
 }
 
 /** Wires receiving, answering, sending and the web together, and listens. */
@@ -91,18 +68,23 @@ export async function listenAndServe(
   given: ListenDeps,
   { host, port, log }: ListenOptions,
 ): Promise<RunningServer> {
-  const publicUrl = given.config.serve.public_url?.replace(/\/+$/, "") ?? null;
-  const labels = labelsOf(given.config);
-  const lanes = given.config.serve.max_chats;
-  const working = await openWorking(given, { kind: "serve", labels, lanes, publicUrl, log });
+  const { config, home } = given.services;
+  const publicUrl = config.serve.public_url?.replace(/\/+$/, "") ?? null;
+  const labels = machineLabels(config, process.arch);
+  const working = await openWorking(given, {
+    kind: "serve",
+    labels,
+    lanes: config.serve.max_chats,
+    publicUrl,
+    log,
+  });
   const { parts, inbox, forges } = working;
-  const { state } = parts;
   const closing = new AbortController();
   const place = { host, port, publicUrl };
-  const mcp = lateMcp(parts);
+  const mcp = lateEndpoint(() => openMcpEndpoint(parts));
   const renew = { rounds: async () => {} };
   const reload = async () => {
-    const problem = await state.reload();
+    const problem = await parts.state.reload();
     if (problem === null) await renew.rounds();
     return problem;
   };
@@ -119,7 +101,7 @@ export async function listenAndServe(
   place.port = server.port;
   const startAll = async () => {
     await working.start();
-    return startServeSchedules(parts, inbox);
+    return startRounds(parts, inbox);
   };
   const rounds = await startAll().catch(async (error: unknown) => {
     // No process would answer a message taken in here.
@@ -131,7 +113,7 @@ export async function listenAndServe(
   renew.rounds = rounds.renew;
   const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
   const address = `${shown}:${server.port}`;
-  const forgetAddress = noteAddress(parts.home, address, new Date());
+  const forgetAddress = noteAddress(home, address, new Date());
   return {
     url: publicUrl ?? `http://${address}`,
     reload,
@@ -148,15 +130,11 @@ export async function listenAndServe(
   };
 }
 
-/** The MCP endpoint, loaded at its first request. */
-function lateMcp({ state }: ServeDeps) {
-  const made: { endpoint?: ReturnType<typeof state.openMcp> } = {};
-  return {
-    async answer() {
-      made.endpoint ??= state.openMcp();
-      const endpoint = await made.endpoint;
-      return (request: Request) => endpoint.handle(request);
-    },
-    close: async () => (await made.endpoint)?.close(),
-  };
+/** The MCP endpoint on the served workspace. */
+async function openMcpEndpoint({ services, state }: ServeDeps) {
+  const { openMcp } = await import("./mcp.ts");
+  const { root } = state.current().workspace;
+  const opened = await openMcp(services.env, { ...services.options, workspace: root }, () => {});
+  if (!opened.ok) throw new Error(opened.message ?? "the workspace cannot be opened");
+  return opened.endpoint();
 }

@@ -1,31 +1,23 @@
 import { hostname } from "node:os";
 import type { Tracing } from "../application/ports/platform.ts";
 import { createMessageTracer, type MessageTracer } from "../application/serve/message-tracer.ts";
-import type { Config, Secrets } from "../config/config.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
 import { createOtlpTracing } from "../infrastructure/platform/otlp-tracing.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import { VERSION } from "../version.ts";
+import type { Services } from "./services.ts";
 
 export interface Telemetry {
   readonly tracing: Tracing;
   readonly tracer: MessageTracer;
 }
 
-export interface TelemetryDeps {
-  readonly config: Pick<Config, "telemetry" | "log">;
-  readonly secrets: Secrets;
-  readonly home: string;
-  readonly mask: (text: string) => string;
-}
-
 /**
  * Loaded only where a collector is configured. Its troubles are lines in the log: a user who waits for a
  * reply is not notified.
  */
-export function openTelemetry({ config, secrets, home, mask }: TelemetryDeps, endpoint: string): Telemetry {
-  const { level, file } = config.log;
-  const log = createLineLogger({ home, file, level, mask });
+export function openTelemetry({ config, secrets, home, mask }: Services, endpoint: string): Telemetry {
+  const log = createLineLogger({ ...config.log, home, mask });
   const tracing = createOtlpTracing({
     endpoint,
     headers: secrets.resolve(config.telemetry.otlp_headers) ?? "",

@@ -1,19 +1,15 @@
-import { lstatSync, realpathSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
 import type { Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
-import type { Config } from "../config/config.ts";
+import { toolLimits, toolPolicy } from "../config/settings.ts";
 import {
   createProgramRunner,
   createToolContext,
+  locateOnHost,
   openScratch,
   type ToolContext,
   type ToolContextDeps,
-  type ToolPolicy,
-  type Verdict,
 } from "../tools/tool-context.ts";
+import type { Environment } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The choices of a caller; the rest comes from the configuration. */
 export type ToolContextChoices = Partial<
@@ -48,7 +44,6 @@ export function contextOf(
   options: OpenOptions,
   choices: ToolContextChoices,
 ): ToolContext {
-  const { apply_patch: patch, policy, write_scope: writeScope } = config.tools;
   return createToolContext({
     workspace,
     async openElsewhere(folder) {
@@ -57,45 +52,12 @@ export function contextOf(
       await opened.workspace.repair();
       return opened.workspace;
     },
-    locate,
+    locate: locateOnHost,
     runProgram: createProgramRunner(env),
     openScratch,
-    writeScope,
-    policy: policyOf(policy),
+    writeScope: config.tools.write_scope,
+    policy: toolPolicy(config),
     ...choices,
-    limits: {
-      applyPatchBytes: patch.max_bytes,
-      applyPatchErrorChars: patch.max_error_chars,
-      ...choices.limits,
-    },
+    limits: { ...toolLimits(config), ...choices.limits },
   });
-}
-
-function policyOf({ default: verdict, allow, deny }: Config["tools"]["policy"]): ToolPolicy {
-  const said = (names: readonly string[], value: Verdict) => names.map((name) => [name, value] as const);
-  return { default: verdict, tools: Object.fromEntries([...said(allow, "allow"), ...said(deny, "deny")]) };
-}
-
-/** Walks up to the nearest folder that exists; links on the way are followed. */
-function locate(absolute: string): { folder: string; path: string } {
-  const missing: string[] = [];
-  for (let at = absolute; ; at = dirname(at)) {
-    const real = realpath(at);
-    if (real !== null) {
-      const isFolder = lstatSync(real).isDirectory();
-      return isFolder
-        ? { folder: real, path: join(...missing) }
-        : { folder: dirname(real), path: join(basename(real), ...missing) };
-    }
-    missing.unshift(basename(at));
-  }
-}
-
-/** Null for what is not there, a link into nowhere included. */
-function realpath(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch {
-    return null;
-  }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadConfig } from "../../src/config/load.ts";
 import { createEnvironments } from "../../src/wiring/environments.ts";
+import { createServices } from "../../src/wiring/services.ts";
 
 async function open(yaml: string) {
   const home = mkdtempSync(join(tmpdir(), "picoclaw-commands-"));
@@ -11,7 +12,7 @@ async function open(yaml: string) {
     writeFileSync(join(home, "config.yaml"), yaml);
     const loaded = await loadConfig({ env: {}, cwd: home, home });
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
-    const environments = createEnvironments({}, loaded);
+    const environments = createEnvironments(createServices({}, { cwd: home }, loaded));
     if ("ok" in environments) throw new Error(environments.detail);
     const { promptFragment } = await environments.modelSide();
     return { images: environments.manager.getAvailableEnvironments(), promptFragment };

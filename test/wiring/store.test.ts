@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../src/config/load.ts";
+import { openServices } from "../../src/wiring/services.ts";
 import { shareStores } from "../../src/wiring/store.ts";
 
 let home: string;
@@ -11,23 +11,22 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-const options = { locale: "en", now: () => new Date() } as const;
 async function load() {
-  const loaded = await loadConfig({ env: { PICOCLAW_HOME: home }, cwd: home });
-  if (!loaded.ok) throw new Error("no configuration");
-  return loaded;
+  const services = await openServices({ PICOCLAW_HOME: home }, { cwd: home });
+  if (!services.ok) throw new Error("no configuration");
+  return services;
 }
 
 test("folders of one process share the connection, also when they open at once, and the last one closes it", async () => {
   const open = shareStores();
-  const loaded = await load();
-  const [a, b] = await Promise.all([open(loaded, options), open(loaded, options)]);
+  const services = await load();
+  const [a, b] = await Promise.all([open(services), open(services)]);
   if (!a.ok || !b.ok) throw new Error("not opened");
   expect(a.db).toBe(b.db);
   await a.close();
   expect(await b.db.selectFrom("jobs").selectAll().execute()).toEqual([]);
   await b.close();
-  const again = await open(loaded, options);
+  const again = await open(services);
   if (!again.ok) throw new Error("not opened");
   expect(again.db).not.toBe(b.db);
   expect(await again.db.selectFrom("jobs").selectAll().execute()).toEqual([]);
@@ -36,12 +35,12 @@ test("folders of one process share the connection, also when they open at once, 
 
 test("a store that could not be opened is tried again", async () => {
   const open = shareStores();
-  const loaded = await load();
+  const services = await load();
   const file = join(home, "picoclaw.db");
   writeFileSync(file, "not a database ".repeat(500));
-  expect(await open(loaded, options)).toMatchObject({ ok: false, exitCode: 3 });
+  expect(await open(services)).toMatchObject({ ok: false, exitCode: 3 });
   rmSync(file);
-  const opened = await open(loaded, options);
+  const opened = await open(services);
   expect(opened.ok).toBe(true);
   if (opened.ok) await opened.close();
 });

@@ -1,7 +1,7 @@
 import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
 import { readExplicitRoute, readSlashCommand } from "../../domain/chat/message-commands.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
-import { isCoder } from "../../domain/config/route.ts";
+import { isCoder, ROUTES } from "../../domain/config/route.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
@@ -21,6 +21,7 @@ import type {
   Reply,
   Route,
 } from "../ports/chat.ts";
+import type { Logger } from "../ports/platform.ts";
 import {
   type BUILT_IN,
   commandNames,
@@ -66,6 +67,27 @@ export interface OpenChat {
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */
   close(): Promise<void>;
+}
+
+/** The commands that can follow a slash: PicoClaw's own, routes, and those that the user wrote. */
+export function slashCommands(parts: ChatDeps): readonly string[] {
+  const own = parts.ownCommands.list().map(({ name }) => name);
+  return [...new Set([...commandNames(parts), ...ROUTES.map((route) => route.toLowerCase()), ...own])];
+}
+
+/** Work that goes on behind a reply; whoever closes waits for it. */
+export function createBackground(logger: Logger) {
+  const running = new Set<Promise<void>>();
+  return {
+    start(work: () => Promise<void>) {
+      const one = work().catch((cause: unknown) =>
+        logger.warn("chat", "chat.after_reply_failed", "chat.after_reply_failed", { error: String(cause) }),
+      );
+      running.add(one);
+      void one.finally(() => running.delete(one));
+    },
+    settled: () => Promise.allSettled(running),
+  };
 }
 
 /** Characters; more is a file, not a message. */

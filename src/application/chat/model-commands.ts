@@ -225,3 +225,23 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
     },
   };
 }
+
+/** How long a banner waits for the local models. */
+const BANNER_MS = 1_000;
+
+/** The models that would talk and write code, for a banner; null: none can. */
+export async function nameAnsweringModels(
+  models: Models,
+  coder: ModelRole,
+): Promise<{ readonly chat: string | null; readonly coder: string | null }> {
+  await models.look?.(AbortSignal.timeout(BANNER_MS));
+  const named = async (role: ModelRole) => {
+    const model = models.forRole(role);
+    if (!("generate" in model)) return null;
+    // A local model that is not there is not announced; a cloud is not asked for a banner.
+    const check = model.local ? await model.check(AbortSignal.timeout(BANNER_MS)) : null;
+    return check === null || check.ok ? `${model.provider}/${model.model}` : null;
+  };
+  const [talks, writes] = await Promise.all([named("chat"), named(coder)]);
+  return { chat: talks, coder: writes };
+}

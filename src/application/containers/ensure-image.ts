@@ -1,5 +1,6 @@
 import {
   derivedName,
+  IMAGE_RECIPES,
   type ImageRecipe,
   pullNames,
   RECIPE_LABEL,
@@ -50,6 +51,32 @@ export async function buildImage(parts: BuildImageDeps, request: BuildRequest): 
     if (one.built) built.push(withTag(recipe.name));
   }
   return { ok: true, name, built };
+}
+
+/** Builds an image of ours by its name; `from` is an image to stand on, or `debian-rootfs`, which is made where it is missing. */
+export async function buildNamedImage(
+  parts: BuildImageDeps & {
+    readonly ensureDebianRoot: (
+      images: Images,
+      progress: ImageProgress,
+    ) => Promise<
+      | { readonly ok: true; readonly name: string }
+      | { readonly ok: false; readonly name: string; readonly message: string }
+    >;
+  },
+  {
+    name,
+    from,
+    ...rest
+  }: Omit<BuildRequest, "recipe" | "root"> & { readonly name: string; readonly from?: string },
+): Promise<ImageBuildOutcome> {
+  const recipe = IMAGE_RECIPES.find((known) => known.name === name);
+  if (recipe === undefined) return { ok: false, name, code: "recipe-missing", message: "unknown image" };
+  if (from !== "debian-rootfs")
+    return buildImage(parts, { recipe, ...rest, ...(from !== undefined && { root: from }) });
+  const root = await parts.ensureDebianRoot(parts.images, rest);
+  if (!root.ok) return { ok: false, name: root.name, code: "root-missing", message: root.message };
+  return buildImage(parts, { recipe, ...rest, root: root.name });
 }
 
 async function buildOne(

@@ -1,11 +1,21 @@
+import type { Config } from "../../config/config.ts";
 import {
   type Credential,
   parseRepository,
   type RepositorySource,
 } from "../../domain/containers/clone-plan.ts";
 import { type ContainerInfo, containerName, isTaskUuid } from "../../domain/containers/container-info.ts";
+import { environmentCommands } from "../../domain/containers/image-recipes.ts";
 import type { PrepareEvent, PrepareFailure } from "../../domain/containers/prepare-event.ts";
 import { type AddressesOf, refusedHosts, refusedText } from "../../domain/containers/refused-hosts.ts";
+import {
+  allowedCommands,
+  allowedCommandsText,
+  type CommandPolicy,
+  createCommandPolicy,
+} from "../../domain/policy/allowed-commands.ts";
+import type { ParseShell } from "../../domain/policy/shell-script.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import type {
   ContainerClaim,
   EnvironmentRecords,
@@ -14,6 +24,7 @@ import type {
   ExecResult,
   SandboxManager,
 } from "../ports/containers.ts";
+import type { ToolEnvelope } from "../ports/tools.ts";
 import type { ImageChoice } from "./ensure-image.ts";
 import type { PreparedEnvironment, PrepareRequest } from "./prepare-environment.ts";
 
@@ -33,6 +44,15 @@ export interface TextEditorResult {
   readonly success: boolean;
   readonly content: string;
   readonly error: string;
+}
+
+/** A tool's envelope in that shape. */
+export function toTextEditorResult(result: ToolEnvelope): TextEditorResult {
+  if (result.status !== "success") return { success: false, content: "", error: result.message };
+  const { data, notes = [] } = result;
+  const content = (data as { content?: string } | undefined)?.content;
+  const text = content ?? (data === undefined ? "" : typeof data === "string" ? data : JSON.stringify(data));
+  return { success: true, content: [text, ...notes].filter((part) => part !== "").join("\n"), error: "" };
 }
 
 /** How a tool is described to a model. */
@@ -466,4 +486,72 @@ function toFunctionTool(definition: FunctionDefinition) {
 
 function badInputFailure(subject: string, detail: string): PrepareFailure {
   return { ok: false, code: "bad-input", subject, detail, remedy: "check-name" };
+}
+
+/** The lists of allowed and denied commands, with the commands that one environment adds to them. */
+export function environmentPolicy(
+  { command_executor: executor }: Pick<Config, "command_executor">,
+  environment?: string,
+): CommandPolicy {
+  const named = environment !== undefined && Object.hasOwn(executor.environments, environment);
+  return createCommandPolicy(
+    executor.allowed_commands,
+    named ? environmentCommands(executor.environments[environment]) : [],
+  );
+}
+
+/** The policy of commands as environments ask it. The parser of shell commands is loaded with the first command. */
+export function commandRules(
+  config: Pick<Config, "command_executor">,
+  locale: Locale,
+  loadParser: () => Promise<ParseShell>,
+): Pick<EnvironmentManagerDeps, "refuse" | "allowedCommands" | "allowedCommandsText"> {
+  const policy = environmentPolicy(config);
+  return {
+    allowedCommands: () => allowedCommands(policy),
+    allowedCommandsText: () => allowedCommandsText(policy),
+    async refuse(command, environment) {
+      const parseShell = await loadParser();
+      const { decideCommand, explainRefusal } = await import("../../domain/policy/decide-command.ts");
+      const decision = decideCommand(command, environmentPolicy(config, environment), parseShell);
+      return decision.allowed ? null : explainRefusal(decision.refusal, locale);
+    },
+  };
+}
+
+/** A container whose files are open. */
+interface OpenConnection {
+  isBroken(): boolean;
+  close(): void;
+}
+
+/** Open containers, one a task. One that was used stays connected: the next call takes a millisecond, not a tenth of a second. */
+export function keepConnections<Opened extends { readonly workspace: OpenConnection }>(
+  connect: (info: ContainerInfo) => Promise<Opened>,
+): { open(info: ContainerInfo): Promise<Opened>; close(taskUuid?: string): void } {
+  const kept = new Map<string, { readonly container: string; readonly opened: Promise<Opened> }>();
+  const close = (taskUuid: string) => {
+    void kept.get(taskUuid)?.opened.then(
+      ({ workspace }) => workspace.close(),
+      () => {},
+    );
+    kept.delete(taskUuid);
+  };
+  return {
+    async open(info) {
+      const { task_uuid: task, container_id: container } = info;
+      const known = kept.get(task);
+      if (known?.container === container) {
+        const opened = await known.opened.catch(() => null);
+        if (opened !== null && !opened.workspace.isBroken()) return opened;
+      }
+      close(task);
+      const opened = connect(info);
+      kept.set(task, { container, opened });
+      return opened;
+    },
+    close(taskUuid) {
+      for (const task of taskUuid === undefined ? [...kept.keys()] : [taskUuid]) close(task);
+    },
+  };
 }

@@ -6,6 +6,7 @@ import type { Messages } from "../../domain/texts/jobs.ts";
 import type {
   ContainerFacts,
   EnvironmentReader,
+  EnvironmentRecords,
   SandboxFailure,
   SandboxManager,
 } from "../ports/containers.ts";
@@ -127,4 +128,28 @@ export function scheduleCleanUp({ config, cleanUp, onTrouble }: CleanUpScheduleD
     state.stopped = true;
     clearTimeout(state.timer);
   };
+}
+
+/** Containers of this installation with what is remembered of them. */
+export async function listEnvironments(
+  sandboxes: SandboxManager,
+  records: Pick<EnvironmentRecords, "read">,
+): ReturnType<OpenEnvironments["list"]> {
+  const listed = await sandboxes.listContainers();
+  if (!Array.isArray(listed)) return listed as Exclude<typeof listed, readonly unknown[]>;
+  return listed.map((facts) => {
+    const record = records.read(facts.taskId);
+    return { facts, info: record?.info ?? null, repository: record?.repository ?? null };
+  });
+}
+
+/** Why no container can be made now, for a person; null when one can. */
+export async function describeEngineTrouble(
+  { sandboxes, texts, config }: Pick<OpenEnvironments, "sandboxes" | "texts" | "config">,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const facts = await sandboxes.describe(signal);
+  if (facts.ok) return null;
+  const why = texts.failure("engine", facts.code, facts.detail);
+  return `${why}\n${texts.remedy("start-docker", config.command_executor.docker.host)}`;
 }

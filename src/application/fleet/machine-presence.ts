@@ -242,3 +242,66 @@ export function createAwayReplies(parts: AwayRepliesDeps): {
     },
   };
 }
+
+const LEAVE_MS = 2_000;
+
+export interface MachineDeps {
+  readonly fleet: KeepMachineDeps["fleet"] & NotifyWaitingDeps["fleet"];
+  readonly store: NotifyWaitingDeps["store"];
+  /** Messages that are being answered now. */
+  readonly busy: () => number;
+  /** Labels that do not hold now. */
+  readonly lacking: () => readonly string[];
+  readonly newerSchema: KeepMachineDeps["newerSchema"];
+  readonly reaches: NotifyWaitingDeps["reaches"];
+  readonly words: () => ServeMessages;
+  readonly uuid: () => string;
+  readonly timers: Timers;
+  readonly log: (text: string) => void;
+  /** This process must not go on. */
+  readonly end: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface Machine {
+  /** Still here, and takes nothing new. */
+  drain(): void;
+  leave(): Promise<void>;
+}
+
+/** Says that this machine is here, tells chats of machines that are away, and ends with the process. */
+export async function openMachine(deps: MachineDeps): Promise<Machine> {
+  const { fleet, store, words, timers, log, onTrouble } = deps;
+  const state = { draining: false };
+  const keeping = keepMachine({
+    fleet,
+    load: () => ({ busy: deps.busy(), draining: state.draining, lacking: deps.lacking() }),
+    timers,
+    onReplaced: () => {
+      log(words().machineReplaced);
+      deps.end();
+    },
+    newerSchema: deps.newerSchema,
+    onNewerSchema: ({ added, breaking }) => {
+      if (breaking.length === 0) return log(words().schemaAdded(added.join(", ")));
+      log(words().schemaBroken(breaking.join(", ")));
+      deps.end();
+    },
+    onTrouble,
+  });
+  const { reaches, uuid } = deps;
+  const teller = createWaitingNotifier({ fleet, store, reaches, messages: words, uuid, timers, onTrouble });
+  await keeping.start();
+  await teller.tellBack();
+  const stopTelling = teller.start();
+  return {
+    drain() {
+      state.draining = true;
+      stopTelling();
+      void keeping.tell();
+    },
+    /** A store that does not answer is not waited for: silence says the same, later. */
+    leave: () =>
+      Promise.race([keeping.stop(), new Promise<void>((resolve) => void timers.after(LEAVE_MS, resolve))]),
+  };
+}

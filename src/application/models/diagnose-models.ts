@@ -63,3 +63,14 @@ function toModelCheck(role: ModelRole, title: string, check: ModelCheck): Doctor
     ...(remedy !== undefined && { remedy }),
   };
 }
+
+/** Why roles that every user meets cannot answer as configured; nobody is contacted. */
+export function findModelTroubles(
+  models: Models,
+  coder: ModelRole,
+): readonly { readonly role: string; readonly code: string; readonly message: string }[] {
+  return (["chat", "worker", coder] as const).flatMap((role) => {
+    const model = models.forRole(role);
+    return "code" in model ? [{ role, code: model.code, message: model.message }] : [];
+  });
+}

@@ -1,6 +1,7 @@
 import type { TaskFile } from "../../config/task-file.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
 import type { Verdict } from "../../domain/checks/verdict.ts";
+import type { WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
@@ -370,6 +371,26 @@ export type WorkerProgress =
       readonly code: "unauthorized" | "unreachable" | "other";
       readonly text: string;
     };
+
+/** One worker CLI on a workspace, as a program asks for it. */
+export interface WorkerChoices {
+  readonly kind: WorkerKindName;
+  /** Names the container and groups the jobs. Default: made up. */
+  readonly taskId?: string;
+  /** By its name in the configuration. Default: by the project's files. */
+  readonly environment?: string;
+  /** An image that has the CLI, instead of the environment's. */
+  readonly image?: string;
+  /** Variables for the worker. Keys among them stay outside of the container. */
+  readonly workerEnv?: Readonly<Record<string, string>>;
+}
+
+export interface OpenedWorker {
+  readonly ok: true;
+  readonly taskId: string;
+  readonly executor: WorkerExecutor;
+  close(): Promise<void>;
+}
 
 /** Task files on a workspace. */
 export interface OpenTasks {

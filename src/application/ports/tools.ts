@@ -9,7 +9,7 @@ export interface Toolkit {
 }
 
 export type ToolEnvelope =
-  | { readonly status: "success" }
+  | { readonly status: "success"; readonly data?: unknown; readonly notes?: readonly string[] }
   | {
       readonly status: "failure" | "denied";
       readonly reason: string;

@@ -280,3 +280,17 @@ export function createPairingCodes({ access, messages, random, now }: PairingDep
     },
   };
 }
+
+/** People whom the configuration allows are known without having been paired. */
+export function admitAllowed(
+  access: Pick<AccessStore, "person">,
+  isAllowed: (channel: string, userId: string) => boolean,
+  since: Date,
+): Pick<AccessStore, "person"> {
+  return {
+    async person(channel, userId) {
+      if (!isAllowed(channel, userId)) return access.person(channel, userId);
+      return { channel, userId, name: "", role: "user", addedAt: since.toISOString() };
+    },
+  };
+}

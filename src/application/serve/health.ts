@@ -268,3 +268,37 @@ export function createTroubleReporter(
     tell(`${place}: ${text}`);
   };
 }
+
+/** Troubles of a server, masked. An outage of the store is one trouble, wherever it is met. */
+export function createServeTroubles(deps: {
+  readonly log: (line: string) => void;
+  readonly now: () => Date;
+  readonly mask: (text: string) => string;
+  readonly isStoreAway: (error: unknown) => boolean;
+}): (error: unknown, where?: string) => void {
+  const { mask } = deps;
+  const tell = createTroubleReporter(deps.log, deps.now);
+  return (error, where = "serve") => {
+    if (deps.isStoreAway(error))
+      tell("store", mask(`cannot be reached: ${(error as Error).message}`), "store away");
+    else tell(where, mask(error instanceof Error ? (error.stack ?? error.message) : toErrorText(error)));
+  };
+}
+
+const HEALTH_MS = 3_000;
+const HEALTH_CACHE_MS = 2_000;
+
+/** The health of the configuration that holds now; the result of an earlier one is not an answer. */
+export function createHealth<Settings>(
+  settings: () => Settings,
+  checks: () => HealthCheck[],
+  after: (ms: number, callback: () => void) => () => void,
+): () => Promise<HealthReport> {
+  const ask = () => cacheAnswer(HEALTH_CACHE_MS, () => checkHealth(checks(), HEALTH_MS, after));
+  const held = { settings: settings(), ask: ask() };
+  return () => {
+    const now = settings();
+    if (now !== held.settings) Object.assign(held, { settings: now, ask: ask() });
+    return held.ask();
+  };
+}

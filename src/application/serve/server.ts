@@ -1,4 +1,9 @@
-import type { ServeMessages } from "../../domain/texts/serve.ts";
+import type { Config } from "../../config/config.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
+import type { OpenChat } from "../chat/conversation.ts";
+import type { Conversation, OwnCommands } from "../ports/chat.ts";
+import type { NotOpened, Opened, Opening } from "../ports/jobs-workspace.ts";
 import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
 
@@ -41,4 +46,58 @@ export interface RunningServer {
   reload(): Promise<string | null>;
   /** Takes nothing new, finishes or hands back what runs; at most thirty seconds. */
   stop(): Promise<void>;
+}
+
+/** The parts that a reload replaces. */
+export interface ServeState extends Opened {
+  readonly conversation: Conversation;
+  readonly ownCommands: OwnCommands;
+  readonly locale: Locale;
+}
+
+/** The workspace and the conversation on it, exchangeable while the server runs. */
+export interface ReloadableChat {
+  current(): ServeState;
+  /** Reads the configuration again; null when that went well, else why the old one stays. */
+  reload(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+export async function openReloadableChat(
+  open: () => Promise<Opening<OpenChat>>,
+  localeOf: (config: Config) => Locale,
+): Promise<(ReloadableChat & { readonly ok: true }) | NotOpened> {
+  const first = await open();
+  if (!first.ok) return first;
+  const held = { chat: first, stopClock: first.keepTime() };
+  /** Messages that are being answered keep what they began with. */
+  const retired: (typeof first)[] = [];
+  return {
+    ok: true,
+    current: () => {
+      const { workspace, config, messages, warnings, conversation, ownCommands } = held.chat;
+      return { workspace, config, messages, warnings, conversation, ownCommands, locale: localeOf(config) };
+    },
+    async reload() {
+      const next = await open();
+      if (!next.ok) {
+        const { messages, problems, message } = next;
+        return message ?? [messages.configInvalid, ...problems.map(messages.configProblem)].join("\n");
+      }
+      // Messages that wait belong to the workspace that this process was started for.
+      if (next.workspace.root !== held.chat.workspace.root) {
+        await next.close();
+        return serveMessagesFor(localeOf(next.config)).workspaceMoved(next.workspace.root);
+      }
+      retired.push(held.chat);
+      held.chat = next;
+      held.stopClock();
+      held.stopClock = next.keepTime();
+      return null;
+    },
+    async close() {
+      held.stopClock();
+      for (const chat of [...retired, held.chat]) await chat.close();
+    },
+  };
 }

@@ -193,3 +193,31 @@ export async function settleEarlier(
     .filter(({ state }) => state !== "discarded")
     .map(({ jobId }) => jobId);
 }
+
+export interface TimedWork {
+  /** The configuration has changed. */
+  renew(): Promise<void>;
+  stop(): void;
+}
+
+/** Timed work of a server. Each part is its start, whose result ends it; `renewed` ones begin anew with each configuration. */
+export async function startTimedWork(parts: {
+  readonly renewed: readonly (() => (() => void) | Promise<() => void>)[];
+  readonly steady: readonly (() => () => void)[];
+}): Promise<TimedWork> {
+  const ends = new Map<number, () => void>();
+  const renew = async () => {
+    for (const [at, start] of parts.renewed.entries()) {
+      ends.get(at)?.();
+      ends.set(at, await start());
+    }
+  };
+  await renew();
+  const steady = parts.steady.map((start) => start());
+  return {
+    renew,
+    stop() {
+      for (const end of [...steady, ...ends.values()]) end();
+    },
+  };
+}

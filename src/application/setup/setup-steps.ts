@@ -7,6 +7,8 @@ import {
   type SetupFindings,
 } from "../../domain/setup/first-config.ts";
 import type { SetupMessages } from "../../domain/texts/setup.ts";
+import { complete, completionFailure } from "../models/complete.ts";
+import type { ModelRole, Models } from "../ports/models.ts";
 import type { ChoiceTestResult, ModelTestResult, OpenedSetUp } from "../ports/setup.ts";
 
 type OpenSetup = Extract<OpenedSetUp, { ok: true }>;
@@ -194,4 +196,35 @@ export function foundJson({ ollama, sources, keys, github, git, docker, bubblewr
     docker,
     bubblewrap,
   };
+}
+
+/** A local model may have to be loaded first; whoever sets up is done within a minute all the same. */
+const TEST_MS = { local: 50_000, cloud: 25_000 } as const;
+
+/** Sends each chosen model one short message. */
+export async function testChoice(
+  choice: ModelChoice,
+  { models, coder }: { readonly models: Models; readonly coder: ModelRole },
+  signal: AbortSignal,
+): Promise<ChoiceTestResult> {
+  const [chat, code] = await Promise.all([
+    choice.chat === null ? null : testModel(models, "chat", signal),
+    choice.coder === null ? null : testModel(models, coder, signal),
+  ]);
+  return { chat, coder: code };
+}
+
+async function testModel(models: Models, role: ModelRole, signal: AbortSignal): Promise<ModelTestResult> {
+  const model = models.forRole(role);
+  if (!("generate" in model)) return { ok: false, why: model.message };
+  const began = performance.now();
+  const asked = { messages: [{ role: "user" as const, text: "Answer with the word OK." }], signal };
+  const completion = await complete(model, asked, {
+    deadline: AbortSignal.timeout(model.local ? TEST_MS.local : TEST_MS.cloud),
+  });
+  if (completion.kind === "finished" || completion.kind === "cut") {
+    const answer = completion.answer.text.replace(/\s+/g, " ").trim().slice(0, 60);
+    return { ok: true, answer, ms: Math.round(performance.now() - began) };
+  }
+  return { ok: false, why: completionFailure(completion).message };
 }

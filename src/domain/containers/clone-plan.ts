@@ -257,3 +257,9 @@ export function isRefName(name: string): boolean {
     /^[^\0-\x20\x7f~^:?*[\\]+$/.test(name) && !/^[-/]|\/$|\.$|\.\.|@\{|\/\/|\.lock(\/|$)|(^|\/)\./.test(name)
   );
 }
+
+/** The address of a repository without the credential that it may carry. */
+export function withoutCredential(address: string): string {
+  const parsed = parseRepository(address);
+  return parsed.ok && parsed.source.kind === "remote" ? parsed.source.url : address;
+}

@@ -60,6 +60,22 @@ export interface ItemRef {
 /** Self-hosted sites that the configuration names, so that their addresses are recognised. */
 export type KnownSites = Readonly<Record<ForgeKind, readonly string[]>>;
 
+/** Where people look, told from where the API answers. */
+export function forgeSite(kind: ForgeKind, baseUrl: string | null): string {
+  if (baseUrl === null) return forgeShape(kind).site;
+  return baseUrl.replace(/\/+$/, "").replace(/\/api\/v\d+$/, "");
+}
+
+/** Self-hosted sites, so that their addresses are recognised. */
+export function forgeSites(
+  settings: Readonly<Record<ForgeKind, { readonly base_url: string | null }>>,
+): KnownSites {
+  return byForge((kind) => {
+    const { base_url: url } = settings[kind];
+    return url === null ? [] : [forgeSite(kind, url)];
+  });
+}
+
 /** Reads the address of an issue, PR or MR as a browser shows it; null when it is not such an address. */
 export function parseItemUrl(text: string, sites: KnownSites): ItemRef | null {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -230,3 +230,9 @@ export function canonicalHost(text: string): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   return host === "" || host.endsWith(".") || host.length > 253 ? undefined : host;
 }
+
+/** The entry that opens exactly the host and port of an address; none for a text that is not one. */
+export function addressEndpoint(address: string): readonly string[] {
+  const url = URL.parse(address);
+  return url === null ? [] : [`${url.hostname}:${url.port || (url.protocol === "https:" ? "443" : "80")}`];
+}

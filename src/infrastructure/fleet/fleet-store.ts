@@ -1,10 +1,11 @@
+import { hostname } from "node:os";
 import { type Kysely, PostgresAdapter, type RawBuilder } from "kysely";
 import type { FleetStore, MachineProcess, ProcessKind } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import { DEAD_AFTER_MS } from "../../domain/store/liveness.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, ProcessRow, StoreTransaction } from "../store/schema.ts";
-import { parseWorkspaceName } from "./workspace-name.ts";
+import { homeMark, parseWorkspaceName, readMachineId } from "./workspace-name.ts";
 
 type FleetViews = Pick<FleetStore, "machines" | "queues" | "waitingForAway" | "repliesOfAway">;
 
@@ -280,4 +281,31 @@ export function createFleetStore({ db, now, me }: FleetStoreDeps): FleetStore {
 
 function processRow({ owner, machineId, kind, workspace, root, labels, lanes, version }: ProcessHere) {
   return { owner, machine_id: machineId, kind, workspace, root, labels: labels.join(","), lanes, version };
+}
+
+export interface FleetHere
+  extends Pick<ProcessHere, "owner" | "root" | "kind" | "labels" | "lanes" | "version" | "place"> {
+  readonly db: Kysely<Database>;
+  readonly home: string;
+  readonly workspaceName: string;
+  readonly now: () => Date;
+}
+
+/** This process in the fleet: one machine where the store is embedded. */
+export function openFleet({ db, home, workspaceName, now, ...here }: FleetHere): FleetStore {
+  const { owner, root, kind, labels, lanes, version, place } = here;
+  const me: ProcessHere = {
+    owner,
+    root,
+    kind,
+    labels,
+    lanes,
+    version,
+    place,
+    machineId: readMachineId(home),
+    machineName: hostname(),
+    incarnation: `${place} ${homeMark(home)}`,
+    workspace: workspaceName,
+  };
+  return createFleetStore({ db, now, me });
 }

@@ -239,3 +239,23 @@ export function putEntries(git: HostGit, index: string, entries: readonly IndexE
   writeFileSync(input, entries.map(({ mode, blob, path }) => `${mode} ${blob}\t${path}\0`).join(""));
   return git.run(["update-index", "-z", "--index-info"], { index, input });
 }
+
+const PASSED_VARIABLES = [
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "GIT_SSL_CAINFO",
+];
+
+/** The variables of the host's environment that git needs to reach a forge. */
+export function gitVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const names = PASSED_VARIABLES.flatMap((name) => [name, name.toLowerCase()]);
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { IndexedJob, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
+import type { AllJobs, IndexedJob, JobArchive, JobIndex, StoredJob } from "../../application/ports/jobs.ts";
 import { migrate, migrationStatus } from "../store/migrate.ts";
 import type { Database, EventRow, JobRow } from "../store/schema.ts";
 
@@ -166,4 +166,44 @@ function fromJobRow(row: JobRow): IndexedJob {
     ...(row.red !== null && { red: row.red as NonNullable<IndexedJob["red"]> }),
     bytes: Number(row.bytes),
   };
+}
+
+export interface AllJobsDeps {
+  readonly db: Kysely<Database>;
+  readonly now: () => Date;
+  /** Of every workspace of this machine. */
+  readonly archives: () => readonly JobArchive[];
+  /** Makes what a shared store needs beside its tables. */
+  readonly afterMigration: () => Promise<void>;
+}
+
+/** The index together with the folders of all workspaces. */
+export function createAllJobs({ db, now, archives, afterMigration }: AllJobsDeps): AllJobs {
+  const index = createJobIndex(db, now);
+  return {
+    ...index,
+    async migrate() {
+      const applied = await index.migrate();
+      await afterMigration();
+      return applied;
+    },
+    async jobs(filter) {
+      const known = archives();
+      return (await index.jobs(filter)).map((job) => withInterruptions(job, known));
+    },
+    async syncAll() {
+      for (const archive of archives()) await index.sync(archive);
+    },
+  };
+}
+
+/** The index does not hold what was cut off; the job's own folder does, where it is on this machine. */
+function withInterruptions(job: IndexedJob, archives: readonly Pick<JobArchive, "read">[]): IndexedJob {
+  for (const archive of archives) {
+    const own = archive.read(job.jobId);
+    if (own === null) continue;
+    const { interruptions, standsRepaired } = own;
+    return { ...job, ...(interruptions && { interruptions }), ...(standsRepaired && { standsRepaired }) };
+  }
+  return job;
 }

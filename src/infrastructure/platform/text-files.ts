@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Null: there is no file. */
 export function readTextFile(file: string): string | null {
@@ -37,4 +37,28 @@ export function readYaml(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The path without symlinks; null for what is not there. */
+export function realPathOf(path: string): string | null {
+  try {
+    return realpathSync(path);
+  } catch {
+    return null;
+  }
+}
+
+/** The lines that a person typed in the terminal's chat, kept between runs. */
+export function openChatHistory(home: string): { readonly file: string; save(text: string): void } {
+  const file = join(home, "chat-history.ndjson");
+  return {
+    file,
+    save(text) {
+      try {
+        writeFileSync(file, text, { mode: 0o600 });
+      } catch {
+        // A home that cannot be written keeps no history.
+      }
+    },
+  };
 }

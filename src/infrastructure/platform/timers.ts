@@ -23,3 +23,9 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
   return promise;
 }
+
+/** Waits; an abort ends it early, with its reason. */
+export async function pauseUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, signal);
+  signal.throwIfAborted();
+}

@@ -1,7 +1,10 @@
+import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { WriteConfigResult } from "../../application/ports/setup.ts";
 import { isOpenAi, OPENROUTER } from "../../domain/config/provider-addresses.ts";
 import { localityOf } from "../../domain/models/locality.ts";
-import type { ModelSource } from "../../domain/setup/first-config.ts";
-import { listOffered } from "../models/list-models.ts";
+import { KEY_VARIABLES, type ModelSource, type SetupFindings } from "../../domain/setup/first-config.ts";
+import { listModels, listOffered } from "../models/list-models.ts";
 import { joinUrl } from "../models/wire.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -198,4 +201,71 @@ function preferred(models: readonly string[] | null, shipped: string | null): st
     if (name !== undefined) return name;
   }
   return models[0] ?? null;
+}
+
+/** The first address that answers, else the first: a dead one in an old file does not hide the usual one. */
+async function findOllama(addresses: readonly [string, ...string[]], signal: AbortSignal) {
+  const asked = [...new Set(addresses)].map(async (baseUrl) => ({
+    baseUrl,
+    models: await listModels(baseUrl, signal),
+  }));
+  const answers = await Promise.all(asked);
+  return answers.find(({ models }) => models !== null) ?? { baseUrl: addresses[0], models: null };
+}
+
+const PATIENCE_MS = 4000;
+
+export interface SurveyRequest {
+  readonly env: Env;
+  readonly providers: Providers;
+  /** Where Ollama may be; the first that answers counts. */
+  readonly ollama: readonly [string, ...string[]];
+  /** The version of the container engine; null where none answers. */
+  readonly dockerVersion: (signal: AbortSignal) => Promise<string | null>;
+  readonly hasProgram: (name: string) => boolean;
+}
+
+/** What there is on this machine to set PicoClaw up with. */
+export async function surveyMachine({
+  env,
+  providers,
+  ollama,
+  dockerVersion,
+  hasProgram,
+}: SurveyRequest): Promise<SetupFindings> {
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const [{ baseUrl, models }, sources, version] = await Promise.all([
+    findOllama(ollama, signal),
+    findSources(env, providers, signal),
+    dockerVersion(signal),
+  ]);
+  return {
+    ollama: { baseUrl, reachable: models !== null, models: models ?? [] },
+    sources,
+    keys: KEY_VARIABLES.map((variable) => ({ variable, there: Boolean(env[variable]) })),
+    github: ["GITHUB_PERSONAL_ACCESS_TOKEN", "GITHUB_TOKEN"].find((name) => env[name]) ?? null,
+    git: hasProgram("git"),
+    docker: version === null ? null : { version },
+    bubblewrap: process.platform === "linux" ? hasProgram("bwrap") : null,
+  };
+}
+
+export function isThere(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Writes the first configuration. A file that could not be written whole does not count. */
+export function writeFirstConfig(file: string, text: string, replace: boolean): WriteConfigResult {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const kept = replace && isThere(file) ? `${file}.old` : null;
+  if (kept !== null) renameSync(file, kept);
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    return { written: true, kept };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return { written: false, why: "exists" };
+    rmSync(file, { force: true });
+    if (kept !== null) renameSync(kept, file);
+    throw error;
+  }
 }

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -15,9 +16,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { type Kysely, PostgresAdapter, sql } from "kysely";
-import type { FillResult } from "../../application/ports/store.ts";
+import type { FillResult, StoreData } from "../../application/ports/store.ts";
 import { migrationStatus } from "./migrate.ts";
-import { openSqlite } from "./open-store.ts";
+import { openMigratedStore, openSqlite } from "./open-store.ts";
 import type { Database } from "./schema.ts";
 
 /**
@@ -287,4 +288,50 @@ function manifestIn(folder: string): Manifest | null {
 async function* rowsIn(file: string): AsyncGenerator<StoredRow> {
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
   for await (const line of lines) yield JSON.parse(line) as StoredRow;
+}
+
+export interface StoreDataDeps {
+  readonly db: Kysely<Database>;
+  readonly home: string;
+  readonly version: string;
+  readonly configFile: string;
+  readonly now: () => Date;
+  /** Where each workspace keeps journals and undo data. */
+  readonly undoData: () => readonly string[];
+  /** The name of a workspace of this machine in the store at an address. */
+  readonly nameIn: (databaseUrl: string, workspace: string) => string;
+  readonly forget: StoreData["forget"];
+}
+
+/** The store of an installation as a whole: to keep, to bring back, to move, to forget. */
+export function createStoreData(deps: StoreDataDeps): StoreData {
+  const { db, home, version, configFile, now } = deps;
+  return {
+    async backup(folder) {
+      if (existsSync(folder) && readdirSync(folder).length > 0) return { status: "exists" };
+      const undoData = deps.undoData();
+      const rows = await writeBackup(db, { folder, version, now: now(), undoData, configFile });
+      return { status: "made", rows, undoData };
+    },
+    restore: (folder) => readBackup(db, folder),
+    async copyTo(databaseUrl) {
+      const filled = await openMigratedStore({ home, databaseUrl }, now);
+      if (!filled.ok) return { status: "not-opened", trouble: filled.trouble };
+      const target = filled.db;
+      const nameOf = (name: string) => deps.nameIn(databaseUrl, name);
+      try {
+        return await withSnapshot(db, (frozen) =>
+          fillStore(target, {
+            rows: async function* (table: KeptTable) {
+              for await (const row of readRows(frozen, table)) yield asWaiting(row, nameOf);
+            },
+          }),
+        );
+      } finally {
+        await target.destroy();
+      }
+    },
+    forget: deps.forget,
+    close: () => db.destroy(),
+  };
 }

@@ -220,3 +220,37 @@ async function tryGrowth(db: Kysely<Database>): Promise<void> {
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
+
+type Closing = { readonly ok: true; close(): Promise<void> };
+
+/**
+ * Openings of one key share one connection, which the last of them closes. Two connections of one process to one SQLite
+ * file would wait for each other.
+ */
+export function shareOpened<Place, Options, Opened extends Closing | { readonly ok: false }>(
+  open: (place: Place, options?: Options) => Promise<Opened>,
+  keyOf: (place: Place) => string,
+): (place: Place, options?: Options) => Promise<Opened> {
+  const shared = new Map<string, { readonly store: Promise<Opened>; users: number }>();
+  return async (place, options) => {
+    const key = keyOf(place);
+    const entry = shared.get(key) ?? { store: open(place, options), users: 0 };
+    shared.set(key, entry);
+    entry.users += 1;
+    const leave = () => {
+      entry.users -= 1;
+      if (entry.users > 0) return false;
+      if (shared.get(key) === entry) shared.delete(key);
+      return true;
+    };
+    const opened = await entry.store.catch((error: unknown) => {
+      leave();
+      throw error;
+    });
+    if (!opened.ok) {
+      leave();
+      return opened;
+    }
+    return { ...opened, close: async () => void (leave() && (await opened.close())) };
+  };
+}

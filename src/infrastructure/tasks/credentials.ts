@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { ExecRequest, ExecResult, SandboxManager } from "../../application/ports/containers.ts";
+import { createMasker } from "../../domain/policy/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import { readNoFollow } from "../engine/compare-entries.ts";
 import { isInside } from "../engine/git-roots.ts";
@@ -380,4 +381,21 @@ function replaceLogin(path: string, text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A masker of everything that a worker proves itself with. */
+export function maskCredentials(
+  known: readonly string[],
+  credentials: Credentials,
+): (text: string) => string {
+  const all = [...known, ...credentials.keys.values(), ...tokensIn(credentials)];
+  return createMasker({ secrets: all.filter((value) => value.length >= 6) }).mask;
+}
+
+/** Strings that look like a token in a login's files must not appear in a note. */
+function tokensIn({ files }: Credentials): string[] {
+  const decoder = new TextDecoder();
+  return files.flatMap(({ path, bytes }) =>
+    path.endsWith(".json") ? (decoder.decode(bytes).match(/(?<=")[\w./+=-]{24,}(?=")/g) ?? []) : [],
+  );
 }

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { ALL_TOOLS, ToolCatalog, type ToolName } from "../catalog.ts";
-import type { SecureTool } from "../create-secure-tool.ts";
+import type { CallOptions, SecureTool } from "../create-secure-tool.ts";
+import type { ToolResult } from "../tool-result.ts";
+import type { AgentToolkit } from "../toolkit.ts";
 
 const CHANGE_SCHEMA = {
   type: "object",
@@ -126,4 +128,35 @@ export function toolDefinitions<Form extends DefinitionForm>(
   tools: readonly SecureTool[] = ALL_TOOLS,
 ): readonly ReturnType<(typeof FORMS)[Form]>[] {
   return tools.map((tool) => FORMS[form](tool) as ReturnType<(typeof FORMS)[Form]>);
+}
+
+/** The two tools that work in a task's environment, under the names that its prompt gives them. */
+export function environmentDefinitions() {
+  const { execute_command: execute, text_editor: editor } = ToolCatalog;
+  return {
+    execute: definitionOf(execute as SecureTool, "command-executor_execute_command"),
+    editor: definitionOf(editor as SecureTool, "text_editor"),
+  };
+}
+
+/** A toolkit as a model calls it: definitions, and results as one text. */
+export function modelTools(toolkit: Pick<AgentToolkit, "available" | "invoke">) {
+  return {
+    tools: toolkit.available().map((tool) => definitionOf(tool)) as unknown as readonly (ToolDefinition & {
+      readonly parameters: Readonly<Record<string, unknown>>;
+    })[],
+    invoke: async (name: string, args: unknown, options: CallOptions) =>
+      resultText(await toolkit.invoke(name, args, options)),
+  };
+}
+
+function resultText(result: ToolResult): { ok: boolean; text: string; jobId?: string } {
+  if (result.status !== "success") return { ok: false, text: `${result.error.code}: ${result.message}` };
+  const { job_id: jobId, data, notes = [], changes } = result;
+  const text = [
+    typeof data === "string" ? data : data === undefined ? "done" : JSON.stringify(data),
+    ...(changes === undefined ? [] : [`changed: ${changes.map(({ path }) => path).join(", ")}`]),
+    ...notes,
+  ].join("\n");
+  return { ok: true, text, ...(jobId !== undefined && { jobId }) };
 }

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import type { ConfigOverrides } from "../../../src/config/config.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import { createEnvironments, type WiredEnvironments } from "../../../src/wiring/environments.ts";
+import { createServices } from "../../../src/wiring/services.ts";
 import { DOCKER_HOST, docker, installationOf, removeInstallation } from "./real-engine.ts";
 
 export const PYTHON = "coding-agent-executor-python:latest";
@@ -60,7 +61,7 @@ export function createEnvironmentKit(): EnvironmentKit {
         flags: overrides,
       });
       if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors));
-      const environments = createEnvironments(variables, loaded);
+      const environments = createEnvironments(createServices(variables, { cwd: folder }, loaded));
       if ("ok" in environments) throw new Error(environments.detail);
       opened.push(environments);
       return environments;

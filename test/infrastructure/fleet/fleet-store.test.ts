@@ -9,11 +9,10 @@ import { createWaitingNotifier, enterFleet } from "../../../src/application/flee
 import type { Timers } from "../../../src/application/ports/platform.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 import { createOwnerNames } from "../../../src/infrastructure/engine/process-table.ts";
-import { createFleetStore } from "../../../src/infrastructure/fleet/fleet-store.ts";
+import { createFleetStore, openFleet } from "../../../src/infrastructure/fleet/fleet-store.ts";
 import { readMachineId } from "../../../src/infrastructure/fleet/workspace-name.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
 import type { Database } from "../../../src/infrastructure/store/schema.ts";
-import { openFleet } from "../../../src/wiring/serve-work.ts";
 import { inbound } from "../../fakes/channel.ts";
 import { requirePart } from "../../require.ts";
 import { newMessage, openMessages } from "../store/open-messages.ts";
@@ -155,6 +154,8 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
         kind: "join",
         labels: [],
         lanes: 1,
+        version: "1.0.0",
+        now,
       });
     const one = fleetOf(first);
     expect(await enterFleet(one, timers)).toBeNull();

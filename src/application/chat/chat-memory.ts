@@ -1,0 +1,156 @@
+import type { Config } from "../../config/config.ts";
+import { compileRules, compileTrustedRule } from "../../domain/chat/routing-rules.ts";
+import { chatKeyOf, type DayClock } from "../../domain/chat/session.ts";
+import { SHIPPED_RULES } from "../../domain/chat/shipped-rules.ts";
+import type { Catalogue } from "../../domain/models/catalogue.ts";
+import type { MemoryMessages } from "../../domain/texts/chat.ts";
+import { createJobHistory } from "../coder/job-history.ts";
+import type { Meter } from "../models/meter.ts";
+import type { NamedChat, NamedChats, RoutingStore, SessionStore } from "../ports/chat.ts";
+import type { JobArchive } from "../ports/jobs.ts";
+import type { Models, UsageStore } from "../ports/models.ts";
+import type { Logger, Timers } from "../ports/platform.ts";
+import type { ChatQueue } from "./chat-queue.ts";
+import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
+import { memoryCommands, memoryLooks } from "./memory-commands.ts";
+import { modelCommands } from "./model-commands.ts";
+import { createRouter, createRouteTeacher, type Router } from "./route-message.ts";
+import { createSessions, cutSessionsOnTime, type Sessions } from "./sessions.ts";
+import { createSummarise } from "./summarise.ts";
+
+/** The memory and the decisions of a conversation: everything of it that is in the store. */
+export interface ChatMemory {
+  readonly sessions: Sessions;
+  readonly router: Router;
+  /** `/why`, `/route`, `/new`, `/usage`, … */
+  readonly commands: ChatDeps["commands"];
+  /** Those of them that only look. */
+  readonly looks: ChatDeps["looks"];
+  /** Ends sessions with their day, though nobody speaks, until told to stop. */
+  keepTime(): () => void;
+}
+
+export interface ChatMemoryDeps {
+  readonly config: Pick<Config, "routing" | "session" | "budget" | "roles" | "providers">;
+  readonly store: SessionStore;
+  readonly routing: RoutingStore;
+  readonly queue: ChatQueue;
+  readonly models: Models;
+  readonly catalogue: Catalogue;
+  readonly meter: Meter;
+  readonly usage: UsageStore;
+  readonly clock: DayClock;
+  /** The workspace's jobs. */
+  readonly archive: JobArchive;
+  readonly log: Logger;
+  readonly mask: (text: string) => string;
+  readonly words: MemoryMessages;
+  readonly now: () => Date;
+  /** Monotonic milliseconds. */
+  readonly elapsed: () => number;
+  readonly timers: Timers;
+}
+
+const CLASSIFIER_TIMEOUT_MS = 20_000;
+const SUMMARY_TIMEOUT_MS = 30_000;
+
+export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
+  const { config, models, routing, meter, usage, clock, queue, log, mask, now } = deps;
+  const rules = once(() => readRules(deps));
+  const sessions = createSessions({
+    store: deps.store,
+    clock,
+    now,
+    summarise: createSummarise({
+      modelsFor: async (session) => (await meter.open({ ...session, groupId: "" })).models,
+      log,
+      timeoutMs: SUMMARY_TIMEOUT_MS,
+    }),
+    jobsOf: (chatKey) => createJobHistory(deps.archive, groupPrefix(chatKey)),
+    log,
+    mask,
+    historyTokens: config.session.history_tokens,
+    summaryTokens: config.session.summary_tokens,
+  });
+  const told = {
+    teacher: createRouteTeacher({ store: routing, configured: () => rules().configured, now }),
+    usage,
+    daily: config.budget.daily,
+    clock,
+    ruleProblems: () => rules().problems,
+  };
+  const { roles, providers } = config;
+  return {
+    sessions,
+    router: createRouter({
+      store: routing,
+      rules,
+      threshold: config.routing.threshold,
+      hasCoder: (role) => "generate" in models.forRole(role),
+      classifierTimeoutMs: CLASSIFIER_TIMEOUT_MS,
+      log,
+      mask,
+      now,
+    }),
+    commands: {
+      ...memoryCommands(told),
+      ...modelCommands({
+        models,
+        catalogue: deps.catalogue,
+        providers: [
+          { name: "ollama", model: null },
+          ...Object.entries(providers).map(([name, { model }]) => ({ name, model })),
+        ],
+        defaultCoder: roles.default_coder,
+        effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
+      }),
+    },
+    looks: memoryLooks(told),
+    keepTime: () =>
+      cutSessionsOnTime({
+        sessions,
+        queue,
+        now,
+        // A pending midnight timer does not keep the process from exiting.
+        setTimer: (run, ms) => deps.timers.after(ms, run),
+        onTrouble: (cause) =>
+          log.error("session", "Cut-over failed", "session.cut_over_failed", { error: String(cause) }),
+      }),
+  };
+}
+
+/** The shipped rules and those of the configuration; one that is refused is logged. */
+function readRules({ config, log, words, elapsed }: ChatMemoryDeps) {
+  const { rules: configured, problems } = compileRules(config.routing.rules, "config", elapsed);
+  for (const problem of problems)
+    log.warn("routing", "Rule refused", "routing.rule_refused", { problem: words.ruleProblem(problem) });
+  return { configured, problems, shipped: SHIPPED_RULES.map((rule) => compileTrustedRule(rule, "shipped")) };
+}
+
+/** Rules are compiled for the first message that needs them: one with a command does not. */
+function once<T>(make: () => T): () => T {
+  const made: T[] = [];
+  return () => {
+    if (made.length === 0) made.push(make());
+    return made[0] as T;
+  };
+}
+
+/** How long a chat that is spoken in is waited for, to be forgotten. */
+const FORGET_MS = 5_000;
+
+/** The chats of the terminal. Nothing is forgotten while somebody speaks there. */
+export function createTerminalChats(
+  chats: { list(): Promise<readonly NamedChat[]>; forget(name: string): Promise<boolean> },
+  queue: ChatQueue,
+): NamedChats {
+  return {
+    list: chats.list,
+    async forget(name) {
+      const signal = AbortSignal.timeout(FORGET_MS);
+      const done = await queue.run(chatKeyOf("cli", name), () => chats.forget(name), { signal });
+      if (!done.ran) return "busy";
+      return done.value ? "forgotten" : "unknown";
+    },
+  };
+}

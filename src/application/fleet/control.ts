@@ -1,0 +1,107 @@
+import type { JobActionLabels } from "../../domain/jobs/job-status.ts";
+import type { FarJobs } from "../chat/chat-turn.ts";
+import type { Reply } from "../ports/chat.ts";
+import type { ControlOrders, FleetJobs, FleetStore } from "../ports/fleet.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { Timers } from "../ports/platform.ts";
+import type { AccessStore, AwayReplies, MessageStore, WorkQueue } from "../ports/serve.ts";
+import type { Bus, LiveWork } from "../serve/serve-events.ts";
+import type { WorkKeeper } from "../serve/take-work.ts";
+import {
+  createChatFarJobs,
+  createFleetViewerJobs,
+  jobsOfReply,
+  presentReportedJobs,
+  reportedWorks,
+} from "./far-jobs.ts";
+import { createOrderGiver, serveOrders } from "./machine-orders.ts";
+import { createAwayReplies } from "./machine-presence.ts";
+import { createJobReporter } from "./report-jobs.ts";
+import type { OwnJobs, ViewerJobs } from "./viewer-jobs.ts";
+
+/** Jobs among the machines of a shared store: reports about them, and orders about them. */
+export interface Control {
+  readonly viewerJobs: ViewerJobs;
+  readonly farJobs: FarJobs;
+  /** The buttons of a reply as they make sense now, whichever machine its jobs are of. */
+  actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Promise<Reply["actions"]>;
+  /** The visible state of messages that other processes answer. */
+  toldWorks(messageIds: readonly string[]): Promise<ReadonlyMap<string, LiveWork>>;
+  readonly awayReplies: () => readonly AwayReplies[];
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ControlDeps {
+  readonly jobs: FleetJobs;
+  readonly orders: ControlOrders;
+  readonly own: OwnJobs;
+  readonly queue: Pick<WorkQueue, "onWork">;
+  /** Where orders to this workspace wait. */
+  readonly orderQueue: string;
+  readonly store: Pick<MessageStore, "ownerOf">;
+  readonly access: Pick<AccessStore, "sessions" | "tokens" | "people">;
+  readonly fleet: Pick<FleetStore, "serves" | "repliesOfAway">;
+  /** The served workspace, as the store names it. */
+  readonly workspaceName: string;
+  readonly workspace: () => Pick<Workspace, "archive" | "isAlive" | "mask">;
+  readonly keepDays: () => number;
+  readonly bus: Bus;
+  readonly keeper: WorkKeeper;
+  /** Whether this process can speak on a channel. */
+  readonly reaches: (channel: string) => boolean;
+  /** There are replies to send. */
+  readonly send: () => void;
+  readonly newWorkId: () => string;
+  readonly pid: number;
+  readonly timers: Timers;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export function createControl(deps: ControlDeps): Control {
+  const { jobs, orders, own, queue, store, access, fleet, bus, keeper, reaches, timers, onTrouble, pid } =
+    deps;
+  const giver = createOrderGiver({ orders, queue, newId: deps.newWorkId, timers, onTrouble });
+  const reporter = createJobReporter({
+    jobs,
+    workspace: deps.workspace,
+    output: own.output,
+    bus,
+    pid,
+    keepDays: deps.keepDays,
+    timers,
+    onTrouble,
+  });
+  const runsElsewhere = async (jobId: string) => {
+    const { state, pid: runner = pid } = deps.workspace().archive.read(jobId) ?? {};
+    return state === "running" && runner !== pid && fleet.serves(runner);
+  };
+  const tell = reporter.tellNow;
+  const serving = serveOrders({ orders, jobs: own, access, runsElsewhere, tell, keeper, timers, onTrouble });
+  const away = createAwayReplies({ fleet, reaches, onFound: deps.send, timers, onTrouble });
+  const { workspaceName: workspace } = deps;
+  const viewerJobs = createFleetViewerJobs({ own, jobs, giver, store, workspace, runsElsewhere });
+  const started = { stopLooking: () => {} };
+  return {
+    async actions(reply, labels) {
+      const isOurs = jobsOfReply(reply).every(own.has);
+      return isOurs ? own.actions(reply, labels) : presentReportedJobs(jobs, reply, labels);
+    },
+    toldWorks: (messageIds) => reportedWorks(jobs, messageIds),
+    awayReplies: away.list,
+    viewerJobs,
+    farJobs: createChatFarJobs({ own, all: viewerJobs }),
+    async start() {
+      await reporter.start();
+      queue.onWork(serving.look, { queue: deps.orderQueue });
+      serving.look();
+      started.stopLooking = away.start();
+    },
+    async stop() {
+      started.stopLooking();
+      giver.close();
+      await serving.stop();
+      await reporter.stop();
+    },
+  };
+}

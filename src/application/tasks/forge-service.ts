@@ -1,0 +1,191 @@
+import type { Config } from "../../config/config.ts";
+import {
+  FORGE_KINDS,
+  type ForgeKind,
+  forgeSites,
+  itemUrl,
+  parseItemUrl,
+} from "../../domain/forges/forge-items.ts";
+import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import type { FleetStore } from "../ports/fleet.ts";
+import type { Forge, ForgeFailure, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";
+import type { Logger, Timers } from "../ports/platform.ts";
+import type { OpenSolve, SolveStore, SolveTask } from "../ports/tasks.ts";
+import { type IntakeDeps, pollRepository, takeInEvent, takeInTask } from "./intake.ts";
+import { createTaskGate, createTaskRunner, type NotifyTaskEnd } from "./run-due-tasks.ts";
+import { type SolveOptions, solveClaimed } from "./solve-task.ts";
+import type { SolveDeps } from "./solve-work.ts";
+import { type TraceTaskDeps, traceTask } from "./trace-task.ts";
+
+/** Whoever solves tasks from forges, for the command line and for `serve`. */
+interface TaskSolver {
+  readonly config: Pick<Config, "tasks" | "forges">;
+  readonly store: SolveStore;
+  /** Why no container can be made now, for a person; null when one can. */
+  engineTrouble(signal: AbortSignal): Promise<string | null>;
+}
+
+export interface SolveByHandDeps extends TaskSolver {
+  readonly texts: SolveMessages;
+  readonly workerKinds: readonly string[];
+  /** A text names the variable that is missing. */
+  openForge(kind: ForgeKind, onWait: (failure: ForgeFailure, ms: number) => void): Promise<Forge | string>;
+  /** Null when another process works on it. */
+  run(forge: Forge, taskId: string, options: SolveOptions): Promise<SolveTask | null>;
+  uuid(): string;
+  now(): Date;
+}
+
+/** `solve URL`: takes an item in and carries it out in this process. */
+export function createSolveByHand(deps: SolveByHandDeps): OpenSolve["solve"] {
+  const { config, texts, store, run } = deps;
+  const refused = (exitCode: 2 | 3, message: string) => ({ status: "refused", exitCode, message }) as const;
+  return async ({ url, worker: kind, candidates, fresh, signal, say, onStep }) => {
+    const item = parseItemUrl(url, forgeSites(config.forges));
+    if (item === null) return refused(2, texts.notAnItem(url));
+    if (kind !== null && !deps.workerKinds.includes(kind))
+      return refused(2, texts.unknownWorker(kind, deps.workerKinds));
+    const forge = await deps.openForge(item.forge, ({ message }, ms) =>
+      say(`${message} (${Math.ceil(ms / 1000)} s)`),
+    );
+    if (typeof forge === "string") return refused(3, texts.noToken(item.forge, forge));
+    // Before anything is said on the issue.
+    const trouble = await deps.engineTrouble(signal);
+    if (trouble !== null) return refused(3, trouble);
+    const { task, began } = await takeInTask(
+      { store, now: deps.now, uuid: deps.uuid },
+      { item, askedBy: "hand", trigger: "hand", worker: kind, candidates, fresh },
+    );
+    say(began === "new" ? texts.started(itemUrl(item)) : texts.resumed(itemUrl(item)));
+    const ended = await run(forge, task.id, { signal, say, ...(onStep !== undefined && { onStep }) });
+    if (ended === null) return refused(3, texts.alreadyRunning(itemUrl(item)));
+    return { status: "ended", task: ended, steps: await store.steps(ended.id) };
+  };
+}
+
+export interface ForgeServiceDeps extends TaskSolver {
+  /** Those that may be asked. */
+  readonly forges: ReadonlyMap<ForgeKind, Forge>;
+  readonly log: Logger;
+  /** The dependencies of one task. */
+  solveDeps(forge: Forge, taskId: string): Promise<SolveDeps>;
+  readonly tellEnd: NotifyTaskEnd;
+  /** Tasks that are worked on at once. */
+  readonly limit: number;
+  /** The labels of this machine: it carries out work that needs no more. */
+  readonly labels: readonly string[];
+  /** The other machines, to whom tasks are left while this one's engine is away. */
+  readonly fleet: Pick<FleetStore, "machines">;
+  readonly machineId: string;
+  /** Whether it also asks the forges for new ones. */
+  readonly takesIn: boolean;
+  /** Null where nobody traces. */
+  readonly telemetry: Pick<TraceTaskDeps, "tracing" | "tracer"> | null;
+  /** Calls back when a task may wait; the answer stops that. */
+  onWork(wake: () => void): () => void;
+  readonly timers: Timers;
+  clock(): number;
+  uuid(): string;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+export interface ForgeService {
+  takeIn(event: IntakeEvent): Promise<IntakeOutcome>;
+  /** Labels that do not hold now. */
+  lacking(): readonly string[];
+  start(): Promise<void>;
+  /** Ends what runs; it goes on at the next start. */
+  stop(): Promise<void>;
+}
+
+/** An engine that takes longer to say who it is counts as away. */
+const ENGINE_MS = 5_000;
+
+/** Tasks from forges while serving: those that are sent, those that polling finds, and whoever carries them out. */
+export function createForgeService(deps: ForgeServiceDeps): ForgeService {
+  const { config, store, forges, telemetry, timers } = deps;
+  const { now } = timers;
+  const gate = createTaskGate({
+    ...deps,
+    needs: config.tasks.needs,
+    engineTrouble: () => deps.engineTrouble(AbortSignal.timeout(ENGINE_MS)),
+  });
+  const runner = createTaskRunner({
+    store: { claim: async (has) => ((await gate.mayTake()) ? store.claim(has) : null) },
+    limit: deps.limit,
+    has: [...deps.labels, ...[...forges.keys()].map((kind) => `forge:${kind}`)],
+    timers,
+    run: async (claimed, signal) => {
+      const { task } = claimed;
+      const parts = await deps.solveDeps(forges.get(task.item.forge) as Forge, task.id);
+      const solve = () => solveClaimed(parts, claimed, { signal, say: () => {} });
+      const ended =
+        telemetry === null
+          ? await solve()
+          : await traceTask({ ...telemetry, steps: store.steps, now }, task, solve);
+      await deps.tellEnd(ended, parts.budgetNotices?.() ?? []);
+    },
+    onTrouble: deps.onTrouble,
+  });
+  const intakeOf = (forge: Forge): IntakeDeps => ({
+    forge,
+    store,
+    label: config.tasks.label,
+    needs: config.tasks.needs,
+    log: deps.log,
+    now,
+    uuid: deps.uuid,
+    onDue: () => runner.wake(),
+  });
+  const ends: (() => void)[] = [];
+  return {
+    takeIn: (event) => takeInEvent(intakeOf(forges.get(event.item.forge) as Forge), event),
+    lacking: gate.lacking,
+    async start() {
+      await store.adopt();
+      ends.push(deps.onWork(runner.wake));
+      runner.wake();
+      for (const kind of FORGE_KINDS) {
+        const forge = forges.get(kind);
+        if (!deps.takesIn || forge === undefined) continue;
+        ends.push(startPolling(intakeOf(forge), config.forges[kind], deps.onTrouble));
+      }
+    },
+    async stop() {
+      for (const end of ends) end();
+      await runner.stop();
+    },
+  };
+}
+
+/** Covers messages from a time when no process served. Those already taken in are known by their names. */
+const FIRST_LOOK_BACK_MS = 24 * 3600 * 1000;
+/** A forge's lists lag behind, and its clock is another one. */
+const OVERLAP_MS = 5 * 60_000;
+
+/** Asks a forge for work on an interval. The answer stops it. */
+function startPolling(
+  intake: IntakeDeps,
+  { repositories, poll_interval: seconds }: Config["forges"][ForgeKind],
+  onTrouble: (error: unknown) => void,
+): () => void {
+  if (seconds === 0 || repositories.length === 0) return () => {};
+  const stopping = new AbortController();
+  let lookedAt = intake.now().getTime() - FIRST_LOOK_BACK_MS;
+  const look = async () => {
+    const since = new Date(lookedAt - OVERLAP_MS);
+    const at = intake.now().getTime();
+    const taken: IntakeOutcome[] = [];
+    for (const repository of repositories)
+      taken.push(...(await pollRepository(intake, { repository, since, signal: stopping.signal })));
+    // Events that a forge did not report now are asked for again.
+    if (taken.every(({ did }) => did !== "failed")) lookedAt = at;
+  };
+  const poll = () => void look().catch(onTrouble);
+  poll();
+  const timer = setInterval(poll, seconds * 1000);
+  return () => {
+    stopping.abort();
+    clearInterval(timer);
+  };
+}

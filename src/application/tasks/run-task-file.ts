@@ -1,0 +1,276 @@
+import type { Config } from "../../config/config.ts";
+import type { TaskFile } from "../../config/task-file.ts";
+import { chooseEnvironment } from "../../domain/containers/environment-choice.ts";
+import { environmentImages } from "../../domain/containers/image-recipes.ts";
+import { taskJson } from "../../domain/tasks/task-note.ts";
+import { isEnded, recordOf, type TaskFacts } from "../../domain/tasks/task-record.ts";
+import type { TaskMessages } from "../../domain/texts/tasks.ts";
+import { type BuildImageDeps, ensureImage } from "../containers/ensure-image.ts";
+import { createPatience } from "../models/complete.ts";
+import type { Meter, WorkerAccount } from "../models/meter.ts";
+import type { Images, SandboxFailure } from "../ports/containers.ts";
+import type { Model, ModelRole } from "../ports/models.ts";
+import type { TaskFiles, TaskRequest, TaskRun, WorkerExecutor } from "../ports/tasks.ts";
+import { runTask } from "./run-task.ts";
+
+/** A task's files with the document that it was made of. */
+export interface StoredTaskFiles extends TaskFiles {
+  /** Of this task alone. */
+  readonly folder: string;
+  saveSource(text: string): void;
+  readSource(): string | null;
+  forgetJournal(): void;
+}
+
+/** The use of models by one task file: its planner, and the worker CLI's own. */
+export interface TaskAccount {
+  /** The planner; null where none was asked for. */
+  readonly model: Model | null;
+  readonly workers: WorkerAccount;
+  /** The cost of models since the last call. */
+  costOf(): number;
+  close(): Promise<void>;
+}
+
+export type TaskAccountRefusal = { readonly code: string; readonly message: string };
+
+/** Records the usage of a task file's planner and worker CLI, and keeps it within the budget. */
+export async function openTaskAccount(
+  { meter, close }: { readonly meter: Meter; close(): Promise<void> },
+  { id, role }: { readonly id: string; readonly role: ModelRole | null },
+): Promise<TaskAccount | TaskAccountRefusal> {
+  const metered = await meter.open({ chatKey: `task:${id}`, sessionId: id, groupId: id });
+  const model = role === null ? null : metered.models.forRole(role);
+  if (model !== null && "code" in model) {
+    await close();
+    return model;
+  }
+  const { workers } = metered;
+  let told = 0;
+  return {
+    model,
+    workers: {
+      refusal: workers.refusal,
+      async count(kind, used) {
+        await workers.count(kind, used);
+        // A run tells its own cost.
+        told += used.costUsd;
+      },
+    },
+    costOf() {
+      const { costUsd } = metered.used();
+      const since = costUsd - told;
+      told = costUsd;
+      return since;
+    },
+    close,
+  };
+}
+
+/** Asked for by name, else by the project's files. A name that is not there is given back with those that are. */
+export function findTaskEnvironment(
+  { environments, default_environment: fallback }: Config["command_executor"],
+  asked: string | undefined,
+  listFiles: () => readonly string[],
+): string | { readonly asked: string; readonly available: readonly string[] } {
+  const available = Object.keys(environments);
+  if (asked !== undefined && !available.includes(asked)) return { asked, available };
+  const files = listFiles();
+  return chooseEnvironment({ available, fallback, files, ...(asked !== undefined && { asked }) }).name;
+}
+
+export interface WantedWorker {
+  readonly id: string;
+  /** One that has the CLI; null: the environment's, with the CLI over it. */
+  readonly image: string | null;
+  readonly environment: string;
+}
+
+export interface TaskFileDeps {
+  /** The repository's folder. */
+  readonly root: string;
+  readonly config: Pick<Config, "tasks" | "roles" | "command_executor">;
+  readonly texts: TaskMessages;
+  /** The image of the worker CLI that the file names. */
+  readonly workerImage: string;
+  filesOf(id: string): StoredTaskFiles;
+  /** The project's files, as far as they say what it is. */
+  listFiles(): readonly string[];
+  /** Null where there is none; throws where it cannot be read. */
+  readText(path: string): string | null;
+  /** A path as people see it from the repository. */
+  relativePath(path: string): string;
+  openAccount(request: {
+    readonly id: string;
+    readonly role: ModelRole | null;
+  }): Promise<TaskAccount | TaskAccountRefusal>;
+  openExecutor(
+    wanted: WantedWorker,
+    files: StoredTaskFiles,
+  ): { readonly executor: WorkerExecutor; close(): Promise<void> };
+  newId(): string;
+  now(): Date;
+  clock(): number;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** `run`: holds the task, opens what it needs, lets it run, and gives everything back. */
+export async function runTaskFile(deps: TaskFileDeps, request: TaskRequest): Promise<TaskRun> {
+  const id = request.resume ?? request.file.task.id ?? deps.newId();
+  const files = deps.filesOf(id);
+  const claim = files.claim();
+  if (claim === null) return { ok: false, code: "task-busy", text: deps.texts.taskBusy(id) };
+  try {
+    return await runClaimed(deps, request, { id, files });
+  } finally {
+    claim.release();
+  }
+}
+
+async function runClaimed(
+  deps: TaskFileDeps,
+  request: TaskRequest,
+  { id, files }: { readonly id: string; readonly files: StoredTaskFiles },
+): Promise<TaskRun> {
+  const { config, texts } = deps;
+  const { worker, meta: planner } = request.file.runner;
+  const before = recordOf(files.events());
+  if (request.resume !== undefined && before === null)
+    return { ok: false, code: "unknown-task", text: texts.unknownTask(id) };
+  if (request.resume !== undefined && before?.state === "COMPLETE")
+    return { ok: false, code: "task-complete", text: texts.taskDone(id) };
+  const environment = findTaskEnvironment(config.command_executor, worker.environment, deps.listFiles);
+  if (typeof environment !== "string")
+    return { ok: false, code: "unknown-environment", text: texts.unknownEnvironment(environment) };
+  const withoutMeta = request.noMeta || (request.resume !== undefined && before?.facts.meta === null);
+  const role = (planner.model ?? config.roles.default_coder) as ModelRole;
+  const account = await deps.openAccount({ id, role: withoutMeta ? null : role });
+  if ("code" in account && !withoutMeta)
+    return { ok: false, code: "no-model", text: texts.noModel(account.message) };
+  // Work that cannot be counted is done all the same: only a planner needs the store.
+  const meta = "code" in account ? null : account;
+  const image = `${deps.workerImage} + ${environment}`;
+  const start =
+    request.resume === undefined
+      ? toTaskFacts(deps, request.file, { id, meta: meta?.model ?? null, image })
+      : "resume";
+  if (start !== "resume" && "unreadable" in start) {
+    await meta?.close();
+    return { ok: false, code: "prd-unreadable", text: texts.prdUnreadable(start.unreadable) };
+  }
+  if (start !== "resume") {
+    // A task of that name that has ended makes way; its jobs stay.
+    if (before !== null) files.forgetJournal();
+    files.saveSource(request.source);
+  }
+  const { executor, close } = deps.openExecutor(
+    { id, image: worker.docker_image ?? null, environment },
+    files,
+  );
+  try {
+    const { record, interrupted } = await runTask(
+      {
+        files,
+        executor,
+        meta: meta?.model ?? null,
+        ...(meta && { costOf: meta.costOf, workers: meta.workers }),
+        ...(planner.system_prompt && { metaSystemPrompt: planner.system_prompt }),
+        patience: createPatience({
+          limitMs: config.tasks.patience * 1000,
+          clock: deps.clock,
+          pause: deps.pause,
+          onWait: ({ message }, ms) =>
+            request.onProgress({ kind: "setup", text: `${message} (${Math.ceil(ms / 1000)} s)` }),
+        }),
+        messages: texts,
+        now: deps.now,
+        signal: request.signal,
+        preview: request.preview,
+        onRecord: request.onRecord,
+        onProgress: request.onProgress,
+      },
+      start,
+    );
+    return {
+      ok: true,
+      record,
+      interrupted: interrupted && !isEnded(record.state),
+      note: deps.relativePath(files.notePath),
+      json: taskJson(record),
+    };
+  } finally {
+    await close();
+    await meta?.close();
+  }
+}
+
+function toTaskFacts(
+  { root, readText }: TaskFileDeps,
+  { task, runner }: TaskFile,
+  { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },
+): TaskFacts | { readonly unreadable: string } {
+  const { path, text = "" } = task.prd;
+  const prd = path === undefined ? text : tryRead(() => readText(path));
+  if (prd === null) return { unreadable: path ?? "" };
+  return {
+    id,
+    title: task.title ?? (prd.trim().split("\n")[0] ?? "").slice(0, 80) ?? id,
+    repo: root,
+    description: task.description ?? "",
+    prd,
+    test: task.test === undefined ? null : { command: task.test.command, cwd: task.test.cwd ?? "" },
+    kind: runner.worker.kind,
+    image: runner.worker.docker_image ?? image,
+    maxLoops: runner.max_loops,
+    maxRunTimeSec: runner.worker.max_run_time_sec,
+    maxTotalTimeSec: runner.max_total_time_sec,
+    envNames: Object.keys(runner.worker.env),
+    meta: meta === null ? null : `${meta.provider}/${meta.model}`,
+  };
+}
+
+function tryRead(read: () => string | null): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+export interface TaskImageDeps {
+  /** A failure says that the engine's address cannot be read. */
+  readonly images: Images | SandboxFailure;
+  readonly recipes: Omit<BuildImageDeps, "images">;
+  readonly config: Pick<Config["command_executor"], "docker" | "environments">;
+  /** An image that has the CLI, or an environment with the CLI's image over it. */
+  readonly wanted: { readonly image: string } | { readonly environment: string; readonly worker: string };
+  readonly texts: TaskMessages;
+}
+
+interface ImageRun {
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+}
+
+/** The image of a task's worker, pulled or built where it is missing. */
+export function createTaskImage({ images, recipes, config, wanted, texts }: TaskImageDeps) {
+  const choice =
+    "image" in wanted
+      ? wanted
+      : {
+          image: environmentImages(config.environments)[wanted.environment] ?? config.docker.base_image,
+          worker: wanted.worker,
+        };
+  return async ({ signal, onProgress }: ImageRun) => {
+    if ("ok" in images) return { ok: false, detail: images.detail } as const;
+    const ensured = await ensureImage(
+      { ...recipes, images },
+      {
+        ...choice,
+        signal,
+        onStep: (step, name) => onProgress(texts.setup(step === "pulling" ? "pulling" : "building", name)),
+      },
+    );
+    return ensured.ok ? ensured : ({ ok: false, detail: ensured.attempts.join("; ") } as const);
+  };
+}

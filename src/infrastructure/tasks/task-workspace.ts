@@ -1,0 +1,109 @@
+import { statSync } from "node:fs";
+import { executePatch } from "../../application/jobs/execute-patch.ts";
+import type { ExecuteRequest, Execution, WorkspaceDeps } from "../../application/jobs/execution.ts";
+import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
+import { wordNote } from "../../application/jobs/word-notes.ts";
+import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
+import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import { createTransactions, type Sandbox } from "../engine/folder-workspace.ts";
+import { toStorage } from "../engine/job-storage.ts";
+import { copyXattrs } from "../platform/xattr.ts";
+import type { Credentials } from "./credentials.ts";
+import { deadViews } from "./task-files.ts";
+import type { WorkerExecutorDeps } from "./worker-executor.ts";
+import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+
+export interface TaskWorkspaceDeps {
+  readonly workspace: Workspace;
+  readonly parts: WorkspaceDeps;
+  readonly home: string;
+  readonly copyLimitBytes: number;
+  readonly mask: (text: string) => string;
+}
+
+export interface TaskExecutorOptions {
+  readonly id: string;
+  readonly kind: WorkerKind;
+  /** One that has the CLI; null: the environment's, with the CLI over it. */
+  readonly image: string | null;
+  readonly environment: string;
+  /** For the layers of its view. */
+  readonly folder: string;
+  readonly credentials: Credentials;
+  readonly mask: (text: string) => string;
+}
+
+const LOCK_MS = 30_000;
+
+/** A workspace as the worker of a task uses it: whose files they are, where its layers lie, and how its runs become jobs. */
+export function openTaskWorkspace(
+  deps: TaskWorkspaceDeps,
+): Pick<
+  WorkerExecutorDeps,
+  | "workspace"
+  | "ownFolders"
+  | "deadLayers"
+  | "copyLimitBytes"
+  | "user"
+  | "execute"
+  | "wordNote"
+  | "diffOf"
+  | "mask"
+> {
+  const { workspace, parts, home, copyLimitBytes, mask } = deps;
+  return {
+    workspace: workspace.root,
+    ownFolders: [workspace.storage, home],
+    deadLayers: () => deadViews(workspace.storage),
+    copyLimitBytes,
+    user: ownerOf(workspace.root),
+    execute: (job, stage) => executeInStage(deps, job, stage),
+    wordNote: (note) => wordNote(parts.messages, note),
+    diffOf: (jobId) => diffText(workspace.archive.walkDifferences(jobId), WHOLE_DIFF),
+    mask,
+  };
+}
+
+/** Carries out a job that is staged where the container works. */
+function executeInStage(
+  { workspace, parts, home, copyLimitBytes, mask }: TaskWorkspaceDeps,
+  job: ExecuteRequest,
+  stage: Sandbox,
+): Promise<Execution> {
+  const { root, storage: folder } = workspace;
+  const storage = toStorage(root, folder, true);
+  const transactions = createTransactions({
+    storage,
+    copyLimitBytes,
+    lockTimeoutMs: LOCK_MS,
+    ownFolders: [storage.outer, home],
+    sandbox: async () => stage,
+    copyAttributes: (from, fd) => void copyXattrs(from, fd),
+    now: parts.now,
+  });
+  return executePatch(
+    {
+      ...parts,
+      transactions,
+      mask,
+      staging: { kind: "overlay", reason: "overlay-available", confinable: true },
+      // How jobs are staged elsewhere is no news here.
+      archive: { ...parts.archive, isFirstOf: () => false },
+    },
+    job,
+  );
+}
+
+/** Files that the worker makes belong to whoever owns the repository. */
+function ownerOf(workspace: string): { readonly uid: number; readonly gid: number } {
+  const uid = process.getuid?.() ?? 10_001;
+  if (uid !== 0) return { uid, gid: process.getgid?.() ?? uid };
+  const owner = statSync(workspace);
+  return { uid: owner.uid, gid: owner.gid };
+}
+
+/** An engine whose address cannot be read answers everything with that. */
+export function unreachableSandbox(failure: SandboxFailure): SandboxManager {
+  const answer = async () => failure;
+  return { describe: answer, startContainer: answer, close: async () => {} } as unknown as SandboxManager;
+}
