@@ -4,7 +4,7 @@ import type { Kysely } from "kysely";
 import { createEnvironmentObserver } from "../application/containers/observe-environments.ts";
 import { describeEngineTrouble } from "../application/containers/open-environments.ts";
 import type { ModelCall } from "../application/models/meter.ts";
-import type { Forge, ForgeFailure } from "../application/ports/forges.ts";
+import type { Forge } from "../application/ports/forges.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { ModelTool } from "../application/ports/models.ts";
 import type { OpenSolve } from "../application/ports/tasks.ts";
@@ -13,14 +13,13 @@ import { createContainerEnvironments } from "../application/tasks/container-envi
 import { createSolveByHand } from "../application/tasks/forge-service.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
 import type { SolveDeps } from "../application/tasks/solve-work.ts";
-import type { Config, Secrets } from "../config/config.ts";
 import { readProjectSettings } from "../config/project-settings.ts";
 import { keyLimits, solveSettings } from "../config/settings.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import type { ForgeKind } from "../domain/forges/forge-items.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/process-table.ts";
-import { connectForge } from "../infrastructure/forges/forge-registry.ts";
+import { connectForge, type ForgeConnection } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";
 import { createPublisher, sweepPublishFolders } from "../infrastructure/forges/publisher.ts";
 import { pause, timers } from "../infrastructure/platform/timers.ts";
@@ -35,11 +34,7 @@ import { openMeter } from "./meter.ts";
 import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
 
-export interface ForgeOptions {
-  readonly config: Config;
-  readonly secrets: Secrets;
-  readonly onWait?: (failure: ForgeFailure, waitMs: number) => void;
-}
+type ForgeOptions = Pick<Services, "config" | "secrets"> & Pick<ForgeConnection, "onWait">;
 
 /** The forge of that kind, as configured; a text names the variable that is missing. */
 export async function openForge(

@@ -16,14 +16,12 @@ export type ToolContextChoices = Partial<
   Pick<ToolContextDeps, "policy" | "writeScope" | "limits" | "groupId" | "sessionKey">
 >;
 
-export type OpenedContext = Opening<{ readonly context: ToolContext }>;
-
 /** Opens a workspace for tools. */
 export async function openToolContext(
   env: Environment,
   options: OpenOptions,
   choices: ToolContextChoices = {},
-): Promise<OpenedContext> {
+): Promise<Opening<{ readonly context: ToolContext }>> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
   await opened.workspace.repair();
