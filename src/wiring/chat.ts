@@ -26,7 +26,7 @@ import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
 import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { findProgram } from "../infrastructure/engine/staging.ts";
-import { timers } from "../infrastructure/platform/timers.ts";
+import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
 import type { HeldTurn } from "../infrastructure/store/liveness.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
@@ -69,6 +69,7 @@ export async function openChat(
   if (!opened.ok) return opened;
   const { workspace, services, parts: workspaceParts, messages, warnings } = opened;
   const { config, home, secrets, locale, log } = services;
+  const { root } = workspace;
   const { clock, random } = workspaceParts;
   const now = choices.now ?? workspaceParts.now;
   const { openStore = openOwnStore } = choices;
@@ -79,7 +80,7 @@ export async function openChat(
   /** The turns of chats that this process holds: what is written under one that was lost is refused. */
   const held = new Map<string, HeldTurn>();
   const { onModelCall } = choices;
-  const metered = openMeter(services, { db, root: workspace.root, models, now, held, onModelCall });
+  const metered = openMeter(services, { db, root, models, now, held, onModelCall });
   const owners = createOwnerNames(process.pid);
   const inStore = { db, workspace: metered.workspace, held };
   const queue = createChatQueue({
@@ -93,7 +94,7 @@ export async function openChat(
     now,
     lookMs: LOOK_MS,
     pollMs: POLL_MS,
-    setTimer,
+    setTimer: startTimer,
     retry: (run, ms) => void timers.after(ms, run),
   });
   const memory = createChatMemory({
@@ -117,8 +118,8 @@ export async function openChat(
   const pool = createMcpPool({ idleMs: MCP_IDLE_MS, setTimer: (run, ms) => timers.after(ms, run) });
   const ownCommands = createOwnCommands({
     home,
-    workspace: workspace.root,
-    isTrusted: () => areCommandsTrusted({ home, workspace: workspace.root }),
+    workspace: root,
+    isTrusted: () => areCommandsTrusted({ home, workspace: root }),
     mask: workspace.mask,
   });
   const chat = chatMessagesFor(locale);
@@ -129,11 +130,7 @@ export async function openChat(
     projectOf,
     checks: {
       settings: config.checks,
-      memory: createCheckMemory({
-        home,
-        root: workspace.root,
-        storage: toStorage(workspace.root, workspace.storage, true).outer,
-      }),
+      memory: createCheckMemory({ home, root, storage: toStorage(root, workspace.storage, true).outer }),
       hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
       atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
     },
@@ -175,9 +172,4 @@ export async function openChat(
       await stored.close();
     },
   };
-}
-
-function setTimer(run: () => void, ms: number): () => void {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
 }

@@ -49,14 +49,9 @@ export function createWebHost(parts: WebHostDeps): WebHost {
   const { now } = timers;
   const metrics = createMetrics(bus);
   const timezone = () => resolveTimeZone(current().config.session.timezone);
-  const turns = createChatTurns({
-    db,
-    workspace: parts.workspaceName,
-    process: parts.owner,
-    isGone: parts.owners.isGone,
-    newId: parts.owners.next,
-    beatsElsewhere: true,
-  });
+  const { workspaceName: workspace, owner } = parts;
+  const { next: newId, isGone } = parts.owners;
+  const turns = createChatTurns({ db, workspace, process: owner, isGone, newId, beatsElsewhere: true });
   const cancel = (id: string) => answering.cancel(id);
   return {
     version: VERSION,
@@ -80,7 +75,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     waitForAnswer: createWaitForAnswer({ message: store.message, bus, timers }),
     fleet: createFleetControl({ ...parts, self: readMachineId(home) }),
     sources: () => ({
-      sessions: createSessionReader(db, parts.workspaceName),
+      sessions: createSessionReader(db, workspace),
       tasks: allTasks([
         createTaskReader(db, current().config.tasks.max_steps),
         createTaskFileReader(current().workspace.storage),

@@ -10,6 +10,12 @@ export const timers: Timers = {
   },
 };
 
+/** A timer that keeps the process alive; the answer cancels it. */
+export function startTimer(run: () => void, ms: number): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+}
+
 /** Waits; an abort ends it early, without a word. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve: done } = Promise.withResolvers<void>();
