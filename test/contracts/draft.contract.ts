@@ -1,12 +1,20 @@
 /** What every draft keeps, however its changes are staged. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Draft, DraftRequest } from "../../src/application/jobs/draft.ts";
 import type { Workspace } from "../../src/application/ports/jobs-workspace.ts";
 import { trustWorkspace } from "../../src/config/trust.ts";
 import { type Bench, createBench, edit, type Settings, shell } from "../application/jobs/worker-kit.ts";
 import { treeOf } from "./tree.ts";
+
+/** A save within the tick in which a draft is opened could be on either side of it, and is no base. */
+function letFileClockGoOn(file: string, probe: string): void {
+  const ctime = (path: string) => statSync(path, { bigint: true }).ctimeNs;
+  do writeFileSync(probe, "");
+  while (ctime(probe) <= ctime(file));
+  rmSync(probe);
+}
 
 type Commands = readonly Readonly<Record<string, unknown>>[];
 
@@ -95,6 +103,57 @@ export function describeDrafts(name: string, settings: Settings): void {
         .events(draft.id)
         .flatMap(({ event }) => (event.type === "command_finished" ? [event.attempt] : []));
       expect(attempts).toEqual([1, 1, 2, 2]);
+    });
+
+    test("what others change meanwhile is merged line by line, and undo takes back the draft's lines alone", async () => {
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
+      letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
+      const draft = await open();
+      await ran(draft, [edit("update", "m.txt", "one\n2\n3\n4\n5\n6\n7\n"), shell("true")]);
+      expect([draft.hasMoved(), await draft.rebase()]).toEqual([
+        false,
+        { merged: [], conflicts: [], failed: [] },
+      ]);
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\nseven\n");
+      expect(draft.hasMoved()).toBe(true);
+      expect(await draft.rebase()).toEqual({
+        merged: [{ path: "m.txt", by: null }],
+        conflicts: [],
+        failed: [],
+      });
+      expect(draft.hasMoved()).toBe(false);
+      expect(await green(draft, "head -1 m.txt; tail -1 m.txt")).toEqual([
+        { exitCode: 0, output: "one\nseven\n" },
+      ]);
+      expect(await draft.commit()).toMatchObject({ outcome: "committed", conflicts: [] });
+      expect(bench.read("m.txt")).toBe("one\n2\n3\n4\n5\n6\nseven\n");
+      expect((await workspace.takeBack({ direction: "undo", force: false })).status).toBe("done");
+      expect(bench.read("m.txt")).toBe("1\n2\n3\n4\n5\n6\nseven\n");
+    });
+
+    test("the same lines, a file that both made and one that was removed are conflicts until the draft gives way", async () => {
+      const draft = await open();
+      await ran(draft, [
+        edit("update", "a.txt", "mine\n"),
+        edit("create", "both.txt", "mine\n"),
+        edit("update", "lib/b.txt", "mine\n"),
+        shell("true"),
+      ]);
+      bench.write("a.txt", "theirs\n");
+      bench.write("both.txt", "theirs\n");
+      rmSync(bench.path("lib/b.txt"));
+      const { conflicts } = await draft.rebase();
+      expect(conflicts.map(({ path }) => path).sort()).toEqual(["a.txt", "both.txt", "lib/b.txt"]);
+      await draft.giveWay(["a.txt", "both.txt", "lib/b.txt"]);
+      expect([draft.hasMoved(), draft.changes()]).toEqual([false, []]);
+      expect(decode(draft.files.read("a.txt"))).toBe("theirs\n");
+      await ran(draft, [edit("update", "a.txt", "both\n")], 2);
+      expect(await draft.commit()).toMatchObject({ outcome: "committed" });
+      expect([bench.read("a.txt"), bench.read("both.txt"), existsSync(bench.path("lib/b.txt"))]).toEqual([
+        "both\n",
+        "theirs\n",
+        false,
+      ]);
     });
 
     test("what checks write and remove never reaches the draft", async () => {

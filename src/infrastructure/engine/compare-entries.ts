@@ -12,7 +12,14 @@ import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
 import { hashHex } from "../platform/hash.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
-import { type Identity, identifyAt, inParent, sameUntouched } from "./entry-identity.ts";
+import {
+  type Identity,
+  identify,
+  identifyAt,
+  identifySettled,
+  inParent,
+  sameUntouched,
+} from "./entry-identity.ts";
 import type { Op } from "./job-folder.ts";
 
 /**
@@ -118,6 +125,14 @@ export function readToJudge(absolute: string): Uint8Array | null {
   } finally {
     closeSync(fd);
   }
+}
+
+/** The identity of the entry at a path, if it is a file with these bytes. */
+export function readSettled(root: string, path: string, bytes: Uint8Array): Identity | null {
+  const found = identifySettled(root, path);
+  if (found?.kind !== "file") return null;
+  const now = inParent(root, path, (folder, name) => readNoFollow(`${folder}/${name}`));
+  return Buffer.compare(now, bytes) === 0 && sameUntouched(identify(root, path), found) ? found : null;
 }
 
 export interface EntryPair {

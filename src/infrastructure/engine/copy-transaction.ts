@@ -17,6 +17,7 @@ import {
   keptFolder,
   mayBeIndex,
   onlyModeDiffers,
+  readSettled,
   readToJudge,
 } from "./compare-entries.ts";
 import {
@@ -44,6 +45,7 @@ import {
   inParent,
   kindOf,
   rewriteFile,
+  sameUntouched,
 } from "./entry-identity.ts";
 import { createFolderView, createWorkspaceFiles, retryDespiteOthers, watchView } from "./folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
@@ -64,6 +66,8 @@ import { foldersOnTheWay } from "./swap.ts";
 import { removeTree, type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 const MEANWHILE_LIMIT = 20;
+/** Larger files are not merged. */
+const BASE_LIMIT_BYTES = 1024 * 1024;
 
 /** Paths of the workspace that somebody, or the job past its view, changed while the job ran. */
 function changedMeanwhile(
@@ -349,6 +353,8 @@ function openCopy(state: OpenCopy): Transaction {
   /** The view as of the last look: path → ctime, for telling what one command changed. */
   let last: CopyLook | null = null;
   const touched = new Set<string>();
+  /** The content of originals as the job found them, by root and path. */
+  const bases = new Map<string, Uint8Array>();
   const inTop = (path: string) => (prefix === "" ? path : `${prefix}/${path}`);
 
   const snapshot = (before: CopyLook) => lookAtCopies(copies, before);
@@ -420,13 +426,44 @@ function openCopy(state: OpenCopy): Transaction {
     );
   }
 
-  /** So that the file is known again when the user changes it now and takes that back later. */
+  /** So that the file is known again when the user changes it now and takes that back later, and can be merged with. */
   function noteOriginal(path: string): void {
     const { root, below, key } = place(path);
     const a = manifests[root]?.entries.get(below);
     if (a?.kind !== "file" || mayBeIndex(below) || state.hashes.has(key)) return;
-    const hash = hashIfUntouched((copies[root] as CopiedRoot).original, below, a, false);
-    if (hash !== undefined) state.hashes.set(key, hash);
+    const { original } = copies[root] as CopiedRoot;
+    const bytes = a.size > BASE_LIMIT_BYTES ? null : bytesIn(original, below);
+    const hash = hashIfUntouched(original, below, a, false);
+    if (hash === undefined) return;
+    state.hashes.set(key, hash);
+    if (bytes !== null) bases.set(key, bytes);
+  }
+
+  /** The path's original as it is by now becomes what the job found. */
+  function refind(path: string, found: Identity | null): void {
+    const { root, below, key, original } = place(path);
+    const entries = manifests[root]?.entries;
+    if (found === null) entries?.delete(below);
+    else entries?.set(below, found);
+    bases.delete(key);
+    const hash = found === null ? undefined : hashAt(original, found, false);
+    if (hash === undefined) state.hashes.delete(key);
+    else state.hashes.set(key, hash);
+    const now = identify((copies[root] as CopiedRoot).copy, below);
+    if (now === null) last?.delete(key);
+    else last?.set(key, now.kind === "directory" ? FOLDER : BigInt(now.ctime));
+  }
+
+  /** Whether the workspace has something else at a path by now than the job found; folders are told by kind alone. */
+  function hasMoved(path: string): boolean {
+    const { root, below, key, original } = place(path);
+    const then = manifests[root]?.entries.get(below) ?? null;
+    const now = identify((copies[root] as CopiedRoot).original, below);
+    if (sameUntouched(then, now)) return false;
+    if (then === null || now === null || then.kind !== now.kind) return true;
+    if (now.kind === "directory") return false;
+    const hash = state.hashes.get(key);
+    return hash === undefined || hash !== hashAt(original, now, false);
   }
 
   /** The commands that could not be ended: with a file they have open they could go on writing after the commit. */
@@ -485,8 +522,8 @@ function openCopy(state: OpenCopy): Transaction {
       return manifests[root]?.entries.get(below) ?? null;
     },
     original(path) {
-      const { root, below, original } = place(path);
-      return manifests[root]?.entries.get(below)?.kind === "file" ? readToJudge(original) : null;
+      const { original } = place(path);
+      return lstatSync(original, { throwIfNoEntry: false })?.isFile() ? readToJudge(original) : null;
     },
     current(path) {
       const { root, below } = place(path);
@@ -497,6 +534,28 @@ function openCopy(state: OpenCopy): Transaction {
       rest: async () => void (await (confined ?? limited)?.processes.killJobProcesses(folder.id)),
       wake: async () => null,
       changes,
+      moved: () =>
+        changes()
+          .filter(({ path }) => hasMoved(path))
+          .map(({ path, kind }) => ({ path, base: kind === "added" ? null : bases.get(place(path).key) })),
+      adopt(path, theirs, bytes) {
+        const { root, below, key } = place(path);
+        const { original, copy } = copies[root] as CopiedRoot;
+        if (identify(copy, below)?.kind !== "file") return false;
+        const found = readSettled(original, below, theirs);
+        if (found === null) return false;
+        rewriteFile(copy, below, bytes);
+        refind(path, found);
+        bases.set(key, theirs);
+        return true;
+      },
+      forget(paths) {
+        for (const path of paths) {
+          const { root, below, original } = place(path);
+          restoreEntry(copies[root] as CopiedRoot, below, original);
+          refind(path, identifyAt(original));
+        }
+      },
       files: createWorkspaceFiles(directory),
       openCheck: createCopyChecks({
         ...state,

@@ -251,6 +251,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         installation,
         env,
         resting: isProven,
+        keepsBytes: resting,
         onComplaint: () => forgetSuccess(storage.folder),
         redirects: isRealRoot(),
         ...(foreign !== null && { metForeign: foreign.met }),

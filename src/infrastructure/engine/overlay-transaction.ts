@@ -20,15 +20,8 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type SealNote, type TransactionReason } from "../../domain/jobs/note.ts";
 import type { Installation } from "../platform/installation.ts";
-import { readNoFollow } from "./compare-entries.ts";
-import {
-  type Identity,
-  identify,
-  identifySettled,
-  inParent,
-  rewriteFile,
-  sameUntouched,
-} from "./entry-identity.ts";
+import { readSettled } from "./compare-entries.ts";
+import { rewriteFile } from "./entry-identity.ts";
 import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
 import { retryDespiteOthers, watchView } from "./folder-view.ts";
 import { isInside, repositoryOf, rootsFor } from "./git-roots.ts";
@@ -225,6 +218,8 @@ export interface OverlayDeps {
   readonly openThrowAway: OverlayChecks["openThrowAway"];
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
+  /** It stays open, and may have to be merged with what others do meanwhile. */
+  readonly keepsBytes: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
   /**
@@ -299,7 +294,7 @@ interface OpenOverlay extends OverlayDeps {
 
 function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
-  const sight = createFirstSight(state.stamp, { keepsBytes: state.resting });
+  const sight = createFirstSight(state.stamp, { keepsBytes: state.keepsBytes });
   const takeChanges = createChangeWatch(roots, workspace, sight);
   let foreignOwner: string | null = null;
   let ownHomeAside: string | null = null;
@@ -426,14 +421,6 @@ function openOverlay(state: OpenOverlay): Transaction {
       removeSlots(folder);
     },
   };
-}
-
-/** The identity of the entry at a path, if it is a file with these bytes. */
-function readSettled(root: string, path: string, bytes: Uint8Array): Identity | null {
-  const found = identifySettled(root, path);
-  if (found?.kind !== "file") return null;
-  const now = inParent(root, path, (folder, name) => readNoFollow(`${folder}/${name}`));
-  return Buffer.compare(now, bytes) === 0 && sameUntouched(identify(root, path), found) ? found : null;
 }
 
 function isChannelClosed(error: unknown): boolean {
