@@ -18,6 +18,7 @@ import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
+import { createImageStore } from "../infrastructure/chat/image-store.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
@@ -112,6 +113,12 @@ export async function openChat(
     elapsed: clock,
     timers,
   });
+  const images = createImageStore({
+    db,
+    workspace: metered.workspace,
+    now,
+    newId: () => crypto.randomUUID(),
+  });
   const background = createBackground(log);
   const projectOf: ChatDeps["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);
@@ -134,6 +141,7 @@ export async function openChat(
       hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
       atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
     },
+    images,
     canAsk: (role) => "generate" in models.forRole(role),
     reachesOutward: (script) => reachesOutward(script, loadShellParser),
     queue,
@@ -161,6 +169,7 @@ export async function openChat(
     warnings,
     chat,
     conversation: createConversation(parts),
+    images,
     commands: slashCommands(parts),
     ownCommands,
     who: () => nameAnsweringModels(models, config.roles.default_coder),

@@ -3,11 +3,13 @@ import type { Models } from "../application/ports/models.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import type { Env } from "../config/environment.ts";
 import { modelLimits, modelsSettings } from "../config/settings.ts";
+import { imagesByCatalogue } from "../domain/models/catalogue.ts";
 import { createMasker } from "../domain/policy/mask.ts";
 import type { Locale } from "../domain/texts/locale.ts";
 import { modelMessagesFor } from "../domain/texts/models.ts";
 import type { Fetch } from "../infrastructure/models/model-settings.ts";
 import { createModels } from "../infrastructure/models/models.ts";
+import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { canConnect } from "../infrastructure/platform/connections.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 
@@ -24,7 +26,8 @@ export interface ModelsOptions {
 export function openModels(config: Config, secrets: Secrets, options: ModelsOptions): Models {
   const { mask = createMasker({ secrets: secrets.values() }).mask, home, env } = options;
   const throughProxy = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].some((name) => env[name]);
-  return createModels(modelsSettings(config, secrets, home), {
+  const seesImages = imagesByCatalogue(() => loadCatalogue(home).catalogue);
+  return createModels({ ...modelsSettings(config, secrets, home), seesImages }, {
     fetch: fetch as unknown as Fetch,
     // Behind a proxy a direct connection says nothing.
     connects: throughProxy ? async () => true : canConnect,

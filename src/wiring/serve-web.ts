@@ -61,6 +61,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     messages: store,
     access,
     receive,
+    images: () => current().images,
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     stopMessage: (message) => stopMessage({ cancel, turns }, message),
     bus,

@@ -65,6 +65,7 @@ export async function openInbox(parts: ServeDeps) {
   const answering = createMessageAnswerer({
     ...common,
     conversation: () => current().conversation,
+    images: () => current().images,
     settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
     actionsFor: (jobIds) => {
       const jobs = jobIds.map((id) => current().workspace.archive.read(id)).filter((job) => job !== null);
@@ -72,6 +73,7 @@ export async function openInbox(parts: ServeDeps) {
     },
     uuid,
     messages: words,
+    locale: () => current().locale,
     dayOf: (at) => formatDayIn(resolveTimeZone(current().config.session.timezone), at),
     limit: parts.lanes,
     isBusy: () => receiver.isBusy(),
@@ -93,6 +95,7 @@ export async function openInbox(parts: ServeDeps) {
   parts.far.jobs = control?.farJobs ?? null;
   const receiver = createReceiver({
     store,
+    images: () => current().images,
     admit: admissionOf(parts),
     workspace: parts.workspaceName,
     bus,

@@ -80,6 +80,7 @@ describeChannel("LINE", async (receive) => {
   const line = startLine({ token: "access" });
   const channel = createLineChannel({
     client: new messagingApi.MessagingApiClient({ channelAccessToken: "access", baseURL: line.url }),
+    content: { url: line.url, token: "access" },
     counter: { used: async () => 0, add: async () => {} },
     quota: () => 200,
     wording: () => ({ texts: lineMessagesFor("en"), jobUrl: () => null }),
@@ -149,6 +150,7 @@ describeChannel("Slack", async (receive) => {
     texts,
     timers: realTimers,
     describe: () => null,
+    files: { token: "xoxb", apiUrl: slack.url },
     onClose: () => app.stop(),
   });
   const faults = {
@@ -210,6 +212,7 @@ describeChannel("Telegram", async (receive) => {
       timers: realTimers,
       describe: () => null,
     }),
+    fileUrl: (path) => `${telegram.url}/file/bot1:token/${path}`,
     onClose: async () => {},
   });
   const take = createTelegramUpdates({ client, receive });

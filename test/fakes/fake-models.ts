@@ -29,6 +29,7 @@ export type FakeAnswer =
 export interface FakeOptions {
   readonly local?: boolean | ((role: ModelRole) => boolean);
   readonly family?: ModelFamily;
+  readonly seesImages?: boolean;
 }
 
 /** `answer` is asked in order; `at` counts the calls of that role from 0. */
@@ -46,6 +47,7 @@ export function createFakeModels(
         model: role,
         local,
         family: options.family ?? "claude",
+        seesImages: options.seesImages,
         check: async () => ({ ok: true, detail: "" }),
         async *generate(request): AsyncGenerator<ModelEvent> {
           const at = counts.get(role) ?? 0;

@@ -10,8 +10,9 @@ import {
   PROTOCOL_VERSION,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
+import type { ImageFile } from "../../application/chat/message-images.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
-import { type AcpHost, type AcpSession, createAcpSessions } from "./sessions.ts";
+import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
 
 /** The commands that can follow a slash, for the editor's completion, with the texts of `/help`. */
 function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "help">): AvailableCommand[] {
@@ -24,11 +25,12 @@ function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "he
 
 /**
  * The user's prompt as one message. A workspace file is named by its path, since coders read its current
- * content; other text is included in a fence. Images and audio were never offered.
+ * content; other text is included in a fence. Audio was never offered.
  */
-function promptText(blocks: readonly ContentBlock[], root: string): string {
+function readPrompt(blocks: readonly ContentBlock[], root: string): EditorPrompt {
   let text = "";
   const behind: string[] = [];
+  const images: ImageFile[] = [];
   for (const block of blocks)
     switch (block.type) {
       case "text":
@@ -45,10 +47,21 @@ function promptText(blocks: readonly ContentBlock[], root: string): string {
         break;
       }
       case "image":
+        images.push({ name: imageName(block.uri, images.length + 1), bytes: fromBase64(block.data) });
+        break;
       case "audio":
         break;
     }
-  return [text, ...behind].join("\n\n");
+  return { text: [text, ...behind].join("\n\n"), images };
+}
+
+function imageName(uri: string | null | undefined, number: number): string {
+  const last = uri?.split(/[?#]/)[0]?.split("/").at(-1);
+  return last === undefined || last === "" || uri?.startsWith("data:") ? `image ${number}` : last;
+}
+
+function fromBase64(data: string): Uint8Array {
+  return new Uint8Array(Buffer.from(data, "base64"));
 }
 
 /** The path in the workspace, with the lines that a selection names: `src/a.ts (L3:9)`. Null for what lies elsewhere. */
@@ -119,7 +132,7 @@ function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSess
       authMethods: [],
       agentCapabilities: {
         loadSession: false,
-        promptCapabilities: { embeddedContext: true },
+        promptCapabilities: { embeddedContext: true, image: true },
         sessionCapabilities: { resume: {}, close: {} },
       },
     }))
@@ -138,8 +151,8 @@ function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSess
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client, signal }) => {
       const session = sessions.find(params.sessionId);
-      const text = promptText(params.prompt, session.folder.workspace.root);
-      const stopReason = await session.prompt(text, { signal, send: sender(client, session.id) });
+      const prompt = readPrompt(params.prompt, session.folder.workspace.root);
+      const stopReason = await session.prompt(prompt, { signal, send: sender(client, session.id) });
       return { stopReason };
     })
     .onNotification(methods.agent.session.cancel, ({ params }) => sessions.find(params.sessionId).cancel());

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { RequestError, type SessionUpdate, type ToolCallContent } from "@agentclientprotocol/sdk";
 import type { OpenChat } from "../../application/chat/conversation.ts";
+import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.ts";
+import { chatKeyOf } from "../../domain/chat/session.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
@@ -179,9 +181,17 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 export interface AcpSession {
   readonly id: string;
   readonly folder: EditorFolder;
-  /** Never rejects. `cancelled` when the editor stopped it: what it had begun was taken back. */
-  prompt(text: string, on: PromptEvents): Promise<"end_turn" | "cancelled">;
+  /**
+   * Rejects only a prompt whose images no model takes. `cancelled` when the editor stopped it: what it had begun was taken
+   * back.
+   */
+  prompt(prompt: EditorPrompt, on: PromptEvents): Promise<"end_turn" | "cancelled">;
   cancel(): void;
+}
+
+export interface EditorPrompt {
+  readonly text: string;
+  readonly images: readonly ImageFile[];
 }
 
 interface PromptEvents {
@@ -221,12 +231,14 @@ export function createAcpSessions(host: AcpHost) {
       cancel() {
         for (const stop of stops) stop.abort();
       },
-      async prompt(text, { signal, send }) {
+      async prompt({ text, images }, { signal, send }) {
+        const kept = await keepImages(folder.images, chatKeyOf(CHANNEL, id), images);
+        if (!kept.ok) throw RequestError.invalidParams({}, folder.chat.imageTrouble(kept.trouble));
         const stop = new AbortController();
         stops.add(stop);
         const told = createEditorUpdates(send);
         const handled = folder.conversation.handle(
-          { channel: CHANNEL, chatId: id, userId: CHANNEL, text },
+          { channel: CHANNEL, chatId: id, userId: CHANNEL, text, images: kept.images },
           { signal: AbortSignal.any([stop.signal, signal]), onEvent: told.event },
         );
         running.add(handled);

@@ -12,6 +12,7 @@ import type {
 } from "../../application/ports/serve.ts";
 import type { LineMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
+import { downloadFile, type FileAddress } from "./download-file.ts";
 import { inTime } from "./in-time.ts";
 
 /** The calls that the channel makes, of the official client. */
@@ -229,6 +230,8 @@ function createReplyTokens(timers: Timers, onAge: (chatId: string, token: string
 
 export interface LineChannelDeps {
   readonly client: LineClient;
+  /** Where the files of messages lie. */
+  readonly content: FileAddress;
   readonly counter: PushCounter;
   /** Pushes in a month. */
   readonly quota: () => number;
@@ -308,6 +311,11 @@ export function createLineChannel(parts: LineChannelDeps): LineChannel {
       // The answer may have come before its event was taken in.
       if (!spent.has(replyToken)) tokens.keep(chatId, replyToken, { at, spare });
       if (single) void call(() => client.showLoadingAnimation({ chatId, loadingSeconds: LOADING_SECONDS }));
+    },
+    download: (remote, limitBytes, signal) => {
+      const path = `v2/bot/message/${encodeURIComponent(remote)}/content`;
+      const url = `${parts.content.url.replace(/\/+$/, "")}/${path}`;
+      return downloadFile({ ...parts.content, url }, limitBytes, signal);
     },
     async answer(replyToken, text) {
       await reply(replyToken, toLineMessages({ kind: "notice", text }, parts.wording()));
@@ -491,6 +499,13 @@ function readContent(
       return { text: `${text.slice(0, own.index)}${text.slice(own.index + own.length)}`.trim() };
     return single || text.trimStart().startsWith("/") ? { text } : null;
   }
+  if (message.type === "image" && single) {
+    const { id, contentProvider } = message as webhook.ImageMessageContent;
+    // One that lies elsewhere came from another bot, by an address of its choice.
+    if (contentProvider?.type !== "line") return null;
+    const image = { name: `${id}.jpg`, mediaType: "image/jpeg", sizeBytes: 0, remote: id };
+    return { text: "", attachments: [image] };
+  }
   if (message.type === "file" && single) {
     const { fileName, fileSize } = message as webhook.FileMessageContent;
     const file = { name: fileName, mediaType: "application/octet-stream", sizeBytes: fileSize };
@@ -518,5 +533,6 @@ function isEvent(event: unknown): event is webhook.Event {
   if (type === "postback") return text(event, "postback", "data") && text(event, "source", "userId");
   if (type !== "message") return true;
   if (!text(event, "source", "userId") || !text(message, "type")) return false;
+  if (message?.type === "image") return text(message, "id");
   return message?.type !== "text" || text(message, "text");
 }

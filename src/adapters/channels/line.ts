@@ -20,6 +20,7 @@ export const line: ChannelEntry = {
         channelAccessToken: token,
         ...(settings.base_url !== null && { baseURL: settings.base_url }),
       }),
+      content: { url: settings.base_url ?? "https://api-data.line.me", token },
       counter: await parts.openPushCounter(),
       quota: () => config().line.push_quota,
       wording: () => ({

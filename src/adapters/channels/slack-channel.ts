@@ -20,6 +20,7 @@ import {
   type Progress,
   type StreamedMessage,
 } from "./channel-message.ts";
+import { downloadFile } from "./download-file.ts";
 import { inTime } from "./in-time.ts";
 
 type SlackClient = Pick<webApi.WebClient, "chat" | "conversations" | "auth" | "filesUploadV2">;
@@ -207,6 +208,8 @@ export interface SlackChannelDeps {
   readonly timers: Timers;
   /** One line of what is being done. */
   readonly describe: (event: ChatEvent) => string | null;
+  /** Reads the files of messages. */
+  readonly files: { readonly token: string; readonly apiUrl: string | null };
   readonly onClose: () => Promise<void>;
 }
 
@@ -325,6 +328,12 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
 
   return {
     name: "slack",
+    async download(url, limitBytes, signal) {
+      const { token, apiUrl } = parts.files;
+      if (!isSlackAddress(url, apiUrl)) return { ok: false, reason: "its address is not Slack's" };
+      const got = await downloadFile({ url, token }, limitBytes, signal);
+      return got.ok ? got : { ok: false, reason: `${got.reason}; ${parts.texts().filesRight}` };
+    },
     progress(message, event) {
       const place = replyPlace(message.replyTo);
       if (place === null || answered.has(message.id)) return;
@@ -668,17 +677,33 @@ function withoutOwnName(text: string, own: string | null): string {
   return text.replace(name, "").replace(/ {2,}/g, " ").trim();
 }
 
-/** Name and size of what came along; reading it would need one more right of the app. */
+interface SlackFile {
+  readonly name?: string;
+  readonly mimetype?: string;
+  readonly size?: number;
+  readonly url_private?: string;
+}
+
+/** Name and size of what came along; images can be fetched where the app has the right `files:read`. */
 function attachedFiles(message: object): Pick<InboundMessage, "attachments"> {
-  const { files } = message as { files?: readonly { name?: string; mimetype?: string; size?: number }[] };
+  const { files } = message as { files?: readonly SlackFile[] };
   if (!Array.isArray(files) || files.length === 0) return {};
   return {
-    attachments: files.map(({ name, mimetype, size }) => ({
+    attachments: (files as readonly SlackFile[]).map(({ name, mimetype, size, url_private: url }) => ({
       name: name ?? "file",
       mediaType: mimetype ?? "application/octet-stream",
       sizeBytes: size ?? 0,
+      ...(typeof url === "string" && /^image\/(?!svg)/.test(mimetype ?? "") && { remote: url }),
     })),
   };
+}
+
+/** The token goes to Slack's own servers, or to the one that is configured in its place. */
+function isSlackAddress(url: string, apiUrl: string | null): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, host } = new URL(url);
+  if (apiUrl !== null) return host === new URL(apiUrl).host;
+  return protocol === "https:" && (hostname === "slack.com" || hostname.endsWith(".slack.com"));
 }
 
 /** HTTP: the signature over time and raw body, not older than five minutes, before anything is read. */

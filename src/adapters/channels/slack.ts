@@ -32,6 +32,7 @@ export const slack: ChannelEntry = {
       texts,
       timers,
       describe: (event) => describeEvent(event, chatMessagesFor(locale())) || null,
+      files: { token: botToken, apiUrl: settings.base_url },
       onClose: () => app.stop(),
     });
     const { webhook: answer } = app;

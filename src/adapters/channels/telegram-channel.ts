@@ -14,6 +14,7 @@ import type {
   StoredMessage,
 } from "../../application/ports/serve.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
+import { MOST_IMAGE_BYTES } from "../../domain/models/image.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
@@ -22,6 +23,7 @@ import {
   type Progress,
   type StreamedMessage,
 } from "./channel-message.ts";
+import { downloadFile } from "./download-file.ts";
 import { inTime } from "./in-time.ts";
 
 /** The calls that the channel makes, of grammY's client. */
@@ -32,6 +34,7 @@ export type TelegramClient = Pick<
   | "deleteWebhook"
   | "editMessageReplyMarkup"
   | "editMessageText"
+  | "getFile"
   | "getMe"
   | "getUpdates"
   | "sendChatAction"
@@ -302,6 +305,8 @@ export interface TelegramChannelDeps {
   readonly client: TelegramClient;
   readonly texts: () => TelegramMessages;
   readonly status: TelegramStatus;
+  /** The address of a file, by the path that Telegram names; it holds the token. */
+  readonly fileUrl: (path: string) => string;
   readonly onClose: () => Promise<void>;
 }
 
@@ -309,7 +314,13 @@ export interface TelegramChannelDeps {
  * Telegram: a reply is one message or a few, with buttons under the last. Telegram knows no keys and shows no history to
  * bots, so this process remembers how far each reply got; one that was being sent when the process died may come twice.
  */
-export function createTelegramChannel({ client, texts, status, onClose }: TelegramChannelDeps): Channel {
+export function createTelegramChannel({
+  client,
+  texts,
+  status,
+  fileUrl,
+  onClose,
+}: TelegramChannelDeps): Channel {
   /** By the key of a reply: how many of its parts arrived. */
   const arrived = new Map<string, number>();
   const limit = (signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
@@ -345,6 +356,13 @@ export function createTelegramChannel({ client, texts, status, onClose }: Telegr
 
   return {
     name: "telegram",
+    async download(remote, limitBytes, signal) {
+      const found = await callTelegram((ends) => client.getFile(remote, ends), limit(signal));
+      if (!found.ok) return { ok: false, reason: found.delivered.reason };
+      const { file_path: path } = found.value;
+      if (path === undefined) return { ok: false, reason: "Telegram keeps it no longer" };
+      return downloadFile({ url: fileUrl(path) }, limitBytes, signal);
+    },
     progress: status.show,
     async deliver(delivery, signal): Promise<DeliveryResult> {
       const place = telegramPlaceIn(delivery.chatId, delivery.replyTo);
@@ -477,7 +495,7 @@ function topicOf({ is_topic_message: topic, message_thread_id: thread }: Message
   return topic === true ? thread : undefined;
 }
 
-/** Name and size of what came along. */
+/** Name and size of what came along; images can be fetched. */
 function attachedFiles({ document, photo }: Message): Attachment[] {
   const files: Attachment[] = [];
   if (document !== undefined)
@@ -485,10 +503,17 @@ function attachedFiles({ document, photo }: Message): Attachment[] {
       name: document.file_name ?? "file",
       mediaType: document.mime_type ?? "application/octet-stream",
       sizeBytes: document.file_size ?? 0,
+      ...(/^image\/(?!svg)/.test(document.mime_type ?? "") && { remote: document.file_id }),
     });
-  const largest = photo?.at(-1);
-  if (largest !== undefined)
-    files.push({ name: "photo.jpg", mediaType: "image/jpeg", sizeBytes: largest.file_size ?? 0 });
+  // Telegram offers a photo in several sizes, the largest last.
+  const best = photo?.findLast(({ file_size: size = 0 }) => size <= MOST_IMAGE_BYTES) ?? photo?.at(-1);
+  if (best !== undefined)
+    files.push({
+      name: "photo.jpg",
+      mediaType: "image/jpeg",
+      sizeBytes: best.file_size ?? 0,
+      remote: best.file_id,
+    });
   return files;
 }
 

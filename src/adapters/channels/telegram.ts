@@ -30,6 +30,7 @@ export const telegram: ChannelEntry = {
       client,
       texts,
       status: createTelegramStatus({ client, texts, timers, describe }),
+      fileUrl: (path) => `${settings.base_url ?? "https://api.telegram.org"}/file/bot${token}/${path}`,
       onClose: async () => closed.abort(),
     });
     if (secret === null || publicUrl === null)

@@ -1,5 +1,5 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
-import type { OwnCommand } from "../../application/ports/chat.ts";
+import type { ImageStore, OwnCommand } from "../../application/ports/chat.ts";
 import type { FleetControl } from "../../application/ports/fleet.ts";
 import type { Webhook } from "../../application/ports/platform.ts";
 import type {
@@ -26,6 +26,7 @@ export interface WebHost {
   readonly messages: MessageStore;
   readonly access: AccessStore;
   readonly receive: Receive;
+  readonly images: () => Pick<ImageStore, "load">;
   readonly ownChats: OwnChats;
   /** Ends the answering of a message, in whichever process; false when nobody answers it. */
   readonly stopMessage: (message: StoredMessage) => Promise<boolean>;

@@ -1,5 +1,6 @@
 import type { Webhook } from "../../application/ports/platform.ts";
 import type { Attachment } from "../../application/ports/serve.ts";
+import { type ImageTrouble, readImage } from "../../domain/models/image.ts";
 
 export interface SentForm {
   readonly fields: URLSearchParams;
@@ -26,20 +27,31 @@ const MOST_TEXT_BYTES = 1024 ** 2;
 const attachmentName = (name: string) =>
   (name.split(/[\\/]/).at(-1) ?? "").replace(/[\x00-\x1f\x7f]/g, "").slice(0, 200);
 
-/** Files of a form. Text is kept to be read; of others, and of very long ones, name and size. */
-export async function readAttachments(files: readonly File[]): Promise<Attachment[]> {
-  return Promise.all(
-    files.slice(0, MOST_FILES).map(async (file): Promise<Attachment> => {
-      const text =
-        file.size > MOST_TEXT_BYTES ? null : decodeAttachment(new Uint8Array(await file.arrayBuffer()));
-      return {
-        name: attachmentName(file.name),
-        mediaType: file.type || "application/octet-stream",
-        sizeBytes: file.size,
-        ...(text !== null && { text }),
-      };
-    }),
-  );
+export type ReadAttachments =
+  | { readonly ok: true; readonly attachments: readonly Attachment[] }
+  | { readonly ok: false; readonly trouble: ImageTrouble };
+
+/**
+ * Files of a form. Images are for the models' eyes, text is kept to be read; of others, and of very long ones, name and
+ * size. An image that no model takes refuses the whole: its sender means it to be seen.
+ */
+export async function readAttachments(files: readonly File[]): Promise<ReadAttachments> {
+  const attachments: Attachment[] = [];
+  for (const file of files.slice(0, MOST_FILES)) {
+    const name = attachmentName(file.name);
+    const told = { name, mediaType: file.type || "application/octet-stream", sizeBytes: file.size };
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const image = readImage(name, bytes);
+    const isMeant = /^image\/(?!svg)/.test(file.type) || image.ok || image.trouble.kind === "too-large";
+    if (isMeant && !image.ok) return image;
+    const text = image.ok || file.size > MOST_TEXT_BYTES ? null : decodeAttachment(bytes);
+    attachments.push({
+      ...told,
+      ...(image.ok && { mediaType: image.mediaType, bytes }),
+      ...(text !== null && { text }),
+    });
+  }
+  return { ok: true, attachments };
 }
 
 function decodeAttachment(bytes: Uint8Array): string | null {

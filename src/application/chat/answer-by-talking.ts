@@ -10,6 +10,7 @@ import {
   standInNote,
 } from "./chat-turn.ts";
 import { historyFor, recalledMemory } from "./exchanges.ts";
+import { imagesPart, recallImages } from "./message-images.ts";
 import { type ReplyPiece, say } from "./reply-words.ts";
 
 const DUTIES = {
@@ -32,6 +33,8 @@ export async function answerByTalking(
   route: keyof typeof DUTIES,
   text: string,
 ): Promise<Answer> {
+  const asked = turn.models.models.forRole("chat");
+  const recalled = "generate" in asked ? await recallImages(parts, turn, asked) : undefined;
   const answered = await askAgent(parts, turn, {
     role: "chat",
     streams: true,
@@ -50,8 +53,9 @@ export async function answerByTalking(
           model,
           turn.history,
           size === "full" ? { exchanges: 20, chars: 4_000 } : { exchanges: 2, chars: 800 },
+          size === "full" ? recalled : undefined,
         ),
-        { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000) },
+        { role: "user", text: size === "full" ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
       ],
     }),
   });

@@ -22,8 +22,9 @@ import {
   standInNote,
   type Toolbox,
 } from "./chat-turn.ts";
-import { historyFor, recalledMemory } from "./exchanges.ts";
+import { historyFor, NOTHING_RECALLED, type RecalledImages, recalledMemory } from "./exchanges.ts";
 import { createLineOutput } from "./held-output.ts";
+import { imagesPart, recallImages } from "./message-images.ts";
 import {
   type LoopFacts,
   type NamedText,
@@ -164,6 +165,9 @@ export async function workWithTools(
     asked: undefined,
     answered: undefined,
   };
+  const worker = turn.models.models.forRole("worker");
+  const recalled =
+    request.withHistory && "generate" in worker ? await recallImages(parts, turn, worker) : NOTHING_RECALLED;
   let output: WorkerOutput | null = null;
   const ended = (note: ReplyPiece | null, result = output): ToolWorkResult => ({
     output: result,
@@ -177,7 +181,7 @@ export async function workWithTools(
   const timeIsOver = () => ended(say("timeLimit", Math.round(settings.maxMillis / 1000)));
   while (turn.rounds.count < settings.maxLoops) {
     turn.rounds.count++;
-    const end = await workRound(parts, turn, request, state);
+    const end = await workRound(parts, turn, { ...request, recalled }, state);
     switch (end.kind) {
       case "answered":
         output = readWorkerOutput(end.answer.text);
@@ -213,7 +217,7 @@ interface ToolWorkState {
 function workRound(
   parts: ChatDeps,
   turn: ChatTurn,
-  request: ToolWorkRequest,
+  request: ToolWorkRequest & { readonly recalled: RecalledImages },
   state: ToolWorkState,
 ): Promise<LoopEnd> {
   const { exchange, calls } = state;
@@ -251,7 +255,7 @@ function workRound(
 function requestFor(
   { today, workspace }: ChatDeps,
   turn: ChatTurn,
-  { text, duty, withHistory }: ToolWorkRequest,
+  { text, duty, withHistory, recalled }: ToolWorkRequest & { readonly recalled: RecalledImages },
   { model, tools, messages, size }: LoopStep,
 ) {
   const full = size === "full";
@@ -265,8 +269,10 @@ function requestFor(
       workspace: workspace.root,
     }),
     messages: [
-      ...(withHistory && full ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }) : []),
-      { role: "user" as const, text: full ? text : cutMiddle(text, 8_000) },
+      ...(withHistory && full
+        ? historyFor(model, turn.history, { exchanges: 8, chars: 2_000 }, recalled)
+        : []),
+      { role: "user" as const, text: full ? text : cutMiddle(text, 8_000), ...imagesPart(turn.images) },
       ...(full ? messages : shortenExchange(messages, SHORT_EXCHANGE)),
     ],
   };

@@ -13,7 +13,9 @@ import type { Meter, MeteredModels } from "../models/meter.ts";
 import type {
   ChatEvent,
   Decision,
+  ImageStore,
   IncomingMessage,
+  LoadedImage,
   OwnCommands,
   Reply,
   Route,
@@ -50,6 +52,8 @@ export interface FarJob {
 /** One message on its way through the conversation. */
 export interface ChatTurn {
   readonly message: IncomingMessage;
+  /** Those of the message, as models take them. */
+  readonly images: readonly LoadedImage[];
   /** `<channel>:<chatId>`. */
   readonly sessionKey: string;
   readonly session: Session;
@@ -130,6 +134,7 @@ export interface ChatDeps {
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly sessions: Sessions;
+  readonly images: ImageStore;
   readonly router: Router;
   readonly queue: ChatQueue;
   readonly steering: Steering;

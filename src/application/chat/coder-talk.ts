@@ -9,11 +9,12 @@ import type { Explorer, SearchedFiles } from "../coder/explorer.ts";
 import type { RecentFile } from "../coder/job-history.ts";
 import type { ShownFiles } from "../coder/shown-files.ts";
 import type { RequestSize } from "../models/complete.ts";
-import type { OwnCommands } from "../ports/chat.ts";
+import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
 import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
 import { earlierExchangesFor } from "./exchanges.ts";
+import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
 export interface Skills {
@@ -202,7 +203,13 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
       request(model, size) {
-        const request = coderRequest(parts, question, { model, size, exchange, first: first(model, size) });
+        const request = coderRequest(parts, question, {
+          model,
+          size,
+          exchange,
+          first: first(model, size),
+          images: turn.images,
+        });
         for (const path of filesShownIn(request.messages)) shown.add(path);
         question.shownFiles.sent(filesNamedIn(request.messages));
         return request;
@@ -295,13 +302,14 @@ interface CoderAsk {
   readonly model: Model;
   readonly size: RequestSize;
   readonly first: string;
+  readonly images: readonly LoadedImage[];
   readonly exchange: readonly ModelMessage[];
 }
 
 function coderRequest(
   parts: ChatDeps,
   { role, planOnly, checks, looks }: CoderQuestion,
-  { model, size, exchange, first }: CoderAsk,
+  { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = parts;
   const isFull = size === "full";
@@ -318,7 +326,7 @@ function coderRequest(
       tools: tools.map(({ name }) => name),
     }),
     messages: [
-      { role: "user", text: first },
+      { role: "user", text: first, ...imagesPart(images) },
       ...(isFull ? looks.woven(exchange) : shortenExchange(exchange)),
     ],
     ...(tools.length > 0 && { tools }),

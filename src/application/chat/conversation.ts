@@ -3,6 +3,7 @@ import { readExplicitRoute, readSlashCommand } from "../../domain/chat/message-c
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/route.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import { imageMark } from "../../domain/models/image.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
@@ -15,6 +16,7 @@ import type {
   ChatEvent,
   Conversation,
   HandleOptions,
+  ImageStore,
   IncomingMessage,
   NamedChats,
   OwnCommands,
@@ -52,6 +54,8 @@ import type { Chat, ForkResult } from "./sessions.ts";
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
   readonly conversation: Conversation;
+  /** Where the images of its messages lie. */
+  readonly images: ImageStore;
   readonly chat: ChatMessages;
   /** The commands that can follow a slash, including routes. */
   readonly commands: readonly string[];
@@ -178,13 +182,24 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
   const groupId =
     message.id === undefined ? newGroupId(parts, sessionKey) : `${groupPrefix(sessionKey)}${message.id}`;
   const { dry, memory: kept, models: chosen } = await sessions.settings({ channel, chatId });
-  const [{ memory, turns, older }, models] = await Promise.all([
+  const { images = [] } = message;
+  await parts.images.attach(
+    sessionKey,
+    images.map(({ id }) => id),
+    groupId,
+  );
+  const [loaded, { memory, turns, older }, models] = await Promise.all([
+    parts.images.load(
+      sessionKey,
+      images.map(({ id }) => id),
+    ),
     sessions.context(session),
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }, chosen),
   ]);
   const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey), session.openedAt);
   return {
     message,
+    images: loaded,
     sessionKey,
     session,
     memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
@@ -251,14 +266,14 @@ const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
  */
 export function createConversation(parts: ChatDeps): Conversation {
   return {
-    interrupts({ channel, chatId, text }) {
+    interrupts({ channel, chatId, text, images = [] }) {
       const command = readSlashCommand(text);
       if (command !== undefined) return command.name === "stop" || isLook(parts, command.name);
-      return parts.steering.isOpen(`${channel}:${chatId}`);
+      return images.length === 0 && parts.steering.isOpen(`${channel}:${chatId}`);
     },
-    steer({ channel, chatId, text }, signal) {
+    steer({ channel, chatId, text, images = [] }, signal) {
       const words = cleanMessage(text);
-      if (words.trim() === "" || readSlashCommand(words) !== undefined) return null;
+      if (words.trim() === "" || images.length > 0 || readSlashCommand(words) !== undefined) return null;
       return parts.steering.offer(`${channel}:${chatId}`, words, signal);
     },
     needsNoModel(text) {
@@ -271,8 +286,11 @@ export function createConversation(parts: ChatDeps): Conversation {
       const sentAt = message.sentAt ?? parts.now().toISOString();
       const state = { begun: false };
       try {
-        const text = cleanMessage(message.text);
-        if (text.trim() === "") return plainReply(parts, say("emptyMessage"));
+        const { images = [] } = message;
+        const words = cleanMessage(message.text);
+        // A message of images alone is routed and remembered by their names.
+        const text = words.trim() === "" ? images.map(({ name }) => imageMark(name)).join("\n") : words;
+        if (text === "") return plainReply(parts, say("emptyMessage"));
         if (text.length > LONGEST_MESSAGE) return plainReply(parts, say("messageTooLong", "1 MB"));
         const command = readSlashCommand(text);
         if (command?.name === "stop") return await stopTurn(parts, sessionKey);
@@ -281,7 +299,8 @@ export function createConversation(parts: ChatDeps): Conversation {
           return lookReply(
             await look(parts, { message: { ...message, text }, sessionKey }, command?.rest ?? ""),
           );
-        const joins = command === undefined ? parts.steering.offer(sessionKey, text, options.signal) : null;
+        const mayJoin = command === undefined && images.length === 0;
+        const joins = mayJoin ? parts.steering.offer(sessionKey, text, options.signal) : null;
         if (joins !== null) emit(createNotice(parts, (chat) => chat.joins));
         if (joins !== null && (await joins)) return { ...plainReply(parts, say("steered")), ok: true };
         const queued = await parts.queue.run(
@@ -289,6 +308,15 @@ export function createConversation(parts: ChatDeps): Conversation {
           async (signal) => {
             const turn = await openTurn(parts, { ...message, text, sentAt }, { sessionKey, signal, emit });
             state.begun = true;
+            const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
+            if (gone.length > 0)
+              return plainReply(
+                parts,
+                say(
+                  "imageGone",
+                  gone.map(({ name }) => name),
+                ),
+              );
             return inTurn(parts, turn);
           },
           {
@@ -413,7 +441,7 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
   const at = parts.now().toISOString();
   try {
     await sessions.append(session, [
-      { at, role: "user", text: said, agent: "", groupId },
+      { at, role: "user", text: withImageMarks(said, turn), agent: "", groupId },
       { at, role: "assistant", text: rememberedWords(answer), agent: answer.agent, groupId },
     ]);
   } catch (cause) {
@@ -421,6 +449,12 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
     return;
   }
   parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
+}
+
+/** What was said, and the names of the images beside it. */
+function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): string {
+  const marks = images.map(({ name }) => imageMark(name)).filter((mark) => !said.includes(mark));
+  return [said, ...marks].join("\n");
 }
 
 async function answerUnknownCommand(parts: ChatDeps, name: string): Promise<Answer> {

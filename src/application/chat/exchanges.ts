@@ -3,7 +3,12 @@ import { requestTerms } from "../../domain/coder/request-terms.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import type { JobHistory } from "../coder/job-history.ts";
 import type { Turn } from "../ports/chat.ts";
-import type { ModelMessage } from "../ports/models.ts";
+import type { ModelImage, ModelMessage } from "../ports/models.ts";
+
+/** Images of earlier messages, by the group of the message that they came with. */
+export type RecalledImages = ReadonlyMap<string, readonly ModelImage[]>;
+
+export const NOTHING_RECALLED: RecalledImages = new Map();
 
 /** One message of a chat and what came of it, as later messages remember it. */
 export interface Exchange {
@@ -53,13 +58,21 @@ export function historyFor(
   model: { readonly local: boolean },
   history: readonly Exchange[],
   limit: ExchangeLimit,
+  recalled: RecalledImages = NOTHING_RECALLED,
 ): ModelMessage[] {
   return visibleExchanges(model, history)
     .slice(-limit.exchanges)
-    .flatMap((exchange): ModelMessage[] => [
-      { role: "user", text: cutExchange(exchange.user, limit.chars) },
-      { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
-    ]);
+    .flatMap((exchange): ModelMessage[] => {
+      const images = recalled.get(exchange.groupId ?? "");
+      return [
+        {
+          role: "user",
+          text: cutExchange(exchange.user, limit.chars),
+          ...(images !== undefined && { images }),
+        },
+        { role: "assistant", text: cutExchange(exchangeOutcome(exchange), limit.chars) },
+      ];
+    });
 }
 
 /** A part of the conversation as given to a coder. */

@@ -36,6 +36,7 @@ const CANNOT_ANSWER: ReadonlySet<ModelFailure["code"]> = new Set([
   "unauthorized",
   "unknown-model",
   "no-key",
+  "no-images",
   "not-configured",
 ]);
 
@@ -85,6 +86,9 @@ export function withFallback(
     },
     get family() {
       return current.family;
+    },
+    get seesImages() {
+      return current.seesImages;
     },
     generate,
     check: (signal) => best.model.check(signal),
@@ -343,6 +347,7 @@ function meterModel(account: Account, role: ModelRole, model: Model): Model {
     model: model.model,
     local: model.local,
     family: model.family,
+    seesImages: model.seesImages,
     ...(model.insteadOf !== undefined && { insteadOf: model.insteadOf }),
     check: (signal) => model.check(signal),
     async *generate(request: ModelRequest) {

@@ -1,10 +1,11 @@
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
+import type { ImageType } from "../../domain/models/image.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
-import type { ModelChoiceOfRole, ModelRole } from "./models.ts";
+import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/route.ts";
 
@@ -20,13 +21,14 @@ export interface Conversation {
    * Whether a message must not wait for its turn: it is about what runs in its chat right now (`/stop`, words for a coder
    * at work), or it only looks (`/help`, `/jobs`). It is handed to `handle` like any other.
    */
-  interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text">): boolean;
+  interrupts(message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">): boolean;
   /**
    * Gives words to the coder that works in this chat, for its next round: true once the coder has them, false when it ended
-   * before, or the signal took them back; then they were not sent. Null where no coder works, and for commands.
+   * before, or the signal took them back; then they were not sent. Null where no coder works, for commands, and for
+   * messages with images.
    */
   steer(
-    message: Pick<IncomingMessage, "channel" | "chatId" | "text">,
+    message: Pick<IncomingMessage, "channel" | "chatId" | "text" | "images">,
     signal: AbortSignal,
   ): Promise<boolean> | null;
   /** Whether a message is answered without a model: a command that looks, takes back or sets something. */
@@ -45,6 +47,8 @@ export interface IncomingMessage {
   readonly chatId: string;
   readonly userId: string;
   readonly text: string;
+  /** Shown to the model that answers; a message of images alone needs no text. */
+  readonly images?: readonly MessageImage[];
   /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
   readonly forcedRoute?: Route;
   readonly strict?: boolean;
@@ -52,6 +56,36 @@ export interface IncomingMessage {
   readonly traceparent?: string;
   /** When it was sent, in ISO form; absent: now. It may have waited behind others since. */
   readonly sentAt?: string;
+}
+
+/** An image of a message; its bytes lie in the `ImageStore`. */
+export interface MessageImage {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Images that came with messages. Looked up by the chat's key only, so that no chat sees another's. */
+export interface ImageStore {
+  /** Stores the bytes of one, which `readImage` has accepted. */
+  keep(chatKey: string, image: NewImage): Promise<MessageImage>;
+  /** Notes the message that they came with, so that later messages of the chat find them. */
+  attach(chatKey: string, ids: readonly string[], groupId: string): Promise<void>;
+  /** In the order of the ids; one that is gone is left out. */
+  load(chatKey: string, ids: readonly string[]): Promise<readonly LoadedImage[]>;
+  /** Those of earlier messages, the newest last, at most so many. */
+  ofGroups(chatKey: string, groupIds: readonly string[], limit: number): Promise<readonly RecalledImage[]>;
+}
+
+export interface NewImage {
+  readonly name: string;
+  readonly mediaType: ImageType;
+  readonly bytes: Uint8Array;
+}
+
+export interface LoadedImage extends ModelImage, MessageImage {}
+
+export interface RecalledImage extends LoadedImage {
+  readonly groupId: string;
 }
 
 export interface HandleOptions {

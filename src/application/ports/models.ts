@@ -1,3 +1,4 @@
+import type { ImageType } from "../../domain/models/image.ts";
 import type { ModelFailureCode } from "../../domain/models/model-facts.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 
@@ -18,6 +19,11 @@ export interface Model {
   readonly insteadOf?: string;
   /** Which patch format this family writes best, and how its prompts are worded. */
   readonly family: ModelFamily;
+  /**
+   * Whether it sees images; absent where nobody knows. A request with images to one that does not fails with `no-images`
+   * before anything is sent.
+   */
+  readonly seesImages?: boolean | undefined;
   generate(request: ModelRequest): AsyncIterable<ModelEvent>;
   /** Asks the server whether it would answer; never rejects. */
   check(signal: AbortSignal): Promise<ModelCheck>;
@@ -51,7 +57,6 @@ export function isEffort(text: string): text is Effort {
 }
 
 export type ModelMessage =
-  /** A model that takes no images is notified of their number. */
   | { readonly role: "user"; readonly text: string; readonly images?: readonly ModelImage[] }
   | {
       readonly role: "assistant";
@@ -63,7 +68,7 @@ export type ModelMessage =
   | { readonly role: "tool"; readonly callId: string; readonly name: string; readonly text: string };
 
 export interface ModelImage {
-  readonly mediaType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+  readonly mediaType: ImageType;
   /** Base64. */
   readonly data: string;
 }
@@ -124,7 +129,8 @@ export interface ModelUsage {
 /**
  * The error, so that no caller reads the text. `aborted` is the caller's own signal. `refused-remote` is
  * local-only at work: a cloud model was asked for where only a local one may answer. `over-budget` is the
- * day's budget, spent; `no-price` a budget over a model without a stated price.
+ * day's budget, spent; `no-price` a budget over a model without a stated price; `no-images` a model that does not see
+ * the images of the request.
  */
 export interface ModelFailure {
   readonly code: ModelFailureCode;

@@ -28,6 +28,11 @@ export interface Channel {
    * throws.
    */
   progress?(message: StoredMessage, event: ChatEvent): void;
+  /**
+   * Fetches a file that came with a message, by its `remote`; of more than `limitBytes`, any longer beginning. Never
+   * rejects. Absent: its messages bring none.
+   */
+  download?(remote: string, limitBytes: number, signal: AbortSignal): Promise<DownloadResult>;
   /** Whether the service can be reached, for `/readyz`. Never rejects. */
   check(signal: AbortSignal): Promise<ChannelCheck>;
   /** Frees what the channel holds; nothing is delivered afterwards. */
@@ -56,13 +61,25 @@ export interface InboundMessage {
   readonly traceparent?: string;
 }
 
-/** A file that came with a message. The models read text; of other files they learn name and size only. */
+/**
+ * A file that came with a message. The models read text and see images; of other files they learn name and size only.
+ */
 export interface Attachment {
   readonly name: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly text?: string;
+  /** The id of an image in the store. */
+  readonly image?: string;
+  /** An image's bytes, on arrival only: the receiver stores them and keeps the id. */
+  readonly bytes?: Uint8Array;
+  /** The service's own name of an image that lies there; `Channel.download` fetches it when the message is answered. */
+  readonly remote?: string;
 }
+
+export type DownloadResult =
+  | { readonly ok: true; readonly bytes: Uint8Array }
+  | { readonly ok: false; readonly reason: string };
 
 /**
  * Stores a message. Rejects only when it could not be stored: then it must not be acknowledged, so that the service

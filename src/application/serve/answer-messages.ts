@@ -1,8 +1,13 @@
+import { chatKeyOf } from "../../domain/chat/session.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../domain/models/image.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
-import type { ChatEvent, Conversation, Reply } from "../ports/chat.ts";
+import { keepImages } from "../chat/message-images.ts";
+import { type ReplyPiece, say, wordPieces } from "../chat/reply-words.ts";
+import type { ChatEvent, Conversation, ImageStore, MessageImage, Reply } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
 import type { Channel, ClaimedMessage, MessageStore, NewReply, StoredMessage, Work } from "../ports/serve.ts";
-import { replyChannelOf } from "./receive-messages.ts";
+import { isImage, replyChannelOf } from "./receive-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
 
@@ -10,7 +15,8 @@ export interface AnswerMessagesDeps {
   readonly store: MessageStore;
   /** Asked anew for every message, so that a reload takes effect. */
   readonly conversation: () => Conversation;
-  readonly channel: (name: string) => Pick<Channel, "progress"> | undefined;
+  readonly channel: (name: string) => Pick<Channel, "progress" | "download"> | undefined;
+  readonly images: () => Pick<ImageStore, "keep">;
   /**
    * Which jobs of a message stand after an attempt that was cut off: of those that the store noted, and of those that
    * only the job folders know of. Nothing else of that attempt can land afterwards.
@@ -23,6 +29,7 @@ export interface AnswerMessagesDeps {
   readonly timers: Timers;
   readonly uuid: () => string;
   readonly messages: () => ServeMessages;
+  readonly locale: () => Locale;
   /** The day a moment belongs to, in the session's time zone. */
   readonly dayOf: (at: Date) => string;
   /** Chats that are answered at once. */
@@ -147,6 +154,13 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
       parts.channel(replyChannelOf(message))?.progress?.(message, event);
     };
     const { channel, chatId, userId, id, forcedRoute, strict, traceparent } = message;
+    const signal = AbortSignal.any([stopping.signal, abort.signal, lost]);
+    const fetched = await fetchImages(parts, message, signal);
+    if (!fetched.ok) {
+      inHand.delete(message.id);
+      return fetched.reply;
+    }
+    const { images } = fetched;
     const reply = await parts.conversation().handle(
       {
         id,
@@ -154,12 +168,13 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         chatId,
         userId,
         text: messageTextWithFiles(message, parts.messages()),
+        ...(images.length > 0 && { images }),
         sentAt: message.receivedAt,
         ...(forcedRoute !== undefined && { forcedRoute }),
         ...(strict !== undefined && { strict }),
         ...(traceparent !== undefined && { traceparent }),
       },
-      { signal: AbortSignal.any([stopping.signal, abort.signal, lost]), onEvent, claim },
+      { signal, onEvent, claim },
     );
     inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));
@@ -208,9 +223,46 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
   };
 }
 
-/** Files that came along are read with the message; of what is no text, name and size. */
+const DOWNLOAD_MS = 30_000;
+
+type FetchedImages =
+  | { readonly ok: true; readonly images: readonly MessageImage[] }
+  | { readonly ok: false; readonly reply: Reply };
+
+/** The images of a message. Those that still lie with the service are fetched and stored first. */
+async function fetchImages(
+  { channel, images, locale }: Pick<AnswerMessagesDeps, "channel" | "images" | "locale">,
+  message: StoredMessage,
+  signal: AbortSignal,
+): Promise<FetchedImages> {
+  const found: MessageImage[] = [];
+  const refuse = (saying: ReplyPiece): FetchedImages => {
+    const said = [saying];
+    return { ok: false, reply: { ...toFailedReply(wordPieces(locale(), said)), said } };
+  };
+  for (const { name, sizeBytes, image, remote } of message.attachments ?? []) {
+    if (image !== undefined) found.push({ id: image, name });
+    if (remote === undefined) continue;
+    if (sizeBytes > MOST_IMAGE_BYTES)
+      return refuse(say("imageTrouble", { kind: "too-large", name, sizeBytes }));
+    const download = channel(message.channel)?.download;
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_MS)]);
+    const got = (await download?.(remote, MOST_IMAGE_BYTES, ends)) ?? { ok: false, reason: message.channel };
+    if (!got.ok) return refuse(say("imageNotFetched", name, got.reason));
+    const key = chatKeyOf(message.channel, message.chatId);
+    const kept = await keepImages(images(), key, [{ name, bytes: got.bytes }]);
+    if (!kept.ok) return refuse(say("imageTrouble", kept.trouble));
+    found.push(...kept.images);
+  }
+  if (found.length > MOST_IMAGES)
+    return refuse(say("imageTrouble", { kind: "too-many", count: found.length }));
+  return { ok: true, images: found };
+}
+
+/** Files that came along are read with the message; of what is neither text nor image, name and size. */
 function messageTextWithFiles(message: StoredMessage, messages: ServeMessages): string {
-  const files = (message.attachments ?? []).map(({ name, sizeBytes, text }) =>
+  const others = (message.attachments ?? []).filter((file) => !isImage(file));
+  const files = others.map(({ name, sizeBytes, text }) =>
     text === undefined ? messages.attachment(name, sizeBytes) : fenceFileText(name, text),
   );
   return [message.text, ...files].filter((part) => part !== "").join("\n\n");

@@ -1,9 +1,12 @@
+import { chatKeyOf } from "../../domain/chat/session.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
+import { keepImages } from "../chat/message-images.ts";
 import { newJobId } from "../jobs/execution.ts";
-import type { Conversation } from "../ports/chat.ts";
+import type { Conversation, ImageStore } from "../ports/chat.ts";
 import type { Tracing } from "../ports/platform.ts";
 import type {
   AccessStore,
+  Attachment,
   ChatKey,
   InboundMessage,
   MessageStore,
@@ -15,6 +18,7 @@ import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
   readonly store: Pick<MessageStore, "addAll">;
+  readonly images: () => Pick<ImageStore, "keep">;
   /** Decides who may speak here and how often; null admits the message. */
   readonly admit: (message: InboundMessage) => Promise<Extract<ReceiveResult, { status: "refused" }> | null>;
   /** The root of the workspace that messages are sent to here. */
@@ -28,9 +32,7 @@ export interface ReceiveMessagesDeps {
   readonly random: (bytes: number) => Uint8Array;
 }
 
-export interface ArrivedMessage extends ChatKey {
-  readonly text: string;
-}
+export interface ArrivedMessage extends ChatKey, Pick<InboundMessage, "text" | "attachments"> {}
 
 export type MessageLane = Pick<NewMessage, "beside" | "light">;
 
@@ -42,8 +44,14 @@ export function chooseMessageLane(
   conversation: Pick<Conversation, "interrupts" | "needsNoModel">,
   message: ArrivedMessage,
 ): MessageLane {
-  const beside = conversation.interrupts(message);
+  const images = (message.attachments ?? []).filter(isImage).map(({ name }) => ({ id: "", name }));
+  const beside = conversation.interrupts({ ...message, images });
   return { beside, light: beside || conversation.needsNoModel(message.text) };
+}
+
+/** Whether it is for the models' eyes. */
+export function isImage({ image, bytes, remote }: Attachment): boolean {
+  return image !== undefined || bytes !== undefined || remote !== undefined;
 }
 
 export interface Receiver {
@@ -134,10 +142,26 @@ export function createReceiver(parts: ReceiveMessagesDeps): Receiver {
     if (arrivals.length > BURST) arrivals.shift();
     const refused = await parts.admit(message);
     if (refused !== null) return refused;
+    const light = await moveBytes(message);
     return new Promise((resolve, reject) => {
-      waiting.push({ ...prepareFrom(message, arrived), resolve, reject });
+      waiting.push({ ...prepareFrom(light, arrived), resolve, reject });
       if (!writing.now) void write();
     });
+  }
+
+  /** Images go to their own table: the message only names them. */
+  async function moveBytes(message: InboundMessage): Promise<InboundMessage> {
+    if (message.attachments?.some(({ bytes }) => bytes !== undefined) !== true) return message;
+    const attachments: Attachment[] = [];
+    for (const { bytes, ...rest } of message.attachments) {
+      if (bytes === undefined) attachments.push(rest);
+      else {
+        const key = chatKeyOf(message.channel, message.chatId);
+        const kept = await keepImages(parts.images(), key, [{ name: rest.name, bytes }]);
+        attachments.push(kept.ok ? { ...rest, image: kept.images[0]?.id ?? "" } : rest);
+      }
+    }
+    return { ...message, attachments };
   }
 
   return {

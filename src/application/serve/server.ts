@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type ServeMessages, serveMessagesFor } from "../../domain/texts/serve.ts";
 import type { OpenChat } from "../chat/conversation.ts";
-import type { Conversation, OwnCommands } from "../ports/chat.ts";
+import type { Conversation, ImageStore, OwnCommands } from "../ports/chat.ts";
 import type { NotOpened, Opened, Opening } from "../ports/jobs-workspace.ts";
 import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
@@ -51,6 +51,7 @@ export interface RunningServer {
 /** The parts that a reload replaces. */
 export interface ServeState extends Opened {
   readonly conversation: Conversation;
+  readonly images: ImageStore;
   readonly ownCommands: OwnCommands;
   readonly locale: Locale;
 }
@@ -75,8 +76,9 @@ export async function openReloadableChat(
   return {
     ok: true,
     current: () => {
-      const { workspace, config, messages, warnings, conversation, ownCommands } = held.chat;
-      return { workspace, config, messages, warnings, conversation, ownCommands, locale: localeOf(config) };
+      const { workspace, config, messages, warnings, conversation, images, ownCommands } = held.chat;
+      const locale = localeOf(config);
+      return { workspace, config, messages, warnings, conversation, images, ownCommands, locale };
     },
     async reload() {
       const next = await open();

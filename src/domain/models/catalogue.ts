@@ -64,6 +64,15 @@ export function findInCatalogue(catalogue: Catalogue, model: string): CatalogueE
   return Object.hasOwn(catalogue.models, model) ? (catalogue.models[model] ?? null) : null;
 }
 
+/** Whether a model sees images, by a table that is read when it is first asked; undefined: it does not say. */
+export function imagesByCatalogue(read: () => Catalogue): (model: string) => boolean | undefined {
+  const known: { catalogue?: Catalogue } = {};
+  return (model) => {
+    known.catalogue ??= read();
+    return findInCatalogue(known.catalogue, model)?.images ?? undefined;
+  };
+}
+
 const MILLION = 1_000_000;
 const FREE: Price = { input: 0, output: 0, cached: 0 };
 

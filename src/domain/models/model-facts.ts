@@ -42,7 +42,8 @@ export type ModelFailureCode =
   | "not-configured"
   | "refused-remote"
   | "over-budget"
-  | "no-price";
+  | "no-price"
+  | "no-images";
 
 /** Why a server did not list its models: no connection, a refused key, or an answer that is no list. */
 export type ListTrouble =

@@ -13,6 +13,7 @@ export const slackTexts = {
   accepted: "Got it. The result comes here.",
   wholeText: "The whole text is in the file.",
   usage: "Usage: /picoclaw MESSAGE (for example: /picoclaw /undo)",
+  filesRight: "the Slack app needs the right files:read",
 };
 
 export const telegramTexts = {

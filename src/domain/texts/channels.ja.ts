@@ -18,6 +18,7 @@ export const slackTexts: typeof englishSlackTexts = {
   accepted: "受け付けました。結果はここに届きます。",
   wholeText: "全文はファイルをご覧ください。",
   usage: "使い方: /picoclaw メッセージ（例: /picoclaw /undo）",
+  filesRight: "Slack アプリに files:read の権限が必要です",
 };
 
 export const telegramTexts: typeof englishTelegramTexts = {

@@ -10,10 +10,11 @@ import {
   rewindJobs,
   rewindMessages,
 } from "../jobs/rewind-plan.ts";
+import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
 import type { ModelTrouble } from "../models/model-facts.ts";
 import type { StoreTrouble } from "../store/store-trouble.ts";
 import { coderProgress, heads } from "./coder.en.ts";
-import { formatCost } from "./format-text.ts";
+import { formatBytes, formatCost } from "./format-text.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);
@@ -130,6 +131,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "For coding alone, send /code3 and the like.";
     case "over-budget":
       return "Raise budget.daily, or send this again tomorrow.";
+    case "no-images":
+      return `Choose a model that sees them (/model ${role} …; models.json in PICOCLAW_HOME says which do), or describe the image in words.`;
     case "no-price":
       return "Add it to budget.prices or to models.json in PICOCLAW_HOME, or take the budget away.";
     case "deadline":
@@ -210,6 +213,18 @@ export const chatTexts = {
   noPreview: "There is no preview to apply.",
 
   // Models
+  imageTrouble: (trouble: ImageTrouble): string => {
+    switch (trouble.kind) {
+      case "not-an-image":
+        return `${trouble.name} is not an image that models take (PNG, JPEG, GIF or WebP).`;
+      case "too-large":
+        return `${trouble.name} is too large to be shown to a model: ${formatBytes(trouble.sizeBytes)}, at most ${formatBytes(MOST_IMAGE_BYTES)}.`;
+      case "too-many":
+        return `${trouble.count} images are too many for one message: at most ${MOST_IMAGES}.`;
+    }
+  },
+  imageGone: (names: readonly string[]) => `${names.join(", ")}: no longer kept here. Send it again.`,
+  imageNotFetched: (name: string, detail: string) => `${name} could not be fetched: ${detail}. Send it again.`,
   modelTrouble: trouble,
   retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
   compacted: "That was too long; trying once more with less history and fewer files.",

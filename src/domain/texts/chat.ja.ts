@@ -1,6 +1,7 @@
 import { otherRoute, ROUTES } from "../config/route.ts";
 import type { RedReason } from "../jobs/job-status.ts";
 import { type RewindJob, rewindJobs, rewindMessages } from "../jobs/rewind-plan.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
 import type { ModelTrouble } from "../models/model-facts.ts";
 import type {
   AskedModel,
@@ -9,7 +10,7 @@ import type {
   rewind as englishRewind,
 } from "./chat.en.ts";
 import { coderProgress, heads } from "./coder.ja.ts";
-import { formatCost } from "./format-text.ts";
+import { formatBytes, formatCost } from "./format-text.ts";
 
 const files = (count: number) => `${count} ファイル`;
 const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);
@@ -101,6 +102,8 @@ function hint(code: ModelTrouble, { role, provider, model }: AskedModel): string
       return "コーディングだけなら /code3 などで送れます。";
     case "over-budget":
       return "budget.daily を上げるか、明日もう一度送ってください。";
+    case "no-images":
+      return `画像を見られるモデルを選ぶか（/model ${role} …。PICOCLAW_HOME の models.json で指定できます）、画像の内容を言葉で説明してください。`;
     case "no-price":
       return "budget.prices か PICOCLAW_HOME の models.json に料金を書くか、予算の設定を外してください。";
     case "deadline":
@@ -166,6 +169,18 @@ export const chatTexts: typeof englishChatTexts = {
   mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
   noPreview: "反映できるプレビューはないよ。",
 
+  imageTrouble: (trouble) => {
+    switch (trouble.kind) {
+      case "not-an-image":
+        return `${trouble.name} はモデルに見せられる画像（PNG・JPEG・GIF・WebP）ではありません。`;
+      case "too-large":
+        return `${trouble.name} は大きすぎてモデルに見せられません: ${formatBytes(trouble.sizeBytes)}（最大 ${formatBytes(MOST_IMAGE_BYTES)}）。`;
+      case "too-many":
+        return `画像が ${trouble.count} 枚あります。1 つのメッセージに添付できるのは ${MOST_IMAGES} 枚までです。`;
+    }
+  },
+  imageGone: (names) => `${names.join("、")}: もう保存されていません。もう一度送ってください。`,
+  imageNotFetched: (name, detail) => `${name} を取得できませんでした: ${detail}。もう一度送ってください。`,
   modelTrouble: trouble,
   retrying: (attempt, seconds, why) => `再試行 ${attempt} 回目（${seconds} 秒後）: ${why}`,
   compacted: "長すぎたため、履歴とファイルを減らしてもう一度試します。",

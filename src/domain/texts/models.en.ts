@@ -36,6 +36,8 @@ export const modelsTexts = {
     `${who(facts)} spent its tokens on thinking and gave no answer; raise max_tokens`,
   malformed: (facts: ModelFacts) => `${who(facts)} answered what cannot be read${said(facts)}`,
   aborted: (facts: ModelFacts) => `the call to ${who(facts)} was stopped`,
+  noImages: (facts: ModelFacts) => `${who(facts)} does not see images. Nothing was sent`,
+  imagesRefused: (facts: ModelFacts) => `${who(facts)} did not take the images${said(facts)}`,
   noKey: (provider: string, variable: string) =>
     `${provider} has no key: the variable ${variable} is not set`,
   unknownProvider: (role: string, provider: string) =>

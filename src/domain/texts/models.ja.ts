@@ -37,6 +37,8 @@ export const modelsTexts: typeof englishModelsTexts = {
     `${who(facts)} は思考だけでトークンを使い切り、回答がありません。max_tokens を増やしてください`,
   malformed: (facts) => `${who(facts)} の応答を解釈できません${said(facts)}`,
   aborted: (facts) => `${who(facts)} の呼び出しを中止しました`,
+  noImages: (facts) => `${who(facts)} は画像を見られません。何も送っていません`,
+  imagesRefused: (facts) => `${who(facts)} は画像を受け付けませんでした${said(facts)}`,
   noKey: (provider, variable) => `${provider} の API キーがありません: 環境変数 ${variable} が未設定です`,
   unknownProvider: (role, provider) => `roles.${role}.provider が指す ${provider} は設定されていません`,
   noModelName: (provider) => `providers.${provider} にモデル名がありません`,

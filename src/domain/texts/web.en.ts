@@ -86,8 +86,6 @@ export const consoleTexts = {
   copied: "Copied",
   notSent: "Not sent",
   messageTooLong: (characters: number) => `at most ${characters.toLocaleString("en")} characters`,
-  imageNotSeen: (name: string) =>
-    `${name} is an image, and images cannot be shown to the models from here yet. Describe it in words, or attach text.`,
   olderMessages: "Older messages",
   notDelivered: "This reply could not be delivered.",
   modelFooter: (model: string, where: "local" | "cloud") =>

@@ -87,8 +87,6 @@ export const consoleTexts: typeof englishConsoleTexts = {
   copied: "コピーしました",
   notSent: "送信できませんでした",
   messageTooLong: (characters) => `最大 ${characters.toLocaleString("ja")} 文字です`,
-  imageNotSeen: (name) =>
-    `${name} は画像です。ここからモデルに画像を見せることはまだできません。言葉で説明するか、テキストを添付してください。`,
   olderMessages: "以前のメッセージ",
   notDelivered: "この返信は届けられませんでした。",
   modelFooter: (model, where) => `${model} · ${where === "local" ? "ローカル" : "クラウド"}`,

@@ -1,4 +1,4 @@
-import type { ModelFailure } from "../../application/ports/models.ts";
+import type { ModelFailure, ModelRequest } from "../../application/ports/models.ts";
 import type { ModelFacts } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
@@ -28,6 +28,8 @@ const CODES: Readonly<Record<Kind, readonly [ModelFailure["code"], retryable: bo
   thoughtOnly: ["empty", false],
   malformed: ["malformed", true],
   aborted: ["aborted", false],
+  noImages: ["no-images", false],
+  imagesRefused: ["no-images", false],
 };
 
 const LONGEST_DETAIL = 400;
@@ -42,6 +44,8 @@ export interface Failures {
   ): ModelFailure;
   /** Of an answer that is not 200. */
   ofResponse(response: { readonly status: number; readonly headers: Headers }, body: string): ModelFailure;
+  /** Of an answer that refuses the images of the request. */
+  imagesRefused(response: { readonly status: number }, body: string): ModelFailure;
   /** Of what a server reports in the stream. */
   ofProblem(problem: ServerProblem): ModelFailure;
 }
@@ -81,6 +85,8 @@ export function createFailures(
         kind === "rateLimited" || kind === "serverError" ? retryAfter(headers, json) : undefined;
       return make(kind, detail, { status, ...(retryAfterMs !== undefined && { retryAfterMs }) });
     },
+    imagesRefused: ({ status }, body) =>
+      make("imagesRefused", messageIn(parseErrorBody(body)) || body, { status }),
     ofProblem: (problem) =>
       make(
         problem.unreadable === true ? "malformed" : kindOf(problem),
@@ -172,6 +178,19 @@ function parseErrorBody(body: string): Json {
   } catch {
     return undefined;
   }
+}
+
+export function hasImages({ messages }: Pick<ModelRequest, "messages">): boolean {
+  return messages.some((message) => message.role === "user" && (message.images?.length ?? 0) > 0);
+}
+
+/** The model does not see what it would be asked about, so it is not asked. */
+export function noImagesFailure(
+  messages: ModelMessages,
+  { provider, model }: Pick<ModelSettings, "provider" | "model">,
+): ModelFailure {
+  const facts = { provider, model, address: "", detail: "" };
+  return { code: "no-images", ...failureText(messages, (words) => words.noImages(facts)), retryable: false };
 }
 
 /** A failure's text in the language of this process, and in every other. */

@@ -1,6 +1,6 @@
 import type { ModelAnswer, ModelEvent, ModelFailure, ModelRequest } from "../../application/ports/models.ts";
 import { type AnswerInProgress, createAnswer, thinkerOf } from "./answer.ts";
-import { type Failures, LONGEST_WAIT_MS } from "./failures.ts";
+import { type Failures, hasImages, LONGEST_WAIT_MS } from "./failures.ts";
 import { type ModelDeps, type ModelLimits, type ModelSettings, requestOptions } from "./model-settings.ts";
 import type { Wire } from "./wire.ts";
 
@@ -234,12 +234,10 @@ const DISPENSABLE: readonly {
   { name: "thinking", named: /thinking/i },
   { name: "thinkingConfig", named: /thinking/i },
   { name: "think", named: /think/i },
-  {
-    name: "images",
-    sent: /"(image|image_url|input_image|inlineData|images)"/,
-    named: /image|vision|multi-?modal/i,
-  },
 ];
+
+/** A model that does not see answers about something else, so images are never left out. */
+const ABOUT_IMAGES = /image|vision|multi-?modal|mmproj/i;
 
 const REFUSES =
   /unsupported|not support|only supported|support image|deprecated|not permitted|not allowed|unrecognized|unknown (field|parameter|name|argument|variant)|extra inputs|additional properties|cannot be used/i;
@@ -315,6 +313,8 @@ export async function* tryOnce(
     watch.connected();
     if (response.status !== 200) {
       const text = await readErrorStart(response);
+      if (hasImages(request) && ABOUT_IMAGES.test(text) && REFUSES.test(text))
+        return failedTry(failures.imagesRefused(response, text), false);
       const failure = failures.ofResponse(response, text);
       const { maxTokens } = requestOptions(settings, request);
       return {

@@ -9,7 +9,7 @@ import type {
 import { localityOf } from "../../domain/models/locality.ts";
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { isInstalled, rankInstalled } from "../../domain/models/rank-installed.ts";
-import { failureText } from "./failures.ts";
+import { failureText, hasImages, noImagesFailure } from "./failures.ts";
 import type { ModelDeps, ModelSettings, OllamaSettings } from "./model-settings.ts";
 import type { ScriptedModelDeps } from "./scripted.ts";
 import type { Wire } from "./wire.ts";
@@ -34,6 +34,8 @@ export interface ModelsSettings {
   readonly roles: Readonly<Record<ModelRole, RoleSettings>>;
   readonly ollama: OllamaSettings & { readonly baseUrl: string };
   readonly localOnly: boolean;
+  /** Whether a model sees images; undefined where nobody knows. Default: nobody does. */
+  readonly seesImages?: (model: string) => boolean | undefined;
 }
 
 export interface RoleSettings {
@@ -136,7 +138,7 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
       const { script } = provider;
       if (script === null)
         return notConfigured((words) => words.scriptUnusable("-", `providers.${name}.script`));
-      return lateModel({ provider: name, model, local: true }, async () => {
+      return lateModel({ provider: name, model, local: true, seesImages: false }, messages, async () => {
         const { createScriptedModel } = await import("./scripted.ts");
         return createScriptedModel({ provider: name, model, file: script, role }, parts);
       });
@@ -167,7 +169,8 @@ export function createModels(settings: ModelsSettings, parts: ModelDeps & Script
       effort: effort ?? provider.effort,
     };
     const instead = standIn !== undefined && configured !== null ? { insteadOf: configured } : {};
-    return lateModel({ provider: name, model, local, ...instead }, async () => {
+    const seesImages = settings.seesImages?.(model);
+    return lateModel({ provider: name, model, local, seesImages, ...instead }, messages, async () => {
       const { createWireModel } = await import("./wire-model.ts");
       const wire = await wireFor(own, settings.ollama);
       return createWireModel(wire, own, parts, { mustStayLocal: mustStayLocal && type === "ollama" });
@@ -194,7 +197,8 @@ function providerOf({ providers, ollama }: ModelsSettings, name: string): Provid
 
 /** Its protocol is loaded when it is first asked: one of six, and often none. */
 function lateModel(
-  named: Pick<Model, "provider" | "model" | "local" | "insteadOf">,
+  named: Pick<Model, "provider" | "model" | "local" | "insteadOf" | "seesImages">,
+  messages: ModelDeps["messages"],
   load: () => Promise<Model>,
 ): Model {
   let loading: Promise<Model> | undefined;
@@ -206,7 +210,9 @@ function lateModel(
     ...named,
     family: familyOf(named.model),
     async *generate(request) {
-      yield* (await loaded()).generate(request);
+      if (named.seesImages === false && hasImages(request))
+        yield { type: "failed", failure: noImagesFailure(messages, named) };
+      else yield* (await loaded()).generate(request);
     },
     check: async (signal) => (await loaded()).check(signal),
   };

@@ -8,7 +8,7 @@ import type {
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type ModelMessages, modelMessagesFor } from "../../domain/texts/models.ts";
 import { inEveryLanguage } from "../../domain/texts/worded.ts";
-import { addressOf, createFailures, failureText } from "./failures.ts";
+import { addressOf, createFailures, failureText, hasImages, noImagesFailure } from "./failures.ts";
 import { generateWithRetries, type TryDeps, type TryOutcome, tryOnce } from "./generate-answer.ts";
 import { listModels } from "./list-models.ts";
 import { type ModelDeps, type ModelSettings, requestOptions } from "./model-settings.ts";
@@ -27,6 +27,7 @@ export function createWireModel(
   const without = new Set<string>();
   let known = !mustStayLocal;
   let answered = false;
+  let sees: boolean | undefined;
   let most = Number.POSITIVE_INFINITY;
   async function* attempt(request: ModelRequest): AsyncGenerator<ModelEvent, TryOutcome> {
     if (!known) {
@@ -44,6 +45,11 @@ export function createWireModel(
     }
     return tried;
   }
+  /** Ollama itself would drop what a model cannot see, and the model would guess. */
+  const isBlind = async (signal: AbortSignal) => {
+    sees ??= await askSight(tryParts, signal);
+    return sees === false;
+  };
   const atMost = (request: ModelRequest, tokens: number): ModelRequest => {
     const { maxTokens } = requestOptions(settings, request);
     return maxTokens !== null && maxTokens > tokens ? { ...request, maxTokens: tokens } : request;
@@ -54,6 +60,10 @@ export function createWireModel(
     local: settings.local,
     family: familyOf(settings.model),
     async *generate(request) {
+      if (hasImages(request) && (await isBlind(request.signal))) {
+        yield { type: "failed", failure: noImagesFailure(parts.messages, settings) };
+        return;
+      }
       for await (const event of generateWithRetries(attempt, parts, wellFormed(request), {
         local: settings.local,
         without,
@@ -82,6 +92,26 @@ async function refuseCloud(parts: TryDeps, signal: AbortSignal): Promise<TryOutc
   }
   const passing = ["unreachable", "server-error", "rate-limited"].includes(failure.code);
   return { kind: "failed", failure, again: passing && failure.retryable };
+}
+
+/** Undefined where the server does not say; the request itself then meets its trouble. */
+async function askSight({ wire, settings, fetch, limits }: TryDeps, signal: AbortSignal) {
+  if (wire.sight === undefined) return undefined;
+  const { url, headers, body, judge } = wire.sight;
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limits.connectMs)]),
+      redirect: "manual",
+      timeout: false,
+      ...(settings.local && { proxy: false }),
+    });
+    return response.status === 200 ? judge(JSON.parse(await response.text())) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The one line that helps stands below what went wrong. */

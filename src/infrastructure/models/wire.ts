@@ -1,4 +1,4 @@
-import type { ModelImage, ModelMessage, ModelRequest } from "../../application/ports/models.ts";
+import type { ModelRequest } from "../../application/ports/models.ts";
 import type { AnswerSink } from "./answer.ts";
 import type { Json } from "./json-fields.ts";
 
@@ -10,6 +10,14 @@ export interface Wire {
   /** Given each frame of one answer as parsed JSON. */
   reader(answer: AnswerSink): (frame: Json) => void;
   readonly probe: WireProbe;
+  /** A question to the server whether its model sees images, where the protocol has one. */
+  readonly sight?: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: object;
+    /** Undefined where the answer does not state it. */
+    judge(body: Json): boolean | undefined;
+  };
 }
 
 interface WireRequest {
@@ -28,15 +36,6 @@ interface WireProbe {
 /** `base/path`, whether or not the base ends in a slash. */
 export function joinUrl(base: string, path: string): string {
   return `${base.replace(/\/+$/, "")}/${path}`;
-}
-
-/** A user's message in the model's form: a model that takes no images is notified of them. */
-export function toUserContent(
-  { text, images = [] }: Extract<ModelMessage, { role: "user" }>,
-  without: ReadonlySet<string>,
-): { readonly text: string; readonly images: readonly ModelImage[] } {
-  if (images.length === 0 || !without.has("images")) return { text, images };
-  return { text: `${text}\n(${images.length} image(s) left out: this model takes none)`, images: [] };
 }
 
 /** OpenAI refuses to promise JSON when nobody mentions it. */

@@ -64,7 +64,12 @@ async function forgetMessages(within: StoreTransaction, before: Date, limit: num
         .limit(limit),
     )
     .executeTakeFirst();
-  return Number(replies.numDeletedRows + messages.numDeletedRows);
+  // Images lie apart from their messages, and those of terminals and editors have none.
+  const images = await within
+    .deleteFrom("images")
+    .where("id", "in", (of) => of.selectFrom("images").select("id").where("at", "<", until).limit(limit))
+    .executeTakeFirst();
+  return Number(replies.numDeletedRows + messages.numDeletedRows + images.numDeletedRows);
 }
 
 /** Sessions that are over, with what was said, set aside, decided and noted in them. A session may be long: few at once. */
@@ -158,6 +163,7 @@ async function forgetDead(within: StoreTransaction, before: Date, limit: number)
 const BY_CHAT = [
   "sessions",
   "turns",
+  "images",
   "daily_notes",
   "chat_settings",
   "decisions",

@@ -4,6 +4,7 @@ import type { Generated, Selectable, Transaction } from "kysely";
 interface ChatTables {
   sessions: SessionRow;
   turns: TurnRow;
+  images: ImageRow;
   daily_notes: NoteRow;
   chat_settings: { workspace: string; chat_key: string; settings: string };
   decisions: DecisionRow;
@@ -37,6 +38,19 @@ export interface TurnRow {
   agent: string;
   text: string;
   group_id: string | null;
+}
+
+export interface ImageRow {
+  workspace: string;
+  chat_key: string;
+  id: string;
+  name: string;
+  /** The message that it came with; null until that is answered. */
+  group_id: string | null;
+  at: string;
+  media_type: string;
+  /** Base64. */
+  data: string;
 }
 
 export interface NoteRow {

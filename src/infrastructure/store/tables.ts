@@ -152,6 +152,16 @@ const TABLES = [
   `create index fleet_jobs_by_change on fleet_jobs (changed_at)`,
 ];
 
+/** Images of messages, apart from their texts: few messages have one, and each is large. */
+const IMAGE_TABLES = [
+  `create table images (
+    workspace text not null, chat_key text not null, id text not null, name text not null, group_id text,
+    at text not null, media_type text not null, data text not null,
+    primary key (workspace, chat_key, id))`,
+  `create index images_by_group on images (workspace, chat_key, group_id)`,
+  `create index images_by_time on images (at)`,
+];
+
 /** Waiting and claimed work; in Postgres pg-boss keeps it in tables of its own. */
 const SQLITE_TABLES = [
   `create table work (
@@ -162,7 +172,11 @@ const SQLITE_TABLES = [
   `create index work_by_key on work (queue, work_key, seq)`,
 ];
 
-/** Makes every table of an empty store. */
+export async function createImageTables(db: Kysely<unknown>): Promise<void> {
+  for (const statement of IMAGE_TABLES) await sql.raw(statement).execute(db);
+}
+
+/** Makes the first tables of an empty store. */
 export async function createTables(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   for (const statement of isPostgres ? TABLES : [...TABLES, ...SQLITE_TABLES])

@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { methods } from "@agentclientprotocol/sdk";
 import { proposal } from "../../application/chat/chat-kit.ts";
+import { startModelServer } from "../../fakes/model-server/server.ts";
+import { PNG_BASE64 } from "../../fakes/pictures.ts";
 import { createEditor, type Editor } from "./acp-kit.ts";
 
 let editor: Editor;
@@ -141,3 +143,35 @@ test("what is no message is answered, and the next one is heard", async () => {
   const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
   expect(sessionId).toMatch(/^[0-9a-f]{18}$/);
 });
+
+test("an image of a prompt reaches the model that sees, and what no model takes is refused", async () => {
+  const server = await startModelServer({ script: [{ text: "A red pixel." }] });
+  try {
+    editor = createEditor([]);
+    writeFileSync(join(editor.home, "config.yaml"), JSON.stringify(server.config()));
+    const { agent, initialized } = await editor.start();
+    expect(initialized).toMatchObject({ agentCapabilities: { promptCapabilities: { image: true } } });
+    const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+    const image = { type: "image" as const, mimeType: "image/png", data: PNG_BASE64 };
+    for (const command of ["/code3", "/code2"])
+      await agent.request(session.prompt, { sessionId, prompt: [...says(`${command} what is this?`), image] });
+    expect(editor.words()).toContain("A red pixel.");
+    const [claude, openai] = server.requests;
+    expect(claude).toMatchObject({
+      protocol: "anthropic",
+      body: { messages: [{ content: [{ type: "image", source: { media_type: "image/png", data: PNG_BASE64 } }, {}] }] },
+    });
+    expect(openai).toMatchObject({
+      protocol: "openai-responses",
+      body: { input: [{ content: [{ type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` }, {}] }] },
+    });
+    await agent.request(session.prompt, { sessionId, prompt: [...says("/code1 what is this?"), image] });
+    expect(editor.words()).toContain("deepseek (deepseek-chat) does not see images. Nothing was sent");
+    expect(server.requests.length).toBe(2);
+    const text = { ...image, data: Buffer.from("hello").toString("base64") };
+    const refused = agent.request(session.prompt, { sessionId, prompt: [...says("/code3 this?"), text] });
+    expect(await refused.catch((error: Error) => error.message)).toContain("not an image");
+  } finally {
+    await server.stop();
+  }
+}, 60_000);

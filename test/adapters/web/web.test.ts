@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
 import { create, until } from "../../e2e/cli-kit.ts";
+import { PNG } from "../../fakes/pictures.ts";
 import { createServer, type Server, signIn, type Visitor } from "./web-kit.ts";
 
 let server: Server;
@@ -130,26 +131,40 @@ test("a button that takes back leaves a card, and no message in anybody's name",
   await answered(operator, "operator.pressed", field("text"));
 }, 30_000);
 
-test("an image that no model would be shown is refused before it is sent", async () => {
-  const body = new FormData();
-  for (const [name, value] of Object.entries({ csrf: operator.csrf, text: "look", event: "image-1" }))
-    body.append(name, value);
-  body.append(
-    "file",
-    new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0])], "a.png", { type: "image/png" }),
-  );
-  const cookie = [...operator.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  const headers = { cookie, "accept-language": "en" };
-  const sent = await fetch(`${server.url}/chat/operator.image`, {
-    method: "POST",
-    body,
-    headers,
-    redirect: "manual",
-  });
-  expect(sent.status).toBe(415);
-  expect(decodeURIComponent(sent.headers.get("x-notice") ?? "")).toContain("a.png");
-  expect(await operator.text("/chat/operator.image")).not.toContain("a.png");
-}, 30_000);
+describe("an image in the console", () => {
+  const send = async (visitor: Visitor, chat: string, bytes: Uint8Array<ArrayBuffer>, name = "a.png") => {
+    const body = new FormData();
+    const fields = { csrf: visitor.csrf, text: "look", event: crypto.randomUUID() };
+    for (const [key, value] of Object.entries(fields)) body.append(key, value);
+    body.append("file", new File([bytes], name, { type: "image/png" }));
+    const cookie = [...visitor.cookies].map(([key, value]) => `${key}=${value}`).join("; ");
+    const headers = { cookie, "accept-language": "en" };
+    return fetch(`${server.url}/chat/${chat}`, { method: "POST", body, headers, redirect: "manual" });
+  };
+
+  test("is shown beside its message, to its chat's people only, and a model that does not see is not asked", async () => {
+    expect((await send(operator, "operator.image", PNG)).status).toBe(303);
+    let page = await operator.text("/chat/operator.image");
+    while (page.includes('class="reply pending"')) page = await operator.text("/chat/operator.image");
+    expect(page).toContain("does not see images. Nothing was sent");
+    const address = /<img src="([^"]+)" alt="a.png"/.exec(page)?.[1] ?? "";
+    const picture = await operator.get(address);
+    expect(picture.headers.get("content-type")).toBe("image/png");
+    expect(new Uint8Array(await picture.arrayBuffer())).toEqual(PNG);
+    expect((await alice.get(address)).status).toBe(404);
+    expect((await operator.get(`${address.slice(0, -4)}0000`)).status).toBe(404);
+  }, 30_000);
+
+  test("is refused before it is sent where no model takes such a file", async () => {
+    const sent = await send(operator, "operator.noimage", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0]));
+    expect(sent.status).toBe(415);
+    expect(decodeURIComponent(sent.headers.get("x-notice") ?? "")).toContain("a.png");
+    const large = new Uint8Array(4 * 1024 ** 2);
+    large.set(PNG);
+    expect((await send(operator, "operator.noimage", large)).status).toBe(413);
+    expect(await operator.text("/chat/operator.noimage")).not.toContain("a.png");
+  }, 30_000);
+});
 
 describe("a reader of another language and zone than the server's", () => {
   const read = async (chat: string) =>

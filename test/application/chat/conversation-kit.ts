@@ -57,6 +57,7 @@ export async function openConversation(
     archive: opened.workspace.archive,
     events,
     conversation: opened.conversation,
+    images: () => opened.images,
     /** As a restart of the program: everything is closed and opened anew. */
     async reopen() {
       await opened.close();

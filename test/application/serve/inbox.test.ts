@@ -2,8 +2,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { Reply } from "../../../src/application/ports/chat.ts";
 import { backoffMs } from "../../../src/application/serve/send-replies.ts";
 import { createCommitGuard } from "../../../src/application/serve/take-work.ts";
-import { inbound } from "../../fakes/channel.ts";
+import { createFakeChannel, inbound } from "../../fakes/channel.ts";
 import { createFakeConversation, replyOf } from "../../fakes/conversation.ts";
+import { PNG, PNG_BASE64 } from "../../fakes/pictures.ts";
 import { settle } from "../../fakes/timers.ts";
 import { createServeBench, type ServeBench, type ServeChoices } from "./serve-kit.ts";
 
@@ -218,6 +219,55 @@ describe("answering", () => {
     expect(conversation.asked[0]?.text).toBe(
       "text 1\n\na.md:\n````\n```\nx\n```\n````\n\n[attachment: b.png, 7 bytes, not text]",
     );
+  });
+
+  test("images are stored once they are let in, and are the message's when it is answered", async () => {
+    const conversation = createFakeConversation();
+    const bench = await open({ conversation });
+    const file = { name: "a.png", mediaType: "image/png", sizeBytes: PNG.length, bytes: PNG };
+    const received = await bench.receive(inbound(1, { text: "", attachments: [file] }));
+    const stored = await bench.store.message((received as { messageId: string }).messageId);
+    expect(stored?.attachments).toEqual([
+      { name: "a.png", mediaType: "image/png", sizeBytes: PNG.length, image: expect.any(String) },
+    ]);
+    await settle();
+    const [asked] = conversation.asked;
+    expect(asked).toMatchObject({ text: "", images: [{ name: "a.png", id: stored?.attachments?.[0]?.image }] });
+    const found = await bench.images.load("test:chat-1", [asked?.images?.[0]?.id ?? ""]);
+    expect(found).toMatchObject([{ mediaType: "image/png", data: PNG_BASE64 }]);
+  });
+
+  test("images that lie with the service are fetched when their message is answered; what fails is told", async () => {
+    const conversation = createFakeConversation();
+    const fake = createFakeChannel();
+    const asked: string[] = [];
+    const channel = {
+      ...fake.channel,
+      async download(remote: string) {
+        asked.push(remote);
+        if (remote === "gone") return { ok: false as const, reason: "HTTP 404" };
+        return { ok: true as const, bytes: remote === "text" ? new TextEncoder().encode("hello") : PNG };
+      },
+    };
+    const bench = await open({ conversation, fake: { ...fake, channel } });
+    const file = { name: "a.jpg", mediaType: "image/jpeg", sizeBytes: 0 };
+    const sent = [
+      { ...file, remote: "there" },
+      { ...file, remote: "gone" },
+      { ...file, remote: "text" },
+      { ...file, remote: "huge", sizeBytes: 50_000_000 },
+    ];
+    for (const [n, attachment] of sent.entries()) {
+      await bench.receive(inbound(n, { text: "", attachments: [attachment] }));
+      await settle();
+    }
+    expect(conversation.asked).toMatchObject([{ images: [{ name: "a.jpg" }] }]);
+    expect(asked).toEqual(["there", "gone", "text"]);
+    expect(shown(bench).slice(1)).toEqual([
+      expect.stringContaining("HTTP 404"),
+      expect.stringContaining("not an image"),
+      expect.stringContaining("too large"),
+    ]);
   });
 
   test("a conversation that breaks its promise and throws loses no message", async () => {

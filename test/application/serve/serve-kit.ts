@@ -9,6 +9,7 @@ import { createReplySender } from "../../../src/application/serve/send-replies.t
 import { createBus, type ServeEvent } from "../../../src/application/serve/serve-events.ts";
 import { type CommitGuard, createWorkKeeper } from "../../../src/application/serve/take-work.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
+import { createImageStore } from "../../../src/infrastructure/chat/image-store.ts";
 import { createMessageStore } from "../../../src/infrastructure/serve/message-store.ts";
 import { openWorkQueue } from "../../../src/infrastructure/serve/work-queue.ts";
 import { migrate } from "../../../src/infrastructure/store/migrate.ts";
@@ -55,6 +56,12 @@ export async function createServeBench(choices: ServeChoices = {}) {
   });
   const plain = await createMessageStore({ db, now: timers.now, workspace: "/ws", queue, newWorkId });
   const store = choices.around?.(plain) ?? plain;
+  const images = createImageStore({
+    db,
+    workspace: "/ws",
+    now: timers.now,
+    newId: () => crypto.randomUUID(),
+  });
   const fake = choices.fake ?? createFakeChannel();
   const conversation = choices.conversation ?? createFakeConversation();
   const events: ServeEvent[] = [];
@@ -80,6 +87,8 @@ export async function createServeBench(choices: ServeChoices = {}) {
   const answering = createMessageAnswerer({
     store,
     conversation: () => conversation,
+    images: () => images,
+    locale: () => "en",
     channel: () => fake.channel,
     settleEarlier: choices.settleEarlier ?? (async (_, noted) => noted),
     actionsFor: (jobIds) => jobIds.map((id) => ({ label: "Undo", message: `/undo ${id}` })),
@@ -95,6 +104,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
   });
   const { receive, isBusy } = createReceiver({
     store,
+    images: () => images,
     admit: async () => null,
     workspace: "/ws",
     bus,
@@ -118,6 +128,7 @@ export async function createServeBench(choices: ServeChoices = {}) {
     queue,
     db,
     store,
+    images,
     timers,
     fake,
     events,

@@ -17,6 +17,8 @@ export function startLine(options: {
     readonly buttons: string[];
   }[] = [];
   const loading: string[] = [];
+  /** The files of messages, by the id of the message. */
+  const contents = new Map<string, Uint8Array<ArrayBuffer>>();
   /**
    * Answers that come instead; "arrived" means that it is done, but its answer is lost; "silence" none at all; a
    * promise, that it is done when that resolves.
@@ -41,6 +43,11 @@ export function startLine(options: {
           chatMode: "bot",
           markAsReadMode: "auto",
         });
+      const content = /^\/v2\/bot\/message\/([^/]+)\/content$/.exec(pathname)?.[1];
+      if (content !== undefined) {
+        const bytes = contents.get(content);
+        return bytes === undefined ? new Response("", { status: 404 }) : new Response(bytes);
+      }
       const body = (await request.json()) as {
         replyToken: string;
         to: string;
@@ -79,6 +86,7 @@ export function startLine(options: {
     url: `http://127.0.0.1:${server.port}`,
     shown,
     loading,
+    contents,
     faults,
     /** A token as an event brings it. */
     issue(chatId: string): string {

@@ -44,6 +44,8 @@ export interface ModelServerOptions {
   readonly pulled?: readonly { readonly name: string; readonly remote_host?: string }[];
   /** What `/models` lists; default: nothing. */
   readonly offered?: readonly string[];
+  /** What `/api/show` says of every model; default: it knows no such page. */
+  readonly vision?: boolean;
 }
 
 const DEFAULT_PULLED = ["stub:latest", "chat-v1:latest", "worker-v1:latest"].map((name) => ({ name }));
@@ -52,6 +54,7 @@ export async function startModelServer({
   script = [],
   pulled = DEFAULT_PULLED,
   offered = [],
+  vision,
 }: ModelServerOptions = {}): Promise<ModelServer> {
   const requests: SeenRequest[] = [];
   let replies = typeof script === "function" ? [] : [...script];
@@ -77,6 +80,11 @@ export async function startModelServer({
     incoming.on("end", () => {
       const path = new URL(incoming.url ?? "/", "http://stub").pathname;
       const protocol = incoming.method === "POST" ? protocolOf(path) : undefined;
+      if (path === "/api/show" && vision !== undefined) {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ capabilities: ["completion", ...(vision ? ["vision"] : [])] }));
+        return;
+      }
       if (protocol === undefined) return list(path, { pulled, offered }, response);
       const bytes = Buffer.concat(chunks);
       const request = {

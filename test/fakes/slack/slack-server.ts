@@ -20,6 +20,8 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
     readonly channel: string;
     readonly thread: string | null;
   }[] = [];
+  /** Files that people sent, by the end of their address; readable with the bot's token alone. */
+  const contents = new Map<string, Uint8Array<ArrayBuffer>>();
   const uploads = new Map<string, { name: string; text: string }>();
   const faults: {
     readonly method?: string;
@@ -106,6 +108,11 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
       const { pathname } = new URL(request.url);
       if (pathname === "/socket")
         return self.upgrade(request) ? undefined : new Response(null, { status: 400 });
+      if (pathname.startsWith("/files/")) {
+        if (request.headers.get("authorization") !== `Bearer ${options.botToken}`)
+          return new Response("<html>Sign in</html>", { headers: { "content-type": "text/html" } });
+        return new Response(contents.get(pathname.slice("/files/".length)));
+      }
       if (pathname.startsWith("/upload/")) {
         const upload = uploads.get(pathname.slice("/upload/".length));
         const body = await request.text();
@@ -170,6 +177,7 @@ export function startSlack(options: { readonly botToken: string; readonly appTok
     url: `http://127.0.0.1:${server.port}/api/`,
     origin: `http://127.0.0.1:${server.port}`,
     messages,
+    contents,
     files,
     faults,
     calls,

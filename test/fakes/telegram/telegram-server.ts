@@ -14,6 +14,8 @@ type Answer = () => Response | Promise<Response>;
 export function startTelegram(token: string) {
   const messages: TelegramMessage[] = [];
   const files: { readonly chat: string; readonly text: string }[] = [];
+  /** Files that people sent, by their id. */
+  const contents = new Map<string, Uint8Array<ArrayBuffer>>();
   const calls: string[] = [];
   const faults: { readonly method: string; readonly answer: Answer }[] = [];
   let updates: Record<string, unknown>[] = [];
@@ -28,6 +30,11 @@ export function startTelegram(token: string) {
     switch (method) {
       case "getMe":
         return ok({ id: 1, is_bot: true, first_name: "PicoClaw", username: "pico_bot" });
+      case "getFile": {
+        const id = String(args.file_id);
+        if (!contents.has(id)) return bad(400, "Bad Request: wrong file_id");
+        return ok({ file_id: id, file_unique_id: id, file_path: `photos/${id}` });
+      }
       case "sendMessage": {
         const { chat_id: chat, text, message_thread_id: thread = null, parse_mode: mode } = args;
         if (String(text).length > 4096 + 200) return bad(400, "Bad Request: message is too long");
@@ -100,6 +107,8 @@ export function startTelegram(token: string) {
     port: 0,
     idleTimeout: 120,
     async fetch(request) {
+      const [, holder, id = ""] = /^\/file\/bot([^/]+)\/photos\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
+      if (holder === token) return new Response(contents.get(id));
       const [, given, method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
       if (given !== token) return bad(401, "Unauthorized");
       calls.push(method);
@@ -112,6 +121,7 @@ export function startTelegram(token: string) {
     url: `http://127.0.0.1:${server.port}`,
     messages,
     files,
+    contents,
     calls,
     faults,
     webhook: () => webhook,

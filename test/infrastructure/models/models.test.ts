@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Model, ModelRole } from "../../../src/application/ports/models.ts";
@@ -10,6 +10,7 @@ import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { openModels } from "../../../src/wiring/models.ts";
 import { answerOf, ask, eventsOf, failureOf } from "../../contracts/model-kit.ts";
 import { type ModelServer, startModelServer } from "../../fakes/model-server/server.ts";
+import { PNG_BASE64 } from "../../fakes/pictures.ts";
 
 const home = mkdtempSync(join(tmpdir(), "picoclaw-models-"));
 
@@ -295,4 +296,72 @@ test("an Ollama that is not there is told at once", async () => {
       }),
     },
   ]);
+});
+
+describe("a request with an image", () => {
+  const picture = () =>
+    ask("what is this?", {
+      messages: [
+        { role: "user", text: "what is this?", images: [{ mediaType: "image/png", data: PNG_BASE64 }] },
+      ],
+    });
+  let server: ModelServer;
+  afterEach(() => server.stop());
+
+  test("is not sent to a model that the table calls blind, nor to a script", async () => {
+    server = await startModelServer({ script: [{ text: "no" }] });
+    const base_url = server.baseUrl("openai-chat");
+    const blind = isModel(await role("coder1", withProvider({ base_url, model: "deepseek-chat" }, "coder1")));
+    expect(await failureOf(blind, picture())).toMatchObject({ code: "no-images", retryable: false });
+    const script = join(home, "blind.json");
+    writeFileSync(script, JSON.stringify({ answers: [{ text: "no" }] }));
+    const scripted = isModel(await role("chat", withProvider({ type: "scripted", script, local: true })));
+    expect(await failureOf(scripted, picture())).toMatchObject({ code: "no-images" });
+    expect(server.requests).toEqual([]);
+    expect((await answerOf(scripted)).text).toBe("no");
+  });
+
+  test("is sent to one that the user's own table says to see", async () => {
+    server = await startModelServer({ script: [{ text: "a pixel" }] });
+    const table = join(home, "models.json");
+    writeFileSync(table, JSON.stringify({ models: { "deepseek-chat": { images: true } } }));
+    try {
+      const base_url = server.baseUrl("openai-chat");
+      const found = await role("coder1", withProvider({ base_url, model: "deepseek-chat" }, "coder1"));
+      expect(isModel(found).seesImages).toBe(true);
+      expect((await answerOf(isModel(found), picture())).text).toBe("a pixel");
+    } finally {
+      rmSync(table);
+    }
+  });
+
+  test.each([
+    ["a refusal", 400, "Invalid content type. image_url is only supported by certain models."],
+    ["llama.cpp's", 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"],
+  ])("fails by %s of a server, once, and is not answered blindly", async (_, status, message) => {
+    const fault = { kind: "status", status, body: JSON.stringify({ error: { message } }) } as const;
+    server = await startModelServer({ script: [{ fault }, { text: "a guess" }] });
+    const base_url = server.baseUrl("openai-chat");
+    const model = isModel(await role("coder1", withProvider({ base_url }, "coder1")));
+    const failure = await failureOf(model, picture());
+    expect(failure).toMatchObject({ code: "no-images", status });
+    expect(failure.message).toContain(message);
+    expect(server.requests.length).toBe(1);
+  });
+
+  test("is not sent to an Ollama that says that its model does not see", async () => {
+    for (const [vision, sent] of [
+      [false, 0],
+      [true, 1],
+    ] as const) {
+      server = await startModelServer({ script: [{ text: "a pixel" }], vision });
+      const model = isModel(await role("chat", { ollama: { base_url: server.url } } as ConfigOverrides));
+      const last = (await eventsOf(model, picture())).at(-1);
+      expect(last).toMatchObject(
+        vision ? { type: "finished" } : { type: "failed", failure: { code: "no-images" } },
+      );
+      expect(server.requests.length).toBe(sent);
+      if (!vision) await server.stop();
+    }
+  });
 });

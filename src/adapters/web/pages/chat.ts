@@ -5,6 +5,7 @@ import type { Chat, ChatKey, Exchange, InboundMessage } from "../../../applicati
 import type { Viewer } from "../../../application/serve/access.ts";
 import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
+import { chatKeyOf } from "../../../domain/chat/session.ts";
 import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
@@ -213,7 +214,7 @@ function exchangeView(context: PageContext, view: ChatView, exchange: Exchange):
   const wasPressed = message.eventId.split(":").at(-1)?.startsWith(PRESSED) === true;
   if (wasPressed && jobNamedInButton(message.text) !== null) return pressedView(context, view, exchange);
   return html`<article class="exchange" id="${message.id}">
-<div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map(({ name, sizeBytes }) => html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`)}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
+<div class="said">${message.text !== "" && html`<div class="bubble">${visible(message.text)}</div>`}${(message.attachments ?? []).map((file) => attachmentView(message, file))}<p class="meta">${message.channel === "web" ? t.you : visible(message.userId)} · ${moment(context, message.receivedAt)}</p></div>
 ${replies.map(({ content, state }) => [
   content.kind === "reply"
     ? renderReply(context, { ...view, request: message.text }, content.reply)
@@ -222,6 +223,16 @@ ${replies.map(({ content, state }) => [
 ])}
 ${message.state !== "done" && pendingView(context, view, message)}
 </article>`;
+}
+
+function attachmentView(
+  { channel, chatId }: ChatKey,
+  { name, sizeBytes, image }: NonNullable<InboundMessage["attachments"]>[number],
+): Markup {
+  if (image === undefined)
+    return html`<p class="file">${ICONS.attach}${visible(name)} <span class="meta">${bytesText(sizeBytes)}</span></p>`;
+  const address = `/images/${encodeURIComponent(channel)}/${encodeURIComponent(chatId)}/${encodeURIComponent(image)}`;
+  return html`<a class="picture" href="${address}" target="_blank"><img src="${address}" alt="${visible(name)}" loading="lazy"></a>`;
 }
 
 /** A message that waits or is being answered: who works at what, since when, what it printed last, and a way to stop it. */
@@ -296,6 +307,22 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const place = mayWrite(viewer, chatId) ? { channel: "web", chatId, userId: viewer.userId } : null;
     return receiveChatForm(host, c.var.page, place, c.var.form, c.var.files);
   });
+  app.get("/images/:channel/:chat/:image", async (c) => {
+    const { page, person } = c.var;
+    const { channel, chat: chatId, image } = c.req.param();
+    const missing = () => respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
+    const { viewer } = person;
+    const isTheirs =
+      viewer.role === "operator" ||
+      (channel === "web" && mayWrite(viewer, chatId)) ||
+      (await host.ownChats.speaker(viewer, { channel, chatId })) !== null;
+    if (!isTheirs) return missing();
+    const [found] = await host.images().load(chatKeyOf(channel, chatId), [image]);
+    if (found === undefined) return missing();
+    return new Response(Buffer.from(found.data, "base64"), {
+      headers: { "content-type": found.mediaType, "cache-control": "private, max-age=86400, immutable" },
+    });
+  });
   // A person goes on in a chat of theirs that another channel holds, and reads the answer here.
   app.post("/sessions/:channel/:chat", async (c) => {
     const { channel, chat: chatId } = c.req.param();
@@ -330,9 +357,12 @@ async function receiveChatForm(
     });
   if (place === null) return refuse(404, t.notFound);
   if (text.length > MOST_CHARACTERS) return refuse(413, t.messageTooLong(MOST_CHARACTERS));
-  const image = files.find(({ type }) => type.startsWith("image/") && type !== "image/svg+xml");
-  if (image !== undefined) return refuse(415, t.imageNotSeen(visible(image.name).slice(0, 100)));
-  const attachments = await readAttachments(files);
+  const read = await readAttachments(files);
+  if (!read.ok) {
+    const status = read.trouble.kind === "not-an-image" ? 415 : 413;
+    return refuse(status, chatMessagesFor(t.locale).imageTrouble(read.trouble));
+  }
+  const { attachments } = read;
   if (text !== "" || attachments.length > 0) {
     const received = await host.receive({
       ...place,

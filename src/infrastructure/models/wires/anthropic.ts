@@ -2,7 +2,7 @@ import type { ModelAnswer, ModelMessage, ModelRequest } from "../../../applicati
 import { type AnswerSink, thoughtsOf, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, toUserContent, type Wire } from "../wire.ts";
+import { joinUrl, type Wire } from "../wire.ts";
 
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
   max_tokens: "length",
@@ -175,7 +175,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   const thinking = thinkingOf(settings, request, without);
   const fixed = (system?.length ?? 0) + (tools.length === 0 ? 0 : JSON.stringify(tools).length);
   const marks = without.has("cache_control") ? "none" : fixed >= WORTH_CACHING ? "system" : "turns";
-  const messages = messagesOf(request.messages, settings, without);
+  const messages = messagesOf(request.messages, settings);
   // A conversation that goes on is read from the cache up to here next time.
   const last = messages.at(-1)?.content.at(-1);
   const goesOn = request.messages.length > 1 || tools.length > 0;
@@ -239,11 +239,7 @@ interface WireMessage {
 }
 
 /** Turns alternate, results come first in the user's, and no text may be empty. */
-function messagesOf(
-  messages: readonly ModelMessage[],
-  settings: ModelSettings,
-  without: ReadonlySet<string>,
-): WireMessage[] {
+function messagesOf(messages: readonly ModelMessage[], settings: ModelSettings): WireMessage[] {
   const turns: WireMessage[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
@@ -252,19 +248,15 @@ function messagesOf(
       turn = { role, content: [] };
       turns.push(turn);
     }
-    turn.content.push(...blocksOf(message, settings, without));
+    turn.content.push(...blocksOf(message, settings));
   }
   return turns.filter(({ content }) => content.length > 0);
 }
 
-function blocksOf(
-  message: ModelMessage,
-  settings: ModelSettings,
-  without: ReadonlySet<string>,
-): readonly object[] {
+function blocksOf(message: ModelMessage, settings: ModelSettings): readonly object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = toUserContent(message, without);
+      const { text, images = [] } = message;
       return [
         ...images.map(({ mediaType, data }) => ({
           type: "image",

@@ -2,7 +2,7 @@ import type { Effort, ModelAnswer, ModelMessage, ModelRequest } from "../../../a
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, toUserContent, type Wire } from "../wire.ts";
+import { joinUrl, type Wire } from "../wire.ts";
 
 /** Every other reason ends an answer before its end (a filter, a list, a tool that was not offered), also one not known yet. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = { STOP: "stop", MAX_TOKENS: "length" };
@@ -88,7 +88,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
   const { maxTokens, temperature, effort } = requestOptions(settings, request);
   return {
     ...(request.system && { systemInstruction: { parts: [{ text: request.system }] } }),
-    contents: contentsOf(request.messages, settings, without),
+    contents: contentsOf(request.messages, settings),
     ...(tools.length > 0 && {
       tools: [
         {
@@ -121,15 +121,11 @@ function thinkingOf(model: string, effort: Effort): object {
   return { thinkingBudget: effort === "off" ? (isPro ? 128 : 0) : BUDGET[effort] };
 }
 
-function contentsOf(
-  messages: readonly ModelMessage[],
-  settings: ModelSettings,
-  without: ReadonlySet<string>,
-): object[] {
+function contentsOf(messages: readonly ModelMessage[], settings: ModelSettings): object[] {
   const contents: { role: string; parts: object[] }[] = [];
   for (const message of messages) {
     const role = message.role === "assistant" ? "model" : "user";
-    const parts = partsOf(message, settings, without);
+    const parts = partsOf(message, settings);
     const last = contents.at(-1);
     if (last?.role === role) last.parts.push(...parts);
     else if (parts.length > 0) contents.push({ role, parts });
@@ -137,10 +133,10 @@ function contentsOf(
   return contents;
 }
 
-function partsOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object[] {
+function partsOf(message: ModelMessage, settings: ModelSettings): object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = toUserContent(message, without);
+      const { text, images = [] } = message;
       return [
         ...images.map(({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } })),
         ...(text === "" ? [] : [{ text }]),

@@ -2,7 +2,7 @@ import type { Effort, ModelMessage, ModelRequest } from "../../../application/po
 import type { AnswerSink } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, type OllamaSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, toUserContent, type Wire } from "../wire.ts";
+import { joinUrl, type Wire } from "../wire.ts";
 
 /** Ollama's own API: the OpenAI-compatible one of the same server knows neither `keep_alive` nor `num_ctx`. */
 export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings): Wire {
@@ -19,6 +19,15 @@ export function createOllamaWire(settings: ModelSettings, ollama: OllamaSettings
       url: joinUrl(settings.baseUrl, "api/tags"),
       headers,
       judge: (body) => judgeTags(body, settings.model),
+    },
+    sight: {
+      url: joinUrl(settings.baseUrl, "api/show"),
+      headers,
+      body: { model: settings.model },
+      judge: (body) => {
+        const capabilities = fieldAt(body, "capabilities");
+        return Array.isArray(capabilities) ? capabilities.includes("vision") : undefined;
+      },
     },
   };
 }
@@ -63,7 +72,7 @@ function requestBody(
     }),
     messages: [
       ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map((message) => messageOf(message, without)),
+      ...request.messages.map(messageOf),
     ],
   };
 }
@@ -74,10 +83,10 @@ function thinkOf(model: string, effort: Effort): boolean | "low" | "medium" | "h
   return effort === "off" ? "low" : effort;
 }
 
-function messageOf(message: ModelMessage, without: ReadonlySet<string>): object {
+function messageOf(message: ModelMessage): object {
   switch (message.role) {
     case "user": {
-      const { text, images } = toUserContent(message, without);
+      const { text, images = [] } = message;
       return {
         role: "user",
         content: text,

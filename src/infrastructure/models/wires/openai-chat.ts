@@ -3,7 +3,7 @@ import { familyOf } from "../../../domain/models/model-facts.ts";
 import { type AnswerSink, thoughtsOf } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, toUserContent, type Wire } from "../wire.ts";
+import { joinUrl, mentionsJson, type Wire } from "../wire.ts";
 
 /** As the many servers of this protocol word it; what is not here is an ordinary end. */
 const FINISH: Readonly<Record<string, ModelAnswer["finish"]>> = {
@@ -193,7 +193,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
     }),
     messages: [
       ...(request.system ? [{ role: "system", content: request.system }] : []),
-      ...request.messages.map((message) => messageOf(message, settings, without)),
+      ...request.messages.map((message) => messageOf(message, settings)),
     ],
   };
 }
@@ -207,10 +207,10 @@ function effortOf(settings: ModelSettings, request: ModelRequest, without: Reado
   return without.has("reasoning_effort") ? {} : { reasoning_effort: effort === "off" ? "none" : effort };
 }
 
-function messageOf(message: ModelMessage, settings: ModelSettings, without: ReadonlySet<string>): object {
+function messageOf(message: ModelMessage, settings: ModelSettings): object {
   switch (message.role) {
     case "user": {
-      const { text, images } = toUserContent(message, without);
+      const { text, images = [] } = message;
       if (images.length === 0) return { role: "user", content: text };
       const parts = images.map(({ mediaType, data }) => ({
         type: "image_url",

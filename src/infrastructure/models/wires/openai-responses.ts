@@ -3,7 +3,7 @@ import type { ModelMessage, ModelRequest } from "../../../application/ports/mode
 import { type AnswerSink, writeInOrder } from "../answer.ts";
 import { countAt, fieldAt, type Json, listAt, textAt } from "../json-fields.ts";
 import { type ModelSettings, requestOptions } from "../model-settings.ts";
-import { joinUrl, mentionsJson, toUserContent, type Wire } from "../wire.ts";
+import { joinUrl, mentionsJson, type Wire } from "../wire.ts";
 
 /**
  * Reads the stream of OpenAI's responses API, or one whole response. Pieces belong together by the place of their item
@@ -170,7 +170,7 @@ function requestBody(settings: ModelSettings, request: ModelRequest, without: Re
         strict: false,
       })),
     }),
-    input: request.messages.flatMap((message) => itemsOf(message, settings, without)),
+    input: request.messages.flatMap((message) => itemsOf(message, settings)),
   };
 }
 
@@ -204,14 +204,10 @@ function leastOf(model: string): "none" | "minimal" | "low" {
   return model.startsWith("gpt-") ? "none" : "low";
 }
 
-function itemsOf(
-  message: ModelMessage,
-  settings: ModelSettings,
-  without: ReadonlySet<string>,
-): readonly object[] {
+function itemsOf(message: ModelMessage, settings: ModelSettings): readonly object[] {
   switch (message.role) {
     case "user": {
-      const { text, images } = toUserContent(message, without);
+      const { text, images = [] } = message;
       if (images.length === 0) return [{ role: "user", content: text }];
       const parts = images.map(({ mediaType, data }) => ({
         type: "input_image",

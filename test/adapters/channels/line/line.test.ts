@@ -11,6 +11,7 @@ import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/ap
 import { lineMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
 import { createManualTimers } from "../../../fakes/timers.ts";
+import { PNG } from "../../../fakes/pictures.ts";
 
 const SECRET = "channel-secret";
 const TOKEN = "channel-access-token";
@@ -30,6 +31,7 @@ describe("LINE", () => {
     const texts = lineMessagesFor("ja");
     channel = createLineChannel({
       client: new messagingApi.MessagingApiClient({ channelAccessToken: TOKEN, baseURL: line.url }),
+      content: { url: line.url, token: TOKEN },
       counter: {
         used: async () => pushes,
         async add(_channel, _month, count) {
@@ -109,6 +111,24 @@ describe("LINE", () => {
     ...more,
   });
   const { signal } = new AbortController();
+
+  test("an image of a person is fetched by the message's id; one of a group or of another server is left alone", async () => {
+    line.contents.set("77", PNG);
+    const image = { type: "image", id: "77", quoteToken: "q", contentProvider: { type: "line" } };
+    await send(event({ message: image }));
+    expect(received).toMatchObject([
+      { text: "", attachments: [{ name: "77.jpg", mediaType: "image/jpeg", remote: "77" }] },
+    ]);
+    const { signal } = new AbortController();
+    expect(await channel.download?.("77", 1_000, signal)).toEqual({ ok: true, bytes: PNG });
+    expect(await channel.download?.("78", 1_000, signal)).toEqual({ ok: false, reason: "HTTP 404" });
+    const provider = { type: "external", originalContentUrl: "https://elsewhere.example/a.png" };
+    await send(
+      event({ message: { ...image, contentProvider: provider } }),
+      event({ message: image, source: { type: "group", groupId: "Cg", userId: "Ualice" } }),
+    );
+    expect(received.length).toBe(1);
+  });
 
   test("a genuine event is stored and answered 200, forced to CHAT, with the loading mark", async () => {
     expect((await send(event())).status).toBe(200);

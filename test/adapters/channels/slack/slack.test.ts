@@ -19,6 +19,7 @@ import type {
 import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers, settle } from "../../../fakes/timers.ts";
+import { PNG } from "../../../fakes/pictures.ts";
 
 const TOKENS = { botToken: "xoxb-test", appToken: "xapp-test" };
 const SIGNING = "signing-secret";
@@ -61,6 +62,7 @@ describe("Slack", () => {
       texts: () => slackMessagesFor("en"),
       timers: clock,
       describe: ({ type }) => type,
+      files: { token: TOKENS.botToken, apiUrl: slack.url },
       onClose: () => app.stop(),
     });
   };
@@ -206,6 +208,39 @@ describe("Slack", () => {
       { text: "look", attachments: [{ name: "error.log", mediaType: "text/plain", sizeBytes: 42 }] },
       { text: "look", chatId: "D1:17.1" },
     ]);
+  });
+
+  test("an image is fetched from Slack with the bot's token, and from nowhere else", async () => {
+    slack.contents.set("a.png", PNG);
+    const url = `${new URL(slack.url).origin}/files/a.png`;
+    const files = [{ name: "a.png", mimetype: "image/png", size: 70, url_private: url }];
+    const im = { type: "message", channel: "D1", channel_type: "im", text: "", subtype: "file_share", files };
+    await post(JSON.stringify(event(im)));
+    expect(received).toMatchObject([{ attachments: [{ name: "a.png", mediaType: "image/png", remote: url }] }]);
+    expect(await channel.download?.(url, 1_000, signal)).toEqual({ ok: true, bytes: PNG });
+    const elsewhere = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(PNG) });
+    try {
+      const refused = await channel.download?.(`${elsewhere.url}a.png`, 1_000, signal);
+      expect(refused).toMatchObject({ ok: false, reason: "its address is not Slack's" });
+    } finally {
+      await elsewhere.stop(true);
+    }
+  });
+
+  test("an app that may not read files is told which right it lacks", async () => {
+    const other = createSlackChannel({
+      client: app.client,
+      texts: () => slackMessagesFor("en"),
+      timers,
+      describe: () => null,
+      files: { token: "xoxb-other", apiUrl: slack.url },
+      onClose: async () => {},
+    });
+    const url = `${new URL(slack.url).origin}/files/a.png`;
+    expect(await other.download?.(url, 1_000, signal)).toEqual({
+      ok: false,
+      reason: "a login is asked for; the Slack app needs the right files:read",
+    });
   });
 
   test("somebody else may be named before the bot", async () => {

@@ -13,6 +13,7 @@ import type { JobAction } from "../../../../src/domain/jobs/job-status.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { replyOf } from "../../../fakes/conversation.ts";
 import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
+import { PNG } from "../../../fakes/pictures.ts";
 
 const TOKEN = "42:a-token";
 const TEXTS = { working: "working", wholeText: "as a file" };
@@ -45,6 +46,7 @@ function start(store: (message: InboundMessage) => Promise<void> = async () => {
       },
       describe: (event) => (event.type === "job-command" ? event.command : null),
     }),
+    fileUrl: (path) => `${telegram.url}/file/bot${TOKEN}/${path}`,
     onClose: async () => {},
   });
   return { client, take, channel, received };
@@ -112,6 +114,25 @@ describe("what the bot hears", () => {
     if (heard === null) expect(received).toEqual([]);
     else expect(received).toMatchObject([heard]);
   });
+});
+
+test("a photo is fetched by its id, in the largest size that models take", async () => {
+  const { take, channel, received } = start();
+  telegram.contents.set("middle", PNG);
+  const photo = [
+    { file_id: "small", file_size: 100 },
+    { file_id: "middle", file_size: 900_000 },
+    { file_id: "huge", file_size: 9_000_000 },
+  ];
+  await take(saying(1, "", { text: undefined, caption: "what is this?", photo }) as never);
+  expect(received).toMatchObject([
+    { text: "what is this?", attachments: [{ mediaType: "image/jpeg", sizeBytes: 900_000, remote: "middle" }] },
+  ]);
+  const { signal } = new AbortController();
+  expect(await channel.download?.("middle", 1_000, signal)).toEqual({ ok: true, bytes: PNG });
+  const gone = await channel.download?.("gone", 1_000, signal);
+  expect(gone).toEqual({ ok: false, reason: expect.stringContaining("wrong file_id") });
+  expect(JSON.stringify(gone)).not.toContain(TOKEN);
 });
 
 describe("long polling", () => {

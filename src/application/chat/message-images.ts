@@ -1,0 +1,58 @@
+import { type ImageTrouble, MOST_IMAGES, readImage } from "../../domain/models/image.ts";
+import type { ImageStore, LoadedImage, MessageImage, NewImage } from "../ports/chat.ts";
+import type { Model, ModelImage } from "../ports/models.ts";
+import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
+import { NOTHING_RECALLED, type RecalledImages } from "./exchanges.ts";
+
+/** A file that is to be shown to a model. */
+export interface ImageFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+export type KeptImages =
+  | { readonly ok: true; readonly images: readonly MessageImage[] }
+  | { readonly ok: false; readonly trouble: ImageTrouble };
+
+/** Stores the images of one message, all of them or, where one cannot be shown to a model, none. */
+export async function keepImages(
+  store: Pick<ImageStore, "keep">,
+  chatKey: string,
+  files: readonly ImageFile[],
+): Promise<KeptImages> {
+  if (files.length > MOST_IMAGES)
+    return { ok: false, trouble: { kind: "too-many", count: files.length } };
+  const read: NewImage[] = [];
+  for (const { name, bytes } of files) {
+    const image = readImage(name, bytes);
+    if (!image.ok) return image;
+    read.push({ name, bytes, mediaType: image.mediaType });
+  }
+  const images: MessageImage[] = [];
+  for (const image of read) images.push(await store.keep(chatKey, image));
+  return { ok: true, images };
+}
+
+/** Images of earlier messages that are sent again with the history. */
+const MOST_RECALLED = 4;
+
+/**
+ * The last images of the conversation, for a model that is known to see: one of which nobody knows would refuse
+ * every message after the first image.
+ */
+export async function recallImages(
+  { images }: Pick<ChatDeps, "images">,
+  { sessionKey, history }: Pick<ChatTurn, "sessionKey" | "history">,
+  model: Pick<Model, "seesImages">,
+): Promise<RecalledImages> {
+  if (model.seesImages !== true || history.length === 0) return NOTHING_RECALLED;
+  const groups = history.flatMap(({ groupId }) => (groupId === null ? [] : [groupId]));
+  const found = await images.ofGroups(sessionKey, groups, MOST_RECALLED);
+  return Map.groupBy(found, ({ groupId }) => groupId) as RecalledImages;
+}
+
+/** The part of a user's message that holds its images; nothing where it has none. */
+export function imagesPart(images: readonly LoadedImage[]): { readonly images?: readonly ModelImage[] } {
+  if (images.length === 0) return {};
+  return { images: images.map(({ mediaType, data }) => ({ mediaType, data })) };
+}

@@ -1,0 +1,53 @@
+/** The kinds of images that every provider takes. */
+export type ImageType = "image/png" | "image/jpeg" | "image/gif" | "image/webp";
+
+/** Raw bytes, 3.5 MiB: their Base64 stays below the 5 MiB that the strictest provider takes. */
+export const MOST_IMAGE_BYTES = 3_670_016;
+export const MOST_IMAGES = 10;
+
+/** Why a file cannot be shown to a model. */
+export type ImageTrouble =
+  | { readonly kind: "not-an-image"; readonly name: string }
+  | { readonly kind: "too-large"; readonly name: string; readonly sizeBytes: number }
+  | { readonly kind: "too-many"; readonly count: number };
+
+/** Each kind by how its bytes begin: a name or a declared type proves nothing. */
+const SIGNATURES: readonly (readonly [ImageType, readonly (readonly [at: number, bytes: string])[]])[] = [
+  ["image/png", [[0, "\x89PNG\r\n\x1a\n"]]],
+  ["image/jpeg", [[0, "\xff\xd8\xff"]]],
+  ["image/gif", [[0, "GIF87a"]]],
+  ["image/gif", [[0, "GIF89a"]]],
+  [
+    "image/webp",
+    [
+      [0, "RIFF"],
+      [8, "WEBP"],
+    ],
+  ],
+];
+
+/** Null for what is none of them. */
+export function imageTypeOf(bytes: Uint8Array): ImageType | null {
+  const begins = ([at, text]: readonly [number, string]) =>
+    bytes.length > at + text.length &&
+    [...text].every((character, index) => bytes[at + index] === character.charCodeAt(0));
+  return SIGNATURES.find(([, pieces]) => pieces.every(begins))?.[0] ?? null;
+}
+
+export type ReadImage =
+  | { readonly ok: true; readonly mediaType: ImageType }
+  | { readonly ok: false; readonly trouble: ImageTrouble };
+
+/** Whether these bytes can be shown to a model. */
+export function readImage(name: string, bytes: Uint8Array): ReadImage {
+  const mediaType = imageTypeOf(bytes);
+  if (mediaType === null) return { ok: false, trouble: { kind: "not-an-image", name } };
+  if (bytes.length > MOST_IMAGE_BYTES)
+    return { ok: false, trouble: { kind: "too-large", name, sizeBytes: bytes.length } };
+  return { ok: true, mediaType };
+}
+
+/** How a text names an image that stands beside it. */
+export function imageMark(name: string): string {
+  return `[image: ${name.replaceAll(/[\x00-\x1f\x7f[\]]/g, " ").slice(0, 200)}]`;
+}
