@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { COMMAND_FOLDERS } from "../domain/config/command-folders.ts";
+import { COMMAND_FOLDERS, MCP_FILE } from "../domain/config/command-folders.ts";
 import { workspaceConfigFile } from "./environment.ts";
 
 /** A command or a skill that a workspace brings along. */
@@ -23,19 +23,31 @@ interface WorkspaceCommandFile {
 const MOST_BYTES = 64 * 1024;
 
 /**
- * `commands/*.md` and `skills/*`'s `SKILL.md` with the files beside it, in each of the folders that are read, by path: plain
- * files in plain folders, no links.
+ * `commands/*.md` and `skills/*`'s `SKILL.md` with the files beside it, in each of the folders that are read, and the file of
+ * MCP servers, by path: plain files in plain folders, no links.
  */
 function ownFiles(workspace: string): WorkspaceCommandFile[] {
-  return COMMAND_FOLDERS.flatMap((root) => {
+  const paths = COMMAND_FOLDERS.flatMap((root) => {
     const commands = namesIn(workspace, root, "commands").filter((name) => name.endsWith(".md"));
     const skills = namesIn(workspace, root, "skills").flatMap((name) =>
-      namesIn(workspace, root, "skills", name).map((file) => `${root}/skills/${name}/${file}`),
+      pathsBelow(workspace, [root, "skills", name]),
     );
     return [...commands.map((name) => `${root}/commands/${name}`), ...skills];
-  }).flatMap((path) => {
+  });
+  return [...paths, MCP_FILE].flatMap((path) => {
     const bytes = readPlain(join(workspace, path));
     return bytes === null ? [] : [{ path, bytes }];
+  });
+}
+
+const DEEPEST = 5;
+
+/** Everything below a folder, entries that are no folders by their paths in the workspace. */
+function pathsBelow(workspace: string, folders: readonly string[], depth = 0): string[] {
+  return namesIn(workspace, ...folders).flatMap((name) => {
+    const path = [...folders, name];
+    const isDeeper = depth < DEEPEST && isFolder(join(workspace, ...path));
+    return isDeeper ? pathsBelow(workspace, path, depth + 1) : [path.join("/")];
   });
 }
 

@@ -305,8 +305,10 @@ export async function runCoder(
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
   const skills = createSkills(parts.ownCommands);
+  const seenRules = new Set<string>();
   const explorer = createExplorer({
     project: () => skills.beside(bench.files()),
+    seenRules,
     request: text,
     limit: LOOK_CHARS,
     mask: workspace.mask,
@@ -318,7 +320,7 @@ export async function runCoder(
     tell: (calls) => reportCoderEvent(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
   });
   const told = state === null ? "" : wordStateForCoder(state);
-  const asked = { role, request: text, planOnly, checks: told, looks, skills, shownFiles, time };
+  const asked = { role, request: text, planOnly, checks: told, looks, skills, shownFiles, seenRules, time };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     ask: talk.ask,

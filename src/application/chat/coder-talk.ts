@@ -12,7 +12,7 @@ import type { RequestSize } from "../models/complete.ts";
 import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
-import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
+import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { earlierExchangesFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
@@ -31,7 +31,7 @@ const MOST_OFFERED = 40;
 const OFFER =
   "Skills, instructions that the user wrote. Where one fits the request, read it before you write, as you would a file of this path:";
 
-export function createSkills(own: Pick<OwnCommands, "list" | "find">): Skills {
+export function createSkills(own: OwnCommands): Skills {
   return {
     offer(request) {
       const lines = own
@@ -47,9 +47,11 @@ export function createSkills(own: Pick<OwnCommands, "list" | "find">): Skills {
       ...files,
       read(path, limitChars) {
         if (!path.startsWith(PREFIX)) return files.read(path, limitChars);
-        const skill = own.find(path.slice(PREFIX.length));
+        const [name = "", ...beside] = path.slice(PREFIX.length).split("/");
+        const skill = own.find(name);
         if (skill === null || skill === "untrusted" || skill.kind !== "skill") return null;
-        return { text: skill.body.slice(0, limitChars), cut: skill.body.length > limitChars };
+        const text = beside.length === 0 ? skill.body : own.readBeside(name, beside.join("/"));
+        return text === null ? null : { text: text.slice(0, limitChars), cut: text.length > limitChars };
       },
     }),
   };
@@ -159,6 +161,8 @@ export interface CoderQuestion {
   readonly skills: Skills;
   /** Remembers what it is shown. */
   readonly shownFiles: ShownFiles;
+  /** Paths of the project's rules that it was shown. */
+  readonly seenRules: Set<string>;
 }
 
 export interface CoderTalk {
@@ -268,11 +272,13 @@ async function readPast({ history, jobs }: ChatTurn): Promise<ConversationPast> 
  * recognizes it.
  */
 function createFirstMessage(
-  { project, workspace }: ChatDeps,
-  { history, older }: ChatTurn,
-  { request, skills, shownFiles }: CoderQuestion,
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { request, skills, shownFiles, seenRules }: CoderQuestion,
   { recent, differences }: ConversationPast,
 ): (model: Model, size: RequestSize) => string {
+  const { project, workspace } = parts;
+  const { history, older } = turn;
   const made = new Map<string, string>();
   return (model, size) => {
     const key = `${size} ${model.local}`;
@@ -282,6 +288,11 @@ function createFirstMessage(
       request,
       recent,
       budget: contextBudget(model, size),
+      onRules: (paths, cut) => {
+        for (const path of paths) seenRules.add(path);
+        // A request that is made again, smaller, was announced as such.
+        if (size === "full" && cut.length > 0) turn.emit(createNotice(parts, (chat) => chat.rulesCut(cut)));
+      },
     });
     const asked = size === "full" ? request : cutMiddle(request, SMALL_REQUEST);
     const earlier = earlierExchangesFor(model, {

@@ -32,8 +32,8 @@ export interface ContextBudget {
 }
 
 const CONTEXT = {
-  cloud: { rules: 6_000, map: 3_000, files: 60_000, guessed: 30_000, whole: 24_000 },
-  local: { rules: 3_000, map: 1_500, files: 16_000, guessed: 14_000, whole: 14_000 },
+  cloud: { rules: 32_768, map: 3_000, files: 60_000, guessed: 30_000, whole: 24_000 },
+  local: { rules: 6_000, map: 1_500, files: 16_000, guessed: 14_000, whole: 14_000 },
   small: { rules: 1_500, map: 800, files: 8_000, guessed: 3_000, whole: 3_000 },
 } as const satisfies Readonly<Record<string, ContextBudget>>;
 
@@ -328,26 +328,84 @@ function pick(ranked: readonly RankedFile[], budget: number): Picked[] {
 
 const RULE_FILES = ["AGENTS.md", "CLAUDE.md"];
 
-/** The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. */
-function readProjectRules(
-  project: ProjectFiles,
-  shown: readonly string[],
-  limit: number,
-): { readonly path: string; readonly text: string }[] {
-  const found: { path: string; text: string }[] = [];
+/** A file of project rules that does not fit. */
+export interface CutRules {
+  readonly path: string;
+  /** Characters that are shown; 0: none. */
+  readonly shown: number;
+  readonly of: number;
+}
+
+interface ProjectRules {
+  readonly rules: readonly { readonly path: string; readonly text: string }[];
+  readonly cut: readonly CutRules[];
+}
+
+/** Below this a beginning tells nothing. */
+const LEAST_SHOWN = 200;
+
+/**
+ * The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. A rule that
+ * does not fit is cut at a line, and the coder is told what is left out and where it is.
+ */
+function readProjectRules(project: Pick<ProjectFiles, "read">, shown: readonly string[], limit: number): ProjectRules {
+  const rules: { path: string; text: string }[] = [];
+  const cut: CutRules[] = [];
   let left = limit;
   for (const folder of foldersOf(shown)) {
-    for (const name of RULE_FILES) {
-      if (left < 100) return found;
+    const [first, ...others] = RULE_FILES.map((name) => {
       const path = `${folder}${name}`;
-      const text = project.read(path, left)?.text.trim() ?? "";
-      if (text === "") continue;
-      found.push({ path, text });
-      left -= text.length;
-      break;
-    }
+      return { path, text: withoutImports(project.read(path, LONGEST_FILE)?.text ?? "") };
+    }).filter(({ text }) => text !== "");
+    if (first === undefined) continue;
+    const { path, text } = first;
+    const part = text.length <= left ? text : beginningOf(text, left);
+    left -= part.length;
+    if (part !== text) cut.push({ path, shown: part.length, of: text.length });
+    const beside = others.filter((other) => other.text !== text).map((other) => other.path);
+    const notes = [
+      ...(part === text ? [] : [wordRest(path, text, part)]),
+      ...(beside.length === 0 ? [] : [`(Not shown beside it: ${beside.join(", ")})`]),
+    ];
+    rules.push({ path, text: [part, ...notes].filter((one) => one !== "").join("\n") });
   }
-  return found;
+  return { rules, cut };
+}
+
+/** A file that only names the other one, as `@AGENTS.md`, adds nothing. */
+function withoutImports(text: string): string {
+  return text.replace(/^@(?:\.\/)?(?:AGENTS|CLAUDE)\.md[ \t]*$/gim, "").trim();
+}
+
+/** Whole lines; nothing where too few would fit. */
+function beginningOf(text: string, limit: number): string {
+  if (limit < LEAST_SHOWN) return "";
+  const end = text.lastIndexOf("\n", limit);
+  return text.slice(0, end > 0 ? end : limit).toWellFormed();
+}
+
+function wordRest(path: string, text: string, part: string): string {
+  const line = part === "" ? 1 : part.split("\n").length + 1;
+  const what = part === "" ? "Not shown" : "The rest is not shown";
+  return `(${what}: ${text.length - part.length} of ${text.length} characters. Read it where it matters: ${path}:${line}-)`;
+}
+
+function wordRules({ path, text }: { readonly path: string; readonly text: string }): string {
+  return `Project rules (${path}):\n${text}`;
+}
+
+const RULES_ON_THE_WAY = 8_000;
+
+/** The rules of the folders of a file that a coder looks at later, those left out that it has seen; empty: there are none. */
+export function rulesOnTheWay(
+  project: Pick<ProjectFiles, "read">,
+  path: string,
+  seen: Set<string>,
+): string {
+  const { rules } = readProjectRules(project, [path], RULES_ON_THE_WAY);
+  const fresh = rules.filter((one) => one.path !== path && !seen.has(one.path));
+  for (const one of fresh) seen.add(one.path);
+  return fresh.map(wordRules).join("\n\n");
 }
 
 /** Each ends with a slash, but the root, which is empty. */
@@ -434,6 +492,8 @@ export interface ContextRequest {
   /** Files that the conversation changed or meant to, with the lines: shown first, whatever the request says. */
   readonly recent?: readonly RecentFile[];
   readonly budget: ContextBudget;
+  /** Told which rules are shown, and which of them did not fit. */
+  readonly onRules?: (paths: readonly string[], cut: readonly CutRules[]) => void;
 }
 
 const MOST_LISTED = 20_000;
@@ -449,17 +509,21 @@ const MOST_WHOLE = 200;
  */
 export function coderContext(
   project: ProjectFiles,
-  { request, recent = [], budget }: ContextRequest,
+  { request, recent = [], budget, onRules }: ContextRequest,
 ): string {
   const paths = project.list(MOST_LISTED);
   const { whole, shown } = filesFor(project, paths, { request, recent, budget });
-  const rules = readProjectRules(project, [...shown.keys()], budget.rules);
+  const { rules, cut } = readProjectRules(project, [...shown.keys()], budget.rules);
+  onRules?.(
+    rules.map(({ path }) => path),
+    cut,
+  );
   for (const { path } of rules) shown.delete(path);
   const map = whole
     ? ""
     : repositoryMap(project, paths, { request, shown: new Set(shown.keys()), limit: budget.map });
   return [
-    ...rules.map(({ path, text }) => `Project rules (${path}):\n${text}`),
+    ...rules.map(wordRules),
     ...labelled("Project: ", wordProjectFacts(project)),
     ...labelled("Files of the workspace:\n", map),
     ...(whole ? ["All files of the workspace:"] : []),

@@ -13,7 +13,7 @@ import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { ModelTool, ToolCall } from "../ports/models.ts";
-import { LONGEST_FILE } from "./coder-context.ts";
+import { LONGEST_FILE, rulesOnTheWay } from "./coder-context.ts";
 
 /** The files below a folder, one line a folder with its files behind it; where not all fit, folders with their counts. */
 function folderTree(paths: readonly string[], under: string, limit: number): string {
@@ -265,6 +265,8 @@ export interface ExplorerDeps {
   /** Runs a command in a view that is thrown away; absent if there is none. Null: not possible after all. */
   readonly run?: (command: string) => Promise<ThrownAwayRun | null>;
   readonly mask: (text: string) => string;
+  /** Paths of the project's rules that the coder has seen; those of further folders come with their first file. */
+  readonly seenRules?: Set<string>;
 }
 
 interface ThrownAwayRun {
@@ -324,7 +326,7 @@ export function createExplorer(parts: ExplorerDeps): Explorer {
 }
 
 async function answer(
-  { project, request, limit, run, printed }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
+  { project, request, limit, run, printed, seenRules }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {
@@ -334,7 +336,10 @@ async function answer(
       if (asked === "") return wrong("read_file needs a path");
       const files = [withoutHoles(project(), asked, limit)];
       const shown = showAsked(project(), { files, searches: [] }, { request, limit });
-      return { ok: !shown.includes(">not there, or not to be shown"), text: shown };
+      if (shown.includes(">not there, or not to be shown")) return { ok: false, text: shown };
+      const { path } = resolveAskedFile(project(), asked);
+      const rules = seenRules === undefined ? "" : rulesOnTheWay(project(), path, seenRules);
+      return { ok: true, text: [shown, rules].filter((part) => part !== "").join("\n\n") };
     }
     case "search": {
       const pattern = stringOf(args.pattern);

@@ -436,6 +436,8 @@ export interface OwnCommands {
   /** By name. */
   list(): readonly OwnCommand[];
   find(name: string): OwnCommand | "untrusted" | null;
+  /** A file beside the skill of this name, by its path there; null for what is none, or not to be trusted. */
+  readBeside(skill: string, path: string): string | null;
 }
 
 /**

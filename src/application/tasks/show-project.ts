@@ -240,7 +240,8 @@ function peopleWords(title: string, transcript: readonly ModelMessage[]): string
 }
 
 const FILES_SHOWN = 400;
-const RULES_CHARS = 20_000;
+const RULES_CHARS = 32_768;
+const MOST_FOLDER_RULES = 20;
 /** Text that people wrote is quoted line by line, so none of it contains this. */
 const PROJECT_HEADING = "# The project\n\nIt lies in the current folder";
 const SETTINGS = "picoclaw.yaml";
@@ -272,6 +273,7 @@ export async function showProject(
     ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),
     `${PROJECT_HEADING}, at commit ${environment.baseCommit.slice(0, 12)}, in the environment \`${environment.name}\`.`,
     ...(ruleFile === undefined ? [] : [`## ${ruleFile}`, cutMiddle(mask(await read(ruleFile)), RULES_CHARS)]),
+    ...(isFork ? [] : folderRules(files)),
     ...(own.rules.length === 0
       ? []
       : [`## Rules of ${SETTINGS}`, own.rules.map((rule) => `- ${rule}`).join("\n")]),
@@ -294,6 +296,17 @@ export async function showProject(
       ...pointed,
     ],
   });
+}
+
+/** Rules that hold below a folder are named: which of them matter shows when files are changed. */
+function folderRules(files: readonly string[]): string[] {
+  const found = files.filter((path) => /\/(?:AGENTS|CLAUDE)\.md$/.test(path));
+  if (found.length === 0) return [];
+  const left = found.length - MOST_FOLDER_RULES;
+  const named = found.slice(0, MOST_FOLDER_RULES).join(", ");
+  return [
+    `Folders with rules of their own; read them before you change files there: ${named}${left > 0 ? ` … and ${left} more` : ""}`,
+  ];
 }
 
 /** Files nearest the root first; the number of omitted files at the end. */

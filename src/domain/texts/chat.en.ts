@@ -192,6 +192,9 @@ export const chatTexts = {
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nSize, as the coder puts it: ${hint}`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  /** Rules of the project that do not fit beside the request. */
+  rulesCut: (cut: readonly { readonly path: string; readonly shown: number; readonly of: number }[]) =>
+    `Project rules too long for this model: ${cut.map(({ path, shown, of }) => `${path} (${shown} of ${of} characters shown)`).join(", ")}. It can read the rest when it needs it.`,
   mcpPartly: ({
     succeeded,
     total,

@@ -159,6 +159,8 @@ export const chatTexts: typeof englishChatTexts = {
   coderCost: (usd, hint) =>
     `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  rulesCut: (cut) =>
+    `プロジェクトのルールがこのモデルには長すぎます: ${cut.map(({ path, shown, of }) => `${path}（${of} 文字中 ${shown} 文字を表示）`).join("、")}。残りは必要なときに読めます。`,
   mcpPartly: ({ succeeded, total, error }) =>
     `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,

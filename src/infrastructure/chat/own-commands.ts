@@ -23,7 +23,7 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
     from === "home"
       ? [home]
       : COMMAND_FOLDERS.map((folder) => join(workspace, folder)).filter((root) => isFolder(root));
-  const found = (from: OwnCommand["from"], name: string): OwnCommand | null => {
+  const found = (from: OwnCommand["from"], name: string): FoundCommand | null => {
     for (const root of rootsOf(from))
       for (const kind of ["command", "skill"] as const) {
         const text = readIn(
@@ -32,10 +32,19 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
         );
         if (text === null) continue;
         const read = readOwnCommand(mask(text), readYaml);
-        if (kind === "command" || from === "home") return { name, kind, from, ...read };
-        return { name, kind, from, ...read, body: `${read.body}${filesBeside(workspace, root, name)}` };
+        if (kind === "command") return { root, command: { name, kind, from, ...read } };
+        const where = from === "home" ? null : relative(workspace, join(root, "skills", name));
+        const body = `${read.body}${wordFilesBeside(name, where, filesBelow(join(root, "skills", name)))}`;
+        return { root, command: { name, kind, from, ...read, body } };
       }
     return null;
+  };
+  /** The one that counts, by its name. */
+  const chosen = (name: string): FoundCommand | "untrusted" | null => {
+    if (!NAME.test(name)) return null;
+    const theirs = found("workspace", name);
+    if (theirs !== null && isTrusted()) return theirs;
+    return found("home", name) ?? (theirs === null ? null : "untrusted");
   };
   return {
     list() {
@@ -43,30 +52,55 @@ export function createOwnCommands({ home, workspace, isTrusted, mask }: OwnComma
       const all = new Map<string, OwnCommand>();
       for (const from of places)
         for (const name of rootsOf(from).flatMap(namesIn)) {
-          const command = found(from, name);
-          if (command !== null) all.set(name, command);
+          const one = found(from, name);
+          if (one !== null) all.set(name, one.command);
         }
       return [...all.values()].sort((x, y) => (x.name < y.name ? -1 : 1));
     },
     find(name) {
-      if (!NAME.test(name)) return null;
-      const theirs = found("workspace", name);
-      if (theirs !== null && isTrusted()) return theirs;
-      return found("home", name) ?? (theirs === null ? null : "untrusted");
+      const one = chosen(name);
+      return one === null || one === "untrusted" ? one : one.command;
+    },
+    readBeside(skill, path) {
+      const one = chosen(skill);
+      if (one === null || one === "untrusted" || one.command.kind !== "skill") return null;
+      const steps = path.split("/");
+      if (steps.some((step) => step === "" || step === "." || step === "..")) return null;
+      const text = readIn(one.root, ["skills", skill, ...steps]);
+      return text === null || text.includes("\0") ? null : mask(text);
     },
   };
 }
 
-const MOST_BESIDE = 50;
+interface FoundCommand {
+  /** The folder that holds `commands` and `skills`. */
+  readonly root: string;
+  readonly command: OwnCommand;
+}
 
-/** The agent that follows a skill finds the files that the skill names. */
-function filesBeside(workspace: string, root: string, name: string): string {
-  const folder = join(root, "skills", name);
-  const files = entries(join(root, "skills"), name).filter((file) => file !== "SKILL.md");
+const MOST_BESIDE = 50;
+const DEEPEST_BESIDE = 4;
+
+/** The agent that follows a skill finds the files that the skill names. `where`: its folder in the workspace, if it has one. */
+function wordFilesBeside(name: string, where: string | null, files: readonly string[]): string {
   if (files.length === 0) return "";
-  const where = relative(workspace, folder);
   const left = files.length > MOST_BESIDE ? ` … and ${files.length - MOST_BESIDE} more` : "";
-  return `\n\nFiles of this skill, in ${where}/: ${files.slice(0, MOST_BESIDE).join(", ")}${left}`;
+  const place = where === null ? "" : `in ${where}/, `;
+  return `\n\nFiles of this skill, ${place}readable as skill:${name}/PATH: ${files.slice(0, MOST_BESIDE).join(", ")}${left}`;
+}
+
+/** Plain files below the folder of a skill, by their paths there. */
+function filesBelow(folder: string, at = "", depth = 0): string[] {
+  if (depth > DEEPEST_BESIDE) return [];
+  const files: string[] = [];
+  for (const name of entries(folder, at)) {
+    const path = at === "" ? name : `${at}/${name}`;
+    if (files.length > MOST_FILES) break;
+    const found = lstatSync(join(folder, path), { throwIfNoEntry: false });
+    if (found?.isDirectory()) files.push(...filesBelow(folder, path, depth + 1));
+    else if (found?.isFile() && path !== "SKILL.md") files.push(path);
+  }
+  return files;
 }
 
 function namesIn(root: string): string[] {
@@ -78,7 +112,7 @@ function namesIn(root: string): string[] {
 
 function entries(root: string, folder: string): string[] {
   try {
-    return isFolder(root) && isFolder(join(root, folder)) ? readdirSync(join(root, folder)) : [];
+    return isFolder(root) && isFolder(join(root, folder)) ? readdirSync(join(root, folder)).sort() : [];
   } catch {
     return [];
   }

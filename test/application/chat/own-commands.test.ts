@@ -107,14 +107,20 @@ describe("in a chat", () => {
       put(at.workspace, `${folder}/commands/greet.md`, "Say hello to $ARGUMENTS.");
       put(at.workspace, `${folder}/skills/report/SKILL.md`, "Write a report.");
       put(at.workspace, `${folder}/skills/report/form.md`, "# Form");
+      put(at.workspace, `${folder}/skills/report/parts/head.md`, "# Head");
       expect((await at.send("/greet Ann")).text).toContain("picoclaw trust");
       await trust();
       await at.send("/greet Ann");
       expect(asked()).toContain("Say hello to Ann.");
       await at.send("/report of today");
-      expect(asked()).toContain(`Files of this skill, in ${folder}/skills/report/: form.md`);
-      put(at.workspace, `${folder}/skills/report/form.md`, "# Another form");
-      expect((await at.send("/report of today")).text).toContain("picoclaw trust");
+      expect(asked()).toContain(
+        `Files of this skill, in ${folder}/skills/report/, readable as skill:report/PATH: form.md, parts/head.md`,
+      );
+      for (const file of ["form.md", "parts/head.md"]) {
+        put(at.workspace, `${folder}/skills/report/${file}`, "# Another form");
+        expect((await at.send("/report of today")).text).toContain("picoclaw trust");
+        await trust();
+      }
     },
   );
 
@@ -203,6 +209,29 @@ describe("in a chat", () => {
       await at.send("/pdf make one of the README");
       expect(asked()).not.toContain("skill:pdf:");
     });
+
+  test("files beside a skill of the home are read by the coder, and nothing outside of its folder", async () => {
+    const paths = ["forms/a.md", "../other/SKILL.md", "link.md", "../../config.yaml", "/etc/hostname"];
+    at = await openConversation(
+      ({ messages }) =>
+        messages.some(({ role }) => role === "tool")
+          ? proposal("Write", "```txt:a.txt\nx\n```")
+          : { calls: paths.map((path) => ({ name: "read_file", arguments: { path: `skill:pdf/${path}` } })) },
+      { local: false, config: "security:\n  local_only: false\n" },
+    );
+    put(at.home, "skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the form.");
+    put(at.home, "skills/pdf/forms/a.md", "The form itself.");
+    put(at.home, "skills/other/SKILL.md", "Other.");
+    symlinkSync(join(at.home, "config.yaml"), join(at.home, "skills/pdf/link.md"));
+    expect((await at.send("/pdf make one")).ok).toBe(true);
+    expect(at.asked[0]?.messages.at(-1)?.text).toContain("readable as skill:pdf/PATH: forms/a.md");
+    const [form = "", ...others] = (at.asked[1]?.messages ?? [])
+      .filter(({ role }) => role === "tool")
+      .map(({ text }) => text);
+    expect(form).toContain("The form itself.");
+    for (const text of others) expect(text).toContain("not there, or not to be shown");
+    expect(others.length).toBe(4);
+  });
 
   test("nobody's file takes the place of a command of PicoClaw, leads out of its folder, or is too large", async () => {
     await open();

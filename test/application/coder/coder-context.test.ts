@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { type ContextBudget, coderContext, symbolsOf } from "../../../src/application/coder/coder-context.ts";
+import {
+  type ContextBudget,
+  coderContext,
+  contextBudget,
+  symbolsOf,
+} from "../../../src/application/coder/coder-context.ts";
+import { createExplorer } from "../../../src/application/coder/explorer.ts";
 import { namedFiles } from "../../../src/domain/coder/rank-files.ts";
 import { memoryProject as project } from "../../fakes/memory-project.ts";
 
@@ -139,6 +145,65 @@ test("rules of the folders involved come after those of the root", () => {
     "Project rules (AGENTS.md):\nRoot rules.\n\nProject rules (api/CLAUDE.md):\nRules of the api.\n\n",
   );
   expect(text).not.toContain("Rules of the web");
+});
+
+describe("rules", () => {
+  const lines = (count: number) => Array.from({ length: count }, (_, n) => `Rule number ${n} of the house.`);
+  const cloud = contextBudget({ local: false }, "full");
+
+  test("of 32 KiB are shown whole", () => {
+    const rules = lines(1_100).join("\n").slice(0, 32_700);
+    const text = coderContext(project({ "AGENTS.md": rules, "a.ts": "x\n" }), { request: "a.ts", budget: cloud });
+    expect(text).toContain(rules);
+    expect(text).not.toContain("not shown");
+  });
+
+  test("that are longer end at a line, and say what is left out and where it is", () => {
+    const rules = lines(2_000).join("\n");
+    const told: unknown[] = [];
+    const text = coderContext(project({ "AGENTS.md": rules, "sub/AGENTS.md": "Of sub.", "sub/a.ts": "x\n" }), {
+      request: "sub/a.ts",
+      budget: cloud,
+      onRules: (paths, cut) => told.push(paths, cut),
+    });
+    const [, left, of, line] = /The rest is not shown: (\d+) of (\d+) characters.*AGENTS\.md:(\d+)-/.exec(text) ?? [];
+    expect(Number(of)).toBe(rules.length);
+    expect(Number(left)).toBe(rules.split("\n").slice(Number(line) - 1).join("\n").length + 1);
+    expect(text).toContain(`Rule number ${Number(line) - 2} of the house.\n(The rest`);
+    expect(text).toContain("(Not shown: 7 of 7 characters. Read it where it matters: sub/AGENTS.md:1-)");
+    expect(told).toEqual([
+      ["AGENTS.md", "sub/AGENTS.md"],
+      [
+        { path: "AGENTS.md", shown: rules.length - Number(left), of: rules.length },
+        { path: "sub/AGENTS.md", shown: 0, of: 7 },
+      ],
+    ]);
+  });
+
+  test("of a second file of a folder are named, unless it says the same or only points to the first", () => {
+    const beside = (other: string) =>
+      coderContext(project({ "AGENTS.md": "One.", "CLAUDE.md": other, "a.ts": "x\n" }), {
+        request: "a.ts",
+        budget: cloud,
+      });
+    expect(beside("Two.")).toStartWith("Project rules (AGENTS.md):\nOne.\n(Not shown beside it: CLAUDE.md)");
+    for (const same of ["One.\n", "@AGENTS.md\n"]) expect(beside(same)).not.toContain("beside it");
+  });
+
+  test("of a folder that is looked at later come with its first file, once", async () => {
+    const files = { "AGENTS.md": "Root.", "web/CLAUDE.md": "Of the web.", "web/a.ts": "a\n", "web/b.ts": "b\n" };
+    const explorer = createExplorer({
+      project: () => project(files),
+      request: "",
+      limit: 1_000,
+      mask: (text) => text,
+      seenRules: new Set(["AGENTS.md"]),
+    });
+    const read = async (path: string) =>
+      (await explorer.call({ id: "1", name: "read_file", arguments: { path } })).text;
+    expect(await read("web/a.ts")).toEndWith("</file>\n\nProject rules (web/CLAUDE.md):\nOf the web.");
+    expect(await read("web/b.ts")).toEndWith("</file>");
+  });
 });
 
 test("a name that the named file does not hold is looked up", () => {
