@@ -27,7 +27,10 @@ export async function downloadFile(
     const type = response.headers.get("content-type") ?? "";
     if (response.status !== 200 || type.includes("text/html")) {
       await response.body?.cancel();
-      return { ok: false, reason: type.includes("text/html") ? "a login is asked for" : `HTTP ${response.status}` };
+      return {
+        ok: false,
+        reason: type.includes("text/html") ? "a login is asked for" : `HTTP ${response.status}`,
+      };
     }
     const pieces: Uint8Array[] = [];
     let length = 0;

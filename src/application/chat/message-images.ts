@@ -20,8 +20,7 @@ export async function keepImages(
   chatKey: string,
   files: readonly ImageFile[],
 ): Promise<KeptImages> {
-  if (files.length > MOST_IMAGES)
-    return { ok: false, trouble: { kind: "too-many", count: files.length } };
+  if (files.length > MOST_IMAGES) return { ok: false, trouble: { kind: "too-many", count: files.length } };
   const read: NewImage[] = [];
   for (const { name, bytes } of files) {
     const image = readImage(name, bytes);
@@ -48,11 +47,16 @@ export async function recallImages(
   if (model.seesImages !== true || history.length === 0) return NOTHING_RECALLED;
   const groups = history.flatMap(({ groupId }) => (groupId === null ? [] : [groupId]));
   const found = await images.ofGroups(sessionKey, groups, MOST_RECALLED);
-  return Map.groupBy(found, ({ groupId }) => groupId) as RecalledImages;
+  const byGroup = Map.groupBy(found, ({ groupId }) => groupId);
+  return new Map([...byGroup].map(([group, ofGroup]) => [group, ofGroup.map(toModelImage)]));
 }
 
 /** The part of a user's message that holds its images; nothing where it has none. */
 export function imagesPart(images: readonly LoadedImage[]): { readonly images?: readonly ModelImage[] } {
   if (images.length === 0) return {};
-  return { images: images.map(({ mediaType, data }) => ({ mediaType, data })) };
+  return { images: images.map(toModelImage) };
+}
+
+function toModelImage({ mediaType, data }: LoadedImage): ModelImage {
+  return { mediaType, data };
 }

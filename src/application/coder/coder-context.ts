@@ -348,7 +348,11 @@ const LEAST_SHOWN = 200;
  * The rules of the root and of every folder on the way to a shown file, the root's first; one file a folder. A rule that
  * does not fit is cut at a line, and the coder is told what is left out and where it is.
  */
-function readProjectRules(project: Pick<ProjectFiles, "read">, shown: readonly string[], limit: number): ProjectRules {
+function readProjectRules(
+  project: Pick<ProjectFiles, "read">,
+  shown: readonly string[],
+  limit: number,
+): ProjectRules {
   const rules: { path: string; text: string }[] = [];
   const cut: CutRules[] = [];
   let left = limit;
@@ -397,11 +401,7 @@ function wordRules({ path, text }: { readonly path: string; readonly text: strin
 const RULES_ON_THE_WAY = 8_000;
 
 /** The rules of the folders of a file that a coder looks at later, those left out that it has seen; empty: there are none. */
-export function rulesOnTheWay(
-  project: Pick<ProjectFiles, "read">,
-  path: string,
-  seen: Set<string>,
-): string {
+export function rulesOnTheWay(project: Pick<ProjectFiles, "read">, path: string, seen: Set<string>): string {
   const { rules } = readProjectRules(project, [path], RULES_ON_THE_WAY);
   const fresh = rules.filter((one) => one.path !== path && !seen.has(one.path));
   for (const one of fresh) seen.add(one.path);

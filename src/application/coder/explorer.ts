@@ -326,7 +326,14 @@ export function createExplorer(parts: ExplorerDeps): Explorer {
 }
 
 async function answer(
-  { project, request, limit, run, printed, seenRules }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
+  {
+    project,
+    request,
+    limit,
+    run,
+    printed,
+    seenRules,
+  }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
   name: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<ToolResult> {

@@ -1,7 +1,7 @@
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
-import type { ImageType } from "../../domain/models/image.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
+import type { ImageType } from "../../domain/models/image.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";

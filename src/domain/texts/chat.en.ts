@@ -227,7 +227,8 @@ export const chatTexts = {
     }
   },
   imageGone: (names: readonly string[]) => `${names.join(", ")}: no longer kept here. Send it again.`,
-  imageNotFetched: (name: string, detail: string) => `${name} could not be fetched: ${detail}. Send it again.`,
+  imageNotFetched: (name: string, detail: string) =>
+    `${name} could not be fetched: ${detail}. Send it again.`,
   modelTrouble: trouble,
   retrying: (attempt: number, seconds: number, why: string) => `Retry ${attempt} in ${seconds} s: ${why}`,
   compacted: "That was too long; trying once more with less history and fewer files.",

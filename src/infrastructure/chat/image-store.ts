@@ -14,10 +14,7 @@ export interface ImageStoreDeps {
 /** Images as rows of the store, so that any machine of a fleet can answer their message. Base64, as the wires send them. */
 export function createImageStore({ db, workspace, now, newId }: ImageStoreDeps): ImageStore {
   const ofChat = (chatKey: string) =>
-    db
-      .selectFrom("images")
-      .where("workspace", "=", workspace)
-      .where("chat_key", "=", storable(chatKey));
+    db.selectFrom("images").where("workspace", "=", workspace).where("chat_key", "=", storable(chatKey));
   return {
     async keep(chatKey, { name, mediaType, bytes }) {
       const image = { id: newId(), name: storable(name) };

@@ -32,6 +32,7 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   events: "kept",
   sessions: "kept",
   turns: "kept",
+  images: "kept",
   daily_notes: "kept",
   chat_settings: "kept",
   decisions: "kept",

@@ -154,16 +154,25 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
     const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
     const image = { type: "image" as const, mimeType: "image/png", data: PNG_BASE64 };
     for (const command of ["/code3", "/code2"])
-      await agent.request(session.prompt, { sessionId, prompt: [...says(`${command} what is this?`), image] });
+      await agent.request(session.prompt, {
+        sessionId,
+        prompt: [...says(`${command} what is this?`), image],
+      });
     expect(editor.words()).toContain("A red pixel.");
     const [claude, openai] = server.requests;
     expect(claude).toMatchObject({
       protocol: "anthropic",
-      body: { messages: [{ content: [{ type: "image", source: { media_type: "image/png", data: PNG_BASE64 } }, {}] }] },
+      body: {
+        messages: [
+          { content: [{ type: "image", source: { media_type: "image/png", data: PNG_BASE64 } }, {}] },
+        ],
+      },
     });
     expect(openai).toMatchObject({
       protocol: "openai-responses",
-      body: { input: [{ content: [{ type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` }, {}] }] },
+      body: {
+        input: [{ content: [{ type: "input_image", image_url: `data:image/png;base64,${PNG_BASE64}` }, {}] }],
+      },
     });
     await agent.request(session.prompt, { sessionId, prompt: [...says("/code1 what is this?"), image] });
     expect(editor.words()).toContain("deepseek (deepseek-chat) does not see images. Nothing was sent");

@@ -92,6 +92,7 @@ export async function createPages(
       modelNames: never,
       nextTime: never,
     },
+    images: () => ({ load: async () => [] }),
     ownCommands: () => [],
     metrics: async () => "",
     messagesFor,

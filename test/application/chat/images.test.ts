@@ -16,7 +16,9 @@ const keep = async (key = "cli:default", bytes = PNG) => {
   return kept.images;
 };
 const imagesOf = (role: "chat" | "worker" | "coder3") =>
-  at.of(role).map(({ messages }) => messages.map((one) => (one.role === "user" ? (one.images ?? []) : [])).flat());
+  at
+    .of(role)
+    .map(({ messages }) => messages.flatMap((one) => (one.role === "user" ? (one.images ?? []) : [])));
 
 describe("a model that sees", () => {
   test("is shown the image with its message, and again with the next ones", async () => {
@@ -25,7 +27,11 @@ describe("a model that sees", () => {
     expect(imagesOf("chat")).toEqual([[IMAGE]]);
     await at.send("/chat and its colour?");
     const [asked] = at.of("chat").slice(-1);
-    expect(asked?.messages[0]).toMatchObject({ role: "user", text: "what is this?\n[image: shot.png]", images: [IMAGE] });
+    expect(asked?.messages[0]).toMatchObject({
+      role: "user",
+      text: "what is this?\n[image: shot.png]",
+      images: [IMAGE],
+    });
     expect(asked?.messages.at(-1)).toEqual({ role: "user", text: "and its colour?" });
   });
 
@@ -51,7 +57,7 @@ describe("a model that sees", () => {
     expect(at.read("a.txt")).toBe("red\n");
     expect(imagesOf("coder3")[0]).toEqual([IMAGE]);
     await at.send("/analyze the picture", { images: await keep() });
-    expect(imagesOf("worker")[0]).toEqual([IMAGE]);
+    expect(imagesOf("worker")[0]).toEqual([IMAGE, IMAGE]);
   });
 });
 
@@ -84,7 +90,12 @@ test("a message with an image does not join a coder at work: it waits for its tu
   at = await openConversation(
     async ({ role }) => {
       if (role !== "coder3") return "A red pixel.";
-      const message = { channel: "cli", chatId: "default", text: "look at this", images: [{ id: "x", name: "a" }] };
+      const message = {
+        channel: "cli",
+        chatId: "default",
+        text: "look at this",
+        images: [{ id: "x", name: "a" }],
+      };
       steered.push(at.conversation.interrupts(message), at.conversation.steer(message, AbortSignal.abort()));
       return proposal("Do it", "```txt:a.txt\nx\n```");
     },
@@ -99,12 +110,22 @@ test("of several files one that no model takes refuses all of them, and nothing 
   const large = new Uint8Array(MOST_IMAGE_BYTES + 1);
   large.set(PNG);
   const stored: string[] = [];
-  const store = { keep: async (_: string, { name }: { name: string }) => (stored.push(name), { id: "1", name }) };
+  const store = {
+    async keep(_: string, { name }: { name: string }) {
+      stored.push(name);
+      return { id: "1", name };
+    },
+  };
   for (const [name, bytes, kind] of [
     ["notes.txt", new TextEncoder().encode("hello"), "not-an-image"],
     ["large.png", large, "too-large"],
   ] as const)
-    expect(await keepImages(store, "cli:x", [{ name: "a.png", bytes: PNG }, { name, bytes }])).toMatchObject({
+    expect(
+      await keepImages(store, "cli:x", [
+        { name: "a.png", bytes: PNG },
+        { name, bytes },
+      ]),
+    ).toMatchObject({
       ok: false,
       trouble: { kind, name },
     });

@@ -152,8 +152,11 @@ describe("rules", () => {
   const cloud = contextBudget({ local: false }, "full");
 
   test("of 32 KiB are shown whole", () => {
-    const rules = lines(1_100).join("\n").slice(0, 32_700);
-    const text = coderContext(project({ "AGENTS.md": rules, "a.ts": "x\n" }), { request: "a.ts", budget: cloud });
+    const rules = lines(1_100).join("\n").slice(0, 32_700).trim();
+    const text = coderContext(project({ "AGENTS.md": rules, "a.ts": "x\n" }), {
+      request: "a.ts",
+      budget: cloud,
+    });
     expect(text).toContain(rules);
     expect(text).not.toContain("not shown");
   });
@@ -161,21 +164,30 @@ describe("rules", () => {
   test("that are longer end at a line, and say what is left out and where it is", () => {
     const rules = lines(2_000).join("\n");
     const told: unknown[] = [];
-    const text = coderContext(project({ "AGENTS.md": rules, "sub/AGENTS.md": "Of sub.", "sub/a.ts": "x\n" }), {
-      request: "sub/a.ts",
-      budget: cloud,
-      onRules: (paths, cut) => told.push(paths, cut),
-    });
-    const [, left, of, line] = /The rest is not shown: (\d+) of (\d+) characters.*AGENTS\.md:(\d+)-/.exec(text) ?? [];
+    const text = coderContext(
+      project({ "AGENTS.md": rules, "sub/AGENTS.md": "Of sub, ".repeat(60), "sub/a.ts": "x\n" }),
+      {
+        request: "sub/a.ts",
+        budget: cloud,
+        onRules: (paths, cut) => told.push(paths, cut),
+      },
+    );
+    const [, left, of, line] =
+      /The rest is not shown: (\d+) of (\d+) characters.*AGENTS\.md:(\d+)-/.exec(text) ?? [];
     expect(Number(of)).toBe(rules.length);
-    expect(Number(left)).toBe(rules.split("\n").slice(Number(line) - 1).join("\n").length + 1);
+    expect(Number(left)).toBe(
+      rules
+        .split("\n")
+        .slice(Number(line) - 1)
+        .join("\n").length + 1,
+    );
     expect(text).toContain(`Rule number ${Number(line) - 2} of the house.\n(The rest`);
-    expect(text).toContain("(Not shown: 7 of 7 characters. Read it where it matters: sub/AGENTS.md:1-)");
+    expect(text).toContain("(Not shown: 479 of 479 characters. Read it where it matters: sub/AGENTS.md:1-)");
     expect(told).toEqual([
       ["AGENTS.md", "sub/AGENTS.md"],
       [
         { path: "AGENTS.md", shown: rules.length - Number(left), of: rules.length },
-        { path: "sub/AGENTS.md", shown: 0, of: 7 },
+        { path: "sub/AGENTS.md", shown: 0, of: 479 },
       ],
     ]);
   });
@@ -191,7 +203,12 @@ describe("rules", () => {
   });
 
   test("of a folder that is looked at later come with its first file, once", async () => {
-    const files = { "AGENTS.md": "Root.", "web/CLAUDE.md": "Of the web.", "web/a.ts": "a\n", "web/b.ts": "b\n" };
+    const files = {
+      "AGENTS.md": "Root.",
+      "web/CLAUDE.md": "Of the web.",
+      "web/a.ts": "a\n",
+      "web/b.ts": "b\n",
+    };
     const explorer = createExplorer({
       project: () => project(files),
       request: "",

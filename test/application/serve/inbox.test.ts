@@ -232,7 +232,10 @@ describe("answering", () => {
     ]);
     await settle();
     const [asked] = conversation.asked;
-    expect(asked).toMatchObject({ text: "", images: [{ name: "a.png", id: stored?.attachments?.[0]?.image }] });
+    expect(asked).toMatchObject({
+      text: "",
+      images: [{ name: "a.png", id: stored?.attachments?.[0]?.image }],
+    });
     const found = await bench.images.load("test:chat-1", [asked?.images?.[0]?.id ?? ""]);
     expect(found).toMatchObject([{ mediaType: "image/png", data: PNG_BASE64 }]);
   });

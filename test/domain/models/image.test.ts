@@ -32,7 +32,9 @@ test("one that is too large for a provider is refused with its size, and the lar
     ok: true,
     mediaType: "image/png",
   });
-  expect(Buffer.from(large.subarray(0, MOST_IMAGE_BYTES)).toString("base64").length).toBeLessThan(5 * 1024 ** 2);
+  expect(Buffer.from(large.subarray(0, MOST_IMAGE_BYTES)).toString("base64").length).toBeLessThan(
+    5 * 1024 ** 2,
+  );
 });
 
 test("a name cannot pass for another line or end its mark", () => {

@@ -107,7 +107,8 @@ export function startTelegram(token: string) {
     port: 0,
     idleTimeout: 120,
     async fetch(request) {
-      const [, holder, id = ""] = /^\/file\/bot([^/]+)\/photos\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
+      const [, holder, id = ""] =
+        /^\/file\/bot([^/]+)\/photos\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
       if (holder === token) return new Response(contents.get(id));
       const [, given, method = ""] = /^\/bot([^/]+)\/(\w+)$/.exec(new URL(request.url).pathname) ?? [];
       if (given !== token) return bad(401, "Unauthorized");

@@ -337,7 +337,11 @@ describe("a request with an image", () => {
 
   test.each([
     ["a refusal", 400, "Invalid content type. image_url is only supported by certain models."],
-    ["llama.cpp's", 500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"],
+    [
+      "llama.cpp's",
+      500,
+      "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+    ],
   ])("fails by %s of a server, once, and is not answered blindly", async (_, status, message) => {
     const fault = { kind: "status", status, body: JSON.stringify({ error: { message } }) } as const;
     server = await startModelServer({ script: [{ fault }, { text: "a guess" }] });

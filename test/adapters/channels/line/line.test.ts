@@ -10,8 +10,8 @@ import type { Reply } from "../../../../src/application/ports/chat.ts";
 import type { Delivery, InboundMessage, ReceiveResult } from "../../../../src/application/ports/serve.ts";
 import { lineMessagesFor } from "../../../../src/domain/texts/channels.ts";
 import { startLine } from "../../../fakes/line/line-server.ts";
-import { createManualTimers } from "../../../fakes/timers.ts";
 import { PNG } from "../../../fakes/pictures.ts";
+import { createManualTimers } from "../../../fakes/timers.ts";
 
 const SECRET = "channel-secret";
 const TOKEN = "channel-access-token";

@@ -17,9 +17,9 @@ import type {
   StoredMessage,
 } from "../../../../src/application/ports/serve.ts";
 import { slackMessagesFor } from "../../../../src/domain/texts/channels.ts";
+import { PNG } from "../../../fakes/pictures.ts";
 import { startSlack } from "../../../fakes/slack/slack-server.ts";
 import { createManualTimers, settle } from "../../../fakes/timers.ts";
-import { PNG } from "../../../fakes/pictures.ts";
 
 const TOKENS = { botToken: "xoxb-test", appToken: "xapp-test" };
 const SIGNING = "signing-secret";
@@ -216,7 +216,9 @@ describe("Slack", () => {
     const files = [{ name: "a.png", mimetype: "image/png", size: 70, url_private: url }];
     const im = { type: "message", channel: "D1", channel_type: "im", text: "", subtype: "file_share", files };
     await post(JSON.stringify(event(im)));
-    expect(received).toMatchObject([{ attachments: [{ name: "a.png", mediaType: "image/png", remote: url }] }]);
+    expect(received).toMatchObject([
+      { attachments: [{ name: "a.png", mediaType: "image/png", remote: url }] },
+    ]);
     expect(await channel.download?.(url, 1_000, signal)).toEqual({ ok: true, bytes: PNG });
     const elsewhere = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(PNG) });
     try {

@@ -12,8 +12,8 @@ import type { Delivery, InboundMessage, StoredMessage } from "../../../../src/ap
 import type { JobAction } from "../../../../src/domain/jobs/job-status.ts";
 import { until } from "../../../e2e/cli-kit.ts";
 import { replyOf } from "../../../fakes/conversation.ts";
-import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 import { PNG } from "../../../fakes/pictures.ts";
+import { pressing, saying, startTelegram } from "../../../fakes/telegram/telegram-server.ts";
 
 const TOKEN = "42:a-token";
 const TEXTS = { working: "working", wholeText: "as a file" };
@@ -126,7 +126,10 @@ test("a photo is fetched by its id, in the largest size that models take", async
   ];
   await take(saying(1, "", { text: undefined, caption: "what is this?", photo }) as never);
   expect(received).toMatchObject([
-    { text: "what is this?", attachments: [{ mediaType: "image/jpeg", sizeBytes: 900_000, remote: "middle" }] },
+    {
+      text: "what is this?",
+      attachments: [{ mediaType: "image/jpeg", sizeBytes: 900_000, remote: "middle" }],
+    },
   ]);
   const { signal } = new AbortController();
   expect(await channel.download?.("middle", 1_000, signal)).toEqual({ ok: true, bytes: PNG });
