@@ -27,17 +27,20 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
   const { mask = createMasker({ secrets: secrets.values() }).mask, home, env } = options;
   const throughProxy = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].some((name) => env[name]);
   const seesImages = imagesByCatalogue(() => loadCatalogue(home).catalogue);
-  return createModels({ ...modelsSettings(config, secrets, home), seesImages }, {
-    fetch: fetch as unknown as Fetch,
-    // Behind a proxy a direct connection says nothing.
-    connects: throughProxy ? async () => true : canConnect,
-    limits: modelLimits(config),
-    messages: modelMessagesFor(options.locale),
-    mask,
-    random: Math.random,
-    pause,
-    loadScript,
-  });
+  return createModels(
+    { ...modelsSettings(config, secrets, home), seesImages },
+    {
+      fetch: fetch as unknown as Fetch,
+      // Behind a proxy a direct connection says nothing.
+      connects: throughProxy ? async () => true : canConnect,
+      limits: modelLimits(config),
+      messages: modelMessagesFor(options.locale),
+      mask,
+      random: Math.random,
+      pause,
+      loadScript,
+    },
+  );
 }
 
 /** JSON is read without the YAML library, which takes 30 ms to load. */
