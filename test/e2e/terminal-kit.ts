@@ -55,8 +55,12 @@ export interface StartOptions {
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Instead of the program: a shell's line. */
-  readonly shell?: string;
+  /** Instead of PicoClaw: another program, which `args` are for. */
+  readonly program?: string;
+  /** The ground that the terminal names when it is asked: `rgb:ffff/ffff/ffff`. */
+  readonly ground?: string;
+  /** Bytes a second that the line carries; without it, all at once. */
+  readonly bytesPerSecond?: number;
 }
 
 export type Shown = ReturnType<typeof startProgram>;
@@ -69,7 +73,7 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
   const sent = { bytes: 0, raw: "" };
   let awake = Promise.withResolvers<void>();
   const startedAt = performance.now();
-  const argv = options.shell === undefined ? [PROGRAM, ...(options.args ?? [])] : ["sh", "-c", options.shell];
+  const argv = [options.program ?? PROGRAM, ...(options.args ?? [])];
   const child = Bun.spawn(argv, {
     cwd: world.workspace,
     env: {
@@ -85,7 +89,10 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
       ...size,
       data(_, bytes) {
         sent.bytes += bytes.length;
-        sent.raw += Buffer.from(bytes).toString("latin1");
+        const text = Buffer.from(bytes).toString("latin1");
+        sent.raw += text;
+        if (options.ground !== undefined && text.includes("\x1b]11;?"))
+          child.terminal?.write(`\x1b]11;${options.ground}\x07`);
         screen.write(bytes, () => {
           awake.resolve();
           awake = Promise.withResolvers();

@@ -15,9 +15,13 @@ import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { type AcpHost, type AcpSession, createAcpSessions, type EditorPrompt } from "./sessions.ts";
 
 /** The commands that can follow a slash, for the editor's completion, with the texts of `/help`. */
-function listCommands(names: readonly string[], { help }: Pick<ChatMessages, "help">): AvailableCommand[] {
+function listCommands(
+  names: readonly string[],
+  { help, helpMore }: Pick<ChatMessages, "help" | "helpMore">,
+): AvailableCommand[] {
+  const lines = [...help, ...helpMore];
   return names.map((name) => {
-    const [usage = "", what] = help.find(([command]) => command.split(" ").includes(`/${name}`)) ?? [];
+    const [usage = "", what] = lines.find(([command]) => command.split(" ").includes(`/${name}`)) ?? [];
     const hint = /(?:\[[^\]]+\]|[A-Z]\S*|on\|off)$/.exec(usage)?.[0];
     return { name, description: what ?? name, ...(hint !== undefined && { input: { hint } }) };
   });

@@ -2,7 +2,7 @@ import { previewFacts } from "../../application/jobs/action-report.ts";
 import { storedFacts } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordJob } from "../../application/jobs/job-report.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
-import { printable } from "./command.ts";
+import { printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { reportAction } from "./report-action.ts";
 
@@ -25,7 +25,12 @@ export async function applyPreview(
 }
 
 /** A dry run of `--job`: what it would bring in. */
-function showPreview(program: CliProgram, opened: Opened, jobId: string, json: boolean): number {
+async function showPreview(
+  program: CliProgram,
+  opened: Opened,
+  jobId: string,
+  json: boolean,
+): Promise<number> {
   const { messages, workspace } = opened;
   const { archive } = workspace;
   const job = archive.read(jobId);
@@ -35,8 +40,9 @@ function showPreview(program: CliProgram, opened: Opened, jobId: string, json: b
     return reportAction(program, messages, previewFacts(workspace, jobId, outcome), { json, document: {} });
   }
   const facts = storedFacts(job, archive.events(jobId), false);
-  program.out(
-    `${json ? JSON.stringify({ ...toResultJson(messages, facts), dry_run: true }) : printable(wordJob(messages, facts))}\n`,
-  );
+  const text = json
+    ? JSON.stringify({ ...toResultJson(messages, facts), dry_run: true })
+    : await styleReport(program, printable(wordJob(messages, facts)), facts.status);
+  program.out(`${text}\n`);
   return EXIT.done;
 }

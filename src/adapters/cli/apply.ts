@@ -5,9 +5,10 @@ import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
-import { fail, printable, type Subcommand } from "./command.ts";
+import { fail, printable, type Subcommand, styleReport } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { repairFirst } from "./repair-first.ts";
 
 export interface Progress {
@@ -15,9 +16,6 @@ export interface Progress {
   readonly output: (text: string) => void;
   readonly end: () => void;
 }
-
-const CLEAR = "\r\x1b[K";
-const COLUMNS = 100;
 
 /**
  * For a person at a terminal, on standard error: what is about to run, then one line that says what
@@ -30,7 +28,16 @@ export function createProgress(program: CliProgram, opened: Opened, on: boolean)
     workspace: { mask },
     config,
   } = opened;
-  const line = (text: string) => program.err(`${CLEAR}${visible(text).slice(0, COLUMNS)}`);
+  const begun = performance.now();
+  let doing = "";
+  const live = createLiveLine(program, {
+    enabled: true,
+    render: () => (doing === "" ? "" : `${doing}${waitedWords(begun)}`),
+  });
+  const line = (text: string) => {
+    doing = text;
+    live.draw();
+  };
   return {
     event(event) {
       if (event.type === "job_started" && config.worker.show_execution_summary) {
@@ -41,7 +48,7 @@ export function createProgress(program: CliProgram, opened: Opened, on: boolean)
           shellCommands: shell_commands,
           gitOperations: git_operations,
         };
-        program.err(`${messages.executionSummary(counts)}\n`);
+        live.print(messages.executionSummary(counts));
       }
       if (event.type !== "command_started") return;
       const { type, action, target } = event.command;
@@ -51,22 +58,17 @@ export function createProgress(program: CliProgram, opened: Opened, on: boolean)
       const last = text.trimEnd().split("\n").at(-1) ?? "";
       if (last !== "") line(`  ${mask(last)}`);
     },
-    end: () => program.err(CLEAR),
+    end: live.end,
   };
 }
 
-/** A program's output must not steer the terminal. */
-function visible(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
-}
-
 /** Says what a job did, from its facts alone, and chooses the exit code. */
-export function reportExecution(
+export async function reportExecution(
   program: CliProgram,
   { messages, workspace }: Opened,
   execution: Execution,
   json: boolean,
-): number {
+): Promise<number> {
   const facts = executionFacts(workspace.root, execution);
   if (facts.about === "refusal") {
     const status = reportMessages(messages.locale).status("refused", 0);
@@ -75,9 +77,10 @@ export function reportExecution(
   }
   if (execution.status === "ran")
     for (const warning of execution.warnings) program.err(`${messages.warningLabel} ${warning}\n`);
-  program.out(
-    `${json ? JSON.stringify(toResultJson(messages, facts)) : printable(wordJob(messages, facts))}\n`,
-  );
+  const text = json
+    ? JSON.stringify(toResultJson(messages, facts))
+    : await styleReport(program, printable(wordJob(messages, facts)), facts.status);
+  program.out(`${text}\n`);
   return facts.success ? EXIT.done : EXIT.failed;
 }
 
@@ -149,8 +152,9 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
       onOutput: progress.output,
     });
     progress.end();
-    return reportExecution(program, opened, execution, json);
+    return await reportExecution(program, opened, execution, json);
   } finally {
+    progress.end();
     for (const signal of STOPPING) process.off(signal, stop);
   }
 }

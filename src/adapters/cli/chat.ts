@@ -8,11 +8,11 @@ import { replyJson } from "../serve/reply-json.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, readFlags, Stop } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
+import { createLiveLine, waitedWords } from "./progress-line.ts";
 import { repairFirst } from "./repair-first.ts";
 import type * as Markdown from "./terminal-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
-const COLUMNS = 100;
 
 export interface ChatProgress {
   /** True when the event was a part of the reply and is shown already. */
@@ -34,17 +34,21 @@ export function createChatProgress(
   { streams, markdown }: ProgressStyle,
 ): ChatProgress {
   const watched = streams && program.errIsTerminal;
-  const status = (text: string) => {
-    if (watched) program.err(`${CLEAR}${visible(text).slice(0, Math.min(COLUMNS, program.columns() - 1))}`);
-  };
+  const begun = performance.now();
+  let doing = "";
   let said = "";
+  const live = createLiveLine(program, {
+    enabled: watched,
+    // Words on standard output stand where the line would be.
+    render: () => (doing === "" || said !== "" ? "" : `… ${doing}${waitedWords(begun)}`),
+  });
   const printer = markdown?.createMarkdownPrinter(program.columns());
   const styled = (text: string) => markdown?.renderMarkdown(text, program.columns()) ?? text;
   return {
     event(event) {
       switch (event.type) {
         case "notice":
-          if (streams) program.err(`${watched ? CLEAR : ""}${printable(event.text)}\n`);
+          if (streams) live.print(printable(event.text));
           return false;
         case "text":
           if (!streams || !program.outIsTerminal) return false;
@@ -53,15 +57,14 @@ export function createChatProgress(
           program.out(printer?.add(printable(event.text)) ?? printable(event.text));
           return true;
         default: {
-          const doing = watched ? describeEvent(event, chat) : "";
-          if (doing !== "") status(`… ${doing}`);
+          const words = watched ? describeEvent(event, chat) : "";
+          if (words !== "") doing = words;
+          if (words !== "") live.draw();
           return false;
         }
       }
     },
-    end: () => {
-      if (watched) program.err(CLEAR);
-    },
+    end: live.end,
     reply(reply, streamed) {
       if (streamed && printer !== undefined) program.out(printer.end());
       const text = printable(reply.text);
@@ -82,10 +85,6 @@ export function createChatProgress(
       }
     },
   };
-}
-
-function visible(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
 }
 
 /** The exit code that a shell expects of a program that Ctrl-C ended. */

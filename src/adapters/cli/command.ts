@@ -1,4 +1,5 @@
 import type { RunningServer } from "../../application/serve/server.ts";
+import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { HelpMessages } from "../../domain/texts/cli.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -90,6 +91,17 @@ export function fail(program: CliProgram, json: boolean, failure: CliFailure): n
   if (json) program.out(`${JSON.stringify({ success: false, error: { code, message: text, ...facts } })}\n`);
   else program.err(`${printable(text)}\n`);
   return exitCode;
+}
+
+/** Words about a job, with the look of its card at a terminal. */
+export async function styleReport(
+  program: CliProgram,
+  text: string,
+  status: JobStatus | null,
+): Promise<string> {
+  if (!program.outIsTerminal) return text;
+  const { hasReportLook, lookOfReport } = await import("./terminal-report.ts");
+  return hasReportLook(program) ? lookOfReport(program, text, status) : text;
 }
 
 /** The first signal stops gently, the second at once; a hang-up reads the configuration again. */

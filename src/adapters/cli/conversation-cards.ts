@@ -16,8 +16,8 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import { printable } from "./command.ts";
-import { type CardFacts, type DiffLine, diffLines, verdictSign } from "./terminal-card.ts";
-import type { Style } from "./terminal-style.ts";
+import { type CardFacts, type DiffLine, diffLines } from "./terminal-card.ts";
+import { type Style, verdictSign } from "./terminal-style.ts";
 
 /** The jobs of one message as a person sees them: one thing that was done, and can be taken back. */
 export interface Card extends CardFacts {

@@ -10,7 +10,7 @@ export function slashCommands({
   ownCommands,
 }: Extract<OpenedChat, { ok: true }>): SlashCommand[] {
   const described = new Map<string, { description: string; takesWords: boolean }>();
-  for (const [usage, description] of chat.help) {
+  for (const [usage, description] of [...chat.help, ...chat.helpMore]) {
     const takesWords =
       /[A-Z]{3,}|\bon\|off|\bX\b/.test(usage) || /^\/(?:code|analyze|chat|preview)/.test(usage);
     for (const name of usage.match(/(?<=\/)[a-z]\w*/g) ?? [])

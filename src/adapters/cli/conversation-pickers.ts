@@ -1,9 +1,6 @@
-import type { RewindMessage } from "../../domain/jobs/rewind-plan.ts";
+import type { ReplyChoice } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
-import { localTime } from "../../domain/texts/format-text.ts";
-import type { CardMaker } from "./conversation-cards.ts";
 import type { LiveRows } from "./live-screen.ts";
-import type { OpenedChat } from "./program.ts";
 import { listRows } from "./terminal-input.ts";
 import { cutToColumns, isKey, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
@@ -15,71 +12,26 @@ export interface Picker {
   rows(columns: number, rows: number): LiveRows;
 }
 
-interface Choice {
-  readonly label: string;
-  readonly description: string;
-  readonly message: string;
+type PickName = keyof TerminalMessages["picks"];
+
+/** Commands that are a list at a terminal and a text everywhere else; `asks` is the message that brings the list. */
+export function readPick(text: string): { readonly name: PickName; readonly asks: string } | null {
+  const found = /^\/(model|effort|cost|context|jobs|resume|rewind|diff|status)(?:\s+(\w+))?\s*$/.exec(text);
+  if (found === null) return null;
+  const name = found[1] as PickName;
+  const agent = found[2];
+  if (agent === undefined) return { name, asks: name === "resume" ? "/resume list" : `/${name}` };
+  const isAgent = /^(?:mio|shiro|aka|ao|gin|chat|worker|coder[123])$/i.test(agent);
+  return (name === "model" || name === "effort") && isAgent ? { name, asks: text } : null;
 }
 
-interface PickerSession {
-  readonly opened: Extract<OpenedChat, { ok: true }>;
-  readonly chatId: string;
-  readonly maker: CardMaker;
-}
+const MOST_ROWS = 10;
+/** Rows around the list: the line above, the title, the count, the keys. */
+const AROUND = 6;
 
-const MOST_JOBS = 100;
-
-/** Which bare commands open a list; the same commands are texts on every other channel. */
-export function createPickers(
-  { opened, maker, chatId }: PickerSession,
-  texts: TerminalMessages,
-  style: () => Style,
-) {
-  const open = (title: string, choices: readonly Choice[]) =>
-    choices.length === 0 ? null : createPicker(title, choices, texts, style);
-  async function listMessages(): Promise<readonly RewindMessage[]> {
-    const { said = [] } = await opened.conversation.handle(
-      { channel: "cli", chatId, userId: "cli", text: "/rewind" },
-      { signal: new AbortController().signal },
-    );
-    const list = said.find((piece) => piece.kind === "say" && piece.name === "rewindList");
-    return list?.kind === "say" ? (list.with[0] as readonly RewindMessage[]) : [];
-  }
-  return (text: string): Promise<Picker | null> | null => {
-    switch (text) {
-      case "/jobs": {
-        const jobs = opened.workspace.archive.list().slice(-MOST_JOBS).reverse();
-        return Promise.resolve(
-          open(
-            texts.picks.jobs,
-            jobs.map((job) => ({
-              label: `${maker.label(job.jobId)}  ${localTime(job.createdAt).slice(5, 16)}`,
-              description: `${job.state} · ${job.title}`,
-              message: `/diff ${job.jobId}`,
-            })),
-          ),
-        );
-      }
-      case "/rewind":
-        return listMessages().then((messages) =>
-          open(
-            texts.picks.rewind,
-            messages.toReversed().map(({ number, at, text: said }) => ({
-              label: `${number}  ${at}`,
-              description: said,
-              message: `/rewind ${number} --yes`,
-            })),
-          ),
-        );
-      default:
-        return null;
-    }
-  };
-}
-
-function createPicker(
+export function createPicker(
   title: string,
-  choices: readonly Choice[],
+  choices: readonly ReplyChoice[],
   texts: TerminalMessages,
   style: () => Style,
 ): Picker {
@@ -92,23 +44,28 @@ function createPicker(
       return words.every((word) => text.includes(word));
     });
   };
+  const search = (text: string) => {
+    wanted = text;
+    selected = 0;
+  };
   return {
     key(bytes) {
       const items = found();
+      const last = Math.max(0, items.length - 1);
+      const go = (place: number) => {
+        selected = Math.max(0, Math.min(last, place));
+      };
       if (isKey(bytes, "escape", "ctrl+c")) return null;
       if (isKey(bytes, "enter")) return items[selected]?.message;
-      if (isKey(bytes, "up", "ctrl+p")) selected = Math.max(0, selected - 1);
-      else if (isKey(bytes, "down", "ctrl+n"))
-        selected = Math.min(Math.max(0, items.length - 1), selected + 1);
-      else if (isKey(bytes, "pageDown")) selected = Math.min(Math.max(0, items.length - 1), selected + 10);
-      else if (isKey(bytes, "pageUp")) selected = Math.max(0, selected - 10);
-      else if (isKey(bytes, "backspace")) {
-        wanted = [...wanted].slice(0, -1).join("");
-        selected = 0;
-      } else if (/^[^\x00-\x1f\x7f]+$/.test(bytes)) {
-        wanted += bytes;
-        selected = 0;
-      }
+      if (isKey(bytes, "up", "ctrl+p")) go(selected - 1);
+      else if (isKey(bytes, "down", "ctrl+n")) go(selected + 1);
+      else if (isKey(bytes, "pageDown")) go(selected + MOST_ROWS);
+      else if (isKey(bytes, "pageUp")) go(selected - MOST_ROWS);
+      else if (isKey(bytes, "home")) go(0);
+      else if (isKey(bytes, "end")) go(last);
+      else if (isKey(bytes, "ctrl+u")) search("");
+      else if (isKey(bytes, "backspace")) search([...wanted].slice(0, -1).join(""));
+      else if (/^[^\x00-\x1f\x7f]+$/.test(bytes)) search(wanted + bytes);
       return undefined;
     },
     rows(columns, rows) {
@@ -118,7 +75,7 @@ function createPicker(
       const list =
         items.length === 0
           ? [look.dim(`    ${texts.noneSuch}`)]
-          : listRows(items, selected, columns, look, Math.max(3, Math.min(10, rows - 6)));
+          : listRows(items, selected, columns, look, Math.max(3, Math.min(MOST_ROWS, rows - AROUND)));
       return {
         rows: [cutToColumns(head, columns), ...list, look.dim(cutToColumns(`  ${texts.pickKeys}`, columns))],
         cursor: { row: 0, column: Math.min(columns - 1, visibleWidth(head)) },

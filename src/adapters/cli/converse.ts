@@ -2,17 +2,18 @@ import { wordPieces } from "../../application/chat/reply-words.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
+import { createCardDeck } from "./card-deck.ts";
 import { printable } from "./command.ts";
 import { messageBlock, noticeBlock } from "./conversation-blocks.ts";
 import { type Card, type CardMaker, createCardMaker } from "./conversation-cards.ts";
 import { readHistory, saveHistory, slashCommands } from "./conversation-input.ts";
-import { createPickers, type Picker } from "./conversation-pickers.ts";
+import { createPicker, type Picker, readPick } from "./conversation-pickers.ts";
 import { type Block, createLiveScreen, type LiveRows } from "./live-screen.ts";
 import { markdownBlocks } from "./markdown-stream.ts";
 import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
 import { createWordQueue } from "./queued-words.ts";
 import { statusRow } from "./status-row.ts";
-import { cardBlock, diffRows } from "./terminal-card.ts";
+import { diffRows } from "./terminal-card.ts";
 import { createComposer, type SlashCommand } from "./terminal-input.ts";
 import { openPager, type Pager } from "./terminal-pager.ts";
 import {
@@ -42,6 +43,8 @@ interface ConverseOptions {
   readonly first: string | null;
 }
 
+/** Everything that the conversation turned on, turned off: pastes, keys, focus, and the cursor back. */
+const RESTORE = "\x1b[?2026l\x1b[?1047l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[0m\x1b[?25h\r\n";
 /** Words that users type who do not know Ctrl-D. */
 const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** Commands about jobs do not end the verdict of the card that they are about. */
@@ -49,7 +52,6 @@ const ABOUT_JOBS = /^\/(?:undo|redo|apply|discard)\b/;
 const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const;
 const TWICE_MS = 2_000;
 const SPIN_MS = 125;
-const CARDS_KEPT = 5;
 /** Work that takes longer than this is announced to a window that is not looked at. */
 const ANNOUNCED_MS = 10_000;
 
@@ -75,8 +77,7 @@ export async function converse(
   const colour = wantsColour(program.env, true);
   let style = createStyle({ colour, ground: groundOf(program.env) });
   const state: { session: Session | null; turn: RunningTurn | null } = { session: null, turn: null };
-  let cards: Card[] = [];
-  let focus: number | null = null;
+  const deck = createCardDeck({ maker: () => state.session?.maker ?? null, texts, style: () => style });
   const queue = createWordQueue((text) => {
     const line = `${style.cyan("↳")} ${printable(text)} ${style.dim(texts.joined)}`;
     screen.print({ render: (columns) => line.split("\n").flatMap((row) => wrapColumns(row, columns)) });
@@ -94,6 +95,7 @@ export async function converse(
   let focused = true;
   let ended = false;
   let drafts = 0;
+  let unguard = () => {};
   const used = { tokens: 0, costUsd: 0 };
 
   const keyboard = openKeyboard(onKey, () => {
@@ -134,7 +136,7 @@ export async function converse(
     { keys: ["ctrl+g"], run: writeOutside },
     { keys: ["tab"], when: () => !composer.isMenuOpen(), run: tab },
     { keys: ["up"], when: () => queue.list().length > 0 && composer.isEmpty(), run: takeBackQueued },
-    { keys: ["?"], when: composer.isEmpty, run: showKeys },
+    { keys: ["?"], when: () => composer.isEmpty() && composer.normalMode() === null, run: showKeys },
     { keys: ["enter"], when: () => composer.isEmpty() && failed !== null, run: () => submit("") },
   ];
   const endings = Object.entries(ENDING).map(([signal, code]) => {
@@ -154,11 +156,12 @@ export async function converse(
   for (const off of endings) off();
   if (spinner !== null) clearInterval(spinner);
   state.turn?.abort.abort();
-  focus = null;
-  settleVerdict();
+  deck.unfocus();
+  screen.print(...deck.settle());
   screen.leave();
   keyboard.write("\x1b[?1004l");
   keyboard.stop();
+  unguard();
   process.off("exit", restore);
   if (state.session !== null) {
     const name = state.session.chatId === "default" ? "" : ` --name ${state.session.chatId}`;
@@ -188,6 +191,7 @@ export async function converse(
       leave(found);
       return;
     }
+    unguard = host.guardTerminal(RESTORE);
     const { opened, chatId } = found;
     const { workspace, messages } = opened;
     state.session = {
@@ -196,6 +200,7 @@ export async function converse(
       maker: createCardMaker({ workspace, messages, texts }),
       commands: slashCommands(opened),
     };
+    if (opened.config.terminal.keys === "vim") composer.useVim();
     const chats = await opened.chats.list();
     const here = chats.find((one) => one.here && one.name === chatId);
     const name = chatId === "default" ? "" : chatId;
@@ -243,7 +248,7 @@ export async function converse(
     if (state.turn !== null) {
       const open = state.turn.view.live(columns);
       above.push(...open, ...(open.length > 0 ? [""] : []), cutToColumns(state.turn.view.working(), columns));
-    } else if (cards.length > 0) above.push(...verdictRows(columns));
+    } else above.push(...deck.rows(columns));
     for (const { text, mode } of queue.list()) {
       const how = mode === "joins" ? texts.joins : texts.waits;
       above.push(
@@ -268,7 +273,12 @@ export async function converse(
           : texts.placeholderBusy;
     const line = composer.line(columns, placeholder);
     const below = composer.below(columns) ?? [
-      statusRow({ hint, model: status, branch, drafts, ...used }, columns, texts, style),
+      statusRow(
+        { hint, mode: composer.normalMode(), model: status, branch, drafts, ...used },
+        columns,
+        texts,
+        style,
+      ),
     ];
     const most = Math.max(1, rows - 2 - line.rows.length - below.length);
     const kept = above.slice(-most);
@@ -276,7 +286,7 @@ export async function converse(
     return {
       rows: [...kept, rule(columns), ...line.rows, ...below],
       cursor:
-        focus !== null || line.cursor === null
+        deck.focused() !== null || line.cursor === null
           ? null
           : { row: offset + line.cursor.row, column: line.cursor.column },
     };
@@ -284,42 +294,6 @@ export async function converse(
 
   function rule(columns: number): string {
     return style.dim("─".repeat(Math.min(columns, 60)));
-  }
-
-  function verdictRows(columns: number): string[] {
-    const { maker } = state.session as Session;
-    const at = focus ?? cards.length - 1;
-    const card = cards[at] as Card;
-    const keys = maker.keys(card).map((key) => texts.cardKeys[key]);
-    const rows =
-      card.printed === null || focus !== null ? [cutToColumns(maker.verdict(card, style), columns)] : [];
-    if (focus !== null)
-      return [
-        ...rows,
-        cutToColumns(
-          `${style.cyan("▌")} ${style.bold(card.label)} ${printable(card.title)}   ${keys.join(" ")} ${texts.focusKeys}`,
-          columns,
-        ),
-      ];
-    if (rows.length === 0) return [];
-    return [
-      ...rows,
-      ...(keys.length === 0
-        ? []
-        : [style.dim(cutToColumns(`  ${texts.cardHint} ${keys.join(" ")}`, columns))]),
-    ];
-  }
-
-  /** The verdict of the last card as it stands: from now on it is history. */
-  function settleVerdict(): void {
-    const card = cards.at(-1);
-    if (card === undefined || state.session === null) return;
-    if (card.printed === card.status) return;
-    const { maker } = state.session;
-    maker.refresh(card);
-    const line = maker.verdict(card, style);
-    card.printed = card.status;
-    screen.print({ render: (columns) => wrapColumns(line, columns) });
   }
 
   // Messages
@@ -345,7 +319,8 @@ export async function converse(
     composer.set("");
     if (state.session === null || state.turn !== null) {
       if (/^\/stop\b/.test(words)) stop();
-      else queue.add(text, state.session === null || /^[!/]/.test(words) ? "waits" : "joins");
+      else if (!looks(words))
+        queue.add(text, state.session === null || /^[!/]/.test(words) ? "waits" : "joins");
       offerQueued();
       if (state.session === null) void waitForSession();
       screen.redraw();
@@ -371,7 +346,7 @@ export async function converse(
       abort: new AbortController(),
     };
     state.turn = running;
-    focus = null;
+    deck.unfocus();
     failed = null;
     spinner ??= setInterval(() => screen.redraw(true), SPIN_MS);
     return running;
@@ -384,7 +359,9 @@ export async function converse(
     spinner = null;
     if (view.elapsedMs() >= ANNOUNCED_MS && !focused) {
       const words = texts.summary(seconds(view));
-      keyboard.write(`\x1b]9;picoclaw: ${words}\x07${program.env.PICOCLAW_BELL === "0" ? "" : "\x07"}`);
+      keyboard.write(
+        `\x1b]9;picoclaw: ${words}\x07${(state.session as Session).opened.config.terminal.bell ? "\x07" : ""}`,
+      );
     }
     queue.ended();
     void host.branch((state.session as Session).opened.workspace.root).then((found) => {
@@ -399,8 +376,8 @@ export async function converse(
 
   async function send(text: string): Promise<void> {
     const { opened, chatId, maker } = state.session as Session;
-    if (picks(text)) return;
-    if (!ABOUT_JOBS.test(text.trim())) settleVerdict();
+    if (picks(text) || showsJob(text)) return;
+    if (!ABOUT_JOBS.test(text.trim())) screen.print(...deck.settle());
     screen.print(messageBlock(text, () => style));
     if (text.trim().startsWith("!")) {
       await runShell(text.trim().slice(1).trim());
@@ -413,6 +390,7 @@ export async function converse(
       { channel: "cli", chatId, userId: "cli", text, ...(route !== undefined && { forcedRoute: route }) },
       {
         signal: abort.signal,
+        tellsDrafts: true,
         onEvent(event) {
           const blocks = view.event(event);
           if (blocks.length > 0) screen.print(...blocks);
@@ -435,8 +413,8 @@ export async function converse(
   }
 
   function afterTurn(wasStopped: boolean): void {
-    const { opened, maker } = state.session as Session;
-    for (const card of cards) maker.refresh(card);
+    const { opened } = state.session as Session;
+    deck.refresh();
     drafts = opened.workspace.archive
       .list()
       .filter(({ state, unsettled }) => state === "staged" && unsettled === undefined).length;
@@ -456,7 +434,7 @@ export async function converse(
     const { messages } = (state.session as Session).opened;
     const card = maker.fromReply(reply, seconds(view));
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
-    if (moved?.kind === "action") noteMove(moved.facts, maker);
+    if (moved?.kind === "action") deck.noteMove(moved.facts);
     const said = (reply.said ?? []).filter(
       (piece) => card === null || !["job", "coder", "loop", "loop-status"].includes(piece.kind),
     );
@@ -473,14 +451,7 @@ export async function converse(
       rest === "" ? [] : markdownBlocks(!reply.ok && card === null ? `✗ ${rest}` : rest, () => style);
     const gap: Block[] = words.length > 0 && sign.length === 0 ? [{ render: () => [""] }] : sign;
     if (card === null) return [...gap, ...words];
-    cards = [...cards, card].slice(-CARDS_KEPT);
-    return [...gap, ...words, cardBlock(card, texts, () => style)];
-  }
-
-  /** A card that is undone by a command changes with it; one whose verdict was printed gets a line of its own. */
-  function noteMove(facts: Parameters<CardMaker["describeMove"]>[1], maker: CardMaker): void {
-    const ids = new Set(facts.done.map(({ jobId }) => jobId));
-    for (const card of cards) if (card.jobIds.some((id) => ids.has(id))) maker.describeMove(card, facts);
+    return [...gap, ...words, deck.add(card)];
   }
 
   // Jobs
@@ -491,8 +462,8 @@ export async function converse(
       hint = texts.notWhileWorking;
       return;
     }
-    const { opened, chatId, maker } = state.session;
-    const before = focus;
+    const { opened, chatId } = state.session;
+    const before = deck.focused();
     const running = startTurn();
     screen.redraw();
     const reply = await opened.conversation.handle(
@@ -500,27 +471,10 @@ export async function converse(
       { signal: running.abort.signal },
     );
     endTurn(running);
-    focus = before;
+    if (before !== null) deck.focusOn(before);
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
     const facts = moved?.kind === "action" && moved.facts.code === "done" ? moved.facts : null;
-    if (facts === null) screen.print(paragraph(reply.text));
-    else {
-      noteMove(facts, maker);
-      const ids = new Set(facts.done.map(({ jobId }) => jobId));
-      const card = cards.find((one) => one.jobIds.some((id) => ids.has(id)));
-      // The verdict of an older card was printed already, and of a job without a card none was: a line of its own says it.
-      if (card === undefined || card.printed !== null) {
-        const label = facts.done.map(({ jobId }) => maker.label(jobId)).join(" ");
-        const line = kind === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
-        const files =
-          card?.moved ?? facts.done.flatMap(({ changes }) => changes.map(({ path }) => path)).join(", ");
-        screen.print({
-          render: (columns) =>
-            wrapColumns(`  ${style.yellow(printable(line))} · ${printable(files)}`, columns),
-        });
-        if (card !== undefined) card.printed = card.status;
-      }
-    }
+    screen.print(...(facts === null ? [paragraph(reply.text)] : deck.moveLine(kind, facts)));
     afterTurn(false);
   }
 
@@ -555,11 +509,7 @@ export async function converse(
       typeof execution === "string"
         ? execution
         : maker.fromExecution(execution, `! ${command}`, seconds(view));
-    if (typeof card === "string") screen.print(paragraph(card));
-    else {
-      cards = [...cards, card].slice(-CARDS_KEPT);
-      screen.print(cardBlock(card, texts, () => style));
-    }
+    screen.print(typeof card === "string" ? paragraph(card) : deck.add(card));
     afterTurn(abort.signal.aborted);
   }
 
@@ -578,17 +528,63 @@ export async function converse(
 
   /** A command that is a list to choose from; false if the text is not one. */
   function picks(text: string): boolean {
-    const made = state.session === null ? null : createPickers(state.session, texts, () => style)(text);
-    if (made === null) return false;
-    void made.then((found) => {
-      if (found === null) {
-        // One blank keeps it from being taken for a list again.
-        void send(`${text} `);
-        return;
-      }
-      picker = found;
-      screen.redraw();
-    });
+    const pick = readPick(text.trim());
+    if (pick === null || state.session === null) return false;
+    void openPicker(pick, text);
+    return true;
+  }
+
+  async function openPicker({ name, asks }: NonNullable<ReturnType<typeof readPick>>, text: string) {
+    const reply = await ask(asks);
+    const { choices = [] } = reply;
+    if (choices.length > 0) picker = createPicker(texts.picks[name], choices, texts, () => style);
+    else
+      screen.print(
+        messageBlock(text, () => style),
+        ...answerBlocks(reply),
+      );
+    screen.redraw();
+  }
+
+  /** A command that is answered beside whatever runs. */
+  function ask(text: string): Promise<Reply> {
+    const { opened, chatId } = state.session as Session;
+    return opened.conversation.handle(
+      { channel: "cli", chatId, userId: "cli", text },
+      { signal: new AbortController().signal },
+    );
+  }
+
+  function answerBlocks(reply: Reply): Block[] {
+    return [{ render: () => [""] }, ...markdownBlocks(printable(reply.text), () => style)];
+  }
+
+  /** A look at things while something runs: it does not wait. */
+  function looks(text: string): boolean {
+    const { session } = state;
+    if (session === null || !/^\//.test(text)) return false;
+    if (!session.opened.conversation.interrupts({ channel: "cli", chatId: session.chatId, text }))
+      return false;
+    if (!picks(text) && !showsJob(text))
+      void ask(text).then((reply) =>
+        screen.print(
+          messageBlock(text, () => style),
+          ...answerBlocks(reply),
+        ),
+      );
+    return true;
+  }
+
+  /** `/diff JOB` is the job's card, with the keys on it. */
+  function showsJob(text: string): boolean {
+    const name = /^\/diff\s+(\S+)\s*$/.exec(text.trim())?.[1];
+    const archive = state.session?.opened.workspace.archive;
+    if (name === undefined || archive === undefined) return false;
+    const number = /^#?(\d+)$/.exec(name)?.[1];
+    const job = number === undefined ? archive.read(name) : (archive.list()[Number(number) - 1] ?? null);
+    if (job === null) return false;
+    screen.print(deck.show(job));
+    screen.redraw();
     return true;
   }
 
@@ -596,7 +592,7 @@ export async function converse(
     const chosen = open.key(bytes);
     if (chosen === undefined) return;
     picker = null;
-    if (chosen !== null) void send(`${chosen} `);
+    if (chosen !== null && !(state.turn !== null && looks(chosen))) submit(chosen);
   }
 
   function page(title: string, lines: (columns: number) => readonly string[]): void {
@@ -682,7 +678,7 @@ export async function converse(
     const hinted = hint;
     hint = "";
     if (isKey(bytes, "escape")) pressEscape(hinted);
-    else if (focus === null || isKey(bytes, "ctrl+c") || !cardKey(bytes, focus)) {
+    else if (isKey(bytes, "ctrl+c") || !cardKey(bytes)) {
       const bound = bindings.find(({ keys, when = () => true }) => isKey(bytes, ...keys) && when());
       if (bound === undefined) composer.key(bytes);
       else bound.run();
@@ -701,12 +697,13 @@ export async function converse(
       twice("ctrl+c");
     } else if (twice("ctrl+c")) leave(state.turn === null ? 0 : 130);
     else hint = texts.leaveHint;
-    focus = null;
+    deck.unfocus();
   }
 
   function pressEscape(hinted: string): void {
     if (composer.isMenuOpen()) composer.closeMenu();
-    else if (focus !== null) focus = null;
+    else if (deck.focused() !== null) deck.unfocus();
+    else if ((!composer.isEmpty() || state.turn === null) && composer.leaveInsert()) return;
     else if (state.turn !== null) stop();
     else if (!composer.isEmpty()) return;
     else if (twice("escape") && hinted === texts.rewindHint) picks("/rewind");
@@ -719,9 +716,8 @@ export async function converse(
       composer.remember(text);
       composer.set("");
       queue.add(text, "waits");
-    } else if (composer.isEmpty() && state.turn === null && cards.length > 0) focus = cards.length - 1;
-    else if (composer.isEmpty() && state.turn === null) focusLastJob();
-    else composer.key("\t");
+    } else if (!composer.isEmpty() || state.turn !== null) composer.key("\t");
+    else if (!deck.focusLast()) focusLastJob();
   }
 
   /** A job that came from somewhere else can be taken back here as well. */
@@ -731,18 +727,16 @@ export async function converse(
       hint = texts.noCard;
       return;
     }
-    const card = state.session.maker.fromJob(job);
-    cards = [card];
-    screen.print(cardBlock(card, texts, () => style));
-    focus = 0;
+    screen.print(deck.show(job));
   }
 
-  function cardKey(bytes: string, at: number): boolean {
+  function cardKey(bytes: string): boolean {
+    const card = deck.focused();
+    if (card === null) return false;
     const { maker, opened } = state.session as Session;
-    const card = cards[at] as Card;
-    if (isKey(bytes, "up")) focus = Math.max(0, at - 1);
-    else if (isKey(bytes, "down")) focus = Math.min(cards.length - 1, at + 1);
-    else if (isKey(bytes, "tab")) focus = null;
+    if (isKey(bytes, "up")) deck.step(-1);
+    else if (isKey(bytes, "down")) deck.step(1);
+    else if (isKey(bytes, "tab")) deck.unfocus();
     else if (isKey(bytes, "u")) void act("undo", card.name);
     else if (isKey(bytes, "r")) void act("redo", card.name);
     else if (isKey(bytes, "p")) void act("apply", card.name);
@@ -755,7 +749,7 @@ export async function converse(
       });
       backInside();
     } else {
-      focus = null;
+      deck.unfocus();
       return false;
     }
     return true;

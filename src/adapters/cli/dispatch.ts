@@ -70,16 +70,29 @@ export async function dispatch(
   return guarded(program, args, async () => (await load()).run(program, args));
 }
 
+/** The exit code that a shell expects of a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
 async function guarded(
   program: CliProgram,
   args: readonly string[],
   run: () => Promise<number>,
 ): Promise<number> {
+  const state = { isInterrupted: false };
+  const interrupt = () => {
+    state.isInterrupted = true;
+    // Nobody else listens: there is nothing to be taken back first.
+    if (process.listenerCount("SIGINT") === 1) process.exit(INTERRUPTED);
+  };
+  process.on("SIGINT", interrupt);
   try {
-    return await run();
+    const code = await run();
+    return state.isInterrupted && code !== EXIT.done ? INTERRUPTED : code;
   } catch (error) {
     const { reportCrash } = await import("./crash.ts");
     return reportCrash(program, error, args.includes("--json"));
+  } finally {
+    process.off("SIGINT", interrupt);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { wrapWords } from "./terminal-text.ts";
+import { whileWaiting } from "./progress-line.ts";
 
 /** `doctor [--repair]`: what works here, what does not, and what helps. */
 export const command: Subcommand = {
@@ -14,14 +14,22 @@ export const command: Subcommand = {
 
 async function doctor(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
+  const json = flags.values.json === true;
   const opened = await openFromFlags(program, flags);
-  const checks = await program.diagnose(opened, { repair: flags.values.repair === true });
-  if (flags.values.json === true) program.out(`${JSON.stringify({ checks })}\n`);
+  const checks = await whileWaiting(program, { words: opened.messages.waitsFor.checks, quiet: json }, () =>
+    program.diagnose(opened, { repair: flags.values.repair === true }),
+  );
+  const report = await import("./terminal-report.ts");
+  if (json) program.out(`${JSON.stringify({ checks })}\n`);
   else
     for (const { ok, optional, text, remedy } of checks) {
       const mark = ok ? "✓" : optional === true ? "!" : "✗";
-      const lines = `${mark} ${text}${ok || remedy === undefined ? "" : `\n    → ${remedy}`}`;
-      program.out(`${wrapWords(lines, program.columns(), "      ")}\n`);
+      const help = ok || remedy === undefined ? "" : remedy;
+      program.out(
+        report.hasReportLook(program)
+          ? `${report.lookOfCheck(program, mark, text, help)}\n`
+          : `${mark} ${text}${help === "" ? "" : `\n    → ${help}`}\n`,
+      );
     }
   return checks.every(({ ok, optional }) => ok || optional === true) ? EXIT.done : EXIT.failed;
 }

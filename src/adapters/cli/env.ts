@@ -19,6 +19,7 @@ import {
 } from "./environments.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { type Waiting, whileWaiting } from "./progress-line.ts";
 import { exitCodeOf, readArguments } from "./tool.ts";
 
 /** The `--help` entry, for every action. */
@@ -178,12 +179,17 @@ export const envPrepare: CliCommand = async (program, args) => {
     ...(typeof values.target === "string" && { targetBranch: values.target }),
   };
   try {
-    const prepared = await abortable((signal) =>
-      manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
-        signal,
-        lease: "detached",
-        onEvent: printPrepareEvents(program, environments, json),
-      }),
+    const prepared = await whileWaiting(
+      program,
+      { words: messages.waitsFor.prepare, quiet: json },
+      (waiting) =>
+        abortable((signal) =>
+          manager.tryPrepare(task, typeof values.env === "string" ? values.env : null, {
+            signal,
+            lease: "detached",
+            onEvent: printPrepareEvents(program, environments, { json, waiting }),
+          }),
+        ),
     );
     if (!prepared.ok) {
       const { code, subject, detail, remedy } = prepared;
@@ -225,12 +231,16 @@ function repositoryFromHere(program: CliProgram, given: string): string {
 function printPrepareEvents(
   program: CliProgram,
   { texts }: OpenEnvironments,
-  json: boolean,
+  { json, waiting }: { readonly json: boolean; readonly waiting: Waiting },
 ): (event: PrepareEvent) => void {
   if (json || !program.errIsTerminal) return () => {};
   return (event) => {
-    if (event.type === "step") program.err(`· ${texts.step(event.step, event.subject)}\n`);
-    if (event.type === "output") program.err(`    ${event.text.slice(0, 200)}\n`);
+    if (event.type === "step") {
+      const step = texts.step(event.step, event.subject);
+      waiting.print(`· ${step}`);
+      waiting.now(step);
+    }
+    if (event.type === "output") waiting.print(`    ${event.text.slice(0, 200)}`);
   };
 }
 

@@ -4,6 +4,7 @@ import { fail, type Subcommand } from "./command.ts";
 import { abortable, environmentTexts, failedEngine, openEnvironments, usageStop } from "./environments.ts";
 import { readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
+import { whileWaiting } from "./progress-line.ts";
 
 /** `images build [NAME] [--from debian-rootfs|IMAGE] [--again]`: the images of environments; all of them without a name. */
 export const command: Subcommand = {
@@ -41,21 +42,26 @@ async function images(program: CliProgram, args: readonly string[]): Promise<num
   try {
     for (const recipe of named === undefined ? IMAGE_RECIPES : [named]) {
       const said: string[] = [];
-      const outcome = await abortable((signal) =>
-        environments.buildImage({
-          name: recipe.name,
-          ...(typeof values.from === "string" && { from: values.from }),
-          again: values.again === true,
-          signal,
-          onImage: (image, what) => {
-            if (!json) program.out(`${texts.image(image, what)}\n`);
-          },
-          onLine: (line) => {
-            said.push(line);
-            if (said.length > 20) said.shift();
-            if (shown) program.err(`    ${line}\n`);
-          },
-        }),
+      const outcome = await whileWaiting(
+        program,
+        { words: environments.messages.waitsFor.image(recipe.name), quiet: json },
+        (waiting) =>
+          abortable((signal) =>
+            environments.buildImage({
+              name: recipe.name,
+              ...(typeof values.from === "string" && { from: values.from }),
+              again: values.again === true,
+              signal,
+              onImage: (image, what) => {
+                if (!json) program.out(`${texts.image(image, what)}\n`);
+              },
+              onLine: (line) => {
+                said.push(line);
+                if (said.length > 20) said.shift();
+                if (shown) waiting.print(`    ${line}`);
+              },
+            }),
+          ),
       );
       if (!outcome.ok) {
         const text = [

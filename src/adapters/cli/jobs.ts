@@ -4,7 +4,7 @@ import { wordInterruption } from "../../application/jobs/word-notes.ts";
 import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import type { Flags, Subcommand } from "./command.ts";
+import { type Flags, printable, type Subcommand } from "./command.ts";
 import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -34,6 +34,20 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
     program.out(
       `${JSON.stringify({ jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) })}\n`,
     );
+    return EXIT.done;
+  }
+  const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
+  if (list.length > 0 && report?.hasReportLook(program)) {
+    const numbers = new Map(opened.workspace.archive.list().map(({ jobId }, at) => [jobId, `#${at + 1}`]));
+    const rows = list.map((job) => ({
+      job: { ...job, title: printable(job.title) },
+      label: numbers.get(job.jobId) ?? null,
+      status: toJobStatus(job, isAliveIn(opened.workspace, job)),
+      remark: wordInterruption(opened.messages, job),
+    }));
+    const withWorkspace = flags.values.all === true;
+    const text = report.lookOfJobs(program, opened.messages, rows, { withWorkspace });
+    await program.page(`${text}\n${previews(opened, list)}`);
     return EXIT.done;
   }
   program.out(

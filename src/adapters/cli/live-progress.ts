@@ -5,48 +5,7 @@ import { passes, type TaskEvent, type TaskRecord } from "../../domain/tasks/task
 import { figuresOf, type TaskStep, wordsOfStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { CliProgram } from "./program.ts";
-
-const CLEAR = "\r\x1b[K";
-const COLUMNS = 100;
-
-/** One line on standard error that is drawn again each second and when something happens; other text stands above it. */
-export interface LiveLine {
-  draw(): void;
-  print(text: string): void;
-  end(): void;
-}
-
-function createLiveLine(
-  program: Pick<CliProgram, "err">,
-  { enabled, render }: { readonly enabled: boolean; readonly render: () => string },
-): LiveLine {
-  let ended = false;
-  const draw = () => {
-    if (enabled && !ended) program.err(`${CLEAR}${[...oneLineOf(render())].slice(0, COLUMNS).join("")}`);
-  };
-  const timer = enabled ? setInterval(draw, 1000) : undefined;
-  return {
-    draw,
-    print(text) {
-      program.err(`${enabled ? CLEAR : ""}${harmless(text)}\n`);
-      draw();
-    },
-    end() {
-      clearInterval(timer);
-      if (enabled && !ended) program.err(CLEAR);
-      ended = true;
-    },
-  };
-}
-
-/** A model's or a worker's words must not steer the terminal. */
-function harmless(text: string): string {
-  return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, " ");
-}
-
-function oneLineOf(text: string): string {
-  return harmless(text).replaceAll("\n", " ");
-}
+import { createLiveLine, harmless } from "./progress-line.ts";
 
 /**
  * A task for a person who waits: with `line`, one line on standard error that says how it stands; with `follow`, every
@@ -153,7 +112,7 @@ export interface SolveProgressOptions {
 
 /** A task of a forge for a person who waits, on standard error. */
 export function createSolveProgress(
-  program: Pick<CliProgram, "err">,
+  program: Pick<CliProgram, "err"> & Partial<Pick<CliProgram, "errColumns">>,
   texts: SolveMessages,
   { line, words, maxSteps, now }: SolveProgressOptions,
 ) {

@@ -30,6 +30,8 @@ export interface CliProgram {
   readonly inIsTerminal: boolean;
   /** The width of the terminal; without a terminal, lines are not wrapped. */
   readonly columns: () => number;
+  /** The width of the terminal that standard error is; 80 where it is none. */
+  readonly errColumns: () => number;
   readonly readInput: () => Uint8Array;
   readonly readFile: (path: string) => Uint8Array;
   /** Removes a folder of PicoClaw's own, read-only parts included. */
@@ -88,6 +90,8 @@ export interface TerminalHost {
   openFile(path: string): boolean;
   /** Stops this process as Ctrl-Z does, and tells when it goes on. */
   suspend(goesOn: () => void): void;
+  /** Has this written to the terminal, and its modes set right, if this process is killed. Returns how to end the guard. */
+  guardTerminal(restore: string): () => void;
   /** Lines of standard input, one by one. */
   lines(): AsyncIterable<string>;
 }

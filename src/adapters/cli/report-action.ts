@@ -1,18 +1,20 @@
 import { type ActionCode, type ActionFacts, wordAction } from "../../application/jobs/action-report.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
-import { fail, printable } from "./command.ts";
+import { fail, printable, styleReport } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 /** Says what came of undo, redo, a preview or a stop. `document`: what a program gets where all went well. */
-export function reportAction(
+export async function reportAction(
   program: CliProgram,
   messages: Messages,
   facts: ActionFacts,
   { json, document }: { readonly json: boolean; readonly document: Readonly<Record<string, unknown>> },
-): number {
+): Promise<number> {
   const text = wordAction(messages, facts, "terminal");
   if (facts.code === "done") {
-    program.out(`${json ? JSON.stringify(document) : printable(text)}\n`);
+    program.out(
+      `${json ? JSON.stringify(document) : await styleReport(program, printable(text), facts.status)}\n`,
+    );
     return EXIT.done;
   }
   const { name, state, conflicts, done } = facts;

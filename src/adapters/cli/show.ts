@@ -10,13 +10,13 @@ import { wordAllNotes, wordHeadline, wordSummary } from "../../application/jobs/
 import { foldChanges, foldedLines } from "../../application/jobs/word-notes.ts";
 import type { JobEvent, StoredJob } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
+import { toJobStatus } from "../../domain/jobs/job-status.ts";
 import { localTime, shownPath } from "../../domain/texts/format-text.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
 import { isAliveIn } from "./jobs.ts";
 import { type CliProgram, EXIT } from "./program.ts";
-import { colourDiff } from "./terminal-text.ts";
 
 /** Lines of one command's output, and of its changes, that are shown without `--all`. */
 const SHOWN_LINES = 20;
@@ -82,6 +82,35 @@ function interruptedDirection({ interruptions = [] }: StoredJob) {
   return interruptions.find(({ outcome }) => outcome === "open")?.direction ?? "commit";
 }
 
+/** The same as a card: what was done, the difference in colour, then the verdict and the journal. */
+async function describeAsCard(
+  program: CliProgram,
+  { messages, workspace }: Opened,
+  job: StoredJob,
+  { text, label, isWhole }: { readonly text: string; readonly label: string; readonly isWhole: boolean },
+): Promise<string> {
+  const { cardBlock, diffLines } = await import("./terminal-card.ts");
+  const { lookOfReport } = await import("./terminal-report.ts");
+  const { styleFor } = await import("./terminal-style.ts");
+  const { terminalMessagesFor } = await import("../../domain/texts/cli-terminal.ts");
+  const words = terminalMessagesFor(messages.locale);
+  const style = styleFor(program);
+  const listed = toListedJob(job);
+  const card = cardBlock(
+    {
+      title: job.title,
+      label,
+      lines: diffLines(workspace.archive.differences(job.jobId), words),
+      remarks: [],
+      ...(isWhole && { mostLines: Number.POSITIVE_INFINITY }),
+    },
+    { ...words, moreLines: (count) => words.moreInShow(count, label.slice(1)) },
+    () => style,
+  );
+  const status = toJobStatus(listed, isAliveIn(workspace, listed));
+  return `${card.render(program.columns()).slice(1).join("\n")}\n\n${lookOfReport(program, text, status)}`;
+}
+
 /** `show JOB [--diff] [--all]`: one job with its commands and changes, from the journal. */
 export const command: Subcommand = {
   name: "show",
@@ -100,7 +129,13 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   } = opened;
   const jobs = archive.list();
   const [name] = flags.words;
-  const job = name === undefined ? jobs.at(-1) : jobs.find(({ jobId }) => jobId === name);
+  const number = /^#?(\d+)$/.exec(name ?? "")?.[1];
+  const job =
+    name === undefined
+      ? jobs.at(-1)
+      : number === undefined
+        ? jobs.find(({ jobId }) => jobId === name)
+        : jobs[Number(number) - 1];
   if (job === undefined) {
     const text = name === undefined ? messages.noJobs : messages.unknownJob(name);
     const failure = { exitCode: EXIT.usage, code: "unknown-job", text };
@@ -116,11 +151,10 @@ async function show(program: CliProgram, args: readonly string[]): Promise<numbe
   }
   // File names and outputs are a stranger's: none of their bytes may steer the terminal.
   const text = printable(describeJob(opened, job, { all: flags.values.all === true }));
-  if (diff === null) program.out(text);
-  else if (!program.outIsTerminal) program.out(`${text}\n${diff}`);
-  else {
-    const shown = program.env.NO_COLOR ? printable(diff) : colourDiff(printable(diff));
-    await program.page(`${text}\n${shown}`);
-  }
+  const report = program.outIsTerminal ? await import("./terminal-report.ts") : null;
+  if (report?.hasReportLook(program)) {
+    const label = `#${jobs.indexOf(job) + 1}`;
+    await program.page(await describeAsCard(program, opened, job, { text, label, isWhole: diff !== null }));
+  } else program.out(diff === null ? text : `${text}\n${diff}`);
   return EXIT.done;
 }

@@ -6,6 +6,8 @@ import type { Style } from "./terminal-style.ts";
 export interface StatusFacts {
   /** Said once in place of everything else. */
   readonly hint: string;
+  /** What was typed of a command of vi's normal mode; null in every other mode. */
+  readonly mode: string | null;
   /** `provider/model`. */
   readonly model: string;
   readonly branch: string;
@@ -24,9 +26,10 @@ export function statusRow(
   texts: TerminalMessages,
   style: Style,
 ): string {
-  const { hint, model, branch, drafts, tokens, costUsd } = facts;
+  const { hint, mode, model, branch, drafts, tokens, costUsd } = facts;
   if (hint !== "") return style.yellow(cutToColumns(`  ${hint}`, columns));
   const parts = [
+    { text: mode === null ? "" : `${texts.normalMode}${mode === "" ? "" : ` ${mode}`}`, rank: 0 },
     { text: columns < NARROW ? model.replace(/^.*\//, "") : model, rank: 0 },
     { text: branch, rank: 2 },
     { text: tokens === 0 ? "" : texts.tokens(tokens), rank: 1 },

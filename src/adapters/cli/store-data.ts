@@ -1,8 +1,11 @@
 import type { FillResult } from "../../application/ports/store.ts";
+import { resolveLocale } from "../../config/environment.ts";
 import type { MemoryMessages } from "../../domain/texts/chat.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
 import { type Flags, fail } from "./command.ts";
 import { notOpened, openOptions } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedStoreData } from "./program.ts";
+import { whileWaiting } from "./progress-line.ts";
 
 type OpenData = Extract<OpenedStoreData, { ok: true }>;
 
@@ -15,7 +18,9 @@ export async function withStoreData(
   const opened = await program.openStoreData(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "store");
   try {
-    return await use(opened);
+    const { waitsFor } = messagesFor(resolveLocale({ env: program.env }));
+    const quiet = values.json === true;
+    return await whileWaiting(program, { words: waitsFor.store, quiet }, () => use(opened));
   } finally {
     await opened.data.close();
   }

@@ -1,6 +1,5 @@
 import { diffWordsWithSpace, structuredPatch } from "diff";
 import type { FileDifference } from "../../application/ports/jobs.ts";
-import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { printable } from "./command.ts";
@@ -203,16 +202,18 @@ export interface CardFacts {
   readonly lines: readonly DiffLine[];
   /** Errors, and facts that the user should know: each may be long. */
   readonly remarks: readonly string[];
+  /** Lines of the difference that are shown. Default: 40. */
+  readonly mostLines?: number;
 }
 
 /** Title, files and difference, without a verdict: that stays alive until the next message. */
 export function cardBlock(
-  { title, label, lines, remarks }: CardFacts,
+  { title, label, lines, remarks, mostLines = CARD_LINES }: CardFacts,
   texts: TerminalMessages,
   style: () => Style,
 ): Block {
-  const more = lines.length - CARD_LINES;
-  const shown = more > 0 ? lines.slice(0, CARD_LINES) : lines;
+  const more = lines.length - mostLines;
+  const shown = more > 0 ? lines.slice(0, mostLines) : lines;
   return {
     render(columns) {
       const look = style();
@@ -234,30 +235,4 @@ export function cardBlock(
       ];
     },
   };
-}
-
-/** A word and a sign: colour alone says nothing. */
-export function verdictSign(status: JobStatus, style: Style): string {
-  switch (status) {
-    case "applied":
-      return style.green("✓");
-    case "partly":
-      return style.yellow("✓");
-    case "taken-back":
-      return style.yellow("↶");
-    case "preview":
-      return style.blue("◇");
-    case "no-change":
-      return style.dim("○");
-    case "running":
-      return style.cyan("⠶");
-    case "stopped":
-    case "discarded":
-      return style.dim("■");
-    case "worse":
-    case "unended":
-    case "refused":
-    case "interrupted":
-      return style.red("✗");
-  }
 }

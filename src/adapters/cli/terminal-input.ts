@@ -2,8 +2,9 @@ import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { LiveRows } from "./live-screen.ts";
 import { matchFiles } from "./match-files.ts";
-import { createLineEditor, cutToColumns, isKey, visibleWidth } from "./terminal-pi.ts";
+import { createLineEditor, cutToColumns, isKey, readLetter, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
+import { createVimKeys, type VimKeys } from "./vim-keys.ts";
 
 /** Something that can be chosen below the line. */
 export interface MenuItem {
@@ -35,6 +36,12 @@ export interface Composer {
   startSearch(): void;
   whole(): string;
   remember(text: string): void;
+  /** Whether the keys are vi's. */
+  useVim(): void;
+  /** Normal mode of vi, with what was typed of its command; null: keys are letters. */
+  normalMode(): string | null;
+  /** To normal mode; false where the keys are not vi's, or it is on already. */
+  leaveInsert(): boolean;
   /** The rows of the line, with the cursor. */
   line(columns: number, placeholder: string): LiveRows;
   /** The lines below it that replace the status; null if there are none. */
@@ -61,6 +68,7 @@ export function createComposer(deps: ComposerDeps): Composer {
   const { texts, style, history } = deps;
   let menu: { readonly items: readonly MenuItem[]; readonly prefix: string; selected: number } | null = null;
   let closedAt: string | null = null;
+  let vim: VimKeys | null = null;
   let search: { wanted: string; skip: number; readonly before: string } | null = null;
   const editor = createLineEditor(
     { rows: deps.rows, redraw: deps.redraw },
@@ -141,12 +149,38 @@ export function createComposer(deps: ComposerDeps): Composer {
     }
   }
 
+  /** True: the key was one of normal mode. */
+  function vimKey(bytes: string, keys: VimKeys): boolean {
+    const letter = readLetter(bytes);
+    if (letter === null) return false;
+    const step = keys.press(letter, editor.state());
+    switch (step.kind) {
+      case "text":
+        editor.change(step.text, step.isChanged);
+        break;
+      case "undo":
+        editor.undo();
+        break;
+      case "history":
+        editor.key(step.by === "up" ? "\x1b[A" : "\x1b[B");
+        break;
+      case "send":
+        keys.toInsert();
+        editor.key("\r");
+        break;
+      case "waits":
+        break;
+    }
+    return true;
+  }
+
   return {
     key(bytes) {
       if (search !== null) {
         searchKey(bytes, search);
         return;
       }
+      if (vim?.isNormal() && vimKey(bytes, vim)) return;
       if (menu !== null && menuKey(bytes, menu)) return;
       editor.key(bytes);
       findMenu();
@@ -159,6 +193,15 @@ export function createComposer(deps: ComposerDeps): Composer {
     closeMenu() {
       menu = null;
       closedAt = editor.beforeCursor().text;
+    },
+    useVim() {
+      vim ??= createVimKeys();
+    },
+    normalMode: () => (vim?.isNormal() ? vim.pending() : null),
+    leaveInsert() {
+      if (vim === null || vim.isNormal()) return false;
+      editor.change(vim.toNormal(editor.state()), false);
+      return true;
     },
     set(text) {
       editor.set(text);

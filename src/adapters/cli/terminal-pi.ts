@@ -14,6 +14,8 @@ import {
   wrapTextWithAnsi,
 } from "@earendil-works/pi-tui/dist/utils.js";
 
+import type { EditedText } from "./vim-keys.ts";
+
 export type KeyName = KeyId;
 
 /** Whether these bytes of the keyboard are that key, in whichever protocol the terminal speaks. */
@@ -24,6 +26,16 @@ export function isKey(bytes: string, ...keys: readonly KeyName[]): boolean {
 /** Keys of one protocol report that they were let go; nobody here asks. */
 export function isKeyUp(bytes: string): boolean {
   return /^\x1b\[[\d:;]*:3[u~A-HF]$/.test(bytes);
+}
+
+/** The letter that a key types, Enter and backspace among them; null for every other key. */
+export function readLetter(bytes: string): string | null {
+  if (isKey(bytes, "enter")) return "\r";
+  if (isKey(bytes, "backspace")) return "\x7f";
+  const coded = /^\x1b\[(\d+)(?::(\d+))?(?:;([12])(?::1)?)?u$/.exec(bytes);
+  if (coded !== null)
+    return String.fromCodePoint(Number(coded[3] === "2" ? (coded[2] ?? coded[1]) : coded[1]));
+  return /^[^\x00-\x1f\x7f]$/u.test(bytes) ? bytes : null;
 }
 
 export const visibleWidth = (text: string): number => widthOf(text);
@@ -85,6 +97,11 @@ export interface LineEditor {
   /** Takes away so many characters before the cursor. */
   erase(characters: number): void;
   remember(text: string): void;
+  /** The lines with their paste marks, and the cursor. */
+  state(): EditedText;
+  /** Another text and cursor in their place; one undo brings the former text back. */
+  change(text: EditedText, isChanged: boolean): void;
+  undo(): void;
   render(columns: number): EditedRows;
 }
 
@@ -112,6 +129,12 @@ export function createLineEditor(
   } as unknown as TUI;
   const editor = new Editor(host, { borderColor: same, selectList: PLAIN_LIST });
   editor.focused = true;
+  // The editor has no door for a cursor that is set, and a new text through its own door forgets the pastes.
+  const inner = editor as unknown as {
+    state: { lines: string[]; cursorLine: number; cursorCol: number };
+    lastAction: unknown;
+    pushUndoSnapshot(): void;
+  };
   const held = { whole: "" };
   editor.onSubmit = () => events.submit(held.whole);
   return {
@@ -132,6 +155,16 @@ export function createLineEditor(
       for (let left = characters; left > 0; left--) editor.handleInput("\x7f");
     },
     remember: (text) => editor.addToHistory(text),
+    state() {
+      const { line, col } = editor.getCursor();
+      return { lines: editor.getLines(), line, column: col };
+    },
+    change({ lines, line, column }, isChanged) {
+      if (isChanged) inner.pushUndoSnapshot();
+      inner.lastAction = null;
+      inner.state = { lines: [...lines], cursorLine: line, cursorCol: column };
+    },
+    undo: () => editor.handleInput("\x1f"),
     render(columns) {
       const drawn = editor.render(columns).slice(1);
       const end = drawn.findIndex((row) => /^─/.test(row));

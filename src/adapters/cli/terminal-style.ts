@@ -1,3 +1,5 @@
+import type { JobStatus } from "../../domain/jobs/job-status.ts";
+
 /** How things look: letters in the sixteen colours of the user's own theme; only the grounds of a difference are fixed colours. */
 export interface Style {
   readonly bold: (text: string) => string;
@@ -52,6 +54,17 @@ const sgr = (on: number | string, off: number) => (text: string) =>
   text === "" ? "" : `\x1b[${on}m${text}\x1b[${off}m`;
 const plain = (text: string) => text;
 
+/** The look of what a command prints: colours only at a terminal that has them. */
+export function styleFor({
+  env,
+  outIsTerminal,
+}: {
+  readonly env: Env;
+  readonly outIsTerminal: boolean;
+}): Style {
+  return createStyle({ colour: wantsColour(env, outIsTerminal), ground: groundOf(env) });
+}
+
 export function createStyle({
   colour,
   ground,
@@ -91,4 +104,30 @@ export function createStyle({
     added: row(grounds.added, grounds.addedWord),
     removed: row(grounds.removed, grounds.removedWord),
   };
+}
+
+/** A word and a sign: colour alone says nothing. */
+export function verdictSign(status: JobStatus, style: Style): string {
+  switch (status) {
+    case "applied":
+      return style.green("✓");
+    case "partly":
+      return style.yellow("✓");
+    case "taken-back":
+      return style.yellow("↶");
+    case "preview":
+      return style.blue("◇");
+    case "no-change":
+      return style.dim("○");
+    case "running":
+      return style.cyan("⠶");
+    case "stopped":
+    case "discarded":
+      return style.dim("■");
+    case "worse":
+    case "unended":
+    case "refused":
+    case "interrupted":
+      return style.red("✗");
+  }
 }

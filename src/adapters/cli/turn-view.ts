@@ -47,6 +47,8 @@ interface TurnDeps {
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPIN_MS = 120;
 const LIVE_STEPS = 4;
+/** Rows of a coder's words that are seen while it writes. */
+const DRAFT_ROWS = 12;
 
 export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView {
   const startedAt = now();
@@ -54,6 +56,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   /** Steps before this one are folded already. */
   let folded = 0;
   let stream = createMarkdownStream(style);
+  /** The coder's words: alive until it is known what follows them. */
+  let draft = { text: "", blocks: [] as Block[], stream: createMarkdownStream(style) };
   let said = "";
   let isSaying = false;
   let doing: string = texts.working;
@@ -107,6 +111,12 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     return [...before, ...stream.add(printable(text))];
   }
 
+  function draftRows(columns: number): readonly string[] {
+    if (draft.text === "") return [];
+    const last = draft.blocks.slice(-DRAFT_ROWS).flatMap((block) => block.render(columns));
+    return ["", ...[...last, ...draft.stream.live(columns)].slice(-DRAFT_ROWS)];
+  }
+
   function endWords(): readonly Block[] {
     if (!isSaying) return [];
     isSaying = false;
@@ -115,11 +125,32 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     return last;
   }
 
+  function hearDraft(text: string, lines: number): void {
+    if (lines > 0) doing = texts.writesPatch(lines);
+    else if (text !== "") doing = texts.writes;
+    if (text === "") return;
+    settle();
+    draft.text += text;
+    draft.blocks.push(...draft.stream.add(printable(text)));
+  }
+
+  /** The coder's words become final; a plan of one line is the title of its card anyway. */
+  function endDraft(title: string | null): readonly Block[] {
+    const { text, blocks, stream: open } = draft;
+    draft = { text: "", blocks: [], stream: createMarkdownStream(style) };
+    const lines = text.split("\n").filter((line) => line.trim() !== "");
+    if (lines.length === 0 || (title !== null && lines.length === 1)) return [];
+    return [...fold(), { render: () => [""] }, ...blocks, ...open.end()];
+  }
+
   return {
     event(event) {
       switch (event.type) {
         case "text":
           return say(event.text);
+        case "drafting":
+          hearDraft(event.text, event.lines);
+          return [];
         case "queued":
           doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
           return [];
@@ -138,8 +169,9 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
           return [];
         }
         case "proposed": {
-          const words = endWords();
-          begin(texts.step.plan, event.plan.split("\n", 1)[0] ?? "", "done");
+          const [title = ""] = event.plan.split("\n", 1);
+          const words = [...endWords(), ...endDraft(title)];
+          begin(texts.step.plan, title, "done");
           return words;
         }
         case "progress":
@@ -165,11 +197,19 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
           settle(event.success ? "done" : "failed");
           return [];
         case "notice": {
+          if (event.step !== undefined) {
+            const { kind, detail } = event.step;
+            const words = [...endWords(), ...endDraft(null)];
+            if (kind === "read") begin(texts.step.read, detail, "done");
+            else begin(texts.step.retry, detail, "failed");
+            return words;
+          }
           settle();
           const look = style();
           const text = printable(event.text);
           return [
             ...endWords(),
+            ...endDraft(null),
             {
               render: (columns) =>
                 text
@@ -187,7 +227,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     },
     live(columns) {
       const look = style();
-      const words = isSaying ? stream.live(columns) : [];
+      const words = isSaying ? stream.live(columns) : draftRows(columns);
       const open = steps.slice(folded);
       const shown = open.slice(-LIVE_STEPS);
       const earlier = open.length - shown.length;
@@ -215,6 +255,8 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     },
     isStopping: () => stops,
     end() {
+      // The reply says what the last words of a coder were.
+      draft = { text: "", blocks: [], stream: createMarkdownStream(style) };
       return [...endWords(), ...fold()];
     },
     streamed: () => said,

@@ -40,7 +40,7 @@ function list(
   opened: Opened,
   request: Parameters<typeof chooseJobs>[1],
   json: boolean,
-): number {
+): number | Promise<number> {
   const { messages } = opened;
   const chosen = chooseJobs(opened.workspace, request);
   if (chosen === "unknown" || chosen === "nothing")
@@ -63,7 +63,7 @@ function report(
   outcome: TakeBack,
   direction: "undo" | "redo",
   json: boolean,
-): number {
+): Promise<number> {
   const facts = takeBackFacts(opened.workspace, direction, outcome);
   const document = { success: true, status: facts.status, jobs: swappedJson(facts) };
   return reportAction(program, opened.messages, facts, { json, document });

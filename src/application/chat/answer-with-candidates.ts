@@ -94,6 +94,8 @@ function isRed(
 function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
   return {
     ...turn,
+    // The words of several who write at once would be mixed.
+    tellsDrafts: false,
     emit: (event) =>
       turn.emit(
         event.type === "notice"

@@ -414,10 +414,20 @@ function reportCoderEvent(
   const { mask } = workspace;
   switch (event.type) {
     case "asks":
-      turn.emit(createNotice(parts, (chat) => chat.needsFiles(event.wanted.map(mask))));
+      turn.emit(
+        createNotice(parts, (chat) => chat.needsFiles(event.wanted.map(mask)), {
+          kind: "read",
+          detail: event.wanted.map(mask).join("  "),
+        }),
+      );
       return;
     case "sent-back":
-      turn.emit(createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief))));
+      turn.emit(
+        createNotice(parts, (chat) => chat.sentBack(event.attempt, event.of, mask(event.brief)), {
+          kind: "retry",
+          detail: mask(event.brief),
+        }),
+      );
       return;
     case "doing": {
       const { attempt, doing } = event;

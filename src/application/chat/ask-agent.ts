@@ -40,6 +40,8 @@ export interface AgentQuestion {
   readonly request: (model: Model, size: RequestSize) => AgentRequest;
   /** Whether the answer's words are for the user as they come. */
   readonly streams: boolean;
+  /** The answer's text as it comes, for whoever makes something else of it. */
+  readonly onText?: (text: string) => void;
   /** How to handle an answer that reached its maximum length: show it as far as it got, or continue it. */
   readonly whenCut: "shown" | "goes-on";
   /** On the monotonic clock: when the time is over. Default: the message's own. */
@@ -73,6 +75,7 @@ export async function askAgent(
     {
       ...listenOptions(parts, turn, question.deadline),
       ...(question.streams && { onText: words.add }),
+      ...(question.onText !== undefined && { onText: question.onText }),
       ...(goesOn && { onCut: () => turn.emit(createNotice(parts, (chat) => chat.answerGoesOn)) }),
     },
   );

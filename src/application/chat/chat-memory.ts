@@ -11,9 +11,9 @@ import type { JobArchive } from "../ports/jobs.ts";
 import type { Models, UsageStore } from "../ports/models.ts";
 import type { Logger, Timers } from "../ports/platform.ts";
 import type { ChatQueue } from "./chat-queue.ts";
-import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
+import { type ChatCommand, type ChatDeps, groupPrefix, type LookCommand } from "./chat-turn.ts";
 import { memoryCommands, memoryLooks } from "./memory-commands.ts";
-import { modelCommands } from "./model-commands.ts";
+import { type ModelCommandDeps, modelCommands } from "./model-commands.ts";
 import { createRouter, createRouteTeacher, type Router } from "./route-message.ts";
 import { createSessions, cutSessionsOnTime, type Sessions } from "./sessions.ts";
 import { createSummarise } from "./summarise.ts";
@@ -80,6 +80,21 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
     ruleProblems: () => rules().problems,
   };
   const { roles, providers } = config;
+  const modelDeps: ModelCommandDeps = {
+    models,
+    catalogue: deps.catalogue,
+    providers: [
+      { name: "ollama", model: null },
+      ...Object.entries(providers).map(([name, { model }]) => ({ name, model })),
+    ],
+    defaultCoder: roles.default_coder,
+    effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
+  };
+  const state = { ...told, models: modelDeps, historyTokens: config.session.history_tokens };
+  // Loaded when somebody asks.
+  const loadState = () => import("./state-commands.ts");
+  const status: LookCommand = async (chat, look) => (await loadState()).tellStatus(state, chat, look);
+  const context: ChatCommand = async (chat, turn) => (await loadState()).tellContext(state, chat, turn);
   return {
     sessions,
     router: createRouter({
@@ -92,20 +107,8 @@ export function createChatMemory(deps: ChatMemoryDeps): ChatMemory {
       mask,
       now,
     }),
-    commands: {
-      ...memoryCommands(told),
-      ...modelCommands({
-        models,
-        catalogue: deps.catalogue,
-        providers: [
-          { name: "ollama", model: null },
-          ...Object.entries(providers).map(([name, { model }]) => ({ name, model })),
-        ],
-        defaultCoder: roles.default_coder,
-        effortOf: (role, provider) => roles[role].effort ?? providers[provider]?.effort ?? null,
-      }),
-    },
-    looks: memoryLooks(told),
+    commands: { ...memoryCommands(told), ...modelCommands(modelDeps), status, context },
+    looks: { ...memoryLooks(told), status },
     keepTime: () =>
       cutSessionsOnTime({
         sessions,

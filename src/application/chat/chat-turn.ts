@@ -75,6 +75,8 @@ export interface ChatTurn {
   /** On the monotonic clock: when the models' time is over. */
   readonly deadline: number;
   readonly emit: (event: ChatEvent) => void;
+  /** Whether a coder's answer is told as it is written. */
+  readonly tellsDrafts: boolean;
   readonly dryRun: boolean;
   readonly preview: boolean;
   /** The start of the reply: that a new day began. */
@@ -96,6 +98,7 @@ export interface Answer {
   readonly jobs: readonly ResultJson[];
   readonly model?: NonNullable<Reply["model"]>;
   readonly actions?: Reply["actions"];
+  readonly choices?: Reply["choices"];
   /** A command's wish that a message is answered by another route. */
   readonly again?: { readonly route: Route; readonly text: string };
   /** Shiro's advice that somebody else should answer. */
@@ -299,10 +302,13 @@ export function rememberedWords({ said, text, ok }: Answer): string {
 export function createNotice(
   { chat }: Pick<ChatDeps, "chat">,
   word: (chat: ChatMessages) => string,
-): Extract<ChatEvent, { type: "notice" }> {
+  step?: NoticeEvent["step"],
+): NoticeEvent {
   const texts = inEveryLanguage((locale) => word(chatMessagesFor(locale)));
-  return { type: "notice", text: word(chat), texts };
+  return { type: "notice", text: word(chat), texts, ...(step !== undefined && { step }) };
 }
+
+type NoticeEvent = Extract<ChatEvent, { type: "notice" }>;
 
 /** Answers of several routes become one reply: each under its agent's name, in the order they came. */
 export function mergeAnswers(

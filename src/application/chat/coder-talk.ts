@@ -13,6 +13,7 @@ import type { LoadedImage, OwnCommands } from "../ports/chat.ts";
 import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../ports/models.ts";
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
+import { createDraftOutput } from "./draft-output.ts";
 import { earlierExchangesFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
@@ -200,9 +201,14 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
     firstMessage ??= createFirstMessage(parts, turn, question, past);
     const first = firstMessage;
     const begun = clock();
+    const agent = agentOf(question.role);
+    const draft = createDraftOutput(parts.workspace.mask, (text, lines) =>
+      turn.emit({ type: "drafting", agent, text, lines }),
+    );
     const answered = await askAgent(parts, turn, {
       role: question.role,
       streams: false,
+      ...(turn.tellsDrafts && { onText: draft.add }),
       // Half a patch is no patch.
       whenCut: "goes-on",
       deadline: begun + time.leftMs,
@@ -219,6 +225,7 @@ export function createCoderTalk(parts: ChatDeps, turn: ChatTurn, question: Coder
         return request;
       },
     });
+    if (turn.tellsDrafts) draft.end();
     time.leftMs -= clock() - begun;
     return answered;
   }

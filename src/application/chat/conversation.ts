@@ -166,12 +166,13 @@ interface TurnOptions {
   readonly sessionKey: string;
   readonly signal: AbortSignal;
   readonly emit: (event: ChatEvent) => void;
+  readonly tellsDrafts: boolean;
 }
 
 /** Everything a message needs before it is answered: its session, what the chat remembers, its models. */
 async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOptions): Promise<ChatTurn> {
   const { sessions, meter, settings, clock, logger } = parts;
-  const { sessionKey, signal, emit } = run;
+  const { sessionKey, signal, emit, tellsDrafts } = run;
   const { channel, chatId } = message;
   logger.info("chat", "chat.message_received", "chat.message_received", {
     session_key: sessionKey,
@@ -212,6 +213,7 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
     signal,
     deadline: clock() + settings.maxMillis,
     emit,
+    tellsDrafts,
     dryRun: dry || settings.dryRun,
     preview: readSlashCommand(message.text)?.name === "preview",
     rounds: { count: 0 },
@@ -306,7 +308,8 @@ export function createConversation(parts: ChatDeps): Conversation {
         const queued = await parts.queue.run(
           sessionKey,
           async (signal) => {
-            const turn = await openTurn(parts, { ...message, text, sentAt }, { sessionKey, signal, emit });
+            const run = { sessionKey, signal, emit, tellsDrafts: options.tellsDrafts === true };
+            const turn = await openTurn(parts, { ...message, text, sentAt }, run);
             state.begun = true;
             const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
             if (gone.length > 0)
@@ -536,8 +539,16 @@ async function stopTurn(parts: ChatDeps, sessionKey: string): Promise<Reply> {
 }
 
 /** It belongs to no session: nothing of it is remembered. */
-function lookReply({ text, said, ok, jobs, actions = [] }: Answer): Reply {
-  return { text, ...(said !== undefined && { said }), ok, sessionId: "", jobs, actions };
+function lookReply({ text, said, ok, jobs, actions = [], choices }: Answer): Reply {
+  return {
+    text,
+    ...(said !== undefined && { said }),
+    ok,
+    sessionId: "",
+    jobs,
+    actions,
+    ...(choices !== undefined && { choices }),
+  };
 }
 
 function toReply({ messages }: ChatDeps, turn: ChatTurn, answer: Answer, decision: Reply["decision"]): Reply {
@@ -557,6 +568,7 @@ function toReply({ messages }: ChatDeps, turn: ChatTurn, answer: Answer, decisio
     ...(usage.inputTokens + usage.outputTokens > 0 && { usage }),
     ...(answer.model !== undefined && { model: answer.model }),
     actions: answer.actions ?? [],
+    ...(answer.choices !== undefined && { choices: answer.choices }),
   };
 }
 

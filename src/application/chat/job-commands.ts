@@ -305,7 +305,15 @@ function listMessages(
       .filter(({ groupId, state }) => groupId === one.user.groupId && state === "committed")
       .reduce((sum, { changes }) => sum + changes.length, 0),
   }));
-  return createAnswer(parts, [say("rewindList", messages), ...before], true);
+  const nothing = { number: 0, at: "", text: parts.chat.rewindStart, files: 0 };
+  return {
+    ...createAnswer(parts, [say("rewindList", messages), ...before], true),
+    choices: [...messages.toReversed(), nothing].map(({ number, at, text }) => ({
+      label: `${number}  ${at}`.trimEnd(),
+      description: text,
+      message: `/rewind ${number} --yes`,
+    })),
+  };
 }
 
 function toSessionMessages(turns: readonly Turn[]): SessionMessage[] {

@@ -4,7 +4,7 @@ import { localTime } from "../../domain/texts/format-text.ts";
 import { type Messages, messagesFor } from "../../domain/texts/jobs.ts";
 import { diffText, toListedJob } from "../jobs/job-facts.ts";
 import { wordStatus } from "../jobs/job-report.ts";
-import type { OwnCommand } from "../ports/chat.ts";
+import type { OwnCommand, ReplyChoice } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import {
   findFarJob,
@@ -21,6 +21,7 @@ import {
   createAnswer,
   type FarJob,
   type LookCommand,
+  type LookRequest,
 } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
@@ -31,19 +32,46 @@ const DIFF_LINES = 400;
 export const jobs: LookCommand = async (parts, turn) => {
   const list = jobsVisibleTo(parts, turn).slice(-MOST_LISTED_JOBS).reverse();
   if (list.length === 0) return createAnswer(parts, [say("noJobs")], true);
-  return answerInEveryLanguage(parts, (locale) =>
-    list.map((job) => jobLine(parts, messagesFor(locale), job)).join("\n"),
-  );
+  return {
+    ...answerInEveryLanguage(parts, (locale) =>
+      list.map((job) => jobLine(parts, messagesFor(locale), job)).join("\n"),
+    ),
+    choices: jobChoices(parts, turn, () => true),
+  };
 };
 
-function jobLine({ workspace }: ChatDeps, messages: Messages, job: StoredJob): string {
+/** Jobs that a list offers to choose from. */
+const MOST_OFFERED_JOBS = 100;
+
+function jobChoices(
+  parts: ChatDeps,
+  turn: LookRequest,
+  isWanted: (job: StoredJob) => boolean,
+): readonly ReplyChoice[] {
+  const numbers = new Map(parts.workspace.archive.list().map(({ jobId }, at) => [jobId, at + 1]));
+  return jobsVisibleTo(parts, turn)
+    .filter(isWanted)
+    .slice(-MOST_OFFERED_JOBS)
+    .reverse()
+    .map((job) => ({
+      label: `#${numbers.get(job.jobId) ?? job.jobId}  ${localTime(job.createdAt).slice(5, 16)}`,
+      description: `${wordJobStatus(parts, parts.messages, job)} · ${job.title}`,
+      message: `/diff ${job.jobId}`,
+    }));
+}
+
+/** The status as people read it. */
+export function wordJobStatus({ workspace }: ChatDeps, messages: Messages, job: StoredJob): string {
   const alive = job.pid === undefined || workspace.isAlive(job);
-  const status = wordStatus(messages, {
+  return wordStatus(messages, {
     status: toJobStatus(toListedJob(job), alive),
     failedCmds: job.failedCmds,
   });
+}
+
+function jobLine(parts: ChatDeps, messages: Messages, job: StoredJob): string {
   const at = localTime(job.createdAt).slice(5, 16);
-  return `${job.jobId}  ${at}  ${status}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
+  return `${job.jobId}  ${at}  ${wordJobStatus(parts, messages, job)}  ${messages.changesHeader(job.changes.length)}  ${job.title}`;
 }
 
 /** `/diff [job or group]`: what the last message's jobs changed, or the named ones. */
@@ -65,7 +93,9 @@ export const diff: LookCommand = async (parts, turn, rest) => {
   }
   let text = "";
   for (const { jobId } of chosen) text += await diffText(workspace.archive.walkDifferences(jobId));
-  return shownDiff(parts, text);
+  const answer = shownDiff(parts, text);
+  if (name !== "") return answer;
+  return { ...answer, choices: jobChoices(parts, turn, ({ changes }) => changes.length > 0) };
 };
 
 async function farDiff(parts: ChatDeps, { machine, differences }: FarJob): Promise<Answer> {
@@ -89,8 +119,9 @@ function shownDiff(parts: ChatDeps, text: string): Answer {
   );
 }
 
-/** `/help`. */
-export const help: LookCommand = async (parts) => {
+/** `/help`: the ten that are needed most; `/help all`: every one. */
+export const help: LookCommand = async (parts, _, rest) => {
+  const isWhole = /^(?:all|全部|すべて)$/iu.test(rest.trim());
   const own = parts.ownCommands.list();
   const [hidden, usable] = [true, false].map((wanted) =>
     own.filter(({ name }) => isBuiltIn(parts, name) === wanted),
@@ -99,6 +130,7 @@ export const help: LookCommand = async (parts) => {
     const words = chatMessagesFor(locale);
     const rows = [
       ...words.help,
+      ...(isWhole ? words.helpMore : [words.helpAll]),
       ...usable.map(({ name, description }) => [`/${name}`, description] as const),
     ];
     return [

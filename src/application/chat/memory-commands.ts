@@ -3,6 +3,7 @@ import type { RuleProblem } from "../../domain/chat/rule-pattern.ts";
 import { type DayClock, readMemoryLine, type UsageLine } from "../../domain/chat/session.ts";
 import { ROUTES, readRoute } from "../../domain/config/route.ts";
 import { type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
 import type { UsageFilter, UsageStore, UsageTotal } from "../ports/models.ts";
 import { isOwnersChannel } from "./chat-commands.ts";
 import {
@@ -185,6 +186,95 @@ function sum(name: string, totals: readonly UsageTotal[]): UsageLine {
   );
 }
 
+/** `/cost`: this chat, today by model, the last days; `/cost DAY` and `/cost MODEL` look closer. */
+async function tellCost(
+  parts: UsageDeps,
+  chat: ChatDeps,
+  look: LookRequest,
+  wanted: string,
+): Promise<Answer> {
+  const { usage, clock, daily } = parts;
+  const scope = scopeOf(look);
+  const only = toUsageOwner(scope);
+  const byDay = await modelsByDay(usage, clock, chat.now(), only);
+  if (wanted !== "") return tellCostOf(chat, byDay, wanted);
+  const [today] = byDay;
+  const days = byDay.filter(({ models }) => models.length > 0).map(({ day, models }) => sum(day, models));
+  const models = today?.models ?? [];
+  const here = await usage.totals({
+    by: "chat",
+    since: clock.startOfDay(chat.now()),
+    chatKey: look.sessionKey,
+  });
+  const spent =
+    daily !== null && scope.of === "all" ? models.reduce((cost, one) => cost + one.costUsd, 0) : null;
+  const own = memoryMessagesFor(chat.messages.locale);
+  const toChoice = (line: UsageLine) => ({
+    label: line.name,
+    description: own.usageLine(line).slice(line.name.length + 2),
+    message: `/cost ${line.name}`,
+  });
+  return {
+    ...answerAboutMemory(chat, ({ usageHeader, usageLine, ...words }) => {
+      const lines = here.map((one) => usageLine({ ...one, name: usageHeader.chat }));
+      if (models.length === 0) lines.push(words.noUsage);
+      else lines.push(`${usageHeader.today}:`, ...models.map(usageLine));
+      if (days.length > 0) lines.push("", `${usageHeader.days}:`, ...days.map(usageLine));
+      if (spent !== null && daily !== null) lines.push("", words.budgetLine(spent, daily));
+      return [...lines, "", words.costUsage].join("\n");
+    }),
+    choices: [...models.map(toChoice), ...days.map(toChoice)],
+  };
+}
+
+interface DayUsage {
+  /** `20261116`, as sessions are called. */
+  readonly day: string;
+  readonly models: readonly UsageTotal[];
+}
+
+/** Today first. */
+async function modelsByDay(
+  usage: UsageDeps["usage"],
+  clock: DayClock,
+  now: Date,
+  only: UsageOwner,
+): Promise<DayUsage[]> {
+  const days: DayUsage[] = [];
+  let until: Date | undefined;
+  let start = clock.startOfDay(now);
+  for (let day = 0; day < DAYS; day++) {
+    const models = await usage.totals({ by: "model", since: start, ...(until && { until }), ...only });
+    days.push({ day: clock.dayOf(start), models });
+    until = start;
+    start = clock.startOfDay(new Date(start.getTime() - 1));
+  }
+  return days;
+}
+
+/** A day by model, or a model by day. */
+function tellCostOf(chat: ChatDeps, byDay: readonly DayUsage[], wanted: string): Answer {
+  const day = byDay.find((one) => one.day === wanted.replaceAll("-", ""));
+  const lines =
+    day === undefined
+      ? byDay.flatMap(({ day: name, models }) =>
+          models
+            .filter((one) => one.name === wanted || one.name.endsWith(`/${wanted}`))
+            .map((one) => ({ ...one, name })),
+        )
+      : day.models;
+  return answerAboutMemory(
+    chat,
+    (words) =>
+      lines.length === 0
+        ? words.noSuchCost(wanted)
+        : [`${day === undefined ? wanted : words.costOfDay(day.day)}:`, ...lines.map(words.usageLine)].join(
+            "\n",
+          ),
+    lines.length > 0,
+  );
+}
+
 export interface MemoryCommandDeps extends UsageDeps {
   readonly teacher: RouteTeacher;
   /** Rules of the configuration that are not used. */
@@ -193,6 +283,8 @@ export interface MemoryCommandDeps extends UsageDeps {
 
 /** Characters of a message that `/why` quotes. */
 const QUOTED_CHARS = 120;
+/** Of one in a list. */
+const SHORT_QUOTE = 60;
 
 /** The chat's decisions and usage, for the caller. */
 export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, LookCommand>> {
@@ -220,6 +312,7 @@ export function memoryLooks(parts: MemoryCommandDeps): Readonly<Record<string, L
       });
     },
     usage: async (chat, look) => answerAboutMemory(chat, await usageText(parts, chat.now(), scopeOf(look))),
+    cost: (chat, look, rest) => tellCost(parts, chat, look, rest.trim()),
   };
 }
 
@@ -270,11 +363,35 @@ export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string
     },
     async resume(chat, { session, emit }, rest) {
       const wanted = rest.trim();
+      if (LIST.test(wanted)) return listSessions(chat, session);
       const resumed = await chat.sessions.resume(session, wanted === "" ? undefined : wanted);
       if (resumed === null) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
       emit({ type: "cut-over", sessionId: resumed.id });
       return answerAboutMemory(chat, (words) => words.resumed(resumed.id, resumed.turns));
     },
+  };
+}
+
+const LIST = /^(?:list|一覧)$/iu;
+
+/** `/resume list`: the conversations that this chat had before. */
+async function listSessions(chat: ChatDeps, session: ChatTurn["session"]): Promise<Answer> {
+  const others = await chat.sessions.listOthers(session);
+  if (others.length === 0) return answerAboutMemory(chat, (words) => words.nothingToResume, false);
+  const lines = others.map(({ session: { id, openedAt }, messages, firstText }) => ({
+    id,
+    at: localTime(openedAt).slice(5, 16),
+    messages,
+    text: quoteOneLine(firstText, SHORT_QUOTE),
+  }));
+  const own = memoryMessagesFor(chat.messages.locale);
+  return {
+    ...answerAboutMemory(chat, (words) => [...lines.map(words.sessionLine), words.resumeUsage].join("\n")),
+    choices: lines.map(({ id, at, messages, text }) => ({
+      label: at,
+      description: own.sessionFacts(messages, text),
+      message: `/resume ${id}`,
+    })),
   };
 }
 
@@ -295,7 +412,7 @@ function groupOf(decisionId: string): string {
   return decisionId.replace(/\.[0-9]+$/u, "");
 }
 
-function quoteOneLine(text: string): string {
+function quoteOneLine(text: string, most = QUOTED_CHARS): string {
   const line = text.replace(/\s+/gu, " ").trim();
-  return [...line].length > QUOTED_CHARS ? `${[...line].slice(0, QUOTED_CHARS).join("")}…` : line;
+  return [...line].length > most ? `${[...line].slice(0, most).join("")}…` : line;
 }

@@ -3,7 +3,9 @@ import { type Catalogue, findInCatalogue } from "../../domain/models/catalogue.t
 import { familyOf } from "../../domain/models/model-facts.ts";
 import { type MemoryMessages, type ModelFactsLine, memoryMessagesFor } from "../../domain/texts/chat.ts";
 import type { ChosenModels } from "../models/meter.ts";
+import type { ReplyChoice } from "../ports/chat.ts";
 import {
+  EFFORTS,
   type Effort,
   isEffort,
   type Model,
@@ -61,6 +63,37 @@ function listOfferedModels({ models, catalogue, providers, defaultCoder }: Model
     return [...new Set([...own, ...(name === family ? known : [])])].map((one) => `${name}/${one}`);
   });
   return [...new Set(listed)];
+}
+
+/** The models that a role can have, the one that it has now first. */
+function modelChoices(
+  deps: ModelCommandDeps,
+  chosen: ChosenModels,
+  role: ModelRole,
+  words: MemoryMessages["models"],
+): ReplyChoice[] {
+  const agent = agentOf(role);
+  const now = deps.models.forRole(role, chosen[role]);
+  const nowName = "generate" in now ? `${now.provider}/${now.model}` : null;
+  const names = [...new Set([...(nowName === null ? [] : [nowName]), ...listOfferedModels(deps)])];
+  return [
+    ...names.map((name) => {
+      const known = findInCatalogue(deps.catalogue, name.slice(name.indexOf("/") + 1));
+      const isNow = name === nowName;
+      const local = isNow && "generate" in now && now.local;
+      const facts = words.facts({ local, context: known?.context ?? null, price: known?.price ?? null });
+      return {
+        label: name,
+        description: [words.forAgent(agent), ...(isNow ? [words.isNow] : []), facts].join(" · "),
+        message: `/model ${agent.toLowerCase()} ${name}`,
+      };
+    }),
+    {
+      label: "default",
+      description: [words.asConfigured, words.forAgent(agent)].join(" · "),
+      message: `/model ${agent.toLowerCase()} default`,
+    },
+  ];
 }
 
 /** Changes the model of a role, as far as the configuration lets it: local-only holds here as everywhere. */
@@ -160,22 +193,48 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       const { models: chosen } = await chat.sessions.settings(where);
       if (text.trim() === "") {
         const [roles, offered] = [listRoleModels(deps, chosen), listOfferedModels(deps)];
-        return answerAboutModels(chat, (words) =>
-          [
-            ...roles.map(words.line),
-            words.table(deps.catalogue.dated),
-            words.offered(offered),
-            words.usage,
-          ].join("\n"),
-        );
+        const own = memoryMessagesFor(chat.messages.locale).models;
+        const others = roles.filter(({ role }) => role !== deps.defaultCoder);
+        return {
+          ...answerAboutModels(chat, (words) =>
+            [
+              ...roles.map(words.line),
+              words.table(deps.catalogue.dated),
+              words.offered(offered),
+              words.usage,
+            ].join("\n"),
+          ),
+          choices: [
+            ...modelChoices(deps, chosen, deps.defaultCoder, own),
+            ...others.map(({ agent, role, name }) => ({
+              label: `${agent} …`,
+              description: own.forOthers(agent, role, name),
+              message: `/model ${agent.toLowerCase()}`,
+            })),
+          ],
+        };
       }
       const { role, rest } = readRoleAndRest(deps, text);
       const agent = agentOf(role);
+      if (rest === "") {
+        const [line] = listRoleModels(deps, chosen).filter((one) => one.role === role);
+        const own = memoryMessagesFor(chat.messages.locale).models;
+        return {
+          ...answerAboutModels(chat, (words) =>
+            [
+              ...(line === undefined ? [] : [words.line(line)]),
+              words.offered(listOfferedModels(deps)),
+              words.usage,
+            ].join("\n"),
+          ),
+          choices: modelChoices(deps, chosen, role, own),
+        };
+      }
       if (RESET.test(rest)) {
         await save(chat, where, role, null);
         return answerAboutModels(chat, (words) => words.reset(agent));
       }
-      if (rest === "" || /\s/u.test(rest)) return answerAboutModels(chat, (words) => words.usage, false);
+      if (/\s/u.test(rest)) return answerAboutModels(chat, (words) => words.usage, false);
       const change = await chooseModel(deps, chosen, role, rest);
       if (!change.ok) {
         const { failure } = change;
@@ -203,10 +262,29 @@ export function modelCommands(deps: ModelCommandDeps): Readonly<Record<string, C
       if (rest === "") {
         const effort =
           chosen[role]?.effort ?? ("generate" in model ? deps.effortOf(role, model.provider) : null);
-        return answerAboutModels(
-          chat,
-          (words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`,
-        );
+        const own = memoryMessagesFor(chat.messages.locale).models;
+        return {
+          ...answerAboutModels(
+            chat,
+            (words) => `${words.effortNow(agent, name, effort)}\n${words.effortUsage}`,
+          ),
+          choices: [
+            ...EFFORTS.map((one) => ({
+              label: one,
+              description: [
+                own.effortWords[one] ?? "",
+                own.forAgent(agent),
+                ...(one === effort ? [own.isNow] : []),
+              ].join(" · "),
+              message: `/effort ${agent.toLowerCase()} ${one}`,
+            })),
+            {
+              label: "default",
+              description: [own.asConfigured, own.forAgent(agent)].join(" · "),
+              message: `/effort ${agent.toLowerCase()} default`,
+            },
+          ],
+        };
       }
       const { effort: _, ...others } = chosen[role] ?? {};
       if (RESET.test(rest)) {

@@ -320,6 +320,8 @@ export interface Sessions extends RewoundTurns {
   startNew(session: Session, signal: AbortSignal): Promise<CutOverResult>;
   /** `/resume`: the session before this one, or the named one, goes on; what was said since moves to its end. */
   resume(session: Session, sessionId?: string): Promise<Session | null>;
+  /** The chat's other sessions in which anything was said, newest first, with their first words. */
+  listOthers(session: Session): Promise<readonly OtherSession[]>;
   /** Whether this chat has a session before this one. */
   hasEarlier(session: Session): Promise<boolean>;
   /** Another chat, which has not begun, begins with what this one knows. */
@@ -345,6 +347,13 @@ export interface Sessions extends RewoundTurns {
   keep(session: Session, name: string, value: string | null): Promise<boolean>;
 }
 
+export interface OtherSession {
+  readonly session: Session;
+  /** How often the user spoke. */
+  readonly messages: number;
+  readonly firstText: string;
+}
+
 interface OpenedSession {
   readonly session: Session;
   /** The day's end, to be announced. */
@@ -367,6 +376,7 @@ interface SessionContext {
 const TURN_CHARS = 64 * 1024;
 /** More turns than any budget takes. */
 const MOST_HISTORY_TURNS = 400;
+const MOST_LISTED_SESSIONS = 30;
 const DUE_AT_ONCE = 100;
 /** Busy chats hold up no more than these. */
 const CUT_AT_ONCE = 4;
@@ -408,6 +418,18 @@ export function createSessions(parts: SessionDeps): Sessions {
     compact: (session, signal) => compactSession(parts, session, signal),
     startNew: (session, signal) => cutOver(parts, session, { carry: false, signal }),
     resume: (session, sessionId) => resumeSession(parts, session, sessionId),
+    async listOthers({ chatKey, id }) {
+      const others = (await store.list(chatKey, MOST_LISTED_SESSIONS)).filter(
+        (one) => one.id !== id && one.turns > 0,
+      );
+      return Promise.all(
+        others.map(async (session) => {
+          const { turns } = await store.turns(chatKey, session.id, { after: 0, limit: MOST_HISTORY_TURNS });
+          const spoken = turns.filter(({ role }) => role === "user");
+          return { session, messages: spoken.length, firstText: spoken[0]?.text ?? "" };
+        }),
+      );
+    },
     hasEarlier: async ({ chatKey, id, openedAt }) =>
       (await store.list(chatKey, 20)).some(
         (one) => one.id !== id && one.openedAt <= openedAt && one.turns > 0,

@@ -92,6 +92,8 @@ export interface HandleOptions {
   readonly signal: AbortSignal;
   /** As it happens, for progress and streaming; must not throw. */
   readonly onEvent?: (event: ChatEvent) => void;
+  /** Whether a coder's answer is told as it is written (`drafting`). Default: no; it is many events. */
+  readonly tellsDrafts?: boolean;
   /** Under which a server answers it. Absent: the conversation begins the work itself. */
   readonly claim?: MessageClaim;
 }
@@ -116,6 +118,8 @@ export type ChatEvent =
       readonly local: boolean;
     }
   | { readonly type: "text"; readonly agent: Agent; readonly text: string }
+  /** A coder writes its answer: new words of its plan, and the lines of its patch so far. */
+  | { readonly type: "drafting"; readonly agent: Agent; readonly text: string; readonly lines: number }
   | {
       readonly type: "tool";
       readonly name: string;
@@ -153,8 +157,13 @@ export type ChatEvent =
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }
   | { readonly type: "cut-over"; readonly sessionId: string }
-  /** `texts`: for readers of each language. */
-  | { readonly type: "notice"; readonly text: string; readonly texts?: Worded };
+  /** `texts`: for readers of each language. `step`: the same as a step of the work, for whoever lists steps. */
+  | {
+      readonly type: "notice";
+      readonly text: string;
+      readonly texts?: Worded;
+      readonly step?: { readonly kind: "read" | "retry"; readonly detail: string };
+    };
 
 export type Agent = "Mio" | "Shiro" | "Aka" | "Ao" | "Gin";
 
@@ -187,6 +196,15 @@ export interface Reply {
    * whoever shows it later can ask what became of them.
    */
   readonly actions: readonly JobAction[];
+  /** What a command listed, for a surface that has lists to choose from; the text names all of it for the others. */
+  readonly choices?: readonly ReplyChoice[];
+}
+
+/** One line of a list, and the message that chooses it. */
+export interface ReplyChoice {
+  readonly label: string;
+  readonly description: string;
+  readonly message: string;
 }
 
 /**

@@ -50,10 +50,11 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
 }
 
-export type Effort = "off" | "low" | "medium" | "high";
+export const EFFORTS = ["off", "low", "medium", "high"] as const;
+export type Effort = (typeof EFFORTS)[number];
 
 export function isEffort(text: string): text is Effort {
-  return text === "off" || text === "low" || text === "medium" || text === "high";
+  return (EFFORTS as readonly string[]).includes(text);
 }
 
 export type ModelMessage =

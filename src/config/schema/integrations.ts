@@ -31,6 +31,16 @@ export const session = z
   })
   .prefault({});
 
+export const terminal = z
+  .strictObject({
+    keys: z
+      .enum(["emacs", "vim"])
+      .default("emacs")
+      .meta({ description: "How the line of a conversation at a terminal is edited." }),
+    bell: flag(true, "Ring when work of more than ten seconds ends while the window is not looked at."),
+  })
+  .prefault({});
+
 export const line = z
   .strictObject({
     channel_secret: secret("env:LINE_CHANNEL_SECRET", "Checks the signature of a webhook."),

@@ -15,6 +15,7 @@ import {
   slack,
   tasks,
   telegram,
+  terminal,
   tools,
 } from "./integrations.ts";
 import {
@@ -48,6 +49,7 @@ export const configSchema = z.strictObject({
   security,
   command_executor: commandExecutor,
   session,
+  terminal,
   line,
   slack,
   telegram,

@@ -118,6 +118,13 @@ function collect(text: string, from: number, to: number, into: Heading[], where?
   }
 }
 
+/** The section that a line begins; undefined for every other line. */
+export function readSectionLine(line: string): SectionName | undefined {
+  const found: Heading[] = [];
+  collect(line, 0, line.length, found);
+  return found[0]?.name;
+}
+
 /**
  * Reads a coder's answer: the JSON of a proposal (alone, in a fence, or amid prose), or sections. An answer without
  * any heading that still holds commands is a patch, with the prose before it as its plan.

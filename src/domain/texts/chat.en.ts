@@ -59,6 +59,7 @@ export const rewind = {
   rewindNoneBack: "There is no rewind in this session to bring in again.",
   rewindUsage: (most: number) =>
     `/rewind N: a message from 0 (the beginning) to ${most}. /rewind lists them.`,
+  rewindStart: "the beginning",
   rewindLabel: "Rewind",
   rewindRedoLabel: "Bring it in again",
 };
@@ -101,6 +102,8 @@ export interface StandInWords {
   readonly model: string;
   readonly code: ModelTrouble;
 }
+
+type HelpLine = readonly [command: string, what: string];
 
 type WhatIsDoing = "waiting" | "deciding" | "thinking" | "running" | "tool";
 
@@ -293,26 +296,38 @@ export const chatTexts = {
   },
   commandUntrusted: (name: string) =>
     `/${name} is a command of this folder, and the folder is not trusted, or not with the commands and skills that it has now. Read .picoclaw/ there, then run: picoclaw trust`,
+  /** The ten that are needed most. */
   help: [
+    ["/code REQUEST", "a coder writes it and it runs at once"],
+    ["/undo [job]", "take back the last change, or that job"],
+    ["/redo [job]", "bring it in again"],
+    ["/diff [job]", "what the last change did, or that job"],
+    ["/jobs", "the last jobs"],
+    ["/preview REQUEST", "show the change first, then /apply or /discard"],
+    ["/rewind [N]", "go back to a message: what came after it is taken back and forgotten"],
+    ["/model", "who answers with which model"],
+    ["/status", "where it works, who answers, and what waits"],
+    ["/new", "begin a new conversation"],
+  ] as readonly HelpLine[],
+  helpAll: ["/help all", "every command"] as HelpLine,
+  helpMore: [
     ["/chat /plan", "talk or plan with Mio"],
     ["/analyze /ops /research", "Shiro looks into it or operates"],
-    ["/code /code1 /code2 /code3", "a coder writes it and it runs at once (Aka, Ao, Gin)"],
+    ["/code1 /code2 /code3", "that coder alone: Aka, Ao, Gin"],
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
-    ["/preview REQUEST", "show the change first, then /apply or /discard"],
-    ["/undo [job]", "take back the last change, or that job"],
-    ["/redo", "bring it in again"],
-    ["/rewind [N]", "go back to a message: what came after it is taken back and forgotten"],
-    ["/jobs /diff [job]", "the jobs, and what one changed"],
+    ["/apply /discard [job]", "bring in a preview, or throw it away"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],
-    ["/usage", "tokens and cost"],
-    ["/model /effort", "who answers with which model, and how much it thinks"],
-    ["/new /resume", "begin anew, go back to the earlier conversation"],
+    ["/remember /rules /forget N", "keep what /route taught, list it, forget it"],
+    ["/effort", "how much a model thinks"],
+    ["/cost /usage", "tokens and cost: today, by model, by day"],
+    ["/context", "what the models are given of this conversation"],
+    ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
     ["/stop", "stop what is running"],
-    ["/help", "this list"],
-  ] as readonly (readonly [command: string, what: string])[],
+    ["/help", "the ten that are needed most"],
+  ] as readonly HelpLine[],
 
   // The message itself
   emptyMessage: "The message is empty.",
@@ -372,6 +387,22 @@ export const chatTexts = {
   actions: { undo: "Undo", redo: "Redo", diff: "Diff", apply: "Apply", jobs: "Jobs" },
 };
 
+/** A line about a chat, and the command that is about it. */
+export interface ContextLine {
+  readonly about: string;
+  readonly words: string;
+  readonly message: string;
+}
+
+/** An earlier conversation. */
+export interface SessionLine {
+  readonly id: string;
+  readonly at: string;
+  readonly messages: number;
+  /** Its first words. */
+  readonly text: string;
+}
+
 export interface WhyFacts {
   readonly route: string;
   readonly source: DecisionSource;
@@ -408,7 +439,119 @@ export interface ModelFactsLine {
   readonly images?: boolean | null;
 }
 
+type ModelFactsWords = Pick<ModelFactsLine, "local" | "context" | "price" | "images" | "effort">;
+
+function modelFacts({ local, context, price, images, effort }: ModelFactsWords): string {
+  const cost = price == null ? "price –" : `$${price.input} in, $${price.output} out per million tokens`;
+  return [
+    local ? "local" : "cloud",
+    ...(context == null ? [] : [`${Math.round(context / 1000)}k context`]),
+    ...(local ? [] : [cost]),
+    ...(images === true ? ["sees images"] : []),
+    ...(effort == null ? [] : [`effort ${effort}`]),
+  ].join(" · ");
+}
+
+const aboutTokens = (tokens: number) =>
+  `about ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} tokens`;
+const messageCount = (count: number) => (count === 1 ? "1 message" : `${count} messages`);
+
+/** What the models are given of a conversation. */
+export interface ContextFacts {
+  readonly sessionId: string;
+  readonly begunAt: string;
+  readonly messages: number;
+  /** Exchanges that are given word for word. */
+  readonly exchanges: number;
+  readonly exchangeTokens: number;
+  readonly limitTokens: number;
+  readonly memoryTokens: number;
+  readonly memos: number;
+  /** The default coder's model, and how many tokens fit; null: nobody said. */
+  readonly agent: string;
+  readonly model: string | null;
+  readonly window: number | null;
+}
+
+/** How a chat stands. */
+export interface StatusFacts {
+  readonly folder: string;
+  readonly talks: string | null;
+  readonly codes: string | null;
+  readonly dry: boolean;
+  readonly isAtWork: boolean;
+  readonly previews: readonly { readonly jobId: string; readonly title: string }[];
+  readonly lastJob: { readonly jobId: string; readonly status: string; readonly title: string } | null;
+  readonly spentUsd: number;
+  readonly dailyUsd: number | null;
+}
+
 export const memoryTexts = {
+  context: (facts: ContextFacts): readonly ContextLine[] => {
+    const { exchangeTokens, limitTokens, memoryTokens, window, model } = facts;
+    const fills =
+      window === null || window === 0
+        ? ""
+        : `; ${Math.round(window / 1000)}k fit, this fills ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %`;
+    return [
+      {
+        about: "Conversation",
+        words: `${messageCount(facts.messages)} since ${facts.begunAt} (${facts.sessionId})`,
+        message: "/rewind",
+      },
+      {
+        about: "Word for word",
+        words: `the last ${facts.exchanges}, ${aboutTokens(exchangeTokens)} of ${limitTokens} (session.history_tokens)`,
+        message: "/rewind",
+      },
+      {
+        about: "From before",
+        words: memoryTokens === 0 ? "nothing" : aboutTokens(memoryTokens),
+        message: "/notes",
+      },
+      { about: "Kept by name", words: String(facts.memos), message: "/memo" },
+      { about: facts.agent, words: `${model ?? "cannot be asked"}${fills}`, message: "/model" },
+      { about: "Begin anew", words: "nothing of this conversation is given any more", message: "/new" },
+    ];
+  },
+  status: (facts: StatusFacts): readonly ContextLine[] => [
+    { about: "Folder", words: facts.folder, message: "/jobs" },
+    { about: "Talks", words: facts.talks ?? "nobody yet (picoclaw init)", message: "/model mio" },
+    { about: "Codes", words: facts.codes ?? "nobody yet (picoclaw init)", message: "/model" },
+    {
+      about: "Proposals",
+      words: facts.dry ? "are shown, not run (/dry on)" : "run at once",
+      message: facts.dry ? "/dry off" : "/dry on",
+    },
+    ...(facts.isAtWork ? [{ about: "Now", words: "a coder is at work", message: "/stop" }] : []),
+    ...facts.previews.map(({ jobId, title }) => ({
+      about: "Preview waits",
+      words: `${jobId} ${title}`,
+      message: `/diff ${jobId}`,
+    })),
+    ...(facts.lastJob === null
+      ? []
+      : [
+          {
+            about: "Last job",
+            words: `${facts.lastJob.jobId} ${facts.lastJob.status}: ${facts.lastJob.title}`,
+            message: `/diff ${facts.lastJob.jobId}`,
+          },
+        ]),
+    {
+      about: "Today",
+      words: `$${facts.spentUsd.toFixed(4)}${facts.dailyUsd === null ? "" : ` of $${facts.dailyUsd}`}`,
+      message: "/cost",
+    },
+  ],
+  sessionLine: ({ id, at, messages, text }: SessionLine) =>
+    `${id}  ${at}  ${messageCount(messages)}${text === "" ? "" : `  “${text}”`}`,
+  sessionFacts: (messages: number, text: string) =>
+    `${messageCount(messages)}${text === "" ? "" : ` · “${text}”`}`,
+  resumeUsage: "To go back to one of them: /resume NAME",
+  costOfDay: (day: string) => `Day ${day}`,
+  costUsage: "/cost DAY shows a day by model, /cost MODEL a model by day.",
+  noSuchCost: (name: string) => `Nothing was used under this name in the last 7 days: ${name}`,
   why: ({ route, source, confidence, reason, message, models, corrected }: WhyFacts) =>
     [
       `Route: ${route} (${SOURCES[source]}, confidence ${confidence.toFixed(2)})`,
@@ -469,23 +612,20 @@ export const memoryTexts = {
     line: ({ agent, role, name, isChosen, isDefault, ...facts }: ModelFactsLine): string => {
       const who = `${agent} (${role}${isDefault ? ", default coder" : ""})`;
       if (name === null) return `${who}: cannot be asked (see: picoclaw doctor)`;
-      const price = facts.local
-        ? []
-        : [
-            facts.price == null
-              ? "price –"
-              : `$${facts.price.input} in, $${facts.price.output} out per million tokens`,
-          ];
-      const known = [
-        facts.local ? "local" : "cloud",
-        ...(facts.context == null ? [] : [`${Math.round(facts.context / 1000)}k context`]),
-        ...price,
-        ...(facts.images === true ? ["sees images"] : []),
-        ...(facts.effort == null ? [] : [`effort ${facts.effort}`]),
-        ...(isChosen ? ["chosen in this chat"] : []),
-      ];
-      return `${who}: ${name} · ${known.join(" · ")}`;
+      return `${who}: ${name} · ${[modelFacts(facts), ...(isChosen ? ["chosen in this chat"] : [])].join(" · ")}`;
     },
+    facts: modelFacts,
+    forAgent: (agent: string) => `for ${agent}`,
+    isNow: "now",
+    asConfigured: "as the configuration says",
+    forOthers: (agent: string, role: string, name: string | null) =>
+      `${agent} (${role}): ${name ?? "cannot be asked"}`,
+    effortWords: {
+      off: "answers at once",
+      low: "thinks a little",
+      medium: "thinks before it answers",
+      high: "thinks long; slower and dearer",
+    } as Readonly<Record<string, string>>,
     table: (dated: string) => `Prices as of ${dated}; models.json in PICOCLAW_HOME replaces them.`,
     offered: (names: readonly string[]) => `To choose from: ${names.length === 0 ? "–" : names.join(", ")}`,
     usage: "/model NAME (the default coder), /model gin NAME, /model default",

@@ -51,6 +51,7 @@ export const rewind: typeof englishRewind = {
   rewindNothing: "戻る対象がありません。",
   rewindNoneBack: "このセッションにはやり直せる巻き戻しがありません。",
   rewindUsage: (most) => `/rewind 番号: 0（最初）から ${most} まで。一覧は /rewind`,
+  rewindStart: "最初",
   rewindLabel: "巻き戻す",
   rewindRedoLabel: "やり直す",
 };
@@ -247,24 +248,35 @@ export const chatTexts: typeof englishChatTexts = {
   commandUntrusted: (name) =>
     `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
   help: [
+    ["/code 依頼", "コーダーが書き、すぐに実行します"],
+    ["/undo [job]", "最後の変更（またはそのジョブ）を取り消します"],
+    ["/redo [job]", "取り消した変更をもう一度適用します"],
+    ["/diff [job]", "最後の変更（またはそのジョブ）の差分"],
+    ["/jobs", "最近のジョブ"],
+    ["/preview 依頼", "変更を先に見せます。/apply で適用、/discard で破棄"],
+    ["/rewind [N]", "そのメッセージまで戻ります（それより後の変更を取り消し、会話も忘れます）"],
+    ["/model", "誰がどのモデルで答えるか"],
+    ["/status", "作業フォルダー、答える担当、待っているもの"],
+    ["/new", "新しい会話を始めます"],
+  ],
+  helpAll: ["/help all", "すべてのコマンド"],
+  helpMore: [
     ["/chat /plan", "Mio と話す、計画を立てる"],
     ["/analyze /ops /research", "Shiro が調べる、操作する"],
-    ["/code /code1 /code2 /code3", "コーダーが書き、すぐに実行する（Aka, Ao, Gin）"],
-    ["/code plan 依頼内容", "コーダーが計画だけ立てる。go で実行"],
-    ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを反映"],
-    ["/preview 依頼", "変更をプレビューし、/apply で反映、/discard で破棄する"],
-    ["/undo [job]", "最後の変更（またはそのジョブ）を取り消す"],
-    ["/redo", "取り消しをやり直す"],
-    ["/rewind [N]", "そのメッセージまで戻る（それより後の変更を取り消し、会話も忘れます）"],
-    ["/jobs /diff [job]", "ジョブの一覧、変更の差分"],
-    ["/dry on|off", "実行せず内容だけ示す"],
+    ["/code1 /code2 /code3", "そのコーダーだけに頼む（Aka、Ao、Gin）"],
+    ["/code plan 依頼内容", "コーダーが計画だけ立てます。go で実行"],
+    ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを適用"],
+    ["/apply /discard [job]", "プレビューを適用する、破棄する"],
+    ["/dry on|off", "実行せず内容だけ示します"],
     ["/why /route X", "なぜその担当か、正しい担当を教える"],
-    ["/usage", "使ったトークンと費用"],
-    ["/model /effort", "誰がどのモデルで答えるか、どれだけ考えるか"],
-    ["/new /resume", "会話を始め直す、前の会話に戻る"],
+    ["/remember /rules /forget N", "/route で教えたことを覚える、一覧、忘れる"],
+    ["/effort", "モデルがどれだけ考えるか"],
+    ["/cost /usage", "トークンと費用（今日、モデル別、日別）"],
+    ["/context", "この会話のうちモデルに渡すもの"],
+    ["/resume", "前の会話に戻ります。/resume list で一覧"],
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
-    ["/stop", "実行中の処理を止める"],
-    ["/help", "この一覧"],
+    ["/stop", "実行中の処理を止めます"],
+    ["/help", "よく使う十のコマンド"],
   ],
 
   emptyMessage: "メッセージが空だよ。",
@@ -316,7 +328,85 @@ const SOURCES = {
   fallback: "フォールバック",
 } as const;
 
+const modelFacts: typeof englishMemoryTexts.models.facts = ({ local, context, price, images, effort }) => {
+  const cost = price == null ? "料金 –" : `100 万トークンあたり入力 $${price.input}、出力 $${price.output}`;
+  return [
+    local ? "ローカル" : "クラウド",
+    ...(context == null ? [] : [`コンテキスト ${Math.round(context / 1000)}k`]),
+    ...(local ? [] : [cost]),
+    ...(images === true ? ["画像可"] : []),
+    ...(effort == null ? [] : [`effort ${effort}`]),
+  ].join(" · ");
+};
+
+const aboutTokens = (tokens: number) =>
+  `約 ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} トークン`;
+
 export const memoryTexts: typeof englishMemoryTexts = {
+  context: (facts) => {
+    const { exchangeTokens, limitTokens, memoryTokens, window, model } = facts;
+    const fills =
+      window === null || window === 0
+        ? ""
+        : `（${Math.round(window / 1000)}k のうち ${Math.round((100 * (exchangeTokens + memoryTokens)) / window)} %）`;
+    return [
+      {
+        about: "会話",
+        words: `${facts.begunAt} から ${facts.messages} 件（${facts.sessionId}）`,
+        message: "/rewind",
+      },
+      {
+        about: "そのまま渡す分",
+        words: `直近 ${facts.exchanges} 件、${aboutTokens(exchangeTokens)}（上限 ${limitTokens}、session.history_tokens）`,
+        message: "/rewind",
+      },
+      {
+        about: "以前の要約",
+        words: memoryTokens === 0 ? "なし" : aboutTokens(memoryTokens),
+        message: "/notes",
+      },
+      { about: "名前付きの記憶", words: `${facts.memos} 件`, message: "/memo" },
+      { about: facts.agent, words: `${model ?? "使えません"}${fills}`, message: "/model" },
+      { about: "始め直す", words: "この会話の内容を渡さなくなります", message: "/new" },
+    ];
+  },
+  status: (facts) => [
+    { about: "フォルダー", words: facts.folder, message: "/jobs" },
+    { about: "会話", words: facts.talks ?? "未設定（picoclaw init）", message: "/model mio" },
+    { about: "コード", words: facts.codes ?? "未設定（picoclaw init）", message: "/model" },
+    {
+      about: "提案",
+      words: facts.dry ? "実行せず内容だけ示します（/dry on）" : "すぐに実行します",
+      message: facts.dry ? "/dry off" : "/dry on",
+    },
+    ...(facts.isAtWork ? [{ about: "いま", words: "コーダーが作業中です", message: "/stop" }] : []),
+    ...facts.previews.map(({ jobId, title }) => ({
+      about: "待っているプレビュー",
+      words: `${jobId} ${title}`,
+      message: `/diff ${jobId}`,
+    })),
+    ...(facts.lastJob === null
+      ? []
+      : [
+          {
+            about: "最後のジョブ",
+            words: `${facts.lastJob.jobId} ${facts.lastJob.status}: ${facts.lastJob.title}`,
+            message: `/diff ${facts.lastJob.jobId}`,
+          },
+        ]),
+    {
+      about: "今日",
+      words: `$${facts.spentUsd.toFixed(4)}${facts.dailyUsd === null ? "" : `（予算 $${facts.dailyUsd}）`}`,
+      message: "/cost",
+    },
+  ],
+  sessionLine: ({ id, at, messages, text }) =>
+    `${id}  ${at}  ${messages} 件${text === "" ? "" : `  「${text}」`}`,
+  sessionFacts: (messages, text) => `${messages} 件${text === "" ? "" : ` · 「${text}」`}`,
+  resumeUsage: "戻るには: /resume 名前",
+  costOfDay: (day) => `${day} の使用量`,
+  costUsage: "/cost 日付 でその日のモデル別、/cost モデル でそのモデルの日別を表示します。",
+  noSuchCost: (name) => `直近 7 日間に、この名前での使用はありません: ${name}`,
   why: ({ route, source, confidence, reason, message, models, corrected }) =>
     [
       `ルート: ${route}（${SOURCES[source]}、確信度 ${confidence.toFixed(2)}）`,
@@ -378,22 +468,18 @@ export const memoryTexts: typeof englishMemoryTexts = {
     line: ({ agent, role, name, isChosen, isDefault, ...facts }) => {
       const who = `${agent}（${role}${isDefault ? "、既定のコーダー" : ""}）`;
       if (name === null) return `${who}: 使えません（確認: picoclaw doctor）`;
-      const price = facts.local
-        ? []
-        : [
-            facts.price == null
-              ? "料金 –"
-              : `100 万トークンあたり入力 $${facts.price.input}、出力 $${facts.price.output}`,
-          ];
-      const known = [
-        facts.local ? "ローカル" : "クラウド",
-        ...(facts.context == null ? [] : [`コンテキスト ${Math.round(facts.context / 1000)}k`]),
-        ...price,
-        ...(facts.images === true ? ["画像可"] : []),
-        ...(facts.effort == null ? [] : [`effort ${facts.effort}`]),
-        ...(isChosen ? ["このチャットで選択"] : []),
-      ];
-      return `${who}: ${name} · ${known.join(" · ")}`;
+      return `${who}: ${name} · ${[modelFacts(facts), ...(isChosen ? ["このチャットで選択"] : [])].join(" · ")}`;
+    },
+    facts: modelFacts,
+    forAgent: (agent) => `${agent} 用`,
+    isNow: "現在",
+    asConfigured: "設定どおり",
+    forOthers: (agent, role, name) => `${agent}（${role}）: ${name ?? "使えません"}`,
+    effortWords: {
+      off: "すぐに答えます",
+      low: "少し考えます",
+      medium: "考えてから答えます",
+      high: "長く考えます（遅く、費用も増えます）",
     },
     table: (dated) => `料金は ${dated} 時点です。PICOCLAW_HOME の models.json で置き換えられます。`,
     offered: (names) => `選べるモデル: ${names.length === 0 ? "–" : names.join(", ")}`,

@@ -10,7 +10,7 @@ export type ChatMessages = typeof en.chatTexts;
 
 export const chatMessagesFor = (locale: Locale): ChatMessages => TEXTS[locale].chatTexts;
 
-export type { ModelFactsLine } from "./chat.en.ts";
+export type { ContextLine, ModelFactsLine } from "./chat.en.ts";
 
 /** Texts about decisions, sessions and usage. */
 export type MemoryMessages = typeof en.memoryTexts;

@@ -14,6 +14,7 @@ export const terminalTexts = {
   // The line
   placeholder: "Say what to change, or ask.  / commands  @ files",
   placeholderBusy: "say more: ↵ joins the next round, ⇥ waits for its end",
+  normalMode: "NORMAL",
   keysHint: "? keys",
   starting: "starting …",
   leaveHint: "ctrl-c again leaves",
@@ -29,6 +30,7 @@ export const terminalTexts = {
   escStops: "esc stops",
   working: "works",
   writes: "writes",
+  writesPatch: (lines: number) => `writes the change, ${lines === 1 ? "1 line" : `${lines} lines`}`,
   stopping: "stops …",
   earlierSteps: (count: number) => `${count} earlier ${count === 1 ? "step" : "steps"}`,
   steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
@@ -37,7 +39,7 @@ export const terminalTexts = {
   tokens: (count: number) => `${count < 1000 ? count : `${(count / 1000).toFixed(1)}k`} tokens`,
   round: (attempt: number, of: number) => `round ${attempt} of ${of}`,
   doing: { asking: "asks the model", running: "carries it out", checking: "checks" },
-  step: { read: "read", edit: "edit", check: "check", run: "run", plan: "plan", tool: "tool" },
+  step: { read: "read", edit: "edit", check: "check", run: "run", plan: "plan", retry: "try", tool: "tool" },
   joins: "joins the next round",
   waits: "after this one",
   editsQueued: "↑ edits",
@@ -48,6 +50,7 @@ export const terminalTexts = {
 
   // Cards
   moreLines: (count: number) => `… ${count} more lines: ⇥ d`,
+  moreInShow: (count: number, label: string) => `… ${count} more lines: picoclaw show --diff ${label}`,
   diffBinary: "not a text, or too long to show",
   diffUnknown: "changed again since; no longer known",
   cardKeys: {
@@ -85,6 +88,10 @@ export const terminalTexts = {
     resume: "Conversations",
     model: "Who answers",
     effort: "How much a coder thinks",
+    cost: "Tokens and cost",
+    context: "What the models are given",
+    status: "How things stand",
+    diff: "Which change?",
   },
   noneSuch: "nothing like that",
   noEditor: "No editor: set VISUAL or EDITOR.",

@@ -216,6 +216,13 @@ export const workTexts = {
   moreLines: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} (show --all)`,
   jobsHeader: { job: "Job", time: "Time", result: "Result", changes: "Changes", undo: "Undo" },
   undoStates: { available: "available", unavailable: "unavailable", none: "none", undone: "undone" },
+  /** Work that a person waits for at the command line. */
+  waitsFor: {
+    checks: "checks this machine",
+    image: (name: string) => `image ${name}`,
+    prepare: "prepares the environment",
+    store: "works on the store",
+  },
   unknownJob: (jobId: string) => `No such job: ${jobId}`,
   jobRunning: (jobId: string, pid: number | null) =>
     `${jobId} is still running${pid === null ? "" : ` (pid ${pid})`}. Take it back when it has ended, or stop it first.`,

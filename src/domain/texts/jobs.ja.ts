@@ -171,6 +171,12 @@ export const workTexts: typeof englishWorkTexts = {
   moreLines: (count) => `… 残り ${count} 行（show --all）`,
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
+  waitsFor: {
+    checks: "この環境を調べています",
+    image: (name) => `イメージ ${name}`,
+    prepare: "環境を準備しています",
+    store: "ストアを処理しています",
+  },
   unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
   jobRunning: (jobId, pid) =>
     `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,

@@ -53,6 +53,20 @@ export function createTerminalHost(env: Env) {
       setTimeout(once, GO_ON_MS);
       process.kill(0, "SIGTSTP");
     },
+    guardTerminal(restore: string): () => void {
+      // In a session of its own it outlives whatever ends this process, and it sets modes only where they are still ours: a
+      // shell that edits lines has set its own by then.
+      const script = `read -r word; [ "$word" = bye ] && exit; printf '%s' "$1"; sleep 0.2; case $(stty -a <&1) in *-isig*) stty sane <&1;; esac`;
+      const child = spawn("sh", ["-c", script, "sh", restore], {
+        stdio: ["pipe", "inherit", "ignore"],
+        detached: true,
+        env: { PATH: env.PATH },
+      });
+      child.on("error", () => {});
+      child.stdin?.on("error", () => {});
+      child.unref();
+      return () => child.stdin?.end("bye\n");
+    },
     lines: (): AsyncIterable<string> => createInterface({ input: process.stdin }),
   };
 }

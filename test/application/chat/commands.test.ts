@@ -213,26 +213,59 @@ test("/jobs lists the newest first, /diff shows the last change", async () => {
   );
 });
 
-test("/help lists every command, in both languages", async () => {
-  at = await writer({ locale: "ja" });
-  const { text } = await at.send("/help");
-  for (const name of [
-    "undo",
-    "redo",
-    "preview",
-    "apply",
-    "jobs",
-    "diff",
-    "dry",
-    "usage",
-    "help",
-    "why",
-    "route",
-    "new",
-    "resume",
-    "stop",
-  ])
-    expect(text).toContain(`/${name}`);
+describe("/help", () => {
+  test.each(["en", "ja"] as const)("names ten commands, and the rest on request (%s)", async (locale) => {
+    at = await writer({ locale });
+    const short = (await at.send("/help")).text.split("\n");
+    expect(short).toHaveLength(11);
+    expect(short.at(-1)).toStartWith("/help all");
+    const { text } = await at.send("/help all");
+    const names = at.commands.filter((name) => !/^code\d?$/.test(name));
+    for (const name of names) expect(text).toContain(`/${name}`);
+  });
+});
+
+describe("what other channels read of a list", () => {
+  test("/status: folder, models, mode, what waits, what today cost; each line with its command", async () => {
+    at = await writer();
+    await at.send("/code3 x");
+    const reply = await at.send("/status");
+    expect(reply.text).toContain(`Folder: ${at.workspace} (/jobs)`);
+    expect(reply.text).toMatch(/Codes: Gin \S+ \(\/model\)/);
+    expect(reply.text).toContain("Proposals: run at once (/dry on)");
+    expect(reply.text).toMatch(/Last job: job_\S+ Applied: /);
+    expect(reply.choices?.map(({ message }) => message)).toContain("/dry on");
+  });
+
+  test("/context: how much of the conversation is given, and /resume list names the ones before", async () => {
+    at = await writer();
+    await at.send("/code3 first words");
+    expect((await at.send("/context")).text).toMatch(/Conversation: 1 message since/);
+    expect((await at.send("/resume list")).text).toBe("There is no session to go back to.");
+    await at.send("/new");
+    const listed = await at.send("/resume list");
+    expect(listed.text).toContain("“first words”");
+    expect((await at.send(listed.choices?.[0]?.message ?? "")).text).toStartWith("The session goes on");
+  });
+
+  test("/cost: by model and by day, and closer by name", async () => {
+    at = await writer();
+    await at.send("/code3 x");
+    const cost = await at.send("/cost");
+    expect(cost.text).toContain("Today:");
+    const [first] = cost.choices ?? [];
+    expect((await at.send(first?.message ?? "")).text).toStartWith(`${first?.label}:`);
+    expect((await at.send("/cost nothing-like-it")).ok).toBe(false);
+  });
+
+  test("/jobs and /diff offer the jobs by number", async () => {
+    at = await writer();
+    await at.send("/code3 x");
+    const [job] = (await at.send("/jobs")).choices ?? [];
+    expect(job?.label).toStartWith("#1  ");
+    expect((await at.send("/diff")).choices).toEqual([job]);
+    expect((await at.send(job?.message ?? "")).text).toContain("```diff");
+  });
 });
 
 test("a mistyped command is answered with the nearest one, and runs nothing", async () => {

@@ -58,6 +58,7 @@ export async function openConversation(
     events,
     conversation: opened.conversation,
     images: () => opened.images,
+    commands: opened.commands,
     /** As a restart of the program: everything is closed and opened anew. */
     async reopen() {
       await opened.close();

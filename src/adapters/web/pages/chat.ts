@@ -60,7 +60,8 @@ ${csrfField(context)}<input type="hidden" name="event" value="${eventId}">
 /** Every command once, with what `/help` says of it. */
 function commandsOf({ t }: PageContext, own: Composer["ownCommands"]): [name: string, what: string][] {
   const found = new Map<string, string>();
-  for (const [usage, what] of chatMessagesFor(t.locale).help)
+  const { help, helpMore } = chatMessagesFor(t.locale);
+  for (const [usage, what] of [...help, ...helpMore])
     for (const name of usage.match(/(?<=^| )\/[a-z0-9]+/g) ?? []) if (!found.has(name)) found.set(name, what);
   for (const { name, description } of own)
     if (!found.has(`/${name}`)) found.set(`/${name}`, visible(description));

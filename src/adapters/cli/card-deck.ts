@@ -1,0 +1,127 @@
+import type { ActionFacts } from "../../application/jobs/action-report.ts";
+import type { StoredJob } from "../../application/ports/jobs.ts";
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
+import { printable } from "./command.ts";
+import type { Card, CardMaker } from "./conversation-cards.ts";
+import type { Block } from "./live-screen.ts";
+import { cardBlock } from "./terminal-card.ts";
+import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
+import type { Style } from "./terminal-style.ts";
+
+/** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
+export interface CardDeck {
+  /** It is the last one now; the block is its title and difference. */
+  add(card: Card): Block;
+  /** A job of whichever channel, with the keys on it. */
+  show(job: StoredJob): Block;
+  focused(): Card | null;
+  /** False where there is none. */
+  focusLast(): boolean;
+  focusOn(card: Card): void;
+  /** To the card above or below. */
+  step(by: 1 | -1): void;
+  unfocus(): void;
+  /** The verdict of the last card or of the one with the keys, and the keys. */
+  rows(columns: number): string[];
+  /** The verdict of the last card as it stands, for the scrollback: from now on it is history. */
+  settle(): readonly Block[];
+  /** As the jobs stand by now. */
+  refresh(): void;
+  noteMove(facts: ActionFacts): void;
+  /** A line of its own, where the verdict of a moved job is history already or never was. */
+  moveLine(kind: "undo" | "redo" | "apply", facts: ActionFacts): readonly Block[];
+}
+
+interface DeckDeps {
+  /** Null until the conversation is open. */
+  readonly maker: () => CardMaker | null;
+  readonly texts: TerminalMessages;
+  readonly style: () => Style;
+}
+
+const CARDS_KEPT = 5;
+
+export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
+  let cards: Card[] = [];
+  let focus: number | null = null;
+
+  const add = (card: Card) => {
+    cards = [...cards.filter(({ name }) => name !== card.name), card].slice(-CARDS_KEPT);
+    return cardBlock(card, texts, style);
+  };
+  const holding = (facts: ActionFacts) => {
+    const ids = new Set(facts.done.map(({ jobId }) => jobId));
+    return cards.filter((card) => card.jobIds.some((id) => ids.has(id)));
+  };
+  function settle(): readonly Block[] {
+    const card = cards.at(-1);
+    const make = maker();
+    if (card === undefined || make === null || card.printed === card.status) return [];
+    make.refresh(card);
+    const line = make.verdict(card, style());
+    card.printed = card.status;
+    return [{ render: (columns) => wrapColumns(line, columns) }];
+  }
+  function noteMove(facts: ActionFacts): void {
+    for (const card of holding(facts)) maker()?.describeMove(card, facts);
+  }
+
+  return {
+    add,
+    show(job) {
+      const before = settle();
+      const block = add((maker() as CardMaker).fromJob(job));
+      focus = cards.length - 1;
+      return { render: (columns) => [...before, block].flatMap((one) => one.render(columns)) };
+    },
+    focused: () => (focus === null ? null : (cards[focus] ?? null)),
+    focusLast() {
+      if (cards.length === 0) return false;
+      focus = cards.length - 1;
+      return true;
+    },
+    focusOn(card) {
+      const at = cards.indexOf(card);
+      focus = at < 0 ? null : at;
+    },
+    step(by) {
+      if (focus !== null) focus = Math.max(0, Math.min(cards.length - 1, focus + by));
+    },
+    unfocus() {
+      focus = null;
+    },
+    rows(columns) {
+      const make = maker();
+      const card = cards[focus ?? cards.length - 1];
+      if (make === null || card === undefined) return [];
+      const look = style();
+      const keys = make.keys(card).map((key) => texts.cardKeys[key]);
+      const verdict = cutToColumns(make.verdict(card, look), columns);
+      if (focus !== null) {
+        const title = `${look.bold(card.label)} ${printable(card.title)}`;
+        const row = `${look.cyan("▌")} ${title}   ${keys.join(" ")} ${texts.focusKeys}`;
+        return [verdict, cutToColumns(row, columns)];
+      }
+      if (card.printed !== null) return [];
+      const hint = look.dim(cutToColumns(`  ${texts.cardHint} ${keys.join(" ")}`, columns));
+      return keys.length === 0 ? [verdict] : [verdict, hint];
+    },
+    settle,
+    refresh() {
+      for (const card of cards) maker()?.refresh(card);
+    },
+    noteMove,
+    moveLine(kind, facts) {
+      noteMove(facts);
+      const [card] = holding(facts);
+      if (card !== undefined && card.printed === null) return [];
+      const label = facts.done.map(({ jobId }) => maker()?.label(jobId) ?? jobId).join(" ");
+      const line = kind === "undo" ? `↶ ${texts.takenBackLater(label)}` : `✓ ${texts.again(label)}`;
+      const files =
+        card?.moved ?? facts.done.flatMap(({ changes }) => changes.map(({ path }) => path)).join(", ");
+      if (card !== undefined) card.printed = card.status;
+      const row = `  ${style().yellow(printable(line))} · ${printable(files)}`;
+      return [{ render: (columns) => wrapColumns(row, columns) }];
+    },
+  };
+}

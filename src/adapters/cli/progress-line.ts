@@ -1,0 +1,116 @@
+import type { CliProgram } from "./program.ts";
+
+const CLEAR = "\r\x1b[K";
+const MOST_COLUMNS = 100;
+/** Work that takes longer is announced. */
+const PATIENCE_MS = 2_000;
+const TICK_MS = 1_000;
+
+/** One line on standard error that is drawn again each second and when something happens; other text stands above it. */
+export interface LiveLine {
+  draw(): void;
+  print(text: string): void;
+  end(): void;
+}
+
+type LineProgram = Pick<CliProgram, "err"> & Partial<Pick<CliProgram, "errColumns">>;
+
+export function createLiveLine(
+  program: LineProgram,
+  {
+    enabled,
+    render,
+    afterMs = 0,
+  }: {
+    readonly enabled: boolean;
+    /** Empty: there is nothing to show. */
+    readonly render: () => string;
+    /** Nothing is drawn before. Default: at once. */
+    readonly afterMs?: number;
+  },
+): LiveLine {
+  const begun = performance.now();
+  let ended = false;
+  let isDrawn = false;
+  const draw = () => {
+    if (!enabled || ended || performance.now() - begun < afterMs) return;
+    const text = oneLineOf(render());
+    if (text === "") return;
+    const columns = Math.min(MOST_COLUMNS, (program.errColumns?.() ?? MOST_COLUMNS + 1) - 1);
+    program.err(`${CLEAR}${cutLine(text, columns)}`);
+    isDrawn = true;
+  };
+  const timer = enabled ? setInterval(draw, TICK_MS) : undefined;
+  // Whoever only waits for this line is not kept from ending.
+  timer?.unref?.();
+  return {
+    draw,
+    print(text) {
+      program.err(`${isDrawn ? CLEAR : ""}${harmless(text)}\n`);
+      draw();
+    },
+    end() {
+      clearInterval(timer);
+      if (isDrawn && !ended) program.err(CLEAR);
+      ended = true;
+    },
+  };
+}
+
+/** Wide letters take two columns; a line that is too long would leave a piece of itself behind. */
+function cutLine(text: string, columns: number): string {
+  let [cut, used] = ["", 0];
+  for (const letter of text) {
+    used += /[\u1100-\u115f\u2e80-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(letter) ? 2 : 1;
+    if (used > columns) break;
+    cut += letter;
+  }
+  return cut;
+}
+
+/** A model's or a worker's words must not steer the terminal. */
+export function harmless(text: string): string {
+  return text.replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, " ");
+}
+
+function oneLineOf(text: string): string {
+  return harmless(text).replaceAll("\n", " ");
+}
+
+/** ` · 3 s`, once somebody has waited long enough to wonder. */
+export function waitedWords(begun: number): string {
+  const waited = performance.now() - begun;
+  return waited < PATIENCE_MS ? "" : ` · ${Math.floor(waited / 1000)} s`;
+}
+
+export interface Waiting {
+  /** The part of the work that goes on now. */
+  now(words: string): void;
+  print(text: string): void;
+}
+
+/** Work that a person waits for: after two seconds one line says what goes on, and for how long. At a terminal only. */
+export async function whileWaiting<T>(
+  program: LineProgram & Pick<CliProgram, "errIsTerminal">,
+  { words, quiet = false }: { readonly words: string; readonly quiet?: boolean },
+  work: (waiting: Waiting) => Promise<T>,
+): Promise<T> {
+  const begun = performance.now();
+  let doing = words;
+  const line = createLiveLine(program, {
+    enabled: program.errIsTerminal && !quiet,
+    afterMs: PATIENCE_MS,
+    render: () => `… ${doing}${waitedWords(begun)}`,
+  });
+  try {
+    return await work({
+      now(next) {
+        doing = next;
+        line.draw();
+      },
+      print: line.print,
+    });
+  } finally {
+    line.end();
+  }
+}

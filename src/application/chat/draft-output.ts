@@ -1,0 +1,66 @@
+import { readSectionLine } from "../../domain/coder/proposal.ts";
+import { createWordOutput, type HeldOutput } from "./held-output.ts";
+
+/** A line that may still become a heading, a fence or the beginning of a patch. */
+const MAY_BE_MARKUP = /^\s*(?:[#`~{[<]|-{2}|-$|\*{3}|\*{1,2}$|d$|di$|dif$|diff(?: |$)|$)/;
+
+type Place = "words" | "plan" | "patch" | "other";
+
+/**
+ * A coder's answer for a person who watches it being written: the words of its plan go through, masked, and the lines of its
+ * patch are counted. A heading decides where a line belongs; without any, everything before the first fence is words.
+ */
+export function createDraftOutput(
+  mask: (text: string) => string,
+  pass: (words: string, lines: number) => void,
+): HeldOutput {
+  let place: Place = "words";
+  let line = "";
+  let isPassed = 0;
+  let isFenced = false;
+  let lines = 0;
+  const words = createWordOutput(mask, (text) => pass(text, lines));
+
+  /** Words go on as they come; a line that may become a heading or a fence waits for its end. */
+  function passOpenLine(): void {
+    if (place === "patch" || place === "other" || MAY_BE_MARKUP.test(line)) return;
+    words.add(line.slice(isPassed));
+    isPassed = line.length;
+  }
+
+  function endLine(): void {
+    const isFence = /^\s*(?:```|~~~)/.test(line);
+    const section = isFenced ? undefined : readSectionLine(line);
+    if (section !== undefined) {
+      words.end();
+      place = section === "plan" || section === "patch" ? section : "other";
+    } else if (place === "words" && isBeginOfPatch(line)) place = "patch";
+    if (section === undefined && place === "patch") {
+      lines += 1;
+      pass("", lines);
+    } else if (section === undefined && place !== "other") words.add(`${line.slice(isPassed)}\n`);
+    if (isFence) isFenced = !isFenced;
+    line = "";
+    isPassed = 0;
+  }
+
+  return {
+    add(text) {
+      const [first = "", ...rest] = text.split("\n");
+      line += first;
+      for (const next of rest) {
+        endLine();
+        line = next;
+      }
+      passOpenLine();
+    },
+    end() {
+      if (line !== "") endLine();
+      words.end();
+    },
+  };
+}
+
+function isBeginOfPatch(line: string): boolean {
+  return /^\s*(?:```|~~~|diff --git |--- |\*\*\* Begin Patch|<<<<<<< |[[{]\s*$|[[{]")/.test(line);
+}

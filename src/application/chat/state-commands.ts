@@ -1,0 +1,106 @@
+import { agentOf } from "../../domain/chat/agents.ts";
+import { type DayClock, estimateTokens } from "../../domain/chat/session.ts";
+import { findInCatalogue } from "../../domain/models/catalogue.ts";
+import { type ContextLine, type MemoryMessages, memoryMessagesFor } from "../../domain/texts/chat.ts";
+import { localTime } from "../../domain/texts/format-text.ts";
+import { messagesFor } from "../../domain/texts/jobs.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import type { ModelRole, UsageStore } from "../ports/models.ts";
+import { jobsVisibleTo } from "./chat-commands.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatDeps,
+  type ChatTurn,
+  type LookRequest,
+} from "./chat-turn.ts";
+import { wordJobStatus } from "./look-commands.ts";
+import type { ModelCommandDeps } from "./model-commands.ts";
+
+export interface StateCommandDeps {
+  readonly models: ModelCommandDeps;
+  readonly usage: UsageStore;
+  /** The day's budget in US dollars. */
+  readonly daily: number | null;
+  readonly clock: DayClock;
+  /** `session.history_tokens`. */
+  readonly historyTokens: number;
+}
+
+/** Lines that are a list to choose from as well: each names the command that is about it. */
+function answerLines(
+  chat: Pick<ChatDeps, "messages">,
+  word: (words: MemoryMessages, locale: Locale) => readonly ContextLine[],
+): Answer {
+  const { locale: ownLocale } = chat.messages;
+  const own = word(memoryMessagesFor(ownLocale), ownLocale);
+  return {
+    ...answerInEveryLanguage(chat, (locale) =>
+      word(memoryMessagesFor(locale), locale)
+        .map(({ about, words, message }) => `${about}: ${words} (${message})`)
+        .join("\n"),
+    ),
+    choices: own.map(({ about, words, message }) => ({ label: about, description: words, message })),
+  };
+}
+
+/** Previews that `/status` names. */
+const MOST_PREVIEWS = 5;
+
+/** `/status`: where it works, who answers, what waits. It only looks. */
+export async function tellStatus(deps: StateCommandDeps, chat: ChatDeps, look: LookRequest): Promise<Answer> {
+  const { models: chosen, dry } = await chat.sessions.settings(look.message);
+  const nameOf = (role: ModelRole) => {
+    const model = deps.models.models.forRole(role, chosen[role]);
+    return "generate" in model ? `${agentOf(role)} ${model.provider}/${model.model}` : null;
+  };
+  const jobs = jobsVisibleTo(chat, look);
+  const waiting = jobs.filter(({ state, unsettled }) => state === "staged" && unsettled === undefined);
+  const last = jobs.findLast(({ changes }) => changes.length > 0) ?? null;
+  const facts = {
+    folder: chat.workspace.root,
+    talks: nameOf("chat"),
+    codes: nameOf(deps.models.defaultCoder),
+    dry: dry || chat.settings.dryRun,
+    isAtWork: chat.steering.isOpen(look.sessionKey),
+    previews: waiting.slice(-MOST_PREVIEWS).map(({ jobId, title }) => ({ jobId, title })),
+    spentUsd: await deps.usage.spent(deps.clock.startOfDay(chat.now())),
+    dailyUsd: deps.daily,
+  };
+  return answerLines(chat, (words, locale) =>
+    words.status({
+      ...facts,
+      lastJob: last && { ...last, status: wordJobStatus(chat, messagesFor(locale), last) },
+    }),
+  );
+}
+
+/** `/context`: what the models are given of this conversation. */
+export async function tellContext(
+  deps: StateCommandDeps,
+  chat: ChatDeps,
+  { session, history, memory }: ChatTurn,
+): Promise<Answer> {
+  const { models, defaultCoder, catalogue } = deps.models;
+  const { models: chosen } = await chat.sessions.settings(session);
+  const model = models.forRole(defaultCoder, chosen[defaultCoder]);
+  const isThere = "generate" in model;
+  const spoken = history.map(({ user, words }) => `${user}\n${words}`).join("\n");
+  const memos = Object.keys(await chat.sessions.memory(session)).length;
+  const turns = await chat.sessions.turns(session);
+  return answerLines(chat, (words) =>
+    words.context({
+      sessionId: session.id,
+      begunAt: localTime(session.openedAt).slice(5, 16),
+      messages: turns.filter(({ role }) => role === "user").length,
+      exchanges: history.length,
+      exchangeTokens: estimateTokens(spoken),
+      limitTokens: deps.historyTokens,
+      memoryTokens: estimateTokens(memory),
+      memos,
+      agent: agentOf(defaultCoder),
+      model: isThere ? `${model.provider}/${model.model}` : null,
+      window: isThere ? (findInCatalogue(catalogue, model.model)?.context ?? null) : null,
+    }),
+  );
+}

@@ -1,0 +1,361 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  createWorld,
+  type Shown,
+  type StartOptions,
+  startProgram,
+  type TerminalWorld,
+} from "./terminal-kit.ts";
+
+const CART = "export const total = 1;\n";
+
+const SORTS = `
+  - when: { role: worker, message: 以下のメッセージを分類してください }
+    text: '{"route": "CHAT", "confidence": 0.9, "reason": "talk"}'`;
+
+const changes = (plan: string, to: string, more = "") => `
+  - when: { role: coder3${more} }
+    text: |
+      ## Plan
+      ${plan}
+
+      ## Patch
+      \`\`\`js:src/cart.js
+      export const total = ${to};
+      \`\`\`
+
+      ## Risk
+      low`;
+
+const chat = (text: string, more = "") =>
+  `\n  - when: { role: chat }\n${more}    text: ${JSON.stringify(text)}`;
+
+const open: { world?: TerminalWorld; shown: Shown[] } = { shown: [] };
+
+afterEach(async () => {
+  for (const shown of open.shown.splice(0)) await shown.close();
+  open.world?.remove();
+  delete open.world;
+});
+
+const files = () => open.world as TerminalWorld;
+
+async function start(
+  answers: string,
+  options: StartOptions & { readonly config?: string } = {},
+): Promise<Shown> {
+  const world = createWorld(`answers:${SORTS}${answers}\n`, options.config);
+  world.write("src/cart.js", CART);
+  open.world = world;
+  return again(options);
+}
+
+async function again(options: StartOptions = {}): Promise<Shown> {
+  const shown = startProgram(files(), options);
+  open.shown.push(shown);
+  await shown.until("codes:");
+  return shown;
+}
+
+/** A program that stands for the user's editor: it notes what it was given, and writes what it is told to. */
+function editorThat(script: string): Readonly<Record<string, string>> {
+  const path = join(files().folder, "editor.sh");
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return { EDITOR: path };
+}
+
+describe("lists to choose from", () => {
+  test("/model: arrows and search; what is chosen holds from the next message on", async () => {
+    const shown = await start(chat("hello"));
+    await shown.say("/model");
+    await shown.until("type to search");
+    expect(shown.screen()).toContain("→ scripted/demo-1");
+    shown.type("mio");
+    await shown.until("→ Mio …");
+    shown.type("\r");
+    await shown.until(/→ scripted\/demo-1 +for Mio/);
+    shown.type("\r");
+    await shown.until("Mio uses scripted/demo-1");
+  });
+
+  test("/effort: a row down and Enter", async () => {
+    const shown = await start(chat("hello"));
+    await shown.say("/effort");
+    await shown.until("→ off");
+    shown.type("\x1b[B\x1b[B");
+    await shown.until("→ medium");
+    shown.type("\r");
+    await shown.until("Gin works with effort medium");
+  });
+
+  test("/jobs shows jobs of every channel, and the chosen one is a card with its keys", async () => {
+    const shown = await start(changes("Two is the total", "2"));
+    await shown.say("/code3 two");
+    await shown.until("✓ Applied");
+    await shown.say("!echo x > made.txt");
+    await shown.until("#2");
+    await shown.until("✓ Applied");
+    await shown.say("/jobs");
+    await shown.until("→ #2");
+    shown.type("two");
+    await shown.until("→ #1");
+    shown.type("\r");
+    await shown.until("▌ #1");
+    shown.type("u");
+    await shown.until("↶ Taken back · 1 file as before: src/cart.js");
+    expect(files().read("src/cart.js")).toBe(CART);
+    expect(files().read("made.txt")).toBe("x\n");
+  });
+
+  test("/status, /context and /cost are lists that lead on, and texts in one message", async () => {
+    const shown = await start(chat("hello", "    usage: { input: 10, output: 5 }\n"));
+    await shown.say("/chat hi");
+    await shown.until("hello");
+    await shown.until("Say what to change");
+    await shown.say("/status");
+    await shown.until("How things stand");
+    expect(shown.screen()).toContain("run at once");
+    shown.type("proposals\r");
+    await shown.until("Dry mode: on");
+    await shown.say("/context");
+    await shown.until("What the models are given");
+    expect(shown.screen()).toContain("1 message since");
+    shown.type("\x1b");
+    await shown.until("Say what to change");
+    await shown.say("/cost");
+    await shown.until("Tokens and cost");
+    expect(shown.screen()).toContain("→ scripted/demo-1");
+    shown.type("\r");
+    await shown.until("scripted/demo-1:");
+  });
+
+  test("/resume lists the conversations before; the chosen one goes on", async () => {
+    const shown = await start(chat("hello"));
+    await shown.say("/chat the first one");
+    await shown.until("hello");
+    await shown.until("Say what to change");
+    await shown.say("/new");
+    await shown.until("A new session begins");
+    await shown.say("/resume");
+    await shown.until("the first one”");
+    shown.type("\r");
+    await shown.until("The session goes on");
+  });
+
+  test("esc esc lists the messages, and the chosen one is gone back to", async () => {
+    const shown = await start(`${changes("Three", "3", ", message: three")}${changes("Two", "2")}`);
+    await shown.say("/code3 two");
+    await shown.until("✓ Applied");
+    await shown.say("/code3 three");
+    await shown.until("● Three");
+    await shown.until("✓ Applied");
+    await shown.until("Say what to change");
+    shown.type("\x1b");
+    await shown.until("esc again");
+    shown.type("\x1b");
+    await shown.until("Back to which message?");
+    expect(shown.screen()).toMatch(/→ 2 .*three/);
+    shown.type("\x1b[B");
+    await shown.until(/→ 1 .*two/);
+    shown.type("\r");
+    await shown.until("messages forgotten: 1");
+    expect(files().read("src/cart.js")).toBe("export const total = 2;\n");
+  });
+
+  test("a look at things does not wait for what runs", async () => {
+    const shown = await start(chat("late", "    delay_ms: 20000\n"));
+    await shown.say("/chat wait");
+    await shown.until("esc stops");
+    await shown.say("/help");
+    await shown.until("/help all");
+    expect(shown.screen()).toContain("esc stops");
+    await shown.say("/status");
+    await shown.until("How things stand");
+    shown.type("\x1b");
+    await shown.until(() => !shown.screen().includes("How things stand"));
+    expect(shown.screen()).toContain("esc stops");
+    shown.type("\x1b");
+    await shown.until("Stopped after");
+  });
+});
+
+describe("keys of a card", () => {
+  test("d is the whole difference on another screen, with n and p for files, and leaves nothing behind", async () => {
+    const shown = await start(chat("hello"), { rows: 30 });
+    await shown.say("!seq 3000 > long.txt; echo b > z.txt");
+    await shown.until("✓ Applied");
+    const before = shown.screen();
+    shown.type("\t");
+    await shown.until("▌ #1");
+    shown.type("d");
+    await shown.until("n p file");
+    expect(shown.screen()).toContain("long.txt");
+    shown.type("G");
+    await shown.until("100 %");
+    expect(shown.screen()).toContain("+ b");
+    shown.type("g");
+    await shown.until("0 %");
+    shown.type("n");
+    await shown.until("z.txt");
+    shown.type("q");
+    await shown.until("▌ #1");
+    shown.type("\x1b");
+    await shown.until(() => shown.screen() === before);
+  });
+
+  test("o opens the file in the user's editor", async () => {
+    const shown0 = createWorld(`answers:${SORTS}${changes("Two", "2")}\n`);
+    open.world = shown0;
+    shown0.write("src/cart.js", CART);
+    const env = editorThat(`echo "$1" > ${shown0.folder}/opened; echo edited >> "$1"`);
+    const shown = await again({ env });
+    await shown.say("/code3 two");
+    await shown.until("✓ Applied");
+    shown.type("\t");
+    await shown.until("▌ #1");
+    shown.type("o");
+    await shown.until(() => files().read("src/cart.js").endsWith("edited\n"));
+    expect(files().read("../opened")).toEndWith("shop/src/cart.js\n");
+    shown.type("\x1b");
+    await shown.until("Say what to change");
+  });
+
+  test("p applies a preview", async () => {
+    const shown = await start(changes("Two", "2"));
+    await shown.say("/preview /code3 two");
+    await shown.until("◇");
+    expect(files().read("src/cart.js")).toBe(CART);
+    shown.type("\t");
+    await shown.until("[p] apply");
+    shown.type("p");
+    await shown.until("✓ Applied");
+    expect(files().read("src/cart.js")).toBe("export const total = 2;\n");
+  });
+
+  test("a job of another channel is a card here: tab finds it, u takes it back", async () => {
+    const shown0 = createWorld(`answers:${SORTS}${changes("Two", "2")}\n`);
+    open.world = shown0;
+    shown0.write("src/cart.js", CART);
+    const other = startProgram(shown0, { args: ["chat", "--name", "elsewhere", "/code3 two"] });
+    open.shown.push(other);
+    expect(await other.child.exited).toBe(0);
+    const shown = await again();
+    shown.type("\t");
+    await shown.until("▌ #1");
+    expect(shown.screen()).toContain("+ export const total = 2;");
+    shown.type("u");
+    await shown.until("↶ Taken back");
+    expect(files().read("src/cart.js")).toBe(CART);
+  });
+});
+
+describe("the line", () => {
+  test("ctrl-g writes the message in the user's editor", async () => {
+    const world = createWorld(`answers:${SORTS}${chat("hello")}\n`);
+    open.world = world;
+    const env = editorThat('printf "%s and more\\nsecond line" "$(cat "$1")" > "$1"');
+    const shown = await again({ env });
+    shown.type("begun");
+    await shown.until("› begun");
+    shown.type("\x07");
+    await shown.until(/› begun and more\n {2}second line/);
+  });
+
+  test("without an editor ctrl-g says so, and keeps the line", async () => {
+    const shown = await start(chat("hello"));
+    shown.type("begun");
+    await shown.until("› begun");
+    shown.type("\x07");
+    await shown.until("No editor: set VISUAL or EDITOR.");
+    expect(shown.screen()).toContain("› begun");
+  });
+
+  test("vi's keys by setting: modes, motions, operators, undo", async () => {
+    const shown = await start(chat("hello there"), { config: "terminal: { keys: vim }" });
+    shown.type("one two three");
+    await shown.until("› one two three");
+    shown.type("\x1b");
+    await shown.until("NORMAL");
+    shown.type("0dw");
+    await shown.until("› two three");
+    shown.type("wcwFOUR");
+    await shown.until("› two FOUR");
+    shown.type("\x1b");
+    await shown.until("NORMAL");
+    shown.type("yyp");
+    await shown.until(/› two FOUR\n {2}two FOUR/);
+    shown.type("u");
+    await shown.until(() => !/two FOUR\n {2}two FOUR/.test(shown.screen()));
+    shown.type("A!\r");
+    await shown.until("hello there");
+    expect(shown.all()).toContain("› two FOUR!");
+  });
+});
+
+describe("what happens to terminals", () => {
+  test("ctrl-z gives the shell back, and fg comes back with what was typed", async () => {
+    const world = createWorld(`answers:${SORTS}${chat("hello")}\n`);
+    open.world = world;
+    const program = join(import.meta.dir, "../../bin/picoclaw");
+    const shown = startProgram(world, {
+      args: ["--norc", "--noprofile", "-i"],
+      program: "/bin/bash",
+      env: { PS1: "shell> " },
+    });
+    open.shown.push(shown);
+    await shown.until("shell> ");
+    shown.type(`${program}\r`);
+    await shown.until("codes:");
+    shown.type("half");
+    await shown.until("› half");
+    shown.type("\x1a");
+    await shown.until(/Stopped[^\n]*\nshell>/);
+    shown.type("echo in the $((40+2)) shell\r");
+    await shown.until("in the 42 shell");
+    shown.type("fg\r");
+    await shown.until(/in the 42 shell[\s\S]*› half/);
+    shown.type(" a thought");
+    await shown.until("› half a thought");
+  });
+
+  test("a process that was killed leaves a sane terminal", async () => {
+    const world = createWorld(`answers:${SORTS}${chat("hello")}\n`);
+    open.world = world;
+    const program = join(import.meta.dir, "../../bin/picoclaw");
+    const line = `${program} & child=$!; echo $child > ${world.folder}/pid; fg; sleep 1; stty -a; read -r said; echo "read: $said"`;
+    const shown = startProgram(world, { program: "/bin/bash", args: ["-mc", line] });
+    open.shown.push(shown);
+    await shown.until("codes:");
+    process.kill(Number(readFileSync(join(world.folder, "pid"), "utf8")), "SIGKILL");
+    await shown.until("isig icanon");
+    for (const bytes of ["\x1b[?2004l", "\x1b[?25h", "\x1b[?1004l", "\x1b[<u"])
+      expect(shown.sent.raw).toContain(bytes);
+    expect(shown.screen()).toContain("isig icanon iexten echo");
+    shown.type("typed\r");
+    await shown.until("read: typed");
+  });
+
+  test("a light ground that the terminal names gives light grounds to the difference", async () => {
+    const shown = await start(changes("Two", "2"), { ground: "rgb:ffff/ffff/ffff" });
+    await shown.say("/code3 two");
+    await shown.until("✓ Applied");
+    expect(shown.sent.raw).toContain("48;2;222;247;226");
+    expect(shown.sent.raw).not.toContain("48;2;18;52;28");
+  });
+
+  test("a model that stalls: the seconds go on, keys are seen, and esc answers", async () => {
+    const shown = await start(chat("one two three four five", "    pause_ms: 60000\n"));
+    await shown.say("/chat stall");
+    await shown.until("esc stops");
+    await shown.until(/ 2 s /);
+    shown.type("typed meanwhile");
+    await shown.until("› typed meanwhile");
+    shown.type("\x15");
+    await shown.until("say more");
+    shown.type("\x1b");
+    await shown.until("Stopped after");
+  });
+});
