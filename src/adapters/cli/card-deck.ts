@@ -4,7 +4,6 @@ import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { Card, CardMaker } from "./conversation-cards.ts";
 import type { Block } from "./live-screen.ts";
-import { cardBlock } from "./terminal-card.ts";
 import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
@@ -47,7 +46,7 @@ export function createCardDeck({ maker, texts, style }: DeckDeps): CardDeck {
 
   const add = (card: Card) => {
     cards = [...cards.filter(({ name }) => name !== card.name), card].slice(-CARDS_KEPT);
-    return cardBlock(card, texts, style);
+    return (maker() as CardMaker).block(card, style);
   };
   const holding = (facts: ActionFacts) => {
     const ids = new Set(facts.done.map(({ jobId }) => jobId));

@@ -1,5 +1,5 @@
 import { localTime } from "../../domain/texts/format-text.ts";
-import { fail, printable } from "./command.ts";
+import { type Flags, fail, printable } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -57,5 +57,28 @@ export async function forgetChat(
       return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: chat.noSuchChat(name) });
     case "busy":
       return fail(program, json, { exitCode: EXIT.refused, code: "busy", text: chat.chatBusy(name) });
+  }
+}
+
+const CHAT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+
+/** `--name NAME` goes on where that chat was; `--fork OTHER` has it begin with what the other one knows. */
+export async function chooseChat(
+  { chat, fork }: Extract<OpenedChat, { ok: true }>,
+  values: Flags["values"],
+): Promise<{ readonly ok: true; readonly chatId: string } | { readonly ok: false; readonly text: string }> {
+  const { name = "default", fork: from } = values;
+  for (const given of [name, from])
+    if (typeof given === "string" && !CHAT_NAME.test(given))
+      return { ok: false, text: chat.badChatName(given) };
+  const chatId = String(name);
+  if (typeof from !== "string") return { ok: true, chatId };
+  switch (await fork({ channel: "cli", chatId: from }, { channel: "cli", chatId })) {
+    case "forked":
+      return { ok: true, chatId };
+    case "unknown":
+      return { ok: false, text: chat.noSuchChat(from) };
+    case "taken":
+      return { ok: false, text: chat.chatTaken(chatId) };
   }
 }

@@ -5,11 +5,11 @@ import { readRoute } from "../../domain/config/route.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../serve/reply-json.ts";
-import { type Flags, fail, printable, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags, Stop } from "./flags.ts";
+import { fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 import { createLiveLine, waitedWords } from "./progress-line.ts";
-import { repairFirst } from "./repair-first.ts";
+import { prepareFolder } from "./repair-first.ts";
 import type * as Markdown from "./terminal-markdown.ts";
 
 const CLEAR = "\r\x1b[K";
@@ -135,7 +135,8 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
   }
-  if (stays) return converseAtTerminal(program, values, { route, first });
+  if (stays)
+    return (await import("./open-conversation.ts")).openConversation(program, values, { route, first });
   const opened = await openedOrStop(program, values, program.openChat);
   try {
     if (values.list === true || typeof values.forget === "string") {
@@ -145,6 +146,7 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
         : await listChats(program, opened, json);
     }
     await prepareFolder(program, opened);
+    const { chooseChat } = await import("./chat-names.ts");
     const named = await chooseChat(opened, values);
     if (!named.ok) return fail(program, json, { exitCode: EXIT.usage, code: "chat", text: named.text });
     const text =
@@ -163,90 +165,12 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
   }
 }
 
-/** A job that died in the middle of an earlier conversation is named once, and closed. */
-async function prepareFolder(program: CliProgram, opened: OpenChatFolder): Promise<void> {
-  await repairFirst(program, opened);
-  for (const jobId of await opened.workspace.closeDeadJobs())
-    program.err(`${opened.messages.jobDied(jobId)}\n`);
-}
-
-/** With a screen of its own where the terminal can show one, else as lines. */
-async function converseAtTerminal(
-  program: CliProgram,
-  values: Flags["values"],
-  { route, first }: { readonly route: Route | undefined; readonly first: string | null },
-): Promise<number> {
-  const { env } = program;
-  const isPlain = values.plain === true || (env.PICOCLAW_PLAIN ?? "") !== "" || env.TERM === "dumb";
-  const { terminalMessagesFor } = await import("../../domain/texts/cli-terminal.ts");
-  const texts = terminalMessagesFor(resolveLocale({ env }));
-  if (isPlain) {
-    const opened = await openedOrStop(program, values, program.openChat);
-    await prepareFolder(program, opened);
-    const named = await chooseChat(opened, values);
-    if (!named.ok) return fail(program, false, { exitCode: EXIT.usage, code: "chat", text: named.text });
-    const { conversePlainly } = await import("./chat-plain.ts");
-    return conversePlainly(program, opened, { texts, chatId: named.chatId, route, first });
-  }
-  const { converse } = await import("./converse.ts");
-  const troubles: string[] = [];
-  const code = await converse(program, {
-    texts,
-    route,
-    first,
-    async open(say) {
-      const quiet: CliProgram = { ...program, err: (text) => say(text.trimEnd()) };
-      // An error that ends the program is printed once the shell has the terminal again.
-      const loud: CliProgram = { ...program, err: (text) => troubles.push(text) };
-      const opened = await openedOrStop(loud, values, program.openChat).catch(stopCode);
-      if (typeof opened === "number") return opened;
-      for (const warning of troubles.splice(0)) say(warning.trimEnd());
-      await prepareFolder(quiet, opened);
-      const named = await chooseChat(opened, values);
-      if (named.ok) return { opened, chatId: named.chatId };
-      troubles.push(`${named.text}\n`);
-      await opened.close();
-      return EXIT.usage;
-    },
-  });
-  for (const text of troubles) program.err(text);
-  return code;
-}
-
-function stopCode(error: unknown): number {
-  if (error instanceof Stop) return error.exitCode;
-  throw error;
-}
-
 function readMessage(program: CliProgram): string | null {
   if (program.inIsTerminal) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
   } catch {
     return null;
-  }
-}
-
-const CHAT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
-
-/** `--name NAME` goes on where that chat was; `--fork OTHER` has it begin with what the other one knows. */
-async function chooseChat(
-  { chat, fork }: OpenChatFolder,
-  values: Flags["values"],
-): Promise<{ readonly ok: true; readonly chatId: string } | { readonly ok: false; readonly text: string }> {
-  const { name = "default", fork: from } = values;
-  for (const given of [name, from])
-    if (typeof given === "string" && !CHAT_NAME.test(given))
-      return { ok: false, text: chat.badChatName(given) };
-  const chatId = String(name);
-  if (typeof from !== "string") return { ok: true, chatId };
-  switch (await fork({ channel: "cli", chatId: from }, { channel: "cli", chatId })) {
-    case "forked":
-      return { ok: true, chatId };
-    case "unknown":
-      return { ok: false, text: chat.noSuchChat(from) };
-    case "taken":
-      return { ok: false, text: chat.chatTaken(chatId) };
   }
 }
 

@@ -16,7 +16,8 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import { printable } from "./command.ts";
-import { type CardFacts, type DiffLine, diffLines } from "./terminal-card.ts";
+import type { Block } from "./live-screen.ts";
+import { type CardFacts, cardBlock, type DiffLine, diffLines } from "./terminal-card.ts";
 import { type Style, verdictSign } from "./terminal-style.ts";
 
 /** The jobs of one message as a person sees them: one thing that was done, and can be taken back. */
@@ -45,6 +46,8 @@ export interface CardMaker {
   refresh(card: Card): void;
   /** The whole difference. */
   lines(card: Card): readonly DiffLine[];
+  /** Title and difference, for the scrollback. */
+  block(card: Card, style: () => Style): Block;
   verdict(card: Card, style: Style): string;
   /** The actions that are possible with it now. */
   keys(card: Card): readonly ("undo" | "redo" | "diff" | "open" | "apply")[];
@@ -172,6 +175,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
     fromJob: (job) => card([job.jobId], { title: job.title }),
     refresh,
     lines: (made) => diffOf(made.jobIds),
+    block: (made, style) => cardBlock(made, texts, style),
     verdict(made, style) {
       const { status, failedCmds, facts, moved } = made;
       const words = wordStatus(messages, { status, failedCmds });

@@ -1,21 +1,19 @@
-import { wordPieces } from "../../application/chat/reply-words.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { createCardDeck } from "./card-deck.ts";
 import { printable } from "./command.ts";
 import { messageBlock, noticeBlock } from "./conversation-blocks.ts";
-import { type Card, type CardMaker, createCardMaker } from "./conversation-cards.ts";
+import type { Card, CardMaker } from "./conversation-cards.ts";
 import { readHistory, saveHistory, slashCommands } from "./conversation-input.ts";
 import { createPicker, type Picker, readPick } from "./conversation-pickers.ts";
+import type * as Work from "./conversation-work.ts";
 import { type Block, createLiveScreen, type LiveRows } from "./live-screen.ts";
-import { markdownBlocks } from "./markdown-stream.ts";
 import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
 import { createWordQueue } from "./queued-words.ts";
 import { statusRow } from "./status-row.ts";
-import { diffRows } from "./terminal-card.ts";
 import { createComposer, type SlashCommand } from "./terminal-input.ts";
-import { openPager, type Pager } from "./terminal-pager.ts";
+import type { Pager } from "./terminal-pager.ts";
 import {
   ASK_GROUND,
   cutToColumns,
@@ -28,7 +26,7 @@ import {
   wrapColumns,
 } from "./terminal-pi.ts";
 import { createStyle, groundOf, wantsColour } from "./terminal-style.ts";
-import { createTurnView, type TurnView } from "./turn-view.ts";
+import type { TurnView } from "./turn-view.ts";
 
 export type OpenConversation = Extract<OpenedChat, { ok: true }>;
 
@@ -71,7 +69,6 @@ export async function converse(
   program: CliProgram,
   { texts, open, route, first }: ConverseOptions,
 ): Promise<number> {
-  const host = await program.terminalHost();
   const history = readHistory(program);
   const left = Promise.withResolvers<number>();
   const colour = wantsColour(program.env, true);
@@ -176,6 +173,7 @@ export async function converse(
     readonly maker: CardMaker;
     readonly commands: readonly SlashCommand[];
     readonly host: TerminalHost;
+    readonly work: typeof Work;
   }
 
   function titleLine(): string {
@@ -186,18 +184,20 @@ export async function converse(
   async function begin(): Promise<void> {
     // The line is on the screen before anything else is loaded.
     await new Promise((resolve) => setTimeout(resolve, 0));
+    const [host, work] = await Promise.all([program.terminalHost(), import("./conversation-work.ts")]);
+    unguard = host.guardTerminal(RESTORE);
     const found = await open((text) => screen.print(paragraph(text)));
     if (typeof found === "number") {
       leave(found);
       return;
     }
-    unguard = host.guardTerminal(RESTORE);
     const { opened, chatId } = found;
     const { workspace, messages } = opened;
     state.session = {
       ...found,
       host,
-      maker: createCardMaker({ workspace, messages, texts }),
+      work,
+      maker: work.createCardMaker({ workspace, messages, texts }),
       commands: slashCommands(opened),
     };
     if (opened.config.terminal.keys === "vim") composer.useVim();
@@ -340,9 +340,14 @@ export async function converse(
   }
 
   function startTurn(): RunningTurn {
-    const { opened } = state.session as Session;
+    const { opened, work } = state.session as Session;
     const running = {
-      view: createTurnView({ texts, chat: opened.chat, style: () => style, now: () => performance.now() }),
+      view: work.createTurnView({
+        texts,
+        chat: opened.chat,
+        style: () => style,
+        now: () => performance.now(),
+      }),
       abort: new AbortController(),
     };
     state.turn = running;
@@ -364,7 +369,8 @@ export async function converse(
       );
     }
     queue.ended();
-    void host.branch((state.session as Session).opened.workspace.root).then((found) => {
+    const { host, opened } = state.session as Session;
+    void host.branch(opened.workspace.root).then((found) => {
       branch = found;
       showStatus();
     });
@@ -431,27 +437,21 @@ export async function converse(
   }
 
   function replyBlocks(reply: Reply, view: TurnView, maker: CardMaker): Block[] {
-    const { messages } = (state.session as Session).opened;
+    const { opened, work } = state.session as Session;
     const card = maker.fromReply(reply, seconds(view));
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
     if (moved?.kind === "action") deck.noteMove(moved.facts);
-    const said = (reply.said ?? []).filter(
-      (piece) => card === null || !["job", "coder", "loop", "loop-status"].includes(piece.kind),
-    );
-    const whole = printable(reply.said === undefined ? reply.text : wordPieces(messages.locale, said));
-    const streamed = printable(view.streamed()).trim();
-    const rest =
-      streamed !== "" && whole.startsWith(streamed) ? whole.slice(streamed.length).trim() : whole.trim();
     if (view.isStopping() && !reply.ok) {
       const line = `${style.yellow("■")} ${texts.stopped(seconds(view), reply.jobs.length > 0)}`;
       return [{ render: (columns) => ["", ...wrapColumns(line, columns)] }];
     }
-    const sign: Block[] = !reply.ok && card === null && rest !== "" ? [{ render: () => [""] }] : [];
-    const words =
-      rest === "" ? [] : markdownBlocks(!reply.ok && card === null ? `✗ ${rest}` : rest, () => style);
-    const gap: Block[] = words.length > 0 && sign.length === 0 ? [{ render: () => [""] }] : sign;
-    if (card === null) return [...gap, ...words];
-    return [...gap, ...words, deck.add(card)];
+    const words = work.replyWords(reply, {
+      locale: opened.messages.locale,
+      hasCard: card !== null,
+      streamed: view.streamed(),
+      style: () => style,
+    });
+    return card === null ? words : [...words, deck.add(card)];
   }
 
   // Jobs
@@ -556,7 +556,8 @@ export async function converse(
   }
 
   function answerBlocks(reply: Reply): Block[] {
-    return [{ render: () => [""] }, ...markdownBlocks(printable(reply.text), () => style)];
+    const { work } = state.session as Session;
+    return [{ render: () => [""] }, ...work.markdownBlocks(printable(reply.text), () => style)];
   }
 
   /** A look at things while something runs: it does not wait. */
@@ -596,8 +597,9 @@ export async function converse(
   }
 
   function page(title: string, lines: (columns: number) => readonly string[]): void {
+    if (state.session === null) return;
     screen.pause();
-    pager = openPager({
+    pager = state.session.work.openPager({
       keyboard,
       title,
       keys: texts.pagerKeys,
@@ -611,8 +613,9 @@ export async function converse(
   }
 
   function showDiff(card: Card): void {
-    const lines = (state.session as Session).maker.lines(card);
-    page(`${card.label} ${printable(card.title)}`, (columns) => diffRows(lines, columns, style));
+    const { maker, work } = state.session as Session;
+    const lines = maker.lines(card);
+    page(`${card.label} ${printable(card.title)}`, (columns) => work.diffRows(lines, columns, style));
   }
 
   function outside(run: () => void): void {
@@ -664,7 +667,8 @@ export async function converse(
 
   function pressKey(bytes: string): void {
     if (isKey(bytes, "ctrl+z")) {
-      outside(() => host.suspend(backInside));
+      const host = state.session?.host;
+      if (host !== undefined) outside(() => host.suspend(backInside));
       return;
     }
     if (picker !== null) {
@@ -733,7 +737,7 @@ export async function converse(
   function cardKey(bytes: string): boolean {
     const card = deck.focused();
     if (card === null) return false;
-    const { maker, opened } = state.session as Session;
+    const { maker, opened, host } = state.session as Session;
     if (isKey(bytes, "up")) deck.step(-1);
     else if (isKey(bytes, "down")) deck.step(1);
     else if (isKey(bytes, "tab")) deck.unfocus();
@@ -777,6 +781,8 @@ export async function converse(
   }
 
   function writeOutside(): void {
+    const host = state.session?.host;
+    if (host === undefined) return;
     let written: string | null = null;
     outside(() => {
       written = host.edit(composer.whole());

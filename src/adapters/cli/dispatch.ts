@@ -102,5 +102,6 @@ async function openBare(program: CliProgram): Promise<number> {
     const code = await (await import("./init.ts")).command.run(program, []);
     if (code !== EXIT.done || !program.isConfigured()) return code;
   }
-  return (await import("./chat.ts")).chatFrom(program, null);
+  const wish = { route: undefined, first: null };
+  return (await import("./open-conversation.ts")).openConversation(program, {}, wish);
 }

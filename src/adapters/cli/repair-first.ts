@@ -9,3 +9,10 @@ export async function repairFirst(program: CliProgram, opened: Opened): Promise<
   if (repaired === null) return;
   program.err(`${printable(wordRepair(opened.messages, repaired))}\n`);
 }
+
+/** A job that died in the middle of an earlier conversation is named once, and closed. */
+export async function prepareFolder(program: CliProgram, opened: Opened): Promise<void> {
+  await repairFirst(program, opened);
+  for (const jobId of await opened.workspace.closeDeadJobs())
+    program.err(`${opened.messages.jobDied(jobId)}\n`);
+}
