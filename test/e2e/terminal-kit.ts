@@ -158,7 +158,10 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
     count: (bytes: string) => sent.raw.split(bytes).length - 1,
     async close() {
       if (child.exitCode === null) child.kill("SIGTERM");
+      // An interactive shell does not hear it.
+      const timer = setTimeout(() => child.kill("SIGKILL"), 5_000);
       await child.exited;
+      clearTimeout(timer);
       child.terminal?.close();
       screen.dispose();
     },
