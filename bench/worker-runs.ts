@@ -4,9 +4,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkerExecutor } from "../src/application/ports/tasks.ts";
 import { DEFAULTS } from "../src/config/config.ts";
+import { findWorkerKind } from "../src/infrastructure/heads/kinds/find-kind.ts";
+import type { WorkerKind } from "../src/infrastructure/heads/kinds/worker-kind.ts";
 import { createTaskFiles } from "../src/infrastructure/tasks/task-files.ts";
-import { findWorkerKind } from "../src/infrastructure/tasks/worker-kinds/find-kind.ts";
-import type { WorkerKind } from "../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
 import { openTaskExecutor } from "../src/wiring/tasks.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { startWorkerModel } from "../test/infrastructure/tasks/worker-model.ts";
@@ -26,6 +26,7 @@ const trivial: WorkerKind = {
       error: null,
       usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 },
       saidChanged: [],
+      sessionId: "",
     }),
   }),
 };

@@ -39,6 +39,7 @@ const COLUMNS = [
   "engine",
   "checks",
   "models",
+  "heads",
   "coder",
   "tools",
   "forges",

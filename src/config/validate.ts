@@ -136,7 +136,7 @@ function hostProblems({ worker: { network }, research }: Config, origin: Origin)
 
 function roleProblems(config: Config, origin: Origin): ConfigProblem[] {
   const names = ["ollama", ...Object.keys(config.providers)];
-  const { default_coder: _, ...roles } = config.roles;
+  const { default_coder: _, coder: __, ...roles } = config.roles;
   return Object.entries(roles).flatMap(([role, { provider }]): ConfigProblem[] =>
     names.includes(provider)
       ? []

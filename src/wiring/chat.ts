@@ -150,6 +150,10 @@ export async function openChat(
     openToolbox: async (request) =>
       (await import("./toolbox.ts")).openToolbox({ opened, options, pool }, request),
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
+    heads: {
+      standing: config.roles.coder.head,
+      open: async () => (await import("./heads.ts")).openHeads(env, opened),
+    },
     afterReply: background.start,
     ownCommands,
     settings: chatSettings(config),

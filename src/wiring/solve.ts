@@ -22,12 +22,12 @@ import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/proc
 import { connectForge, type ForgeConnection } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";
 import { createPublisher, sweepPublishFolders } from "../infrastructure/forges/publisher.ts";
+import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
 import { pause, timers } from "../infrastructure/platform/timers.ts";
 import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/run-cli.ts";
 import { createSolveStore } from "../infrastructure/tasks/solve-store.ts";
-import { findWorkerKind } from "../infrastructure/tasks/worker-kinds/find-kind.ts";
 import { VERSION } from "../version.ts";
 import { createEnvironments, type WiredEnvironments } from "./environments.ts";
 import { openMeter } from "./meter.ts";

@@ -23,8 +23,8 @@ import {
   unreachableSandbox,
 } from "../infrastructure/tasks/task-workspace.ts";
 import { createWorkerExecutor } from "../infrastructure/tasks/worker-executor.ts";
-import { findWorkerKind } from "../infrastructure/tasks/worker-kinds/find-kind.ts";
-import type { WorkerKind } from "../infrastructure/tasks/worker-kinds/worker-kind.ts";
+import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
+import type { WorkerKind } from "../infrastructure/heads/kinds/worker-kind.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { recipeDeps } from "./environment-preparation.ts";

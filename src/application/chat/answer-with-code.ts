@@ -33,7 +33,7 @@ import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import type { ToolCall } from "../ports/models.ts";
+import type { Model, ToolCall } from "../ports/models.ts";
 import {
   type Answer,
   type ChatDeps,
@@ -42,7 +42,7 @@ import {
   createLabelledAction,
   createNotice,
 } from "./chat-turn.ts";
-import { type CoderTalk, createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
+import { createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
 import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
 
@@ -323,7 +323,7 @@ export async function runCoder(
   const asked = { role, request: text, planOnly, checks: told, looks, skills, shownFiles, seenRules, time };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
-    ask: talk.ask,
+    coder: { kind: "model", ask: talk.ask },
     bench,
     show: (files, asked) =>
       showAsked(skills.beside(files), asked, { request: text, limit: talk.budget().files }),
@@ -349,7 +349,7 @@ export interface CoderRunResult {
   readonly role: CoderRole;
   readonly text: string;
   readonly end: CoderEnd;
-  readonly talk: CoderTalk;
+  readonly talk: { model(): Pick<Model, "provider" | "model" | "local"> | undefined };
   readonly checked: ChecksFacts | null;
 }
 
@@ -400,6 +400,15 @@ function wordKnownState(locale: Locale, state: ChecksState | null): string {
   if (state === null || (state.none === null && state.checks.every(({ result }) => result === null)))
     return "";
   return oneLine(checksMessagesFor(locale).state(state)).slice(0, MOST_DETAIL);
+}
+
+/** The loop's events, for whoever watches. */
+export function tellCoderEvents(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  checks: readonly string[],
+): (event: CoderEvent) => void {
+  return (event) => reportCoderEvent(parts, turn, event, checks);
 }
 
 /** No user approves a job, so the log states the commands before they run. */

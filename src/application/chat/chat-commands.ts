@@ -32,6 +32,7 @@ export const BUILT_IN = [
   "apply",
   "discard",
   "dry",
+  "head",
   "jobs",
   "diff",
   "help",
@@ -118,13 +119,17 @@ export function readCoderTask(
   return { text: `${request}\n\nCarry out this plan:\n${last.words}`, planOnly: false, heads };
 }
 
+/** Whether the user named one coder. */
+export function isNamedCoder({ source, route }: Decision): boolean {
+  return (source === "explicit" || source === "forced") && route !== "CODE";
+}
+
 /** A user who named a coder gets that one alone. */
 function candidateMode(
-  { source, route }: Decision,
+  decision: Decision,
   { candidates, escalate }: Pick<CoderSettings, "candidates" | "escalate">,
 ): CandidateMode {
-  const isNamed = (source === "explicit" || source === "forced") && route !== "CODE";
-  if (isNamed) return "one";
+  if (isNamedCoder(decision)) return "one";
   if (candidates > 1) return "candidates";
   return escalate ? "next" : "one";
 }

@@ -1,4 +1,5 @@
 import type { CoderRole } from "../../domain/chat/agents.ts";
+import type { HeadName } from "../../domain/config/worker-kind-names.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { ParseShell } from "../../domain/policy/shell-script.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -23,6 +24,7 @@ import type {
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { Heads } from "../ports/heads.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -146,6 +148,8 @@ export interface ChatDeps {
   readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
   /** Absent where there are no other machines. */
   readonly farJobs?: FarJobs;
+  /** The user's own agents as heads of coders. Absent where none can be. */
+  readonly heads?: HeadsDoor;
   /** Runs what nobody waits for; the program ends after it. */
   readonly afterReply: (work: () => Promise<void>) => void;
   readonly settings: ConversationSettings;
@@ -164,6 +168,13 @@ export interface ChatDeps {
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly random: (bytes: number) => Uint8Array;
+}
+
+export interface HeadsDoor {
+  /** `roles.coder.head`: who answers for a coder that nobody named; null: a model. */
+  readonly standing: HeadName | null;
+  /** Loaded when the first is asked for. */
+  open(): Promise<Heads>;
 }
 
 export type ChatCommand = (parts: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;

@@ -27,6 +27,7 @@ import type { Logger } from "../ports/platform.ts";
 import {
   type BUILT_IN,
   commandNames,
+  isNamedCoder,
   readCoderTask,
   readOwnRequest,
   routeGoToPlanner,
@@ -242,6 +243,7 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   apply: async () => (await import("./job-commands.ts")).apply,
   discard: async () => (await import("./job-commands.ts")).discard,
   dry: async () => (await import("./job-commands.ts")).dry,
+  head: async () => (await import("./answer-with-head.ts")).head,
   ...LOOK_COMMANDS,
 };
 
@@ -260,7 +262,7 @@ async function findLook(parts: ChatDeps, name: string): Promise<LookCommand | un
 }
 
 /** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
-const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new"]);
+const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new", "head"]);
 
 /**
  * The way of a message:
@@ -360,10 +362,13 @@ export function createConversation(parts: ChatDeps): Conversation {
 async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
   const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
   const command = readSlashCommand(message.text);
-  if (command !== undefined && !preview) {
-    const known = await findCommand(parts, command.name);
+  // An agent of the user's own may be asked for a preview, too.
+  const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
+  const given = inner?.name === "head" ? inner : preview ? undefined : command;
+  if (given !== undefined) {
+    const known = await findCommand(parts, given.name);
     if (known !== undefined) {
-      const answer = await known(parts, turn, command.rest);
+      const answer = await known(parts, turn, given.rest);
       if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
       if (answer.agent !== "") await rememberTurn(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
@@ -513,6 +518,9 @@ async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): P
   const role = roleOf(route, parts.settings.defaultCoder);
   if (isCoderRole(role)) {
     const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
+    const name = parts.heads?.standing ?? null;
+    if (name !== null && !isNamedCoder(asked.decision) && wish.heads !== "all")
+      return (await import("./answer-with-head.ts")).answerWithHead(parts, turn, { name, ...wish });
     return wish.heads === "one"
       ? (await import("./answer-with-code.ts")).answerWithCode(parts, turn, wish)
       : (await import("./answer-with-candidates.ts")).answerWithCandidates(parts, turn, wish);

@@ -355,9 +355,10 @@ export function memoryCommands(parts: MemoryCommandDeps): Readonly<Record<string
     ...memoryLooks(parts),
     ...teach,
     ...noteCommands,
-    async new(chat, { session, signal, emit }) {
+    async new(chat, { session, sessionKey, signal, emit }) {
       const done = await chat.sessions.startNew(session, signal);
       if (!done.cut) return answerAboutMemory(chat, (words) => words.newFailed, false);
+      (await chat.heads?.open())?.forget(sessionKey);
       emit({ type: "cut-over", sessionId: done.session.id });
       return answerAboutMemory(chat, (words) => words.newSession(done.session.id));
     },

@@ -8,6 +8,7 @@ import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { type Landing, landDraft } from "./land-draft.ts";
@@ -32,6 +33,8 @@ export interface Bench {
    */
   settle(commands: readonly PatchCommand[]): Promise<SettledCommands>;
   carryOut(attempt: BenchAttempt): Promise<CarryOutResult>;
+  /** Lets a head work over what those before it left. Absent where nothing is staged. */
+  readonly workByHead?: (attempt: number, head: HeadProcess) => Promise<CarryOutResult>;
   /** The project's checks over the current draft; null if there is no validation. */
   judge(attempt: number): Promise<JudgedAttempt | null>;
   /**
@@ -70,7 +73,7 @@ interface BenchAttempt {
   readonly merged?: readonly MergedFile[];
 }
 
-type CarryOutResult =
+export type CarryOutResult =
   /** Nothing could be staged: no proposal will run. */
   | { readonly kind: "refused"; readonly execution: Extract<Execution, { status: "refused" }> }
   | { readonly kind: "aborted" }
@@ -198,6 +201,20 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       );
     },
     carryOut,
+    async workByHead(number, head) {
+      const opened = await open({ checked: true });
+      if ("status" in opened) return { kind: "refused", execution: opened };
+      attempts++;
+      const ran = await opened.run({
+        attempt: number,
+        work: { head },
+        onOutput: parts.onOutput,
+        onEvent: parts.onEvent,
+      });
+      if (ran.status === "refused") return { kind: "refused", execution: ran };
+      if (ran.status === "parse-error") throw new Error(ran.failure.message);
+      return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results };
+    },
     async tryOut(command) {
       const opened = await open({ checked: true });
       if ("status" in opened) return null;

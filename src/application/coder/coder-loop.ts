@@ -1,9 +1,7 @@
-import { failingOutput } from "../../domain/checks/read-results.ts";
-import { affectedFiles, type Doubt, doubtfulEdits, meantLines } from "../../domain/coder/check-edits.ts";
-import { showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
-import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
+import type { CommandResult } from "../../domain/jobs/result.ts";
 import { parsePatch } from "../../domain/patch/parse-patch.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
@@ -11,7 +9,16 @@ import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { Execution } from "../jobs/execution.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { ModelMessage } from "../ports/models.ts";
-import type { Bench } from "./bench.ts";
+import type { Bench, CarryOutResult } from "./bench.ts";
+import {
+  failureMark,
+  linesToShowAgain,
+  showAgain,
+  showFailedEdits,
+  wordDoubts,
+  wordFailures,
+  wordStatuses,
+} from "./coder-reports.ts";
 import type { AskedContext } from "./explorer.ts";
 import { type StaleEdit, wordStaleEdits } from "./shown-files.ts";
 
@@ -76,8 +83,14 @@ export type CoderStopReason =
   | { readonly why: "unanswered"; readonly text: Worded };
 
 export interface CoderLoop {
-  /** Asks the coder, with what was said after the request. */
-  readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
+  /** A model that proposes, or an agent that works in the draft by itself. */
+  readonly coder:
+    | {
+        readonly kind: "model";
+        /** Asks the coder, with what was said after the request. */
+        readonly ask: (exchange: readonly ModelMessage[]) => Promise<CoderAnswer>;
+      }
+    | { readonly kind: "head"; readonly work: WorkByHead };
   readonly bench: Bench;
   /** The content that it asks to see before it writes. */
   readonly show: (files: ProjectFiles, asked: AskedContext) => string;
@@ -111,6 +124,15 @@ export type CoderAnswer =
     }
   /** `text` is for the user. */
   | { readonly ok: false; readonly text: Worded };
+
+/** One turn of an agent, which ends when it has nothing more to do. `back`: the loop's words; null: the request. */
+export type WorkByHead = (attempt: number, back: string | null) => Promise<HeadWorkResult>;
+
+export type HeadWorkResult =
+  | Exclude<CarryOutResult, { kind: "ran" }>
+  | { readonly kind: "ran"; readonly summary: string; readonly results: readonly CommandResult[] }
+  /** It did not do what it could; `text` is for the user. */
+  | { readonly kind: "unanswered"; readonly text: Worded };
 
 /** The events that an observer receives. */
 export type CoderEvent =
@@ -276,142 +298,6 @@ function firstFailureLine(failed: readonly CommandResult[]): string {
   return why.startsWith(`${what}: `) ? why : `${what}: ${why}`;
 }
 
-/** A file that a coder needs to see again, and the lines that matter in it. */
-interface FileLines {
-  readonly path: string;
-  readonly lines: readonly number[];
-}
-
-const LONGEST = 2_000_000;
-
-/** Files as they stand by now. Of what does not fit, the lines that matter. */
-function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: number): string {
-  const found = places.flatMap(({ path, lines }) => {
-    const file = files.read(path, LONGEST);
-    return file === null ? [] : [{ path, lines, text: file.text }];
-  });
-  const shares = splitBudget(
-    found.map(({ text }) => text.length),
-    limit,
-  );
-  return found
-    .map(({ path, lines, text }, at) =>
-      showFile(path, text, { terms: [], limit: shares[at] ?? 0, focus: lines }),
-    )
-    .join("\n\n");
-}
-
-/** Characters of one command's output that go back. */
-const OUTPUT = 6_000;
-
-/** The failures, for the coder: each command with its exit code, and the head and tail of its output. */
-function wordFailures(failed: readonly CommandResult[]): string {
-  return failed.map(wordFailure).join("\n\n");
-}
-
-function wordFailure({ command, error, output, process }: CommandResult): string {
-  const { type, action, target } = command;
-  const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
-  // The report of an edit that did not match begins with what its error says.
-  if (isUnmatchedEdit(command, output)) return `FAILED ${what}:\n${output}`;
-  if (type !== "shell_command") return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
-  const code = process?.exitCode;
-  const how = code === null || code === undefined ? error.split("\n")[0] : `exit code ${code}`;
-  const printed = process === undefined ? output : `${process.stdout}${process.stderr}`;
-  return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
-}
-
-/** An edit that failed with a report on its hunks. */
-function isUnmatchedEdit({ type }: PatchCommand, output: string): boolean {
-  return type === "file_edit" && output.includes("Nothing of this edit was written.");
-}
-
-const MOST_LISTED = 40;
-
-/** How each command of an attempt ended, in order: a coder sends again only what failed. */
-function wordStatuses(results: readonly CommandResult[]): string {
-  if (results.length < 2) return "";
-  const lines = results.slice(0, MOST_LISTED).map(({ command, success }, at) => {
-    const { type, action, target } = command;
-    const what = type === "file_edit" ? `${action} ${oneLine(target)}` : oneLine(target).slice(0, 80);
-    return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}`;
-  });
-  if (results.length > MOST_LISTED) lines.push(`… and ${results.length - MOST_LISTED} more`);
-  return lines.join("\n");
-}
-
-/** Of the files whose edits failed, the lines that were meant; null where something else than edits failed. */
-function showFailedEdits(
-  files: ProjectFiles,
-  failed: readonly CommandResult[],
-  commands: readonly PatchCommand[],
-  limit: number,
-): string | null {
-  if (failed.length === 0 || !failed.every(({ command, output }) => isUnmatchedEdit(command, output)))
-    return null;
-  const places = new Map<string, { readonly text: string; readonly lines: number[] }>();
-  for (const { command, output } of failed) {
-    // A result names its command without the edit itself.
-    const sent = commands.filter(({ edit, target }) => edit !== undefined && target === command.target);
-    for (const path of affectedFiles(sent.length > 0 ? sent : [command])) {
-      const text = places.get(path)?.text ?? files.read(path, LONGEST)?.text;
-      if (text === undefined) continue;
-      const place = places.get(path) ?? { text, lines: [] };
-      place.lines.push(...meantLines(sent, path, text, output));
-      places.set(path, place);
-    }
-  }
-  const shares = splitBudget(
-    [...places.values()].map(({ text }) => text.length),
-    limit,
-  );
-  return [...places]
-    .map(([path, { text, lines }], at) => showAround(path, text, lines, shares[at] ?? 0))
-    .join("\n\n");
-}
-
-/** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
-function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
-  const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
-  const named = new Map<string, number[]>(paths.map((path) => [path, []]));
-  for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {
-    const known = paths.find((one) => path === one || path.endsWith(`/${one}`));
-    if (known !== undefined) named.get(known)?.push(Number(line));
-  }
-  return [...named].map(([path, lines]) => ({ path, lines }));
-}
-
-function wordDoubts(doubts: readonly Doubt[]): string {
-  return doubts.map(wordDoubt).join("\n");
-}
-
-function wordDoubt(doubt: Doubt): string {
-  const { path } = doubt;
-  switch (doubt.kind) {
-    case "unseen":
-      return `${path} exists and you have not seen it, yet your block would replace it whole. It is shown below: change what has to change.`;
-    case "elision":
-      return `${path}: the line "${doubt.line}" would become part of the file. Write all of the text, or change only the lines that differ.`;
-    case "shrinks":
-      return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what has to change; if you mean it, send the same again.`;
-  }
-}
-
-/**
- * The mark that two equal failures share: the words without the parts that differ from run to run, such as
- * durations, addresses, times and temporary names.
- */
-function failureMark(report: string): string {
-  return report
-    .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "<time>")
-    .replace(/\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds?|µs|ns)\b/g, "<duration>")
-    .replace(/duration_ms:? [\d.]+/g, "<duration>")
-    .replace(/\b0x[0-9a-f]+\b/gi, "<address>")
-    .replace(/\/tmp\/[\w./-]+/g, "<temporary>")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
 /** The result of an answer: the end, or a reply to the coder. */
 type CoderStep = { readonly end: CoderEnd } | { readonly back: string };
 
@@ -439,20 +325,72 @@ export async function coderLoop(loop: CoderLoop): Promise<CoderEnd> {
   try {
     for (;;) {
       if (loop.signal.aborted) return await endStopped(loop, state);
-      loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
-      const answer = await loop.ask(state.exchange);
-      if (loop.signal.aborted) return await endStopped(loop, state);
-      if (!answer.ok) return await endGivenUp(loop, state, { why: "unanswered", text: answer.text });
-      const step = await takeAnswer(loop, state, answer);
+      const { said, step } =
+        loop.coder.kind === "model"
+          ? await askModel(loop, state, loop.coder.ask)
+          : { said: "", step: await workByHead(loop, state, loop.coder.work) };
       if ("end" in step) return step.end;
       state.exchange.push(
-        { role: "assistant", text: answer.text },
+        { role: "assistant", text: said },
         { role: "user", text: [step.back, wordSteering(loop)].filter((part) => part !== "").join("\n\n") },
       );
     }
   } finally {
     await loop.bench.drop("");
   }
+}
+
+async function askModel(
+  loop: CoderLoop,
+  state: LoopState,
+  ask: Extract<CoderLoop["coder"], { kind: "model" }>["ask"],
+): Promise<{ readonly said: string; readonly step: CoderStep }> {
+  loop.tell({ type: "doing", attempt: state.attempts + 1, doing: "asking" });
+  const answer = await ask(state.exchange);
+  if (loop.signal.aborted) return { said: "", step: { end: await endStopped(loop, state) } };
+  if (!answer.ok)
+    return {
+      said: "",
+      step: { end: await endGivenUp(loop, state, { why: "unanswered", text: answer.text }) },
+    };
+  return { said: answer.text, step: await takeAnswer(loop, state, answer) };
+}
+
+/** An agent's turn takes the place of a proposal: everything that it changed is in the draft already. */
+async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): Promise<CoderStep> {
+  const { bench, tell, limits } = loop;
+  const number = state.attempts + 1;
+  tell({ type: "doing", attempt: number, doing: "running" });
+  const ran = await work(number, state.exchange.at(-1)?.text ?? null);
+  if (ran.kind === "refused") return { end: { kind: "refused", execution: ran.execution } };
+  if (ran.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
+  if (ran.kind === "unanswered") return { end: await endStoppedShort(loop, state, ran.text) };
+  const { summary, results } = ran;
+  if (loop.planOnly) return { end: { kind: "planned", plan: summary } };
+  const failed = results.filter(({ success }) => !success);
+  const changed = new Set(bench.changes().map(({ path }) => path));
+  if (state.contested.some((path) => !changed.has(path)))
+    return { end: await endUnsettled(loop, state, summary) };
+  if (changed.size === 0 && failed.length === 0 && state.red === null)
+    return { end: { kind: "said", text: summary } };
+  state.contested = [];
+  if (state.proposal !== null) state.tried.push(state.proposal.plan);
+  state.proposal = toHeadProposal(summary);
+  return judgeAttempt(loop, state, { number, results, failed, commands: [] }, limits.attempts);
+}
+
+/** Its words are the plan, and there is no patch: the draft holds what it did. */
+function toHeadProposal(plan: string): Proposal {
+  return { plan, patch: "", risk: "low", costHint: "", flags: {} };
+}
+
+/** An agent that was cut off may have left half of a change: it is kept to be looked at, and never lands by itself. */
+async function endStoppedShort(loop: CoderLoop, state: LoopState, text: Worded): Promise<CoderEnd> {
+  if (loop.planOnly || loop.bench.changes().length === 0) return { kind: "unanswered", text };
+  state.proposal ??= toHeadProposal("");
+  state.red ??= { kind: "failing", failed: [], brief: "" };
+  const execution = loop.limits.onRed === "discard" ? null : await loop.bench.keep(state.red.kind);
+  return endWorked(state, execution, { why: "unanswered", text }, "");
 }
 
 /** The user's messages during the work, as worded for the coder; empty if there are none. */
@@ -562,7 +500,26 @@ async function attemptProposal(
     state.attempts = number;
     return { end: await endContested(loop, state) };
   }
-  const failed = carried.results.filter(({ success }) => !success);
+  const { results } = carried;
+  const failed = results.filter(({ success }) => !success);
+  return judgeAttempt(loop, state, { number, results, failed, commands }, limits.attempts);
+}
+
+interface CarriedAttempt {
+  readonly number: number;
+  readonly results: readonly CommandResult[];
+  readonly failed: readonly CommandResult[];
+  readonly commands: readonly PatchCommand[];
+}
+
+/** The checks over what an attempt left; green lands, and red goes back. */
+async function judgeAttempt(
+  loop: CoderLoop,
+  state: LoopState,
+  { number, results, failed, commands }: CarriedAttempt,
+  of: number,
+): Promise<CoderStep> {
+  const { bench, tell } = loop;
   if (failed.length === 0) tell({ type: "doing", attempt: number, doing: "checking" });
   const judged = failed.length === 0 ? await bench.judge(number) : null;
   if (loop.signal.aborted) return { end: await endStopped(loop, state) };
@@ -570,8 +527,8 @@ async function attemptProposal(
   if (state.red === null) return commitBench(loop, state, number, commands);
   const report = judged === null ? wordFailures(failed) : judged.report;
   const head = [
-    `Attempt ${number} of ${limits.attempts} ran in a draft; nothing has landed yet.`,
-    ...(judged === null ? [wordStatuses(carried.results)] : []),
+    `Attempt ${number} of ${of} ran in a draft; nothing has landed yet.`,
+    ...(judged === null ? [wordStatuses(results)] : []),
   ];
   return sendBack(loop, state, {
     head: head.filter((part) => part !== "").join("\n"),
@@ -595,7 +552,11 @@ function sendConflictBack(loop: CoderLoop, state: LoopState, stale: readonly Sta
   const files = showAgain(bench.files(), places, limits.shownChars);
   const back = [
     mask(wordStaleEdits(stale, limits.shownChars)),
-    files === "" ? "" : `As they are now:\n${mask(files)}`,
+    loop.coder.kind === "head"
+      ? "These files show what the others made of them by now. Make your change in them anew."
+      : files === ""
+        ? ""
+        : `As they are now:\n${mask(files)}`,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };
 }
@@ -611,6 +572,9 @@ interface SentBack {
 
 const FIX_THE_REST =
   "What succeeded stays in the draft. Answer with a proposal that mends the rest: only what is still to be changed, against the files as they are now.";
+
+const GO_ON =
+  "Everything else that you changed is still there. Go on in the same folder until this is mended, then say in a few sentences what you did.";
 
 async function sendBack(
   loop: CoderLoop,
@@ -634,7 +598,11 @@ async function sendBack(
     head ?? "",
     mask(report),
     files === "" ? "" : `As they are now:\n${files}`,
-    head === undefined ? "Nothing of it was run. Send the whole proposal again, corrected." : FIX_THE_REST,
+    loop.coder.kind === "head"
+      ? GO_ON
+      : head === undefined
+        ? "Nothing of it was run. Send the whole proposal again, corrected."
+        : FIX_THE_REST,
   ];
   return { back: back.filter((part) => part !== "").join("\n\n") };
 }
@@ -652,7 +620,7 @@ async function commitBench(
   const said = steered && number < loop.limits.attempts ? wordSteering(loop) : "";
   if (said !== "")
     return {
-      back: `Nothing failed.\n\n${said}\n\nAnswer with what is still to be changed, or an empty patch.`,
+      back: `Nothing failed.\n\n${said}\n\n${loop.coder.kind === "head" ? "Do what is still to be done." : "Answer with what is still to be changed, or an empty patch."}`,
     };
   const other = await endPassedOver(loop, state, number);
   if (other !== null) return { end: other };

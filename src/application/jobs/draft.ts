@@ -3,6 +3,7 @@ import type { MergeConflict } from "../../domain/jobs/merge.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Execution, MovedWorkspace } from "./execution.ts";
 
@@ -119,7 +120,11 @@ export interface DraftConflict {
 export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
-  readonly work: { readonly patch: string } | { readonly commands: readonly PatchCommand[] };
+  readonly work:
+    | { readonly patch: string }
+    | { readonly commands: readonly PatchCommand[] }
+    /** Refused where nothing confines it. It never runs a second time by itself. */
+    | { readonly head: HeadProcess };
   /** The coder's plan; without a request, the first line of the latest one titles the job. */
   readonly plan?: string;
   /** Files whose commands hold another's change, merged: the job tells of it. */

@@ -4,6 +4,7 @@ import type { ParseFailure } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, JobEvent, JobOutcome, StoredJob } from "../ports/jobs.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
   BeginResult,
   Conflict,
@@ -192,6 +193,8 @@ export interface RunCommandsDeps {
   readonly emit: (event: CommandEvent) => void;
   readonly onOutput: (text: string) => void;
   readonly signal: AbortSignal;
+  /** Works in the place of the one command. */
+  readonly head?: HeadProcess | undefined;
 }
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -5,6 +5,7 @@ import { executionSummary, type PatchCommand } from "../../domain/patch/patch-co
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
 import type { JobEvent, JobOutcome } from "../ports/jobs.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import {
   type SealedChanges,
   type Transaction,
@@ -238,6 +239,8 @@ function viewFaultReason({ code }: ViewFault): FailureReason | undefined {
 /** One attempt among several. */
 interface CarryOut extends RunOptions {
   readonly attempt?: number;
+  /** Works in the place of the one command. */
+  readonly head?: HeadProcess | undefined;
   readonly onEvent?: ((event: JobEvent) => void) | undefined;
 }
 
@@ -384,6 +387,7 @@ export class JobRun {
       {
         ...this.#processes.parts(run),
         processes: () => this.#processes.runner(),
+        head: run.head,
         planOptions: this.#parts.planOptions,
         stopOnError,
         commandTimeoutSeconds: commandTimeoutSeconds ?? this.#parts.config.command_timeout,

@@ -1,6 +1,7 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Layers, TakenEdit, View } from "../ports/jobs-transaction.ts";
 import type {
   Checked,
@@ -121,15 +122,22 @@ class OpenDraft implements Draft {
   }
 
   async #run({ work, attempt, plan, merged = [], bases, once, ...told }: DraftAttempt): Promise<DraftRun> {
+    const head = "head" in work ? work.head : undefined;
     const parsed =
       "patch" in work
         ? await parseCommands(work.patch)
-        : ({ ok: true, commands: work.commands, warnings: [] } as const);
+        : ({
+            ok: true,
+            commands: "head" in work ? [toHeadCommand(work.head)] : work.commands,
+            warnings: [],
+          } as const);
     if (!parsed.ok) return { status: "parse-error", failure: parsed.failure };
     const { commands, warnings } = parsed;
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
     if (refusal !== null) return { status: "refused", refusal };
     const job = this.#open;
+    if (head !== undefined && this.#layers.headPort === undefined)
+      return { status: "refused", refusal: { code: "confinement", message: head.title } };
     const patch = "patch" in work ? work.patch : undefined;
     this.#earlier = this.#counted().filter(({ success }) => success);
     this.#last = { commands, results: [] };
@@ -143,7 +151,9 @@ class OpenDraft implements Draft {
       ...(told.signal === undefined ? [] : [told.signal]),
     ]);
     return this.#orBroken(async () => {
-      const asleep = commands.length === 0 ? null : await this.#layers.wake();
+      // Our own git never works in a head's view.
+      const opened = this.#isFirst && this.#autoCommit ? undefined : head;
+      const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
       if (asleep !== null) return { status: "refused", refusal: asleep };
       if (this.#isFirst) {
         this.#isFirst = false;
@@ -153,10 +163,15 @@ class OpenDraft implements Draft {
           return { status: "refused", refusal: before.refusal };
         }
       }
-      const carried = await job.carryOut(commands, { attempt, signal, ...pick(told) });
+      if (head !== undefined && opened === undefined) {
+        await this.#layers.rest();
+        const refused = await this.#layers.wake(head.surroundings);
+        if (refused !== null) return { status: "refused", refusal: refused };
+      }
+      const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
       const { results, ended } = await job.settle(carried);
       this.#last = { commands, results };
-      if (once === true) for (const result of results) this.#once.add(result);
+      if (once === true || head !== undefined) for (const result of results) this.#once.add(result);
       this.#ended.push(...ended);
       await this.#layers.rest();
       // It stays open: whoever finds its process dead must find it by name. A job of edits alone is saved when it ends.
@@ -425,6 +440,11 @@ function lastJobOf(archive: WorkspaceDeps["archive"], own: string, path: string)
         jobId !== own && state === "committed" && changes.some((change) => change.path === path),
     );
   return job?.jobId ?? null;
+}
+
+/** A head's turn as the job lists it. */
+function toHeadCommand({ title }: HeadProcess): PatchCommand {
+  return { type: "shell_command", action: "run", target: title, content: "" };
 }
 
 /** The callbacks of an attempt beside its signal. */

@@ -1,10 +1,11 @@
 import type { Note, NoteFact } from "../../domain/jobs/note.ts";
 import type { Change, FailureReason } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { ProcessResult, Transaction } from "../ports/jobs-transaction.ts";
 import { commitAnyway, type RunGit } from "./auto-commit.ts";
 import type { LimitSettings, RunCommandsDeps } from "./execution.ts";
-import { type CommandOutcome, failedOutcome } from "./file-edit.ts";
+import { type CommandOutcome, failedOutcome, succeededOutcome } from "./file-edit.ts";
 import { guardChanges } from "./guard-changes.ts";
 import { type RunProcessDeps, runInView, runShell, toCommandOutcome } from "./run-shell.ts";
 
@@ -130,11 +131,38 @@ export async function runProcessCommand(
   command: PatchCommand,
 ): Promise<{ outcome: CommandOutcome; changes: readonly Change[] }> {
   const context: RunProcessDeps = { ...parts, processes: await parts.processes() };
+  if (parts.head !== undefined) return guard(parts, await runHead(context, parts.head));
   const ran =
     command.type === "shell_command"
       ? await runShell(context, command, parts.commandTimeoutSeconds)
       : await runGit(context, command, parts.gitTimeoutSeconds);
   return guard(parts, ran);
+}
+
+/** A head's stream is read as it comes; of the text only the ends are kept. */
+const HEAD_OUTPUT_BYTES = 64 * 1024;
+
+/** One turn of a head in the view. Its exit code says little: it tells itself how it ended. */
+async function runHead(
+  { processes, transaction, jobId, env, signal }: RunProcessDeps,
+  head: HeadProcess,
+): Promise<CommandOutcome> {
+  const folder = transaction.directory as string;
+  const { argv, env: own } = head.command(transaction.layers?.headPort?.() ?? null);
+  const result = await processes.runProcess({
+    argv,
+    cwd: folder,
+    env: { ...env, ...own, PWD: folder },
+    timeoutMs: head.timeoutMs,
+    signal: AbortSignal.any([signal, head.signal]),
+    outputLimitBytes: HEAD_OUTPUT_BYTES,
+    stdin: head.onStart,
+    onOutput: head.onOutput,
+    jobMarker: jobId,
+  });
+  const error = head.onEnd(result);
+  // Its words are the reply's, not the output of a command.
+  return error === "" ? succeededOutcome("") : failedOutcome(error);
 }
 
 function guard(

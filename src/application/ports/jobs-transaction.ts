@@ -126,8 +126,11 @@ export interface ProcessRequest {
   readonly cwd: string;
   /** The whole environment; nothing is inherited. `PICOCLAW_JOB` is added. */
   readonly env: Readonly<Record<string, string>>;
-  /** Standard input is always empty (`/dev/null`): a program that reads it ends instead of hanging. */
-  readonly stdin?: "ignore";
+  /**
+   * Called once it has started, with what it reads on standard input. Absent: that is empty (`/dev/null`), and a program
+   * that reads it ends instead of hanging.
+   */
+  readonly stdin?: (input: ProcessInput) => void;
   /** From the start to the first signal. `Infinity` is no limit. */
   readonly timeoutMs: number;
   /** Between TERM and KILL. Default 1500. */
@@ -142,6 +145,13 @@ export interface ProcessRequest {
   readonly onOutput?: (stream: OutputStream, text: string) => void;
   /** The job this process belongs to; `killJobProcesses` finds it and all its descendants by this. */
   readonly jobMarker: string;
+}
+
+/** Standard input of a process. Writing to one that has ended does nothing. */
+export interface ProcessInput {
+  write(text: string): void;
+  /** No more comes. Idempotent. */
+  end(): void;
 }
 
 /**
@@ -406,8 +416,13 @@ export interface Layers {
    * had ended before: what it had been doing may be half done.
    */
   rest(): Promise<void>;
-  /** Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. */
-  wake(): Promise<BeginRefusal | null>;
+  /**
+   * Opens the view again, as the workspace is by now. Null when it stands; else nothing ran. Idempotent. `head`: the view is
+   * to be a head's, which is possible where `headPort` is there; the job must rest then.
+   */
+  wake(head?: HeadSurroundings): Promise<BeginRefusal | null>;
+  /** The port in an open view that leads to the socket of its head; null where it has none. */
+  readonly headPort?: () => number | null;
   /** Everything that differs from the workspace. */
   changes(): Change[];
   /** Files as the job has them, resting or awake. */
@@ -428,6 +443,21 @@ export interface Layers {
   readonly forget?: (paths: readonly string[]) => void;
   /** Edits that are staged without any process, for another view; they are forgotten here. */
   readonly takeEdits?: () => TakenEdits;
+}
+
+/** The parts that the sandbox of a head has beyond that of commands. All paths are absolute and real. */
+export interface HeadSurroundings {
+  /**
+   * The folder of a home layer of its own, above the job's. Neither checks nor other jobs see it, no commit merges it, and
+   * it stays when the draft goes.
+   */
+  readonly home: string;
+  /** Files that its home has at every start, by their paths there, whatever it made of them before. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Folders of its program, shown read-only. */
+  readonly readable: readonly string[];
+  /** A socket of this machine that a port of its loopback leads to; null: none. */
+  readonly socket: string | null;
 }
 
 /** A path that the job changed, and at which the workspace has something else by now than the job found. */

@@ -10,8 +10,11 @@ import type { TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tas
 import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { ContainerClaim, SandboxFailure } from "./containers.ts";
+import type { WorkerProgress } from "./heads.ts";
 import type { ModelMessage, ModelTool } from "./models.ts";
 import type { Work } from "./serve.ts";
+
+export type { WorkerProgress } from "./heads.ts";
 
 /**
  * Tasks from forges: one live task per issue, PR or MR. One that waits or runs is work of the queue, where its item is
@@ -359,18 +362,6 @@ export interface RunOptions {
   readonly title?: string;
   readonly preview?: boolean;
 }
-
-/** The messages of a worker CLI while it works. */
-export type WorkerProgress =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "command"; readonly command: string }
-  | { readonly kind: "edit"; readonly path: string }
-  | { readonly kind: "tool"; readonly name: string }
-  | {
-      readonly kind: "trouble";
-      readonly code: "unauthorized" | "unreachable" | "other";
-      readonly text: string;
-    };
 
 /** One worker CLI on a workspace, as a program asks for it. */
 export interface WorkerChoices {

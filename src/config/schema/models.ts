@@ -1,6 +1,17 @@
 import { z } from "zod";
 import { ROUTES } from "../../domain/config/route.ts";
-import { chosenName, count, flag, hosts, httpUrl, optionalText, optionalUrl, secret } from "./primitives.ts";
+import { HEAD_NAMES } from "../../domain/config/worker-kind-names.ts";
+import {
+  chosenName,
+  count,
+  flag,
+  hosts,
+  httpUrl,
+  optionalText,
+  optionalUrl,
+  secret,
+  texts,
+} from "./primitives.ts";
 
 const PROVIDER_TYPES = ["anthropic", "openai", "google", "openai-compatible", "ollama", "scripted"] as const;
 
@@ -140,6 +151,14 @@ export const roles = z
     coder2: role("Ao", "openai"),
     coder3: role("Gin", "claude"),
     default_coder: z.enum(CODERS).default("coder3").meta({ description: "Who answers the route CODE." }),
+    coder: z
+      .strictObject({
+        head: z.enum(HEAD_NAMES).nullable().default(null).meta({
+          description:
+            "An agent of your own that works in the place of a coder's model, unless a message names a coder; null is none.",
+        }),
+      })
+      .prefault({}),
   })
   .prefault({});
 
@@ -248,6 +267,30 @@ export const coder = z
       .nullable()
       .default(null)
       .meta({ description: "What one message may cost, in US dollars; null is no limit." }),
+  })
+  .prefault({});
+
+/** The user's own agent as the head of a coder. */
+export const head = z
+  .strictObject({
+    command: texts([], "How an agent that speaks the Agent Client Protocol is started, for the head `acp`."),
+    login: z.enum(["key", "file"]).default("key").meta({
+      description:
+        "What an agent may use: a key or a token for use without a person, or a person's own login in a file as well, where its vendor's terms permit that.",
+    }),
+    settings: z.enum(["none", "safe", "all"]).default("safe").meta({
+      description:
+        "Your settings for the agent that it sees: none, those that start nothing and name no server, or all.",
+    }),
+    timeout: count(1800, "Seconds that one turn of an agent may take.", { min: 1 }),
+    silence: count(600, "Seconds that an agent may say nothing.", { min: 1 }),
+    keep_days: count(30, "Days that an agent's session and home are kept unused; 0 is for ever."),
+    permissions: z
+      .enum(["allow", "refuse"])
+      .default("allow")
+      .meta({ description: "The answer when an agent of `command` asks for permission." }),
+    env_pass: texts([], "Variables that an agent of `command` gets as they are, secrets included."),
+    home_files: texts([], "Files of your home that an agent of `command` gets copies of."),
   })
   .prefault({});
 

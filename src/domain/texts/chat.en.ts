@@ -316,6 +316,7 @@ export const chatTexts = {
     ["/code1 /code2 /code3", "that coder alone: Aka, Ao, Gin"],
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
+    ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
     ["/apply /discard [job]", "bring in a preview, or throw it away"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],

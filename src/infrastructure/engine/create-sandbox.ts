@@ -1,11 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RefusedHost } from "../../application/ports/jobs-transaction.ts";
+import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
 import { findInstallation, type Installation } from "../platform/installation.ts";
 import type { Sandbox } from "./folder-workspace.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
-import { adoptHome, findHiddenHomePaths, openPrivateHome, openStackedHome, type ShownHome } from "./home.ts";
+import {
+  adoptHome,
+  findHiddenHomePaths,
+  openPrivateHome,
+  openStackedHome,
+  placeHomeFiles,
+  type ShownHome,
+} from "./home.ts";
 import { HOME_LAYER } from "./job-folder.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { mountPoints, workspaceId } from "./job-storage.ts";
@@ -178,7 +185,7 @@ export interface SandboxDeps extends SurroundingsDeps {
  * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
  * goes with its job.
  */
-type HomeUse = "shared" | { readonly above: readonly string[] };
+type HomeUse = "shared" | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxDeps): Sandbox {
@@ -190,7 +197,10 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
   const env = { PATH: wiring.env.PATH ?? "/usr/bin:/bin", HOME: wiring.env.HOME ?? "/" };
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
-    const { shown, ...around } = findSurroundings(wiring, installation);
+    const { shown, ...found } = findSurroundings(wiring, installation);
+    const head = home === "shared" ? undefined : home.head;
+    if (head !== undefined && shown === null) throw new Error("a head needs a home of its own");
+    const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
     const network = await openNetwork(wiring.network, job, wanted);
     const sandbox: OpenedSandbox["sandbox"] = {
@@ -199,6 +209,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       home: opened?.home ?? null,
       redirects: isRealRoot(),
       network: network.plan,
+      headSocket: head?.socket ?? null,
       limits: wiring.limits,
       confined: wiring.confined,
       uid: process.getuid?.() ?? 0,
@@ -217,7 +228,11 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     const places = [...readable, ...rootsFor(workspace)];
     const parts = { shown, own, mounts: mountPoints(), places };
     if (use === "shared") return openPrivateHome({ ...parts, shared });
-    return openStackedHome({ ...parts, below: [...use.above, shared] });
+    const below = [...use.above, shared];
+    if (use.head === undefined) return openStackedHome({ ...parts, below });
+    const stacked = openStackedHome({ ...parts, own: use.head.home, below });
+    placeHomeFiles(stacked.home, use.head.files);
+    return stacked;
   }
 
   /** Looked up when a command failed, and not before. */
@@ -257,7 +272,13 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         ...(foreign !== null && { metForeign: foreign.met }),
         environment: sandboxEnvironment({ confined: wiring.confined, sockets, network: plan }),
         limited: limitedNetwork(plan, undefined).network,
-        openSandbox: () => openSandbox(folder.path, network, home),
+        openSandbox: (head) =>
+          openSandbox(
+            folder.path,
+            network,
+            head === undefined || home === "shared" ? home : { above: [own], head },
+          ),
+        takesHeads: resting && wiring.confined,
         openThrowAway: (into, { network, over }) =>
           openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
         onCommit: () => (resting ? adoptHome(own, shared) : null),

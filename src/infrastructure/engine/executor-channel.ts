@@ -15,6 +15,7 @@ import {
   type Entry,
   type KilledProcess,
   type OutputStream,
+  type ProcessInput,
   type ProcessRequest,
   type ProcessResult,
   type ProcessRunner,
@@ -276,6 +277,8 @@ export function createRemoteProcesses(send: Send): {
     {
       readonly settle: (answer: Readonly<Record<string, unknown>> | null) => void;
       readonly onOutput?: ProcessRequest["onOutput"];
+      /** The executor has handed on what was sent last. */
+      readonly onTaken?: () => void;
     }
   >();
   let next = 1;
@@ -284,11 +287,17 @@ export function createRemoteProcesses(send: Send): {
   function ask(
     head: Readonly<Record<string, unknown>>,
     onOutput?: ProcessRequest["onOutput"],
+    onTaken?: () => void,
   ): { readonly id: number; readonly answer: Promise<Readonly<Record<string, unknown>> | null> } {
     const id = next++;
     const answer = new Promise<Readonly<Record<string, unknown>> | null>((settle) => {
       if (ended) settle(null);
-      else waiting.set(id, { settle, ...(onOutput !== undefined && { onOutput }) });
+      else
+        waiting.set(id, {
+          settle,
+          ...(onOutput !== undefined && { onOutput }),
+          ...(onTaken !== undefined && { onTaken }),
+        });
     });
     if (!ended) send({ ...head, id });
     return { id, answer };
@@ -296,12 +305,19 @@ export function createRemoteProcesses(send: Send): {
 
   const runner: ProcessRunner = {
     async runProcess(request) {
-      const { signal, onOutput, cutNote: _, ...plain } = request;
+      const { signal, onOutput, stdin, cutNote: _, ...plain } = request;
       const started = performance.now();
+      const input = createInputQueue((piece) => send({ op: "input", id, ...piece }));
       const { id, answer } = ask(
-        { op: "run", request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) } },
+        {
+          op: "run",
+          request: { ...plain, timeoutMs: clampTimeout(plain.timeoutMs) },
+          reads: stdin !== undefined,
+        },
         onOutput,
+        input.onTaken,
       );
+      stdin?.(input.input);
       const abort = () => send({ op: "abort", id });
       if (signal?.aborted) abort();
       signal?.addEventListener("abort", abort, { once: true });
@@ -323,6 +339,10 @@ export function createRemoteProcesses(send: Send): {
     onFrame({ head, body }) {
       const entry = waiting.get(Number(head.id));
       if (entry === undefined) return;
+      if (head.taken === true) {
+        entry.onTaken?.();
+        return;
+      }
       if (head.output !== undefined) {
         entry.onOutput?.(head.output as OutputStream, Buffer.from(body).toString("utf8"));
         return;
@@ -335,6 +355,52 @@ export function createRemoteProcesses(send: Send): {
       for (const { settle } of waiting.values()) settle(null);
       waiting.clear();
     },
+  };
+}
+
+interface InputPiece {
+  readonly text: string;
+  readonly end: boolean;
+}
+
+/** Characters that go to the executor at once. */
+const INPUT_PIECE = 8_192;
+
+/**
+ * Standard input of a process in the view, one piece on its way at a time: a channel that is full would hold up the program
+ * while the executor waits for it to read.
+ */
+function createInputQueue(send: (piece: InputPiece) => void): {
+  readonly input: ProcessInput;
+  readonly onTaken: () => void;
+} {
+  const pieces: InputPiece[] = [];
+  let isOnItsWay = false;
+  let isOver = false;
+  const next = () => {
+    const piece = pieces.shift();
+    isOnItsWay = piece !== undefined;
+    if (piece !== undefined) send(piece);
+  };
+  const add = (piece: InputPiece) => {
+    if (isOver) return;
+    isOver = piece.end;
+    pieces.push(piece);
+    if (!isOnItsWay) next();
+  };
+  return {
+    input: {
+      write(text) {
+        for (let at = 0; at < text.length; ) {
+          // A character of two halves stays whole.
+          const half = /[\ud800-\udbff]/.test(text[at + INPUT_PIECE - 1] ?? "") ? 1 : 0;
+          add({ text: text.slice(at, at + INPUT_PIECE - half), end: false });
+          at += INPUT_PIECE - half;
+        }
+      },
+      end: () => add({ text: "", end: true }),
+    },
+    onTaken: next,
   };
 }
 
@@ -364,6 +430,7 @@ export function createProcessServer(
   write: (frame: Uint8Array) => void,
 ): (bytes: Uint8Array) => void {
   const running = new Map<number, AbortController>();
+  const inputs = new Map<number, ProcessInput>();
   return createFrameReader(({ head }) => void handle(head));
 
   async function handle(head: Readonly<Record<string, unknown>>): Promise<void> {
@@ -378,8 +445,10 @@ export function createProcessServer(
           ...(head.request as ProcessRequest),
           signal: abort.signal,
           onOutput,
+          ...(head.reads === true && { stdin: (input: ProcessInput) => inputs.set(id, input) }),
         });
         running.delete(id);
+        inputs.delete(id);
         const { error, ...plain } = result;
         write(
           encodeFrame({
@@ -390,6 +459,13 @@ export function createProcessServer(
             },
           }),
         );
+        return;
+      }
+      case "input": {
+        const input = inputs.get(id);
+        if (head.end === true) input?.end();
+        else input?.write(String(head.text));
+        write(encodeFrame({ id, taken: true }));
         return;
       }
       case "abort":

@@ -23,6 +23,8 @@ export interface ExecutorSettings {
   readonly path: string;
   /** The socket of the network's only way out, where there is a list of hosts. */
   readonly proxy: string | null;
+  /** The socket behind which a head's key is; a port of the loopback leads to it. */
+  readonly head: string | null;
   readonly limits: JobLimits;
 }
 
@@ -30,7 +32,7 @@ export interface ExecutorSettings {
  * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
-export async function serveView({ root, proxy, limits }: ExecutorSettings): Promise<void> {
+export async function serveView({ root, proxy, head, limits }: ExecutorSettings): Promise<void> {
   limitThisProcess(limits);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
@@ -43,7 +45,9 @@ export async function serveView({ root, proxy, limits }: ExecutorSettings): Prom
   const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leaveExecutor);
   if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
-  writeAllBlocking(1, encodeFrame({ ready: true }));
+  // Without a loopback of its own the view takes any port that is free.
+  const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
+  writeAllBlocking(1, encodeFrame({ ready: true, headPort }));
 }
 
 /** The program has closed its end: the view is over, and with this process everything that runs in it. */

@@ -1,10 +1,10 @@
-import { connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 
 /**
- * Carries every connection to a port of this (private) loopback to a socket with a path. Resolves when it listens.
- * It is up for as long as its process.
+ * Carries every connection to a port of this loopback to a socket with a path; 0 is any that is free. Resolves with the
+ * port when it listens. It is up for as long as its process.
  */
-export function forwardPort(port: number, socketPath: string): Promise<void> {
+export function forwardPort(port: number, socketPath: string): Promise<number> {
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const upstream = connect({ path: socketPath, allowHalfOpen: true });
     for (const [one, other] of [
@@ -18,6 +18,6 @@ export function forwardPort(port: number, socketPath: string): Promise<void> {
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
+    server.listen(port, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
   });
 }

@@ -357,6 +357,21 @@ function makeFolders(upper: string, path: string): void {
     });
 }
 
+/** Gives a home these files, by their paths in it, whatever was left at their places. */
+export function placeHomeFiles(home: PrivateHome, files: ReadonlyMap<string, string>): void {
+  for (const [path, text] of files) {
+    const layer = home.layers.findLast((one) => isInside(one.path, join(home.path, path)));
+    if (layer === undefined) continue;
+    const upper = join(home.folder, layer.name, "u");
+    const below = relative(layer.path, join(home.path, path));
+    if (dirname(below) !== ".") makeFolders(upper, dirname(below));
+    inParent(upper, below, (parent, name) => {
+      removeTree(`${parent}/${name}`);
+      writeFileSync(`${parent}/${name}`, text, { flag: "wx", mode: 0o600 });
+    });
+  }
+}
+
 /**
  * Moves what a job left in a home of its own into the one that jobs share, so that what it downloaded is there for the
  * next. While another job holds the shared home it stays out: a cache is lost, and nothing else. One that was left

@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import {
   type BeginResult,
   type CheckViewRequest,
+  type HeadSurroundings,
   type OpenedCheck,
   type SealedChanges,
   type Transaction,
@@ -213,13 +214,15 @@ export interface OverlayDeps {
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
   /** Opens what a sandbox needs, each time that one is started. */
-  readonly openSandbox: () => Promise<OpenedSandbox>;
+  readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
   readonly openThrowAway: OverlayChecks["openThrowAway"];
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
   /** It stays open, and may have to be merged with what others do meanwhile. */
   readonly keepsBytes: boolean;
+  /** A head may work in it: nobody else sees its home. */
+  readonly takesHeads: boolean;
   /** Called when a sandbox did not start. */
   readonly onComplaint: () => void;
   /**
@@ -345,14 +348,15 @@ function openOverlay(state: OpenOverlay): Transaction {
         const why = executor.whyEnded();
         if (why !== null) throw why;
       },
-      async wake() {
+      async wake(head) {
         if (executor.isAwake()) return null;
         sight.reopened(takeStamp(join(folder.path, "stamp")));
-        const complaint = await executor.wake();
+        const complaint = await executor.wake(head);
         if (complaint === null) return null;
         state.onComplaint();
         return { code: "failed", message: complaint };
       },
+      ...(state.takesHeads && { headPort: executor.headPort }),
       changes: () => createChangeWatch(roots, workspace, sight)(),
       moved: () =>
         createChangeWatch(roots, workspace, sight)().flatMap(({ path }) => {

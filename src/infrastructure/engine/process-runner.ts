@@ -313,7 +313,11 @@ export function startChild(request: ProcessRequest, runTag: bigint): StartedChil
     cwd: request.cwd,
     env: { ...request.env, [JOB_VARIABLE]: request.jobMarker },
     detached: true,
-    stdio: ["ignore", pipes?.stdout.writeFd ?? "pipe", pipes?.stderr.writeFd ?? "pipe"],
+    stdio: [
+      request.stdin === undefined ? "ignore" : "pipe",
+      pipes?.stdout.writeFd ?? "pipe",
+      pipes?.stderr.writeFd ?? "pipe",
+    ],
   } as const;
   try {
     const child = withInheritedTag(runTag, () => spawnChild(spawn));
@@ -484,6 +488,7 @@ function startProcess(
       request.jobMarker,
       Math.min(startedAt, startedSince.get(request.jobMarker) ?? startedAt),
     );
+    if (child.stdin !== undefined) request.stdin?.(child.stdin);
     const exit = child.exited.then((ended) => {
       leave(register.leaders, pid);
       return ended;

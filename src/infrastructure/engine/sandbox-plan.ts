@@ -38,6 +38,8 @@ export interface SandboxPlan {
   /** Real root makes the mounts: a folder of a root can then be renamed in one step. */
   readonly redirects: boolean;
   readonly network: SandboxNetwork;
+  /** A socket of the host that a port of the loopback leads to; the executor stands before it. */
+  readonly headSocket: string | null;
   readonly limits: JobLimits;
   readonly confined: boolean;
   readonly uid: number;
@@ -74,7 +76,8 @@ const SWITCHES = ["sys", "sysrq-trigger", "fs", "acpi", "scsi"];
  * capability, and becomes the executor. First of all it takes leave of the host's mounts: one that came later would come in,
  * and could be written to. A screen that the kernel cannot lay (over a file system of another kind) is done without: the
  * sockets that are known behind it are hidden one by one. As one call does not tell which mount failed, a second one then
- * mounts what else is missing; it passes over what is mounted, and the stage must show again for it.
+ * mounts what else is missing; it passes over what is mounted, and the stage must show again for it. Terminals of their own
+ * come last, and a kernel that has none to give is no reason to stop.
  * Arguments: whether the host's mounts are shared, the stage, the screens, the table of mounts, what to hide, "--", the command.
  */
 const SETUP = `set -e
@@ -94,6 +97,7 @@ while [ "$1" != -- ]; do
   shift
 done
 shift
+if [ -d /dev/pts ]; then mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 picoclaw /dev/pts 2> /dev/null || :; fi
 cd /
 exec setpriv --bounding-set -all --inh-caps -all --ambient-caps -all --no-new-privs "$@"
 `;
@@ -209,11 +213,17 @@ function escapeField(text: string): string {
 }
 
 const PROXY_SOCKET = "/run/picoclaw-proxy";
+const HEAD_SOCKET = "/run/picoclaw-head";
 
 /** The proxy's socket as the executor sees it. */
 export function proxySocket({ network, confined }: SandboxPlan): string | null {
   if (typeof network === "string") return null;
   return confined ? PROXY_SOCKET : network.proxy;
+}
+
+/** The socket of a head's key as the executor sees it. */
+export function headSocket({ headSocket: socket, confined }: SandboxPlan): string | null {
+  return socket !== null && confined ? HEAD_SOCKET : socket;
 }
 
 /** The variables for processes in a sandbox. */
@@ -302,6 +312,7 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   if (plan.network !== "host") args.push("--unshare-net");
   if (typeof plan.network === "object" && plan.confined)
     args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
+  if (plan.headSocket !== null && plan.confined) args.push("--ro-bind", plan.headSocket, HEAD_SOCKET);
   if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
   args.push(plan.sharesMounts ? "shared" : "own", stage);
@@ -335,6 +346,7 @@ function confinedBase({ files, uid }: SandboxPlan): string[] {
     ["stderr", "/2"],
   ] as const)
     args.push("--symlink", `/proc/self/fd${to}`, `/dev/${link}`);
+  args.push("--dir", "/dev/pts", "--symlink", "pts/ptmx", "/dev/ptmx");
   args.push("--proc", "/proc", "--tmpfs", "/run", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp");
   for (const name of uid === 0 ? SWITCHES : []) args.push("--ro-bind-try", `/proc/${name}`, `/proc/${name}`);
   for (const file of files) args.push("--ro-bind", file, file);

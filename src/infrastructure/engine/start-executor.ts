@@ -1,7 +1,12 @@
 import { closeSync, lstatSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { LimitReached } from "../../application/jobs/execution.ts";
-import type { ProcessRunner, RefusedHost, View } from "../../application/ports/jobs-transaction.ts";
+import type {
+  HeadSurroundings,
+  ProcessRunner,
+  RefusedHost,
+  View,
+} from "../../application/ports/jobs-transaction.ts";
 import type { Installation } from "../platform/installation.ts";
 import { openPipe, rawPipe, type SpawnedChild, spawnChild } from "../platform/process-calls.ts";
 import type { ExecutorSettings } from "./executor.ts";
@@ -20,6 +25,7 @@ import type { PrivateHome } from "./home.ts";
 import { killStrays } from "./process-table.ts";
 import {
   CONFINED_STAGE,
+  headSocket,
   keyringFilter,
   type LimitedNetwork,
   limitedNetwork,
@@ -115,6 +121,8 @@ function blocksAt(path: string): number {
 interface Executor {
   readonly call: Call;
   readonly processes: ProcessRunner;
+  /** Leads to the head's socket; null where there is none. */
+  readonly headPort: number | null;
   /** Why it ended before the job did: what it had been doing may be half done. Null while all is well. */
   readonly whyEnded: () => Error | null;
   /** Ends the executor and, with its namespace, everything that runs in it. Idempotent. */
@@ -171,8 +179,11 @@ export async function startExecutor(
   const remote = createRemoteProcesses((head) => sendFrame(requests.writeEnd, head));
   let stopping: Promise<void> | null = null;
   let whyEnded: Error | null = null;
-  const ready = Promise.withResolvers<void>();
-  const onFrame = (frame: Frame) => (frame.head.ready === true ? ready.resolve() : remote.onFrame(frame));
+  const ready = Promise.withResolvers<number | null>();
+  const onFrame = (frame: Frame) =>
+    frame.head.ready === true
+      ? ready.resolve(typeof frame.head.headPort === "number" ? frame.head.headPort : null)
+      : remote.onFrame(frame);
   void replies.read(createFrameReader(onFrame)).then(() => {
     if (stopping === null) whyEnded ??= new ChannelClosed();
     remote.onEnd();
@@ -193,9 +204,12 @@ export async function startExecutor(
     return stopping;
   };
   // Not a blocking read: a sandbox that was killed half made may never close its end.
-  const stands = await Promise.race([ready.promise.then(() => true), exited.then(() => false)]);
+  const stands = await Promise.race([
+    ready.promise.then((headPort) => ({ headPort })),
+    exited.then(() => null),
+  ]);
   stage.close();
-  if (!stands) {
+  if (stands === null) {
     killStrays(plan.job);
     await stop();
     return { ok: false, complaint: complaint.trim() || SILENT_SANDBOX };
@@ -209,6 +223,7 @@ export async function startExecutor(
     executor: {
       call: createCall(calls.writeEnd, answers.readEnd),
       processes: remote.runner,
+      headPort: stands.headPort,
       whyEnded: () => whyEnded,
       stop,
     },
@@ -254,6 +269,7 @@ function executorCommand(
     root: plan.directory,
     path,
     proxy: proxySocket(plan),
+    head: headSocket(plan),
     limits: plan.limits,
   };
   return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
@@ -331,14 +347,15 @@ export interface Wakeable {
   /** The home that was put aside, because this job or an earlier one had left it unusable. */
   readonly homeAside: () => string | null;
   isAwake(): boolean;
+  headPort(): number | null;
   /** Null when it stands, else the complaint. Idempotent. */
-  wake(): Promise<string | null>;
+  wake(head?: HeadSurroundings): Promise<string | null>;
   /** Idempotent. */
   rest(): Promise<void>;
 }
 
 export function createWakeable(parts: {
-  readonly open: () => Promise<OpenedSandbox>;
+  readonly open: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   readonly start: (sandbox: OpenedSandbox["sandbox"]) => Promise<ExecutorStart>;
 }): Wakeable {
   let awake: { readonly executor: Executor; readonly opened: OpenedSandbox } | null = null;
@@ -360,13 +377,14 @@ export function createWakeable(parts: {
     whyEnded: () => why ?? awake?.executor.whyEnded() ?? null,
     isAwake: () => awake !== null,
     homeAside: () => homeAside,
+    headPort: () => awake?.executor.headPort ?? null,
     takeRefused() {
       collect();
       return refused.splice(0);
     },
-    async wake() {
+    async wake(head) {
       if (awake !== null) return null;
-      const opened = await parts.open();
+      const opened = await parts.open(head);
       homeAside ??= opened.homeAside;
       const started = await parts.start(opened.sandbox);
       if (!started.ok) {
@@ -439,7 +457,7 @@ export async function confineCopy({
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };
-  const { call, ...rest } = started.executor;
+  const { call, headPort: _, ...rest } = started.executor;
   return {
     ...rest,
     view: createRemoteView(call),

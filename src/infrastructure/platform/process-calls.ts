@@ -8,7 +8,15 @@ export interface SpawnedChild {
   /** The stream that the runtime reads where "pipe" was requested. */
   readonly stdout: ReadableStream<Uint8Array> | undefined;
   readonly stderr: ReadableStream<Uint8Array> | undefined;
+  /** Where "pipe" was requested for 0. */
+  readonly stdin: ChildInput | undefined;
   kill(signal: "SIGTERM" | "SIGKILL"): void;
+}
+
+/** What a child reads. Nothing throws once it has ended. */
+interface ChildInput {
+  write(text: string): void;
+  end(): void;
 }
 
 interface ChildExit {
@@ -44,7 +52,26 @@ export function spawnChild({ argv, cwd, env, stdio, detached }: SpawnRequest): S
     exited: exit.promise,
     stdout: child.stdout instanceof ReadableStream ? child.stdout : undefined,
     stderr: child.stderr instanceof ReadableStream ? child.stderr : undefined,
+    stdin: stdio[0] === "pipe" ? toChildInput(child.stdin as unknown as Bun.FileSink) : undefined,
     kill: (signal) => child.kill(signal),
+  };
+}
+
+function toChildInput(sink: Bun.FileSink): ChildInput {
+  const quietly = (use: () => unknown) => {
+    try {
+      // A child that has ended reads no more, and that is its own affair.
+      Promise.resolve(use()).catch(() => {});
+    } catch {
+      // The same, told at once.
+    }
+  };
+  return {
+    write(text) {
+      quietly(() => sink.write(text));
+      quietly(() => sink.flush());
+    },
+    end: () => quietly(() => sink.end()),
   };
 }
 

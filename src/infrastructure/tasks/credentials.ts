@@ -17,7 +17,7 @@ import { createMasker } from "../../domain/policy/mask.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import { readNoFollow } from "../engine/compare-entries.ts";
 import { isInside } from "../engine/git-roots.ts";
-import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 
 /**
  * The credentials of a CLI: files for the container's HOME, variables, and keys of which it gets only

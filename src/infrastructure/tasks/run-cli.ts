@@ -1,12 +1,16 @@
 import { homedir } from "node:os";
 import type { ExecResult, SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
-import type { RunOptions, TaskEnvironment, WorkerProgress } from "../../application/ports/tasks.ts";
+import type { RunOptions, TaskEnvironment } from "../../application/ports/tasks.ts";
 import { WORKER_KIND_NAMES, type WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { createMasker } from "../../domain/policy/mask.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type TaskMessages, taskMessagesFor } from "../../domain/texts/tasks.ts";
+import { createKeyQuota, type KeyLimits, type KeyQuota } from "../heads/key-proxy.ts";
+import { findWorkerKind } from "../heads/kinds/find-kind.ts";
+import type { StreamFindings, WorkerKind } from "../heads/kinds/worker-kind.ts";
+import { watchRun } from "../heads/watch-run.ts";
 import {
   bringBackLogins,
   CONTAINER_HOME,
@@ -15,12 +19,8 @@ import {
   placeCredentials,
   readableLogins,
 } from "./credentials.ts";
-import { createKeyQuota, type KeyLimits, type KeyQuota, openKeyAccess } from "./key-proxy.ts";
-import { findWorkerKind } from "./worker-kinds/find-kind.ts";
-import { readTrouble, type StreamFindings, type WorkerKind } from "./worker-kinds/worker-kind.ts";
+import { openKeyAccess } from "./key-access.ts";
 
-/** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
-const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
 const OUTPUT_LIMIT = 1024 ** 2;
 
 export interface CliRun {
@@ -52,16 +52,8 @@ export interface CliResult {
 export async function runCli(run: CliRun): Promise<CliResult> {
   const { sandbox, container, kind, options, messages, mask } = run;
   const reader = kind.createReader();
-  const giveUp = new AbortController();
-  const seen = { unauthorized: 0, unreachable: 0, last: "" };
-  function tell(progress: WorkerProgress): void {
-    options.onProgress?.(maskProgress(progress, mask));
-    if (progress.kind !== "trouble" || progress.code === "other") return;
-    seen[progress.code]++;
-    seen.last = progress.text;
-    if (seen[progress.code] >= TROUBLES_BORNE[progress.code]) giveUp.abort();
-  }
-  const way = await openKeyAccess({ ...run, signal: options.signal, onUsedUp: () => giveUp.abort() });
+  const watch = watchRun({ reader, mask, onProgress: (progress) => options.onProgress?.(progress) });
+  const way = await openKeyAccess({ ...run, signal: options.signal, onUsedUp: watch.giveUp });
   if (!way.ok) return notStartedResult(way, messages);
   const exec = await sandbox
     .exec(container, {
@@ -70,26 +62,22 @@ export async function runCli(run: CliRun): Promise<CliResult> {
       env: { HOME: CONTAINER_HOME, ...kind.env, ...way.env },
       stdin: run.prompt,
       timeoutMs: options.timeoutMs,
-      signal: AbortSignal.any([options.signal, giveUp.signal]),
+      signal: AbortSignal.any([options.signal, watch.signal]),
       outputLimitBytes: OUTPUT_LIMIT,
-      onOutput(stream, text) {
-        if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
-        else
-          for (const line of text.split("\n"))
-            if (readTrouble(line).code === "unreachable") tell(readTrouble(line));
-      },
+      onOutput: watch.onOutput,
     })
     .finally(way.close);
   const notes = await bringBackLogins(run);
   const findings = reader.end();
   const usedUp = run.quota.usedUp();
+  const refused = watch.trouble();
   const trouble =
     usedUp !== null
       ? messages.keyQuota(kind.name, usedUp, run.quota.limits)
-      : seen.unauthorized > 0
+      : refused?.code === "unauthorized"
         ? messages.unauthorized(kind.name, kind.keyVariables)
-        : seen.unreachable > 0
-          ? messages.unreachable(kind.name, mask(seen.last))
+        : refused?.code === "unreachable"
+          ? messages.unreachable(kind.name, refused.detail)
           : null;
   return {
     exec,
@@ -102,7 +90,7 @@ export async function runCli(run: CliRun): Promise<CliResult> {
 
   function whyFailed(): string | null {
     if (options.signal.aborted) return messages.workerAborted;
-    if (giveUp.signal.aborted) return trouble;
+    if (watch.signal.aborted) return trouble;
     switch (exec.outcome) {
       case "timed-out":
         return [messages.workerTimedOut(Math.round(options.timeoutMs / 1000)), trouble]
@@ -143,14 +131,8 @@ function notStartedResult(failure: SandboxFailure, messages: TaskMessages): CliR
     failure,
   };
   const error = failure.code === "aborted" ? messages.workerAborted : messages.keysOutside(failure.detail);
-  const findings = { summary: "", error, usage: NO_USAGE, saidChanged: [] };
+  const findings = { summary: "", error, usage: NO_USAGE, saidChanged: [], sessionId: "" };
   return { exec, findings, error, rawOutput: "", missing: false, notes: [] };
-}
-
-function maskProgress(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
-  if (progress.kind === "text" || progress.kind === "trouble")
-    return { ...progress, text: mask(progress.text) };
-  return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
 }
 
 const RUN_MS = 1_800_000;

@@ -11,7 +11,7 @@ import { copyXattrs } from "../platform/xattr.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadViews } from "./task-files.ts";
 import type { WorkerExecutorDeps } from "./worker-executor.ts";
-import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
+import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 
 export interface TaskWorkspaceDeps {
   readonly workspace: Workspace;

@@ -11,6 +11,8 @@ import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { firstWord, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
+import { createKeyQuota, type KeyLimits } from "../heads/key-proxy.ts";
+import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import {
   CONTAINER_HOME,
   type Credentials,
@@ -19,7 +21,6 @@ import {
   placeCredentials,
   readableLogins,
 } from "./credentials.ts";
-import { createKeyQuota, type KeyLimits } from "./key-proxy.ts";
 import { runCli } from "./run-cli.ts";
 import {
   emptyRun,
@@ -32,7 +33,6 @@ import {
   type TaskLayers,
   toRunJob,
 } from "./stage-run.ts";
-import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
 
 /** Why there is no container, for whoever asked for the task. */
 function startFailure(

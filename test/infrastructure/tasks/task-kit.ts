@@ -7,7 +7,7 @@ import type { Workspace } from "../../../src/application/ports/jobs-workspace.ts
 import type { OpenTasks, TaskProgress, TaskRun } from "../../../src/application/ports/tasks.ts";
 import { readTaskFile } from "../../../src/config/task-file.ts";
 import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
-import type { WorkerKind } from "../../../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
+import type { WorkerKind } from "../../../src/infrastructure/heads/kinds/worker-kind.ts";
 import { openTasks } from "../../../src/wiring/tasks.ts";
 import { PROGRAM } from "../../e2e/cli-kit.ts";
 import { DOCKER_HOST, docker } from "../containers/real-engine.ts";
@@ -28,6 +28,8 @@ export const shellKind: WorkerKind = {
     upstream: "http://127.0.0.1:9",
     lead: (base) => ({ env: { MODEL_BASE: base }, argv: ["sh"] }),
   }),
+  inSession: (argv) => argv,
+  asks: /^\//,
   createReader() {
     let summary = "";
     return {
@@ -40,6 +42,7 @@ export const shellKind: WorkerKind = {
         error: null,
         usage: { inputTokens: 1, outputTokens: 1, costUsd: 0 },
         saidChanged: [],
+        sessionId: "",
       }),
     };
   },

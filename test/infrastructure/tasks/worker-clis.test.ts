@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findWorkerKind, WORKER_KINDS } from "../../../src/infrastructure/tasks/worker-kinds/find-kind.ts";
-import type { WorkerKind } from "../../../src/infrastructure/tasks/worker-kinds/worker-kind.ts";
+import { findWorkerKind, WORKER_KINDS } from "../../../src/infrastructure/heads/kinds/find-kind.ts";
+import type { WorkerKind } from "../../../src/infrastructure/heads/kinds/worker-kind.ts";
 import { openSandbox, openWorkerExecutor } from "../../../src/lib.ts";
 import { requirePart } from "../../require.ts";
 import { DOCKER_HOST } from "../containers/real-engine.ts";

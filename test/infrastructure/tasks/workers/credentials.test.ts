@@ -2,8 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { findWorkerKind } from "../../../../src/infrastructure/heads/kinds/find-kind.ts";
 import { findCredentials } from "../../../../src/infrastructure/tasks/credentials.ts";
-import { findWorkerKind } from "../../../../src/infrastructure/tasks/worker-kinds/find-kind.ts";
 
 const folders: string[] = [];
 afterAll(() => {

@@ -11,7 +11,7 @@ import {
   type KeyProxy,
   startKeyProxy,
   sweepKeys,
-} from "../../../../src/infrastructure/tasks/key-proxy.ts";
+} from "../../../../src/infrastructure/heads/key-proxy.ts";
 
 let server: Server;
 let proxy: KeyProxy;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { WorkerKindName } from "../../../../src/domain/config/worker-kind-names.ts";
-import { findWorkerKind, WORKER_KINDS } from "../../../../src/infrastructure/tasks/worker-kinds/find-kind.ts";
+import { findWorkerKind, WORKER_KINDS } from "../../../../src/infrastructure/heads/kinds/find-kind.ts";
 
 /** Recorded from codex 0.166.0, claude 2.1.325 and gemini 0.61.0. */
 const recorded = (name: string) => readFileSync(join(import.meta.dir, "streams", `${name}.jsonl`), "utf8");
@@ -26,6 +26,7 @@ describe("what the CLIs really print", () => {
       error: null,
       usage: { inputTokens: 40_279, outputTokens: 40, costUsd: 0 },
       saidChanged: [],
+      sessionId: "01a1de04-c8f3-7060-a8a4-5cee0464dc6d",
     });
     expect(progress.map(({ kind }) => kind)).toEqual(["trouble", "command", "command", "command", "text"]);
     expect(progress[1]).toEqual({ kind: "command", command: "/bin/bash -lc ls" });
@@ -42,6 +43,7 @@ describe("what the CLIs really print", () => {
       error: null,
       usage: { inputTokens: 47_855, outputTokens: 40, costUsd: 0.19222 },
       saidChanged: [`${project}/a.txt`, `${project}/b.txt`],
+      sessionId: "3908be2c-4e4b-4a72-b989-9a73357a559e",
     });
     expect(progress.map(({ kind }) => kind)).toEqual(["command", "edit", "edit", "text"]);
   });
@@ -52,6 +54,7 @@ describe("what the CLIs really print", () => {
       error: null,
       usage: { inputTokens: 50_529, outputTokens: 40, costUsd: 0 },
       saidChanged: [`${project}/a.txt`, `${project}/b.txt`],
+      sessionId: "bc873f7b-9530-43c8-827e-0aa6120986fa",
     });
     expect(progress.map(({ kind }) => kind)).toEqual(["command", "edit", "edit", "text"]);
   });

@@ -49,6 +49,8 @@ export const geminiCli: WorkerKind = {
       lead: (base) => ({ env: { [name]: base }, argv: geminiCli.argv }),
     };
   },
+  inSession: (argv, { id, resumes }) => (resumes ? [...argv, "--resume", id] : argv),
+  asks: /^\/v1(?:beta\d*|alpha)?\/(?:models|projects|publishers)\//,
   createReader,
 };
 
@@ -56,6 +58,7 @@ function createReader(): StreamReader {
   let said = "";
   let isOpen = false;
   let error: string | null = null;
+  let sessionId = "";
   let usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
   const pending = new Map<string, string>();
   const changed = new Set<string>();
@@ -63,6 +66,9 @@ function createReader(): StreamReader {
   return readJsonLines({
     on(event) {
       switch (event.type) {
+        case "init":
+          sessionId = textAt(event, "session_id");
+          return [];
         case "message": {
           if (event.role !== "assistant") return [];
           const text = textAt(event, "content");
@@ -102,6 +108,6 @@ function createReader(): StreamReader {
           return [];
       }
     },
-    end: () => ({ summary: said, error, usage, saidChanged: [...changed] }),
+    end: () => ({ summary: said, error, usage, saidChanged: [...changed], sessionId }),
   });
 }

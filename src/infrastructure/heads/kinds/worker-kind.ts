@@ -1,4 +1,4 @@
-import type { WorkerProgress } from "../../../application/ports/tasks.ts";
+import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import type { WorkerKindName } from "../../../domain/config/worker-kind-names.ts";
 import type { TaskUsage } from "../../../domain/models/model-facts.ts";
 
@@ -23,6 +23,16 @@ export interface WorkerKind {
   readonly plainVariables: readonly string[];
   /** Where the CLI sends its key, and how it is led to another server instead. */
   route(given: RouteInput): KeyRoute;
+  /**
+   * The call with a session: a new one (`id` is ours, where it takes one), or one that goes on. `isTrusted`: whether
+   * the settings that the project itself has for this CLI hold.
+   */
+  inSession(
+    argv: readonly [string, ...string[]],
+    session: { readonly id: string; readonly resumes: boolean; readonly isTrusted: boolean },
+  ): readonly [string, ...string[]];
+  /** Paths of its server that a run asks, behind the path of `upstream`. */
+  readonly asks: RegExp;
   createReader(): StreamReader;
 }
 
@@ -62,6 +72,8 @@ export interface StreamFindings {
   readonly error: string | null;
   readonly usage: TaskUsage;
   readonly saidChanged: readonly string[];
+  /** By which the session goes on; empty where it named none. */
+  readonly sessionId: string;
 }
 
 /** A JSON object from a stream; nothing in it is taken for granted. */

@@ -4,9 +4,6 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Transform } from "node:stream";
-import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
-import type { Credentials } from "./credentials.ts";
-import type { WorkerKind } from "./worker-kinds/worker-kind.ts";
 
 /** How much one task may ask of a model with the keys of whoever runs it. */
 export interface KeyLimits {
@@ -72,9 +69,11 @@ function probeSocket(socket: string): Promise<"open" | "refused" | "missing"> {
 export interface KeyProxyDeps {
   /** Where everything goes, whatever the caller says. */
   readonly upstream: string;
-  /** The caller's stand-in for a key, and the key. */
-  readonly keys: ReadonlyMap<string, string>;
-  /** Of the task; whoever runs in its container could use the keys up. */
+  /** The caller's stand-in for a key, and the key. A login may change while it is used: then it is asked for each time. */
+  readonly keys: ReadonlyMap<string, string> | (() => ReadonlyMap<string, string>);
+  /** Whether this path of the server may be asked, behind the path of `upstream`. Absent: any. */
+  readonly asks?: RegExp;
+  /** Of the task; the project's code, which runs where the CLI does, could use the keys up. */
   readonly quota: KeyQuota;
   /** Told when nothing is left of it. */
   readonly onUsedUp: () => void;
@@ -107,15 +106,21 @@ const LEFT_OUT = new Set([
 
 /**
  * Passes requests on to one server and replaces the stand-ins with the keys, in headers and in the address. A
- * caller without a stand-in is refused, and so is every caller once the quota is used up.
+ * caller without a stand-in is refused, and so is every caller once the quota is used up. A look at the root, by which some
+ * find out whether a server is there, is answered here.
  */
-export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProxyDeps): Promise<KeyProxy> {
+export async function startKeyProxy({
+  upstream,
+  keys: given,
+  asks,
+  quota,
+  onUsedUp,
+}: KeyProxyDeps): Promise<KeyProxy> {
   await sweepKeys(tmpdir(), FOLDER);
   const folder = mkdtempSync(join(tmpdir(), FOLDER));
   const socket = join(folder, "s");
   const target = new URL(onThisMachine(upstream));
-  const swap = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(stand, key), text);
-  const hide = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(key, stand), text);
+  const base = target.pathname.replace(/\/$/, "");
 
   const take: KeyQuota["take"] = (what, amount) => {
     const is = quota.take(what, amount);
@@ -126,9 +131,18 @@ export async function startKeyProxy({ upstream, keys, quota, onUsedUp }: KeyProx
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const asked = [request.url ?? "/", ...Object.values(request.headers).flat()].join("\n");
     const path = request.url ?? "";
+    if (request.method === "HEAD" && (path === "/" || path === `${base}/` || path === base))
+      return void response.writeHead(200).end();
+    const keys = typeof given === "function" ? given() : given;
+    const swap = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(stand, key), text);
+    const hide = (text: string) => [...keys].reduce((all, [stand, key]) => all.replaceAll(key, stand), text);
+    if (typeof given === "function" && keys.size === 0)
+      return void response.writeHead(401, PLAIN_TEXT).end("the login has expired\n");
     // Put behind the server's own address as it stands: resolved, `//other.host/` would be another server.
     if (!path.startsWith("/") || ![...keys.keys()].some((stand) => asked.includes(stand)))
       return void response.writeHead(403, PLAIN_TEXT).end("no key of this task\n");
+    if (asks !== undefined && !(path.startsWith(base) && asks.test(path.slice(base.length))))
+      return void response.writeHead(404, PLAIN_TEXT).end("not for this key\n");
     const body = take("requests", 1) ? await bodyOf(request, (bytes) => take("bytes", bytes)) : null;
     if (body === null)
       return void response.writeHead(403, PLAIN_TEXT).end("the quota of this task is used up\n");
@@ -214,54 +228,4 @@ function quotaTransform(take: (bytes: number) => boolean): Transform {
       else done(new Error("the quota of this task is used up"));
     },
   });
-}
-
-/** How a CLI is called so that its keys stay outside of the container. */
-export interface KeyAccess {
-  readonly ok: true;
-  readonly argv: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
-  close(): Promise<void>;
-}
-
-export interface KeyAccessDeps {
-  readonly sandbox: SandboxManager;
-  readonly container: string;
-  readonly kind: WorkerKind;
-  readonly credentials: Credentials;
-  readonly quota: KeyQuota;
-  readonly onUsedUp: () => void;
-  readonly signal: AbortSignal;
-}
-
-/** A proxy on this machine that has the keys, and a way to it from inside, for one run. Without keys, nothing is needed. */
-export async function openKeyAccess(parts: KeyAccessDeps): Promise<KeyAccess | SandboxFailure> {
-  const { sandbox, container, kind, credentials, quota, onUsedUp, signal } = parts;
-  const { env, files, keys } = credentials;
-  if (keys.size === 0) return { ok: true, argv: kind.argv, env, close: async () => {} };
-  const decoder = new TextDecoder();
-  const route = kind.route({
-    env,
-    textOf: (path) => {
-      const file = files.find((one) => one.path === path);
-      return file === undefined ? null : decoder.decode(file.bytes);
-    },
-  });
-  const proxy = await startKeyProxy({ upstream: route.upstream, keys, quota, onUsedUp });
-  const way = await sandbox.forward(container, { socket: proxy.socket, signal });
-  if (!way.ok) {
-    await proxy.close();
-    return way;
-  }
-  const { pathname } = new URL(route.upstream);
-  const led = route.lead(`http://127.0.0.1:${way.port}${pathname.replace(/\/$/, "")}`);
-  return {
-    ok: true,
-    argv: led.argv,
-    env: { ...env, ...led.env },
-    async close() {
-      way.close();
-      await proxy.close();
-    },
-  };
 }

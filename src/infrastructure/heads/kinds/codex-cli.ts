@@ -1,4 +1,4 @@
-import type { WorkerProgress } from "../../../application/ports/tasks.ts";
+import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import {
   listAt,
   numberAt,
@@ -44,6 +44,9 @@ export const codexCli: WorkerKind = {
       }),
     };
   },
+  inSession: (argv, { id, resumes }) =>
+    resumes ? [argv[0], ...argv.slice(1, -1), "resume", id, ...argv.slice(-1)] : argv,
+  asks: /^\/(?:responses|models|chat\/completions)(?:[/?]|$)/,
   createReader,
 };
 
@@ -65,6 +68,7 @@ function providerIn(toml: string): { readonly key: string; readonly url: string 
 function createReader(): StreamReader {
   let summary = "";
   let error: string | null = null;
+  let sessionId = "";
   const usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
   const changed = new Set<string>();
 
@@ -93,6 +97,9 @@ function createReader(): StreamReader {
   return readJsonLines({
     on(event) {
       switch (event.type) {
+        case "thread.started":
+          sessionId = textAt(event, "thread_id");
+          return [];
         case "item.started":
           return onItem(objectAt(event, "item"), false);
         case "item.completed":
@@ -114,6 +121,6 @@ function createReader(): StreamReader {
           return [];
       }
     },
-    end: () => ({ summary, error, usage, saidChanged: [...changed] }),
+    end: () => ({ summary, error, usage, saidChanged: [...changed], sessionId }),
   });
 }

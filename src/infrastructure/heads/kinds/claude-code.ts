@@ -1,4 +1,4 @@
-import type { WorkerProgress } from "../../../application/ports/tasks.ts";
+import type { WorkerProgress } from "../../../application/ports/heads.ts";
 import {
   listAt,
   numberAt,
@@ -41,12 +41,22 @@ export const claudeCode: WorkerKind = {
     upstream: env.ANTHROPIC_BASE_URL ?? "https://api.anthropic.com",
     lead: (base) => ({ env: { ANTHROPIC_BASE_URL: base }, argv: claudeCode.argv }),
   }),
+  // Settings of a repository may send the CLI, and its key, to a server of their choice.
+  inSession: (argv, { id, resumes, isTrusted }) => [
+    ...argv,
+    resumes ? "--resume" : "--session-id",
+    id,
+    "--setting-sources",
+    isTrusted ? "user,project,local" : "user",
+  ],
+  asks: /^\/v1\/messages(?:\/count_tokens)?(?:\?|$)/,
   createReader,
 };
 
 function createReader(): StreamReader {
   let summary = "";
   let error: string | null = null;
+  let sessionId = "";
   let usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
   /** Edits by the id of their call, until their result says that they were done. */
   const pending = new Map<string, string>();
@@ -74,6 +84,7 @@ function createReader(): StreamReader {
 
   return readJsonLines({
     on(event) {
+      sessionId = textAt(event, "session_id") || sessionId;
       switch (event.type) {
         case "assistant":
           return listAt(objectAt(event, "message"), "content").flatMap(onContent);
@@ -105,6 +116,6 @@ function createReader(): StreamReader {
           return [];
       }
     },
-    end: () => ({ summary, error, usage, saidChanged: [...changed] }),
+    end: () => ({ summary, error, usage, saidChanged: [...changed], sessionId }),
   });
 }

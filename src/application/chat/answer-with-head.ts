@@ -1,0 +1,315 @@
+import { HEAD_NAMES, type HeadName } from "../../domain/config/worker-kind-names.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts";
+import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
+import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
+import { createShownFiles } from "../coder/shown-files.ts";
+import type { ChatEvent } from "../ports/chat.ts";
+import type { Head, HeadTrouble, WorkerProgress } from "../ports/heads.ts";
+import { answerForCoder, openBench, tellCoderEvents } from "./answer-with-code.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createNotice,
+} from "./chat-turn.ts";
+import { earlierExchangesFor } from "./exchanges.ts";
+
+/** Why a head cannot work or did not, in words. */
+export function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
+  switch (trouble.code) {
+    case "not-installed":
+      return words.notInstalled(trouble.name, trouble.program);
+    case "no-command":
+      return words.noCommand;
+    case "no-login":
+      return words.noLogin(trouble.name, trouble.variables, trouble.file);
+    case "login-expired":
+      return words.loginExpired(trouble.name, trouble.program);
+    case "login-refused":
+      return words.loginRefused(trouble.name, trouble.variables);
+    case "not-confined":
+      return words.notConfined;
+    case "busy":
+      return words.busy(trouble.name);
+    case "unauthorized":
+      return words.unauthorized(trouble.name, trouble.variables);
+    case "unreachable":
+      return words.unreachable(trouble.name, trouble.detail);
+    case "quota":
+      return words.quota(
+        trouble.name,
+        trouble.reached === "requests" ? "tasks.key_requests" : "tasks.key_traffic",
+      );
+    case "timed-out":
+      return words.timedOut(trouble.name, trouble.seconds);
+    case "silent":
+      return words.silent(trouble.name, trouble.seconds);
+    case "flooded":
+      return words.flooded(trouble.name);
+    case "asking":
+      return words.asking(trouble.name, trouble.times);
+    case "session-lost":
+      return words.sessionLost(trouble.name);
+    case "failed":
+      return words.failed(trouble.name, trouble.detail);
+  }
+}
+
+function inAllWords(trouble: HeadTrouble): Worded {
+  return inEveryLanguage((locale) => wordHeadTrouble(headMessagesFor(locale), trouble));
+}
+
+export interface HeadTask {
+  readonly name: HeadName;
+  readonly text: string;
+  /** Whatever it changes is thrown away; its words are the plan. */
+  readonly planOnly: boolean;
+}
+
+/** A coder route whose head is an agent of the user's own: it works in a draft until that is green, which lands as one job. */
+export async function answerWithHead(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { name, text, planOnly }: HeadTask,
+): Promise<Answer> {
+  const refuse = (word: (words: HeadMessages) => string) =>
+    answerInEveryLanguage(parts, (locale) => word(headMessagesFor(locale)), false);
+  if (parts.heads === undefined) return refuse((words) => words.notConfined);
+  if (turn.dryRun) return refuse((words) => words.dryRun(name));
+  const overBudget = await turn.models.workers.refusal();
+  if (overBudget !== null)
+    return createAnswer(
+      parts,
+      [
+        {
+          kind: "worded",
+          texts: inEveryLanguage((locale) =>
+            chatMessagesFor(locale).modelTrouble(
+              overBudget.code,
+              { agent: name, role: parts.settings.defaultCoder, provider: name, model: "" },
+              overBudget.message,
+            ),
+          ),
+        },
+      ],
+      false,
+    );
+  const steps = createSteps(turn, parts.workspace.mask);
+  const heads = await parts.heads.open();
+  const opened = await heads.open({ name, sessionKey: turn.sessionKey, onProgress: steps.tell });
+  if (!opened.ok) return refuse((words) => wordHeadTrouble(words, opened.trouble));
+  const { head } = opened;
+  const desk = parts.steering.open(turn.sessionKey);
+  try {
+    const watched = { ...turn, emit: steps.watch };
+    const { bench, checks, checked } = await openBench(parts, watched, {
+      request: text,
+      judged: !planOnly,
+      shown: createShownFiles(),
+    });
+    const { attempts, explore, onRed } = parts.settings.coder;
+    const first = () => wordRequest(parts, turn, { text, planOnly, checks, resumes: head.resumes() });
+    const end = await coderLoop({
+      coder: {
+        kind: "head",
+        work: async (attempt, back) => {
+          const again = () => [first(), back].filter((one) => one !== null).join("\n\n");
+          const worked = await workOnce(parts, turn, { head, bench, attempt, message: back ?? first() });
+          steps.end();
+          if (worked.lost === true) {
+            turn.emit(createHeadNotice(parts, { code: "session-lost", name }));
+            return (await workOnce(parts, turn, { head, bench, attempt, message: again() })).result;
+          }
+          return worked.result;
+        },
+      },
+      bench,
+      show: () => "",
+      limits: { attempts, explore, onRed, shownChars: SHOWN_AGAIN },
+      planOnly,
+      preview: turn.preview,
+      steering: desk.take,
+      signal: turn.signal,
+      tell: tellCoderEvents(parts, turn, checks),
+      mask: parts.workspace.mask,
+    });
+    const by = { provider: name, model: head.version, local: false };
+    const talk = { model: () => by };
+    return await answerForCoder(parts, turn, {
+      role: parts.settings.defaultCoder,
+      text,
+      end,
+      talk,
+      checked: checked(),
+    });
+  } finally {
+    desk.close();
+    await head.close();
+  }
+}
+
+/** Characters of another's change that are shown to a head: it can read the files. */
+const SHOWN_AGAIN = 8_000;
+
+interface HeadAttempt {
+  readonly head: Head;
+  readonly bench: Awaited<ReturnType<typeof openBench>>["bench"];
+  readonly attempt: number;
+  readonly message: string;
+}
+
+async function workOnce(
+  { workspace }: ChatDeps,
+  turn: ChatTurn,
+  { head, bench, attempt, message }: HeadAttempt,
+): Promise<{ readonly result: HeadWorkResult; readonly lost?: boolean }> {
+  const { workByHead } = bench;
+  if (workByHead === undefined)
+    return { result: { kind: "unanswered", text: inAllWords({ code: "not-confined" }) } };
+  const begun = await head.begin(message);
+  const ran = await workByHead(attempt, begun.process).catch(async (error: unknown) => {
+    await begun.finish();
+    throw error;
+  });
+  const { summary, usage, trouble } = await begun.finish();
+  await turn.models.workers.count(head.name, usage);
+  if (ran.kind !== "ran") return { result: ran };
+  if (trouble?.code === "session-lost")
+    return { result: { kind: "unanswered", text: inAllWords(trouble) }, lost: true };
+  if (trouble !== null) return { result: { kind: "unanswered", text: inAllWords(trouble) } };
+  return { result: { kind: "ran", summary: workspace.mask(summary), results: ran.results } };
+}
+
+function createHeadNotice(
+  parts: Pick<ChatDeps, "chat" | "messages">,
+  trouble: HeadTrouble,
+): Extract<ChatEvent, { type: "notice" }> {
+  const texts = inAllWords(trouble);
+  return { ...createNotice(parts, () => texts[parts.messages.locale]), texts };
+}
+
+/** Steps of a head as those of a job: a line for a command, an edit or a tool, and its words when they are whole. */
+function createSteps(turn: ChatTurn, mask: (text: string) => string) {
+  let jobId = "";
+  let index = 0;
+  let words = "";
+  const flush = () => {
+    const text = mask(words.trim());
+    words = "";
+    if (text !== "") turn.emit({ type: "job-output", jobId, text: `${text}\n` });
+  };
+  const step = (command: string) => {
+    flush();
+    turn.emit({
+      type: "job-command",
+      jobId,
+      index: ++index,
+      command: mask(oneLine(command)).slice(0, LONGEST_STEP),
+    });
+  };
+  return {
+    /** Learns which job it is. The one command of each turn is the head itself, and its steps say more. */
+    watch(event: ChatEvent): void {
+      if (event.type === "job-started") jobId = event.jobId;
+      if (event.type !== "job-command") turn.emit(event);
+    },
+    tell(progress: WorkerProgress): void {
+      switch (progress.kind) {
+        // Some tell a text in growing pieces: it is whole when something else comes.
+        case "text":
+          words = progress.text;
+          return;
+        case "command":
+          step(`shell_command run ${progress.command}`);
+          return;
+        case "edit":
+          step(`file_edit update ${progress.path}`);
+          return;
+        case "tool":
+          flush();
+          turn.emit({ type: "tool", name: progress.name, state: "started" });
+          return;
+        case "trouble":
+          return;
+      }
+    },
+    end: flush,
+  };
+}
+
+const LONGEST_STEP = 500;
+
+interface WordedRequest {
+  readonly text: string;
+  readonly planOnly: boolean;
+  readonly checks: readonly string[];
+  readonly resumes: boolean;
+}
+
+/** The request, and what a head that begins anew has to know about where it is. */
+function wordRequest(
+  { workspace }: ChatDeps,
+  { history, older, memory }: ChatTurn,
+  { text, planOnly, checks, resumes }: WordedRequest,
+): string {
+  const plan = planOnly ? "Plan only: read what you need, change nothing, and answer with the plan." : "";
+  if (resumes) return [plan, text].filter((part) => part !== "").join("\n\n");
+  const earlier = earlierExchangesFor(
+    { local: false },
+    { request: text, history, older, limit: EARLIER, differenceOf: () => "" },
+  );
+  const place = [
+    "You work in a draft of this folder: edit files and run commands freely. Nothing is real before it was judged, and then it lands as one change that can be undone.",
+    ...(checks.length === 0
+      ? []
+      : [
+          `When you end, these checks run over your work: ${checks.join(", ")}. What fails comes back to you.`,
+        ]),
+    "Do not commit or push unless you are asked to. Secrets such as .env and hooks of git cannot be written: they are put back.",
+    "End with a few sentences on what you did, in the language of the request.",
+  ].join("\n");
+  return [place, workspace.mask(memory), earlier, plan, `# Request\n${text}`]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+const EARLIER = { exchanges: 4, chars: 600, folded: 4_000, difference: 0 } as const;
+
+/** `/head NAME REQUEST`: one message for an agent of the user's own; `/head` says which there are. */
+export const head: ChatCommand = async (parts, turn, rest) => {
+  const [name = "", ...words] = rest.trim().split(/\s+/u);
+  const known = HEAD_NAMES.find(
+    (one) => one === name.toLowerCase() || HEAD_SHORT[one] === name.toLowerCase(),
+  );
+  const text = rest.trim().slice(name.length).trim();
+  if (known !== undefined && words.length > 0)
+    return answerWithHead(parts, turn, { name: known, text, planOnly: false });
+  const heads = (await parts.heads?.open())?.list() ?? [];
+  return answerInEveryLanguage(
+    parts,
+    (locale) => {
+      const said = headMessagesFor(locale);
+      return [
+        ...(name === "" || known !== undefined ? [] : [said.unknown(name)]),
+        ...heads.map(
+          (one) => `${one.name}: ${one.trouble === null ? said.ready : wordHeadTrouble(said, one.trouble)}`,
+        ),
+        ...(parts.heads?.standing == null ? [] : [said.always(parts.heads.standing)]),
+        said.usage(HEAD_NAMES),
+      ].join("\n");
+    },
+    name === "",
+  );
+};
+
+const HEAD_SHORT: Readonly<Record<HeadName, string>> = {
+  "claude-code": "claude",
+  "codex-cli": "codex",
+  "gemini-cli": "gemini",
+  acp: "acp",
+};

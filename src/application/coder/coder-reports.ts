@@ -1,0 +1,143 @@
+import { failingOutput } from "../../domain/checks/read-results.ts";
+import { affectedFiles, type Doubt, meantLines } from "../../domain/coder/check-edits.ts";
+import { showAround, showFile, splitBudget } from "../../domain/coder/file-excerpts.ts";
+import { type CommandResult, oneLine } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
+
+/** A file that a coder needs to see again, and the lines that matter in it. */
+interface FileLines {
+  readonly path: string;
+  readonly lines: readonly number[];
+}
+
+const LONGEST = 2_000_000;
+
+/** Files as they stand by now. Of what does not fit, the lines that matter. */
+export function showAgain(files: ProjectFiles, places: readonly FileLines[], limit: number): string {
+  const found = places.flatMap(({ path, lines }) => {
+    const file = files.read(path, LONGEST);
+    return file === null ? [] : [{ path, lines, text: file.text }];
+  });
+  const shares = splitBudget(
+    found.map(({ text }) => text.length),
+    limit,
+  );
+  return found
+    .map(({ path, lines, text }, at) =>
+      showFile(path, text, { terms: [], limit: shares[at] ?? 0, focus: lines }),
+    )
+    .join("\n\n");
+}
+
+/** Characters of one command's output that go back. */
+const OUTPUT = 6_000;
+
+/** The failures, for the coder: each command with its exit code, and the head and tail of its output. */
+export function wordFailures(failed: readonly CommandResult[]): string {
+  return failed.map(wordFailure).join("\n\n");
+}
+
+function wordFailure({ command, error, output, process }: CommandResult): string {
+  const { type, action, target } = command;
+  const what = type === "shell_command" ? oneLine(target) : `${type} ${action} ${oneLine(target)}`;
+  // The report of an edit that did not match begins with what its error says.
+  if (isUnmatchedEdit(command, output)) return `FAILED ${what}:\n${output}`;
+  if (type !== "shell_command" || process === undefined)
+    return `FAILED ${what}: ${[error, output].filter(Boolean).join("\n")}`;
+  const code = process.exitCode;
+  const how = code === null ? error.split("\n")[0] : `exit code ${code}`;
+  const printed = `${process.stdout}${process.stderr}`;
+  return `FAILED ${what}: ${how}\n<output>\n${failingOutput(printed.trimEnd(), OUTPUT)}\n</output>`;
+}
+
+/** An edit that failed with a report on its hunks. */
+function isUnmatchedEdit({ type }: PatchCommand, output: string): boolean {
+  return type === "file_edit" && output.includes("Nothing of this edit was written.");
+}
+
+const MOST_LISTED = 40;
+
+/** How each command of an attempt ended, in order: a coder sends again only what failed. */
+export function wordStatuses(results: readonly CommandResult[]): string {
+  if (results.length < 2) return "";
+  const lines = results.slice(0, MOST_LISTED).map(({ command, success }, at) => {
+    const { type, action, target } = command;
+    const what = type === "file_edit" ? `${action} ${oneLine(target)}` : oneLine(target).slice(0, 80);
+    return `${at + 1}. ${success ? "done" : "FAILED"}: ${what}`;
+  });
+  if (results.length > MOST_LISTED) lines.push(`… and ${results.length - MOST_LISTED} more`);
+  return lines.join("\n");
+}
+
+/** Of the files whose edits failed, the lines that were meant; null where something else than edits failed. */
+export function showFailedEdits(
+  files: ProjectFiles,
+  failed: readonly CommandResult[],
+  commands: readonly PatchCommand[],
+  limit: number,
+): string | null {
+  if (failed.length === 0 || !failed.every(({ command, output }) => isUnmatchedEdit(command, output)))
+    return null;
+  const places = new Map<string, { readonly text: string; readonly lines: number[] }>();
+  for (const { command, output } of failed) {
+    // A result names its command without the edit itself.
+    const sent = commands.filter(({ edit, target }) => edit !== undefined && target === command.target);
+    for (const path of affectedFiles(sent.length > 0 ? sent : [command])) {
+      const text = places.get(path)?.text ?? files.read(path, LONGEST)?.text;
+      if (text === undefined) continue;
+      const place = places.get(path) ?? { text, lines: [] };
+      place.lines.push(...meantLines(sent, path, text, output));
+      places.set(path, place);
+    }
+  }
+  const shares = splitBudget(
+    [...places.values()].map(({ text }) => text.length),
+    limit,
+  );
+  return [...places]
+    .map(([path, { text, lines }], at) => showAround(path, text, lines, shares[at] ?? 0))
+    .join("\n\n");
+}
+
+/** Files that a coder needs to see again: those that its commands name, with the lines that a report speaks of. */
+export function linesToShowAgain(commands: readonly PatchCommand[], report: string): FileLines[] {
+  const paths = affectedFiles(commands).map((path) => path.replace(/^\.\//, ""));
+  const named = new Map<string, number[]>(paths.map((path) => [path, []]));
+  for (const [, path = "", line] of report.matchAll(/([\w@./[\]-]+\.\w+)(?::|\(|", line )(\d+)/g)) {
+    const known = paths.find((one) => path === one || path.endsWith(`/${one}`));
+    if (known !== undefined) named.get(known)?.push(Number(line));
+  }
+  return [...named].map(([path, lines]) => ({ path, lines }));
+}
+
+export function wordDoubts(doubts: readonly Doubt[]): string {
+  return doubts.map(wordDoubt).join("\n");
+}
+
+function wordDoubt(doubt: Doubt): string {
+  const { path } = doubt;
+  switch (doubt.kind) {
+    case "unseen":
+      return `${path} exists and you have not seen it, yet your block would replace it whole. It is shown below: change what has to change.`;
+    case "elision":
+      return `${path}: the line "${doubt.line}" would become part of the file. Write all of the text, or change only the lines that differ.`;
+    case "shrinks":
+      return `${path} would shrink from ${doubt.from} to ${doubt.to} lines. Change only what has to change; if you mean it, send the same again.`;
+  }
+}
+
+/**
+ * The mark that two equal failures share: the words without the parts that differ from run to run, such as
+ * durations, addresses, times and temporary names.
+ */
+export function failureMark(report: string): string {
+  return report
+    .replace(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "<time>")
+    .replace(/\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds?|µs|ns)\b/g, "<duration>")
+    .replace(/duration_ms:? [\d.]+/g, "<duration>")
+    .replace(/\b0x[0-9a-f]+\b/gi, "<address>")
+    .replace(/\/tmp\/[\w./-]+/g, "<temporary>")
+    .replace(/\s+/g, " ")
+    .trim();
+}

@@ -1,0 +1,110 @@
+import type { HeadName } from "../../domain/config/worker-kind-names.ts";
+import type { TaskUsage } from "../../domain/models/model-facts.ts";
+import type { HeadProcess } from "./jobs-head.ts";
+
+/** The messages of an agent's CLI while it works. */
+export type WorkerProgress =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "command"; readonly command: string }
+  | { readonly kind: "edit"; readonly path: string }
+  | { readonly kind: "tool"; readonly name: string }
+  | {
+      readonly kind: "trouble";
+      readonly code: "unauthorized" | "unreachable" | "other";
+      readonly text: string;
+    };
+
+/**
+ * Agents of the user's own that may work in the place of a coder's model: their CLI is started in the sandbox of a draft.
+ * PicoClaw installs none, logs nobody in and refreshes no login.
+ */
+export interface Heads {
+  /** Those that can be named, in the order of offering. */
+  list(): readonly HeadFacts[];
+  /**
+   * Finds the program and the login, and takes the chat's session with this agent. Nothing has run where it is refused.
+   * Whoever opened it closes it.
+   */
+  open(request: HeadRequest): Promise<OpenedHead>;
+  /** Forgets the sessions and homes of a chat; one at work keeps its own. */
+  forget(sessionKey: string): void;
+}
+
+export interface HeadFacts {
+  readonly name: HeadName;
+  readonly program: string;
+  readonly isInstalled: boolean;
+  /** Whether it could be used as things stand. */
+  readonly trouble: HeadTrouble | null;
+}
+
+export interface HeadRequest {
+  readonly name: HeadName;
+  /** `<channel>:<chat>`. */
+  readonly sessionKey: string;
+  /** Masked. Must not throw. */
+  readonly onProgress: (progress: WorkerProgress) => void;
+}
+
+export type OpenedHead =
+  | { readonly ok: true; readonly head: Head }
+  | { readonly ok: false; readonly trouble: HeadTrouble };
+
+/** An agent for one message. Its turns follow each other in one session. */
+export interface Head {
+  readonly name: HeadName;
+  /** Of its program; empty where nobody can tell. */
+  readonly version: string;
+  /** Whether the next turn goes on in a session that knows what was said before. */
+  resumes(): boolean;
+  /** Makes a turn ready. Its process is to be run once, and `finish` to be called whatever became of it. */
+  begin(message: string): Promise<HeadTurn>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface HeadTurn {
+  readonly process: HeadProcess;
+  /** Shuts the way to the key, remembers the session, and tells how the turn ended. */
+  finish(): Promise<HeadEnd>;
+}
+
+export interface HeadEnd {
+  /** Its last words, masked. */
+  readonly summary: string;
+  readonly usage: TaskUsage;
+  /** Empty where it named none. */
+  readonly sessionId: string;
+  /** Why it did not do what it could. */
+  readonly trouble: HeadTrouble | null;
+}
+
+/** Why an agent cannot work, or could not go on. Texts are masked. */
+export type HeadTrouble =
+  | { readonly code: "not-installed"; readonly name: HeadName; readonly program: string }
+  /** `head.command` is empty. */
+  | { readonly code: "no-command" }
+  | {
+      readonly code: "no-login";
+      readonly name: HeadName;
+      readonly variables: readonly string[];
+      /** A login of a person that is there and may not be used as things are set. */
+      readonly file: string | null;
+    }
+  | { readonly code: "login-expired"; readonly name: HeadName; readonly program: string }
+  /** Its vendor lets no other program use this login. */
+  | { readonly code: "login-refused"; readonly name: HeadName; readonly variables: readonly string[] }
+  /** Nothing confines here, or the workspace holds the user's home. */
+  | { readonly code: "not-confined" }
+  | { readonly code: "busy"; readonly name: HeadName }
+  | { readonly code: "unauthorized"; readonly name: HeadName; readonly variables: readonly string[] }
+  | { readonly code: "unreachable"; readonly name: HeadName; readonly detail: string }
+  | { readonly code: "quota"; readonly name: HeadName; readonly reached: "requests" | "bytes" }
+  | { readonly code: "timed-out"; readonly name: HeadName; readonly seconds: number }
+  | { readonly code: "silent"; readonly name: HeadName; readonly seconds: number }
+  | { readonly code: "flooded"; readonly name: HeadName; readonly bytes: number }
+  /** It asked for permission again and again. */
+  | { readonly code: "asking"; readonly name: HeadName; readonly times: number }
+  /** The session that was to go on is not there any more; the next turn begins another. */
+  | { readonly code: "session-lost"; readonly name: HeadName }
+  | { readonly code: "failed"; readonly name: HeadName; readonly detail: string };

@@ -1,0 +1,20 @@
+import type { HeadSurroundings, OutputStream, ProcessInput, ProcessResult } from "./jobs-transaction.ts";
+
+/** One turn of an agent that works in a draft by itself, as commands of a patch do. */
+export interface HeadProcess {
+  /** How the job tells of it: no prompt, no secret. */
+  readonly title: string;
+  readonly surroundings: HeadSurroundings;
+  /** How it is called. `port` leads to the socket; null where there is none. */
+  command(port: number | null): {
+    readonly argv: readonly [string, ...string[]];
+    readonly env: Readonly<Record<string, string>>;
+  };
+  readonly timeoutMs: number;
+  /** Ends it, as the signal of the attempt does. */
+  readonly signal: AbortSignal;
+  readonly onStart: (input: ProcessInput) => void;
+  readonly onOutput: (stream: OutputStream, text: string) => void;
+  /** Called once. Its own account of why it failed; empty where it did what it could. */
+  readonly onEnd: (result: ProcessResult) => string;
+}

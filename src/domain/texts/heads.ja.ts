@@ -1,0 +1,44 @@
+import type { headTexts as englishHeadTexts } from "./heads.en.ts";
+
+export const headTexts: typeof englishHeadTexts = {
+  notInstalled: (name, program) =>
+    `${name} はこのマシンにありません。PATH に \`${program}\` が見つかりません。PicoClaw はインストールしません。何も実行していません。`,
+  noCommand:
+    "エージェントが設定されていません。`head.command` が空です。例: `head: {command: [opencode, acp]}`。",
+  noLogin: (name, variables, file) =>
+    [
+      `${name} のキーがありません。${variables.join(" または ")} を設定してください${name === "claude-code" ? "（`claude setup-token` で人の操作を前提としないトークンを作れます）" : ""}。`,
+      ...(file === null
+        ? []
+        : [
+            `${file} にログインがありますが、\`head.login: file\` のときだけ使います。その使い方が許されるかどうかは提供元の規約で決まります。`,
+          ]),
+    ].join(""),
+  loginExpired: (name, program) =>
+    `${name} のログインの期限が切れています。PicoClaw は更新しません。一度ご自身で \`${program}\` を起動してから、もう一度送ってください。`,
+  loginRefused: (name, variables) =>
+    `${name} は Google でログインしています。Google の規約は、ほかのプログラムがそのログインを使うことを認めていません。${variables.join(" または ")} を設定してください。`,
+  notConfined:
+    "ヘッドは隔離できる場所でだけ動きます。bubblewrap によるオーバーレイの下書きで、`worker.confine` が off ではなく、ワークスペースがホームを含まないことが必要です。`picoclaw doctor` が足りないものを示します。",
+  busy: (name) => `${name} はこのチャットのために別のプロセスで作業中です。`,
+  unauthorized: (name, variables) =>
+    `${name} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。${variables.length === 0 ? "" : `${variables.join(" または ")} を確認してください。`}`,
+  unreachable: (name, detail) => `${name} はモデルのサーバーに接続できません: ${detail}`,
+  quota: (name, setting) => `${name} を終了しました。このメッセージの \`${setting}\` を使い切りました。`,
+  timedOut: (name, seconds) =>
+    `${name} を ${seconds} 秒で終了しました（\`head.timeout\`）。セッションは残してあります。`,
+  silent: (name, seconds) =>
+    `${name} を終了しました。${seconds} 秒間何も出力しませんでした（\`head.silence\`）。セッションは残してあります。`,
+  flooded: (name) => `${name} を終了しました。出力が止まりませんでした。`,
+  asking: (name, times) => `${name} を終了しました。許可を ${times} 回求めました。`,
+  sessionLost: (name) => `${name} は以前のセッションを失いました。新しいセッションを始めます。`,
+  failed: (name, detail) => `${name} がエラーで終了しました: ${detail}`,
+  dryRun: (name) =>
+    `ドライモードです。${name} はすぐに作業を始めるため起動しません。\`/preview\` なら適用せずに結果を確認できます。`,
+  kept: "それまでの変更はプレビューとして残してあります。",
+  usage: (names) =>
+    `/head 名前 依頼 で、そのメッセージをご自身のエージェントに任せます: ${names.join("、")}。`,
+  ready: "使えます",
+  unknown: (name) => `${name} というヘッドはありません。`,
+  always: (name) => `コーダーへのメッセージは ${name} に渡します（roles.coder.head）。`,
+};

@@ -1,0 +1,11 @@
+import * as en from "./heads.en.ts";
+import * as ja from "./heads.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Texts about the user's own agents as heads. */
+export type HeadMessages = typeof en.headTexts;
+
+export const headMessagesFor = (locale: Locale): HeadMessages => TEXTS[locale].headTexts;

@@ -1,0 +1,58 @@
+import type { WorkerProgress } from "../../application/ports/heads.ts";
+import { readTrouble, type StreamReader } from "./kinds/worker-kind.ts";
+
+/** How often a CLI may say that its model does not answer before it is ended: left alone, some try for ever. */
+const TROUBLES_BORNE = { unauthorized: 2, unreachable: 3 } as const;
+
+export interface RunWatch {
+  /** Reads what the CLI prints. */
+  onOutput(stream: "stdout" | "stderr", text: string): void;
+  /** Aborts when it is to be ended before its time. */
+  readonly signal: AbortSignal;
+  giveUp(): void;
+  /** The trouble with its model that it told of; `detail` is masked. */
+  trouble(): { readonly code: "unauthorized" | "unreachable"; readonly detail: string } | null;
+}
+
+/** One run of an agent's CLI, wherever it runs: its events as they come, and its end where its model does not answer. */
+export function watchRun({
+  reader,
+  mask,
+  onProgress,
+}: {
+  readonly reader: Pick<StreamReader, "feed">;
+  readonly mask: (text: string) => string;
+  readonly onProgress: (progress: WorkerProgress) => void;
+}): RunWatch {
+  const end = new AbortController();
+  const seen = { unauthorized: 0, unreachable: 0, last: "" };
+  function tell(progress: WorkerProgress): void {
+    onProgress(maskProgress(progress, mask));
+    if (progress.kind !== "trouble" || progress.code === "other") return;
+    seen[progress.code]++;
+    seen.last = progress.text;
+    if (seen[progress.code] >= TROUBLES_BORNE[progress.code]) end.abort();
+  }
+  return {
+    signal: end.signal,
+    giveUp: () => end.abort(),
+    onOutput(stream, text) {
+      if (stream === "stdout") for (const progress of reader.feed(text)) tell(progress);
+      else
+        for (const line of text.split("\n")) {
+          const trouble = readTrouble(line);
+          if (trouble.code === "unreachable") tell(trouble);
+        }
+    },
+    trouble() {
+      const code = seen.unauthorized > 0 ? "unauthorized" : seen.unreachable > 0 ? "unreachable" : null;
+      return code === null ? null : { code, detail: mask(seen.last) };
+    },
+  };
+}
+
+function maskProgress(progress: WorkerProgress, mask: (text: string) => string): WorkerProgress {
+  if (progress.kind === "text" || progress.kind === "trouble")
+    return { ...progress, text: mask(progress.text) };
+  return progress.kind === "command" ? { ...progress, command: mask(progress.command) } : progress;
+}
