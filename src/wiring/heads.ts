@@ -1,17 +1,15 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Heads } from "../application/ports/heads.ts";
+import { keyLimits } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import { createHeads } from "../infrastructure/heads/heads.ts";
+import type { Environment } from "./services.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The user's own agents for the drafts of a workspace. */
-export function openHeads(
-  env: Environment,
-  { loaded: { config, home }, workspace, parts }: OpenedFolder,
-): Heads {
+export function openHeads(env: Environment, { services, workspace }: OpenedFolder): Heads {
+  const { config, home, now } = services;
   return createHeads({
     settings: config.head,
     env,
@@ -20,8 +18,8 @@ export function openHeads(
     folder: join(workspace.storage, "heads"),
     canConfine: workspace.staging.kind === "overlay" && config.worker.confine !== "off",
     isTrusted: () => isFolderTrusted({ home, workspace: workspace.root }),
-    keyLimits: { requests: config.tasks.key_requests, bytes: config.tasks.key_traffic },
+    keyLimits: keyLimits(config),
     mask: workspace.mask,
-    now: parts.now,
+    now,
   });
 }
