@@ -103,9 +103,9 @@ describe("one message for an agent", () => {
       cli = await createHeadProject({ turns: [{ text: "yes" }] });
       await cli.send("/head claude-code first");
       await cli.send("/head claude-code second");
-      await cli.send("/head claude-code elsewhere", {}, ["--session", "other"]);
-      await cli.send("/new", {}, ["--session", "other"]);
-      await cli.send("/head claude-code anew", {}, ["--session", "other"]);
+      await cli.send("/head claude-code elsewhere", {}, ["--name", "other"]);
+      await cli.send("/new", {}, ["--name", "other"]);
+      await cli.send("/head claude-code anew", {}, ["--name", "other"]);
       const sessions = cli.asked.map(
         ({ headers }) => /--(?:session-id|resume) \S+/.exec(String(headers["x-args"]))?.[0],
       );
