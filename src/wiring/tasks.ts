@@ -13,6 +13,8 @@ import {
 import { containerSettings, keyLimits } from "../config/settings.ts";
 import { taskMessagesFor } from "../domain/texts/tasks.ts";
 import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
+import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
+import type { WorkerKind } from "../infrastructure/heads/kinds/worker-kind.ts";
 import { readTextFile } from "../infrastructure/platform/text-files.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 import { findCredentials, maskCredentials } from "../infrastructure/tasks/credentials.ts";
@@ -23,8 +25,6 @@ import {
   unreachableSandbox,
 } from "../infrastructure/tasks/task-workspace.ts";
 import { createWorkerExecutor } from "../infrastructure/tasks/worker-executor.ts";
-import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
-import type { WorkerKind } from "../infrastructure/heads/kinds/worker-kind.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
 import { openDockerSandbox, openEngine } from "./docker-sandbox.ts";
 import { recipeDeps } from "./environment-preparation.ts";

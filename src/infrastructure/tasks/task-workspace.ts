@@ -7,11 +7,11 @@ import type { SandboxFailure, SandboxManager } from "../../application/ports/con
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import { createTransactions, type Sandbox } from "../engine/folder-workspace.ts";
 import { toStorage } from "../engine/job-storage.ts";
+import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadViews } from "./task-files.ts";
 import type { WorkerExecutorDeps } from "./worker-executor.ts";
-import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 
 export interface TaskWorkspaceDeps {
   readonly workspace: Workspace;
