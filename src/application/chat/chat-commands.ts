@@ -33,6 +33,8 @@ export const BUILT_IN = [
   "discard",
   "dry",
   "head",
+  "review",
+  "export",
   "jobs",
   "diff",
   "help",

@@ -102,7 +102,12 @@ export interface Answer {
   readonly actions?: Reply["actions"];
   readonly choices?: Reply["choices"];
   /** A command's wish that a message is answered by another route. */
-  readonly again?: { readonly route: Route; readonly text: string };
+  readonly again?: {
+    readonly route: Route;
+    readonly text: string;
+    /** What is proposed all the same stays a preview. */
+    readonly preview?: boolean;
+  };
   /** Shiro's advice that somebody else should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }

@@ -244,6 +244,8 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   discard: async () => (await import("./job-commands.ts")).discard,
   dry: async () => (await import("./job-commands.ts")).dry,
   head: async () => (await import("./answer-with-head.ts")).head,
+  review: async () => (await import("./talk-commands.ts")).review,
+  export: async () => (await import("./talk-commands.ts")).exportTalk,
   ...LOOK_COMMANDS,
 };
 
@@ -262,7 +264,7 @@ async function findLook(parts: ChatDeps, name: string): Promise<LookCommand | un
 }
 
 /** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
-const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new", "head"]);
+const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new", "head", "review"]);
 
 /**
  * The way of a message:
@@ -422,10 +424,11 @@ async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
 /** `/route X`: what was asked before, by the route it should have gone to. */
 async function answerAgain(
   parts: ChatDeps,
-  turn: ChatTurn,
+  begun: ChatTurn,
   command: Answer,
-  { route, text }: NonNullable<Answer["again"]>,
+  { route, text, preview = begun.preview }: NonNullable<Answer["again"]>,
 ): Promise<Reply> {
+  const turn = { ...begun, preview };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
   turn.emit({ type: "notice", text: command.text });
   turn.emit({ type: "decided", decision });

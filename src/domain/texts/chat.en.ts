@@ -331,6 +331,15 @@ export const chatTexts = {
   ] as readonly HelpLine[],
 
   // The message itself
+  reviewing: (what: string) => (what === "" ? "Reviewing the change." : `Reviewing ${what}.`),
+  reviewUsage:
+    "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B.",
+  exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
+  nothingToExport: "There is nothing in this conversation yet.",
+  exported: {
+    you: "You",
+    title: (chat: string, folder: string, day: string) => `Conversation ${chat}, ${folder}, ${day}`,
+  },
   emptyMessage: "The message is empty.",
   messageTooLong: (limit: string) =>
     `The message is too long (limit ${limit}). Save it as a file and name that.`,

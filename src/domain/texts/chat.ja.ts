@@ -280,6 +280,15 @@ export const chatTexts: typeof englishChatTexts = {
     ["/help", "よく使う十のコマンド"],
   ],
 
+  reviewing: (what) => (what === "" ? "変更をレビューします。" : `${what} をレビューします。`),
+  reviewUsage:
+    "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B も使えます。",
+  exportUsage: "/export: この会話を Markdown で出力します。/export html: HTML で出力します。",
+  nothingToExport: "この会話にはまだ何もありません。",
+  exported: {
+    you: "あなた",
+    title: (chat, folder, day) => `会話 ${chat}、${folder}、${day}`,
+  },
   emptyMessage: "メッセージが空だよ。",
   messageTooLong: (limit) =>
     `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,

@@ -417,3 +417,43 @@ describe("the buttons of a reply", () => {
     expect(Object.keys(at.tree())).toEqual(["a.txt"]);
   });
 });
+
+describe("/review", () => {
+  test("asks a coder about the change, and what it proposes all the same is no more than a preview", async () => {
+    at = await openConversation(({ messages }) => {
+      const asked = messages.at(-1)?.text ?? "";
+      return asked.includes("git diff main...feature")
+        ? proposal("Mend it", "```txt:a.txt\nmended\n```")
+        : "It can be merged. a.txt:1 lacks a newline.";
+    });
+    at.write("a.txt", "old\n");
+    expect((await at.send("/review")).text).toContain("a.txt:1 lacks a newline.");
+    expect(at.asked[0]?.messages.at(-1)?.text).toContain("git diff HEAD");
+    expect((await at.send("/review feature")).text).toContain("Preview, nothing applied");
+    expect(at.read("a.txt")).toBe("old\n");
+  });
+
+  test("takes nothing for a branch that a shell would read otherwise", async () => {
+    at = await writer();
+    for (const bad of ["a; rm -rf .", "--output=x", "$(id)", "a b"])
+      expect(await at.send(`/review ${bad}`)).toMatchObject({ ok: false });
+    expect(at.asked).toEqual([]);
+  });
+});
+
+describe("/export", () => {
+  test("gives the conversation as Markdown or as a page, with who said what and what came of it", async () => {
+    at = await writer();
+    expect(await at.send("/export")).toMatchObject({ ok: false });
+    await at.send("/code3 write <b>.txt a.txt");
+    const markdown = (await at.send("/export")).text;
+    expect(markdown).toStartWith("# Conversation ");
+    expect(markdown).toContain("## You\n\nwrite <b>.txt a.txt");
+    expect(markdown).toContain("## Gin\n\nWrite a.txt");
+    const page = (await at.send("/export html")).text;
+    expect(page).toStartWith("<!doctype html>");
+    expect(page).toContain("write &#60;b&#62;.txt a.txt");
+    expect(page).not.toContain("<b>");
+    expect(await at.send("/export pdf")).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,85 @@
+import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import { type ChatCommand, type ChatDeps, type ChatTurn, createAnswer } from "./chat-turn.ts";
+import { say } from "./reply-words.ts";
+
+/** A ref, a range or a number, as git and people write them. */
+const REVIEWED = /^#?[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*(?:\.{2,3}[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*)?$/u;
+
+/** `/review [branch | range | commit]`: a coder reads a change and says what is wrong with it; nothing is changed. */
+export const review: ChatCommand = async (parts, _turn, rest) => {
+  const what = rest.trim();
+  if (what !== "" && !REVIEWED.test(what)) return createAnswer(parts, [say("reviewUsage")], false);
+  return {
+    ...createAnswer(parts, [say("reviewing", what)], true),
+    again: { route: "CODE", text: reviewRequest(what), preview: true },
+  };
+};
+
+/** The coder runs git itself, in a view that is thrown away. */
+function reviewRequest(what: string): string {
+  const shown =
+    what === ""
+      ? "what is not committed yet (`git status --short`, `git diff HEAD`, new files by reading them); if that is empty, the current branch since it left the main branch (`git diff $(git merge-base HEAD main)` or master)"
+      : what.includes("..")
+        ? `\`git diff ${what}\``
+        : `\`${what}\`: if it is a branch, what it has beyond the main branch (\`git diff main...${what}\` or master); if it is a commit, \`git show ${what}\``;
+  return [
+    `Review a change of this project and change nothing: write no patch and no edit, answer in words alone. The change is ${shown}.`,
+    "Look at it with run, read the code around it, and try out what you doubt.",
+    "Answer in the language of this chat: first one sentence on whether it can be merged, then the findings, the worst first, each with file:line, what happens, and how to mend it. Leave out praise and matters of taste. If there is nothing to find, say so.",
+  ].join("\n");
+}
+
+/** `/export [html]`: the conversation so far, as a document of its own. */
+export const exportTalk: ChatCommand = async (parts, turn, rest) => {
+  const form = rest.trim().toLowerCase();
+  if (form !== "" && form !== "html" && form !== "md")
+    return createAnswer(parts, [say("exportUsage")], false);
+  const exchanges = [...turn.older, ...turn.history];
+  if (exchanges.length === 0) return createAnswer(parts, [say("nothingToExport")], false);
+  const text = form === "html" ? toHtml(parts, turn) : toMarkdown(parts, turn);
+  return createAnswer(parts, [{ kind: "text", text: parts.workspace.mask(text) }], true);
+};
+
+interface TalkPart {
+  readonly who: string;
+  readonly text: string;
+}
+
+function talkParts({ messages }: ChatDeps, { older, history }: ChatTurn): TalkPart[] {
+  const { you } = chatMessagesFor(messages.locale).exported;
+  return [...older, ...history].flatMap(({ user, words, facts, agent }) => [
+    { who: you, text: user },
+    {
+      who: agent === "" ? "PicoClaw" : agent,
+      text: [words, facts()].filter((one) => one !== "").join("\n\n"),
+    },
+  ]);
+}
+
+function titleOf({ messages, workspace, today }: ChatDeps, { sessionKey }: ChatTurn): string {
+  return chatMessagesFor(messages.locale).exported.title(sessionKey, workspace.root, today());
+}
+
+function toMarkdown(parts: ChatDeps, turn: ChatTurn): string {
+  const talk = talkParts(parts, turn).map(({ who, text }) => `## ${who}\n\n${text}`);
+  return [`# ${titleOf(parts, turn)}`, ...talk].join("\n\n");
+}
+
+function toHtml(parts: ChatDeps, turn: ChatTurn): string {
+  const title = escapeHtml(titleOf(parts, turn));
+  const talk = talkParts(parts, turn).map(
+    ({ who, text }) => `<section><h2>${escapeHtml(who)}</h2><pre>${escapeHtml(text)}</pre></section>`,
+  );
+  return [
+    `<!doctype html><html lang="${parts.messages.locale}"><meta charset="utf-8"><title>${title}</title>`,
+    "<style>body{font:16px/1.6 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit}h2{font-size:1rem;margin:2rem 0 0}</style>",
+    `<h1>${title}</h1>`,
+    ...talk,
+    "</html>",
+  ].join("\n");
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
+}
