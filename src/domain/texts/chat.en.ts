@@ -317,6 +317,8 @@ export const chatTexts = {
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
     ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
+    ["/review [branch|A..B]", "a coder reads a change and says what is wrong with it"],
+    ["/export [html]", "this conversation as Markdown or as a page"],
     ["/apply /discard [job]", "bring in a preview, or throw it away"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],

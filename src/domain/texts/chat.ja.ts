@@ -267,6 +267,8 @@ export const chatTexts: typeof englishChatTexts = {
     ["/code plan 依頼内容", "コーダーが計画だけ立てます。go で実行"],
     ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを適用"],
     ["/head 名前 依頼", "ご自身のエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
+    ["/review [ブランチ|A..B]", "コーダーが変更を読み、問題点を答えます"],
+    ["/export [html]", "この会話を Markdown か HTML で出力します"],
     ["/apply /discard [job]", "プレビューを適用する、破棄する"],
     ["/dry on|off", "実行せず内容だけ示します"],
     ["/why /route X", "なぜその担当か、正しい担当を教える"],
