@@ -208,7 +208,7 @@ function everything(m: Messages): string[] {
     typeof value === "string"
       ? [value]
       : typeof value === "object"
-        ? Object.values(value as object).map(String)
+        ? Object.values(value as object).map((one) => String(typeof one === "function" ? one("name") : one))
         : [],
   );
   return [...functions, ...texts];
