@@ -114,7 +114,7 @@ export function openTransactions(
     storage,
     copyLimitBytes: 1 << 30,
     lockTimeoutMs: 10_000,
-    ownFolders: [storage.folder, home],
+    ownFolders: [storage.outer, home],
     copyAttributes: (from, descriptor) => void copyXattrs(from, descriptor),
     now: () => new Date(),
     sandbox: async () => testSandbox(storage, home),

@@ -53,6 +53,7 @@ import {
   type JobFolder,
   type Op,
   opSlotPath,
+  removeLayers,
   removeSlots,
   takeStamp,
   toChanges,
@@ -63,7 +64,7 @@ import type { LimitCopy, LimitedCopy } from "./limited-copy.ts";
 import { lostOwners, makeDurable, partedLinks, validateOps } from "./seal-ops.ts";
 import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 import { foldersOnTheWay } from "./swap.ts";
-import { removeTree, type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
+import { type WalkedEntry, type WalkOptions, walkFolder } from "./walk-folder.ts";
 
 const MEANWHILE_LIMIT = 20;
 /** Larger files are not merged. */
@@ -611,7 +612,8 @@ async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<Sea
   if (tooDeep.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), tooDeep };
   if (noText.length > 0) return { changes: [], outside: [], notes: gatherSealNotes(notes), noText };
   const outside = changedMeanwhile(copies, manifests, new Set(left.map((op) => `${op.root}:${op.path}`)));
-  removeTree(join(folder.path, "view"));
+  const entries = manifests.reduce((sum, { entries }) => sum + entries.size, left.length);
+  removeLayers(folder, ["view"], entries);
   const roots = copies.map(({ original }) => original);
   const { ops } = validateOps({ folder, workspace, roots, ops: left }, judge);
   makeDurable(folder, ops);

@@ -30,6 +30,7 @@ import {
   readOwnRoots,
   readState,
   removeSlots,
+  sweepTrash,
   toChanges,
   writeState,
 } from "./job-folder.ts";
@@ -116,6 +117,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (trouble !== null) return trouble;
     try {
       for (const dead of running.sweep()) forget(dead);
+      sweepTrash(storage.folder);
       const repaired = await repair();
       const begun = await open(request);
       if (!begun.ok) forget(jobId);

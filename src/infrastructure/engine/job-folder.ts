@@ -1,10 +1,12 @@
 import {
   appendFileSync,
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
   fsyncSync,
   futimesSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -14,7 +16,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
@@ -217,6 +219,51 @@ export const AFTER_IMAGES = { bytes: "after.bin", places: "after.json" } as cons
 const IMAGES: ReadonlySet<string> = new Set(Object.values(AFTER_IMAGES));
 
 /** Frees everything but the story of the job. */
+/** Layers of so many entries are not worth waiting for. */
+const FEW_ENTRIES = 500;
+
+/**
+ * Removes what a job no longer needs. Many entries only lose their names now, and are removed by a process of their own
+ * while the job is being told; one that is cut off is finished when the next job begins.
+ */
+export function removeLayers(folder: JobFolder, names: readonly string[], entries: number): void {
+  if (entries <= FEW_ENTRIES) {
+    for (const name of names) removeTree(join(folder.path, name));
+    return;
+  }
+  const trash = trashOf(dirname(dirname(folder.path)));
+  const into = join(trash, `${folder.id}-${crypto.randomUUID()}`);
+  mkdirSync(into, { recursive: true, mode: 0o700 });
+  for (const name of names) {
+    const from = join(folder.path, name);
+    if (lstatSync(from, { throwIfNoEntry: false }) === undefined) continue;
+    // A folder that its own user may not write to cannot be moved to another.
+    chmodSync(from, 0o700);
+    renameSync(from, join(into, name));
+  }
+  emptyTrash(into);
+}
+
+function trashOf(storage: string): string {
+  return join(storage, "trash");
+}
+
+/** A command may have shut folders to its own user. */
+const EMPTY = 'chmod -R u+rwx -- "$1" 2>/dev/null; exec rm -rf -- "$1"';
+
+/** Nobody waits for it, and it goes on when this process ends. */
+function emptyTrash(folder: string): void {
+  const cmd = ["/bin/sh", "-c", EMPTY, "sh", folder];
+  const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
+  Bun.spawn({ cmd, cwd: "/", env: { PATH: "/usr/bin:/bin" }, stdio }).unref();
+}
+
+/** Finishes what was cut off. */
+export function sweepTrash(storage: string): void {
+  const trash = trashOf(storage);
+  for (const name of existsSync(trash) ? readdirSync(trash) : []) emptyTrash(join(trash, name));
+}
+
 export function removeSlots(folder: JobFolder): void {
   const plan = join(folder.path, "plan.ndjson");
   rmSync(plan, { force: true });

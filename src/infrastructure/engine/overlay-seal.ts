@@ -50,7 +50,7 @@ import type { WalkOptions } from "./walk-folder.ts";
  * Gives the upper a copy of all that moved with its folder (blocks are shared where the file system can): the commit
  * moves inodes, and the originals are on their way into the undo record. Throws when the disk cannot hold it.
  */
-function settleMoves(root: LaidRoot, entries: readonly UpperEntry[]): void {
+function settleMoves(root: LaidRoot, entries: readonly Pick<UpperEntry, "path" | "kind" | "source">[]): void {
   const folders = new Map<string, string[]>();
   let within: string | null = null;
   for (const { path, source, kind } of entries) {
@@ -107,6 +107,18 @@ export interface SealedUpper {
   readonly tooDeep: readonly string[];
 }
 
+/** An entry of an upper in few bytes: a job may leave a hundred thousand, and the system's own stats of one are a thousand. */
+interface SealedEntry extends Pick<UpperEntry, "path" | "kind" | "source"> {
+  readonly identity: Identity;
+  /** Of folders alone. */
+  readonly folder: BigIntStats | null;
+}
+
+function toSealedEntry({ path, kind, source, stats }: UpperEntry): SealedEntry {
+  const folder = stats.isDirectory() ? stats : null;
+  return { path, kind, identity: identityOf(stats), folder, ...(source !== undefined && { source }) };
+}
+
 /** Turns what a job left in an upper into ops, moving its files into slots. */
 export function sealUpper(
   folder: JobFolder,
@@ -151,14 +163,14 @@ export function sealUpper(
     else notes.push(sealNote("unreadable", path));
   };
   const options = { unlock: true, unreadable };
-  let entries: UpperEntry[] = [...walkUpper(root, options)];
+  let entries = Array.from(walkUpper(root, options), toSealedEntry);
   if (tooDeep.length === 0 && entries.some(({ source }) => source !== undefined)) {
     settleMoves(root, entries);
     notes.length = 0;
-    entries = [...walkUpper(root, options)];
+    entries = Array.from(walkUpper(root, options), toSealedEntry);
   }
   if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
-  for (const { path, stats, kind } of entries) {
+  for (const { path, folder: stats, identity: now, kind } of entries) {
     if (kind === "no-text") noText.push(path);
     const absolute = join(root.upper, path);
     const a = asOf(path);
@@ -171,6 +183,7 @@ export function sealUpper(
         break;
       case "directory":
       case "opaque": {
+        if (stats === null) break;
         const mode = Number(stats.mode & 0o7777n);
         if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
           break;
@@ -189,7 +202,6 @@ export function sealUpper(
       case "file":
       case "symlink": {
         const isIndex = isIndexFile(path, area(path));
-        const now = identityOf(stats);
         const bHash = hashAt(absolute, now, isIndex);
         const original = join(root.path, path);
         const aHash = hashOf(path, a);

@@ -31,6 +31,7 @@ import {
   HOME_LAYER,
   type JobFolder,
   type Op,
+  removeLayers,
   removeSlots,
   takeStamp,
   toChanges,
@@ -416,7 +417,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       );
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) ownHomeAside = state.onCommit();
-      clearLayers(folder, roots.length);
+      clearLayers(folder, roots.length, ops.length);
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {
@@ -432,8 +433,7 @@ function isChannelClosed(error: unknown): boolean {
 }
 
 /** The kernel leaves a folder without permissions inside each work folder. */
-function clearLayers(folder: JobFolder, count: number): void {
-  for (let i = 0; i < count; i++)
-    for (const layer of ["w", "u"]) removeTree(join(folder.path, `${layer}${i}`));
-  for (const name of [HOME_LAYER, BUILT_FOLDER]) removeTree(join(folder.path, name));
+function clearLayers(folder: JobFolder, count: number, entries = 0): void {
+  const layers = Array.from({ length: count }, (_, i) => [`w${i}`, `u${i}`]).flat();
+  removeLayers(folder, [...layers, HOME_LAYER, BUILT_FOLDER], entries);
 }

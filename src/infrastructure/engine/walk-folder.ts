@@ -9,7 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { join } from "node:path";
-import { inParent } from "./entry-identity.ts";
+import { countStats, inParent } from "./entry-identity.ts";
 
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
@@ -133,6 +133,7 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
       if (options.enter?.(path, stats) === false) continue;
       if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
       yield { path, stats };
+      countStats();
       if (stats.isDirectory()) {
         if (stats.dev === device) pending.push(path);
         else options.unreadable?.(path);
