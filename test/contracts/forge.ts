@@ -195,6 +195,16 @@ export function forgeContract(kind: ForgeKind, start: (world: World) => ForgeUnd
       expect(await value(subject.forge.readBranch(NAME, "picoclaw/1-x", signal))).toBeNull();
     });
 
+    test("lists open pulls with their words and authors", async () => {
+      const alice = world.people.get("alice") as never;
+      const pull = { head: "main", headRepository: NAME, headCommit: "0".repeat(40), base: "main" };
+      addItem(repository, { kind: "pull", title: "Mend", body: "Fixes #1", author: alice, pull });
+      addItem(repository, { kind: "pull", title: "Old", body: "", author: alice, pull, open: false });
+      const found = await value(subject.forge.listOpenPulls(NAME, signal));
+      expect(found).toMatchObject([{ author: "alice", title: "Mend", body: "Fixes #1" }]);
+      expect(found[0]?.url).toContain(`/${NAME}/`);
+    });
+
     test("opens a pull, finds it again by its branch, and rewords it", async () => {
       expect(await value(subject.forge.findPull(NAME, "main", signal))).toBeNull();
       const made = await value(

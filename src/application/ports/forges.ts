@@ -50,6 +50,8 @@ export interface Forge {
   ): Promise<ForgeAnswer<ForgeBranch | null>>;
   /** The open pull of a branch, if there is one. */
   findPull(repository: string, head: string, signal: AbortSignal): Promise<ForgeAnswer<ForgePull | null>>;
+  /** The hundred open pulls that were changed last, with their words. */
+  listOpenPulls(repository: string, signal: AbortSignal): Promise<ForgeAnswer<readonly ForgeOpenPull[]>>;
   /** A forge that has no drafts there gets an ordinary pull whose title says `Draft:`. */
   openPull(request: OpenPull, signal: AbortSignal): Promise<ForgeAnswer<ForgePull>>;
   /** Words it anew, and makes it a draft or ready. */
@@ -170,6 +172,12 @@ interface ForgeBranch {
 export interface ForgePull {
   readonly ref: ItemRef;
   readonly url: string;
+}
+
+export interface ForgeOpenPull extends ForgePull {
+  readonly author: string;
+  readonly title: string;
+  readonly body: string;
 }
 
 export interface ForgeRequest {

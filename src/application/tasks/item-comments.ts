@@ -1,3 +1,4 @@
+import { closesIssue } from "../../domain/forges/posted-text.ts";
 import { readOrder } from "../../domain/forges/trigger.ts";
 import type { ForgeComment, ForgeReviewComment } from "../ports/forges.ts";
 import type { Order } from "../ports/tasks.ts";
@@ -59,6 +60,7 @@ export async function gatherRequest(
   // Asked before any model works: a change that cannot be pushed is paid for in vain. A fork's branch is asked about later.
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   if (!isFork && !repository.canPush) throw new SolveStop("no-permission", repository.name);
+  await stopForAnothersPull(parts.forge, work);
   const { heard, ids } = await readHeardComments(parts, work);
   const text = [
     `# ${item.ref.kind === "issue" ? "Issue" : "Pull request"} ${item.ref.repository}#${item.ref.number}: ${item.title}`,
@@ -72,6 +74,19 @@ export async function gatherRequest(
     seen: ids,
     base: { branch: item.pull?.sourceBranch ?? repository.defaultBranch, commit: null },
   });
+}
+
+/** An issue that somebody is about to close needs no second pull, unless a person asked for it by hand. */
+async function stopForAnothersPull(
+  forge: SolveDeps["forge"],
+  { task, item, bot, signal }: SolveWork,
+): Promise<void> {
+  if (item.ref.kind !== "issue" || task.trigger === "hand") return;
+  const pulls = await orStop(forge.listOpenPulls(item.ref.repository, signal));
+  const found = pulls.find(
+    ({ author, title, body }) => author !== bot.login && closesIssue(`${title}\n${body}`, item.ref),
+  );
+  if (found !== undefined) throw new SolveStop("has-pull", `${found.url} (${found.author})`);
 }
 
 /** Newest last, the oldest left out where there are too many. */

@@ -146,6 +146,8 @@ export type SolveStopKind =
   | "declined"
   | "push-failed"
   | "archived"
+  /** Somebody's open pull closes the issue. */
+  | "has-pull"
   | "closed";
 
 /** The value, or the end of the task: what the forge refuses here the task cannot do without. */

@@ -1,4 +1,4 @@
-import type { ForgeKind } from "./forge-items.ts";
+import type { ForgeKind, ItemRef } from "./forge-items.ts";
 
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
 const WORD_BREAK = "\u200b";
@@ -24,6 +24,15 @@ const REFERENCE = /#\w|\b[a-z][a-z0-9_]*-\d|\[\w+:|https?:/i;
 
 /** How far behind its word a reference is looked for: marks of Markdown and other words may stand between. */
 const REACH_CHARS = 200;
+
+/** Whether a forge would close this issue of the same repository when a pull with these words is merged. */
+export function closesIssue(text: string, issue: ItemRef): boolean {
+  const { repository, number } = issue;
+  const name = repository.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const words = "(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)";
+  const address = `https?://\\S+/${name}(?:/-)?/issues/`;
+  return new RegExp(`\\b${words}:?\\s+(?:(?:${name})?#|GH-|${address})${number}(?!\\d)`, "i").test(text);
+}
 
 /** Entities that spell no sign of a command. Any other would be decoded after we looked. */
 const HARMLESS_ENTITY = /^&(?:lt|gt|amp|quot|nbsp|mdash|ndash|hellip);/;

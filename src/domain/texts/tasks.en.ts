@@ -57,6 +57,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   declined: (detail) => `The forge declined the push: ${detail}`,
   "push-failed": (detail) => `The change could not be pushed: ${detail}`,
   archived: () => "This repository is archived; nothing can be changed in it.",
+  "has-pull": (detail) =>
+    `An open pull request closes this already: ${detail}. Ask there, or close it and ask here again.`,
   closed: () => "This is closed already.",
   stopped: () => "Stopped, as asked. Nothing was pushed after that.",
   "given-up": (detail) => `PicoClaw itself ended ${detail} times over this task, so it was given up.`,

@@ -46,6 +46,8 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   declined: (detail) => `プッシュが拒否されました: ${detail}`,
   "push-failed": (detail) => `変更をプッシュできませんでした: ${detail}`,
   archived: () => "このリポジトリはアーカイブ済みのため、変更できません。",
+  "has-pull": (detail) =>
+    `この課題を解決するプルリクエストがすでに開かれています: ${detail}。そちらで依頼するか、閉じてからもう一度ここで依頼してください。`,
   closed: () => "すでにクローズされています。",
   stopped: () => "ご指示により停止しました。以後は何もプッシュしていません。",
   "given-up": (detail) => `このタスクの途中で PicoClaw 自体が ${detail} 回終了したため、打ち切りました。`,

@@ -229,5 +229,5 @@ export type ForgeItems = Pick<
 /** Pull requests, their reviews and their checks. */
 export type ForgePulls = Pick<
   Forge,
-  "listReviewComments" | "replyTo" | "findPull" | "openPull" | "updatePull" | "checksOf"
+  "listReviewComments" | "replyTo" | "findPull" | "listOpenPulls" | "openPull" | "updatePull" | "checksOf"
 >;

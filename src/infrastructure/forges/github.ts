@@ -321,6 +321,22 @@ function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): Forg
         });
         return data[0] === undefined ? null : toPull(repository, data[0]);
       }),
+    listOpenPulls: (repository, signal) =>
+      answerForge(async () => {
+        const { data } = await client(signal).pulls.list({
+          ...splitRepository(repository),
+          state: "open",
+          sort: "updated",
+          direction: "desc",
+          per_page: PAGE_SIZE,
+        });
+        return data.map((pull) => ({
+          ...toPull(repository, pull),
+          author: pull.user?.login ?? "",
+          title: pull.title,
+          body: pull.body ?? "",
+        }));
+      }),
     openPull: ({ repository, head, base, ...text }, signal) =>
       answerForge(async () => {
         const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };

@@ -426,6 +426,26 @@ export function createGitLabPulls({ options, edit, toPull }: GitLabApi): ForgePu
         });
         return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
       }),
+    listOpenPulls: (repository, signal) =>
+      answerForge(async () => {
+        const found = await new MergeRequests(options(signal)).all({
+          projectId: repository,
+          state: "opened",
+          orderBy: "updated_at",
+          perPage: PAGE_LIMITS.perPage,
+          maxPages: 1,
+        });
+        return found.map((each) => {
+          const { iid, title, description, author } = each as unknown as {
+            iid: number;
+            title: string;
+            description?: string | null;
+            author?: { username?: string } | null;
+          };
+          const words = { author: author?.username ?? "", title, body: description ?? "" };
+          return { ...toPull(repository, { iid }), ...words };
+        });
+      }),
     openPull: ({ repository, head, base, ...text }, signal) =>
       answerForge(async () => {
         const { title, description } = pullFields(text);

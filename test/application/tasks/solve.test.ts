@@ -206,6 +206,19 @@ describe("solving an issue", () => {
     expect(progress()[0]?.body).toContain("PicoClaw stopped");
   });
 
+  test("somebody's open pull that closes the issue is seen before any model works; asked by hand it goes on", async () => {
+    issue.labels = ["picoclaw"];
+    const pull = { head: "x", headRepository: repository.name, headCommit: "0".repeat(40), base: "main" };
+    const theirs = { kind: "pull", title: "Mend it", author: issue.author, pull } as const;
+    const other = addItem(repository, { ...theirs, body: `See #${issue.number}. Fixes #${issue.number}0` });
+    const mine = addItem(repository, { ...theirs, body: `This FIXES: #${issue.number}\n` });
+    const stopped = await solve(() => expect.unreachable() as never, {}, await open(issue, "label"));
+    expect([stopped.task.state, stopped.task.steps]).toEqual(["failed", 0]);
+    expect(progress()[0]?.body).toContain(`/${mine.number} (`);
+    expect(progress()[0]?.body).not.toContain(`/${other.number} (`);
+    expect((await solve([PLAN, shell(FIX), DONE], {}, await open(issue, "hand"))).task.state).toBe("done");
+  });
+
   test("removing the label, un-assigning or closing stops it, when that is how it began", async () => {
     for (const [trigger, end] of [
       ["label", () => (issue.labels = [])],

@@ -245,7 +245,10 @@ function routes(world: World, site: () => string): readonly Route[] {
         const found = repo(params);
         if (found === null) return missing;
         const list = [...found.items.values()].filter(
-          (each) => each.kind === "pull" && each.open && `${params.owner}:${each.pull?.head}` === query.head,
+          (each) =>
+            each.kind === "pull" &&
+            each.open &&
+            (query.head === undefined || `${params.owner}:${each.pull?.head}` === query.head),
         );
         return { status: 200, body: page(list, query).map((each) => pullJson(found, each)) };
       },

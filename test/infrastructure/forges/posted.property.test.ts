@@ -45,7 +45,16 @@ const SILENT: readonly (keyof Forge)[] = [
     "listReviewComments",
     "permissionOf",
   ] as const),
-  ...(["readBranch", "findPull", "checksOf", "listWork", "findRequest", "listSaid", "listFiles"] as const),
+  ...([
+    "readBranch",
+    "findPull",
+    "listOpenPulls",
+    "checksOf",
+    "listWork",
+    "findRequest",
+    "listSaid",
+    "listFiles",
+  ] as const),
   ...(["addLabel", "removeLabel", "assign", "unassign"] as const),
 ];
 const SIGNAL = new AbortController().signal;
