@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
+import { collectGarbage } from "../platform/unattended.ts";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
@@ -112,7 +113,7 @@ const stats = { taken: 0 };
 /** For whoever takes the stats of an entry, in jobs of any number of entries. */
 export function countStats(): void {
   stats.taken += 1;
-  if (stats.taken % COLLECTED_AFTER === 0) Bun.gc(true);
+  if (stats.taken % COLLECTED_AFTER === 0) collectGarbage();
 }
 
 export type EntryKind = "file" | "directory" | "symlink" | "other";

@@ -20,6 +20,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { spawnUnattended } from "../platform/unattended.ts";
 import { type Identity, pathBelow } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { removeTree } from "./walk-folder.ts";
@@ -251,11 +252,8 @@ function trashOf(storage: string): string {
 /** A command may have shut folders to its own user. */
 const EMPTY = 'chmod -R u+rwx -- "$1" 2>/dev/null; exec rm -rf -- "$1"';
 
-/** Nobody waits for it, and it goes on when this process ends. */
 function emptyTrash(folder: string): void {
-  const cmd = ["/bin/sh", "-c", EMPTY, "sh", folder];
-  const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
-  Bun.spawn({ cmd, cwd: "/", env: { PATH: "/usr/bin:/bin" }, stdio }).unref();
+  spawnUnattended(["/bin/sh", "-c", EMPTY, "sh", folder], { PATH: "/usr/bin:/bin" });
 }
 
 /** Finishes what was cut off. */
