@@ -175,3 +175,34 @@ function near(positions: ReadonlyMap<string, FilePosition>, key: string, file: s
   }
   return { file };
 }
+
+/** Of a stranger's file only what cannot widen anybody's power; the rest of it is for whoever has the folder. */
+const projectSettings = z.object({
+  tasks: z
+    .object({
+      rules: z.array(z.string()).catch([]).default([]),
+      test_command: z.string().nullable().catch(null).default(null),
+    })
+    .catch({ rules: [], test_command: null })
+    .default({ rules: [], test_command: null }),
+  checks: z
+    .object({ command: z.string().nullable().catch(null).default(null) })
+    .catch({ command: null })
+    .default({ command: null }),
+});
+
+export interface ProjectSettings {
+  readonly rules: readonly string[];
+  readonly checkCommand: string | null;
+}
+
+const NO_SETTINGS: ProjectSettings = { rules: [], checkCommand: null };
+
+/** The settings for work on a cloned project, from its `picoclaw.yaml`; empty where it cannot be read. */
+export async function readProjectSettings(text: string): Promise<ProjectSettings> {
+  const parsed = parseYamlTree(text, "picoclaw.yaml");
+  const read = parsed.ok ? projectSettings.safeParse(parsed.tree) : null;
+  if (read === null || !read.success) return NO_SETTINGS;
+  const { tasks, checks } = read.data;
+  return { rules: tasks.rules, checkCommand: checks.command ?? tasks.test_command };
+}

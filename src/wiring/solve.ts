@@ -13,8 +13,8 @@ import { createContainerEnvironments } from "../application/tasks/container-envi
 import { createSolveByHand } from "../application/tasks/forge-service.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
 import type { SolveDeps } from "../application/tasks/solve-work.ts";
-import { readProjectSettings } from "../config/project-settings.ts";
 import { keyLimits, solveSettings } from "../config/settings.ts";
+import { readProjectSettings } from "../config/task-file.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import type { ForgeKind } from "../domain/forges/forge-items.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";

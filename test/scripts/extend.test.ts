@@ -1,4 +1,4 @@
-/** What CONTRIBUTING promises: one more channel or patch format is a file and a line. Tried on a copy of the sources. */
+/** CONTRIBUTING promises that one more channel, patch format, check runner, command or language is a file and a line. Tried on a copy of the sources. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -92,4 +92,60 @@ export const toyFormat: EmbeddedFormat = {
     ["toy", 1, "hello\n"],
     ["toy", 1, "hello\n"],
   ]);
+});
+
+test("a check runner: its file and one line; its tests are found, run, read, narrowed and known", () => {
+  writeFileSync(
+    join(copy, "src/domain/checks/runners/toy.ts"),
+    `import { type CheckRunner, hasName } from "./check-runner.ts";
+export const toy: CheckRunner = {
+  name: "toy", reads: ["toy.cfg"],
+  findTest: (files) => (hasName(files, "toy.cfg") ? { command: "toy test", line: "toy test --names" } : null),
+  calls: [/^toy test(?: |$)/],
+  readers: [(lines) => lines.includes("TOY DONE") ? { formats: ["toy"], listed: "all",
+    tests: new Map([["one", "fail"]]), counts: { passed: 0, failed: 1, skipped: 0 } } : null],
+  testPaths: [/\\.toy$/], decidedBy: [/(?:^|\\/)toy\\.cfg$/],
+  narrow: (line, files) => (line === "toy test --names" ? \`\${line} \${files.join(" ")}\` : null),
+};
+`,
+  );
+  const registry = "src/domain/checks/runners/registry.ts";
+  addLine(registry, 'import { tap } from "./tap.ts";\n', 'import { toy } from "./toy.ts";\n');
+  addLine(registry, "  ...plainRunners,\n", "  toy,\n");
+  const known = run(`
+    const { decidesChecks } = await import("./src/domain/checks/deciding-files.ts");
+    const checks = await import("./src/domain/checks/find-checks.ts");
+    const { readResults } = await import("./src/domain/checks/read-results.ts");
+    const [found] = checks.findChecks({ names: ["toy.cfg"], texts: {} }, null);
+    console.log(JSON.stringify([found.command, checks.READ_FOR_CHECKS.includes("toy.cfg"), checks.isKnownCheck("toy test", []),
+      checks.isTestPath("a.toy"), decidesChecks("toy.cfg"), readResults("x\\nTOY DONE\\n").counts.failed,
+      (await import("./src/domain/checks/narrow-check.ts")).narrowLine(found.line, ["a.toy"], new Map())]));
+  `);
+  expect(JSON.parse(known)).toEqual(["toy test", true, true, true, true, 1, "toy test --names a.toy"]);
+});
+
+test("a command: its file, one line and its words; help, completion and the manual page have it", () => {
+  writeFileSync(
+    join(copy, "src/adapters/cli/toy.ts"),
+    `import type { Subcommand } from "./command.ts";
+export const command: Subcommand = {
+  name: "toy" as Subcommand["name"], usage: "toy", flags: {}, words: 0,
+  run: async (program) => { program.out("toy ran\\n"); return 0; },
+};
+`,
+  );
+  const line = '  undo: async () => (await import("./undo.ts")).command,\n';
+  addLine("src/adapters/cli/dispatch.ts", line, '  toy: async () => (await import("./toy.ts")).command,\n');
+  for (const language of ["en", "ja"])
+    addLine(
+      `src/domain/texts/cli.${language}.ts`,
+      "  commands: {\n",
+      '    toy: { does: "plays", flags: {} },\n',
+    );
+  const ran = (args: string) =>
+    run(`process.argv = ["bun", "picoclaw", ${args}]; await import("./src/main.ts");`);
+  expect(ran('"toy"')).toBe("toy ran");
+  expect(ran('"--help"')).toContain("toy");
+  expect(ran('"man"')).toContain("toy");
+  expect(ran('"completion", "bash"')).toContain("toy");
 });

@@ -1,7 +1,6 @@
 import type { FleetView, Machine } from "../../application/ports/fleet.ts";
 import { distinctMachineName } from "../../domain/fleet/machine-label.ts";
 import type { FleetMessages } from "../../domain/texts/fleet.ts";
-import { fleetJson } from "../fleet/fleet-json.ts";
 import { fail, printable, type Subcommand } from "./command.ts";
 import { openedStoreOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
@@ -81,4 +80,42 @@ function machineLines(
     ),
   );
   return [head, ...rest];
+}
+
+/** The fleet as programs read it. */
+function fleetJson({ self, machines, queues, dead }: FleetView) {
+  return {
+    machines: machines.map(({ id, name, here, seenAt, processes }) => ({
+      id,
+      name,
+      here,
+      this_machine: id === self,
+      seen_at: seenAt.toISOString(),
+      processes: processes.map(({ kind, root, labels, lanes, busy, version, draining, startedAt }) => ({
+        kind,
+        workspace: root,
+        labels,
+        lanes,
+        busy,
+        version,
+        draining,
+        started_at: startedAt.toISOString(),
+      })),
+    })),
+    queues: queues.map(({ machineId, root, waiting, working, replies }) => ({
+      machine_id: machineId,
+      workspace: root,
+      waiting,
+      working,
+      replies,
+    })),
+    dead: dead.map(({ id, queue, ref, attempt, reason, at }) => ({
+      id,
+      queue,
+      ref,
+      attempts: attempt,
+      reason,
+      at: at.toISOString(),
+    })),
+  };
 }

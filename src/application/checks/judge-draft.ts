@@ -2,7 +2,9 @@ import { namedPaths } from "../../domain/checks/asked-for.ts";
 import {
   decidesChecks,
   decidingPartOfManifest,
+  findTestRunLines,
   isAboutDeciding,
+  type TestRunLine,
 } from "../../domain/checks/deciding-files.ts";
 import {
   isDocumentation,
@@ -11,7 +13,6 @@ import {
   READ_FOR_CHECKS,
 } from "../../domain/checks/find-checks.ts";
 import { createTestCounter, failingOutput } from "../../domain/checks/read-results.ts";
-import { findTestRunLines, type TestRunLine } from "../../domain/checks/test-run-lines.ts";
 import {
   type AskedFor,
   type CheckResult,

@@ -1,16 +1,8 @@
+import { isDocumentation, isTestPath } from "./find-checks.ts";
+import { CHECK_RUNNERS } from "./runners/registry.ts";
+
 /** Files that decide how checks run: runner and package-manager configuration, set-up files, build files, wrappers. */
-const DECIDING: readonly RegExp[] = [
-  /(?:^|\/)package\.json$/,
-  /(?:^|\/)\.(?:npmrc|yarnrc(?:\.yml)?|pnpmfile\.cjs|mocharc\.\w+|taprc|nycrc(?:\.json)?|c8rc\.json|coveragerc)$/,
-  /(?:^|\/)(?:jest|vitest|vite|ava|karma|playwright|cypress|babel|web-test-runner)\.(?:config|setup|workspace)\.\w+$/,
-  /(?:^|\/)(?:setup-?tests?|test-?setup|globalSetup|setupFiles?)\.[cm]?[jt]sx?$/i,
-  /(?:^|\/)(?:conftest\.py|pytest\.ini|\.pytest\.ini|tox\.ini|setup\.cfg|pyproject\.toml|noxfile\.py|sitecustomize\.py|usercustomize\.py)$/,
-  /(?:^|\/)(?:GNUm|M|m)akefile$/,
-  /(?:^|\/)(?:CMakeLists\.txt|Rakefile|\.rspec|bunfig\.toml|deno\.jsonc?|phpunit\.xml(?:\.dist)?|gradlew|mvnw)$/,
-  /(?:^|\/)\.cargo\/config(?:\.toml)?$/,
-  /(?:^|\/)node_modules\/\.bin\//,
-  /(?:^|\/)\.pth$/,
-];
+const DECIDING: readonly RegExp[] = CHECK_RUNNERS.flatMap(({ decidedBy = [] }) => decidedBy);
 
 export function decidesChecks(path: string): boolean {
   return DECIDING.some((one) => one.test(path));
@@ -38,3 +30,40 @@ export function isAboutDeciding(request: string, paths: readonly string[]): bool
   const names = paths.map((path) => path.split("/").at(-1) ?? path);
   return names.some((name) => request.includes(name)) || MATTERS.test(request);
 }
+
+/** A new line of the project's code that speaks of the test run: code that knows of it can answer it what it wants to hear. */
+export interface TestRunLine {
+  readonly path: string;
+  readonly line: string;
+}
+
+const CODE =
+  /\.(?:[cm]?[jt]sx?|vue|svelte|py|pyi|go|rs|rb|java|kt|scala|php|cs|swift|ex|exs|lua|pl|sh|c|cc|cpp|h|hpp)$/i;
+const SPEAKS: readonly RegExp[] = [
+  /\bnode:test\b|\bNODE_TEST_CONTEXT\b|\bJEST_WORKER_ID\b|\bVITEST(?:_\w+)?\b|\bPYTEST_CURRENT_TEST\b/,
+  /^\s*(?:import|from)\s+_?pytest\b/,
+  /\bfrom\s+["'](?:vitest|@jest\/globals|bun:test|mocha|ava|tape)["']|\brequire\(["'](?:vitest|@jest\/globals|mocha|ava|tape)["']\)/,
+  /\bassert(?:\.\w+)+\s*=(?!=)|\bexpect\.\w+\s*=(?!=)/,
+  /\bsys\.modules\[\s*["'](?:pytest|unittest)["']\s*\]/,
+];
+/** Programs end themselves as well: these count only where the file is no program of its own. */
+const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
+const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
+
+/** The lines that a change adds to code that is no test, and that speak of the test run. */
+export function findTestRunLines(
+  differences: readonly { readonly path: string; readonly before: string; readonly after: string }[],
+): TestRunLine[] {
+  return differences.flatMap(({ path, before, after }) => {
+    if (!CODE.test(path) || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
+    const known = new Set(before.split("\n"));
+    const mayEnd = PROGRAM.test(path) || after.startsWith("#!") || ENDS.test(before);
+    const speaks = (line: string) => SPEAKS.some((one) => one.test(line)) || (!mayEnd && ENDS.test(line));
+    return after
+      .split("\n")
+      .filter((line) => !known.has(line) && speaks(line))
+      .map((line) => ({ path, line: line.trim().slice(0, LONGEST) }));
+  });
+}
+
+const LONGEST = 160;

@@ -1,4 +1,5 @@
 import { isTestPath, type ProjectCheck } from "./find-checks.ts";
+import { CHECK_RUNNERS } from "./runners/registry.ts";
 
 const OWN_PROGRAMS = /^export PATH="\$PWD\/node_modules\/\.bin:\$PATH"; /;
 const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
@@ -19,6 +20,10 @@ export function narrowLine(
   if (files.length === 0 || files.some((path) => /[\n\r\0]/.test(path))) return null;
   const each = EACH_FILE.exec(line);
   if (each !== null) return `${each[1]}${files.map(quote).join(" ")}${each[3]}`;
+  for (const { narrow } of CHECK_RUNNERS) {
+    const narrowed = narrow?.(line, files) ?? null;
+    if (narrowed !== null) return narrowed;
+  }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
   if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quote).join(" ")}`;
   const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";

@@ -1,27 +1,10 @@
 import { cutMiddle } from "../texts/format-text.ts";
-import { readCargo } from "./formats/cargo.ts";
-import { readGo, readGoJson } from "./formats/go.ts";
-import { readJest, readMocha, readNodeSpec, readVitest } from "./formats/javascript.ts";
-import { readJunit } from "./formats/junit.ts";
-import { readPytest } from "./formats/pytest.ts";
-import { readTap } from "./formats/tap.ts";
-import { readUnittest } from "./formats/unittest.ts";
 import { FILE_RUN } from "./narrow-check.ts";
+import { readJunit } from "./runners/junit.ts";
+import { CHECK_RUNNERS } from "./runners/registry.ts";
 import { countTests, createTestList, type TestOutcome, type TestResults } from "./test-results.ts";
 
-/** Each takes whole lines and answers only when the summary of the tool is there and bears out the names. */
-const READERS: readonly ((lines: readonly string[]) => TestResults | null)[] = [
-  readTap,
-  readNodeSpec,
-  readMocha,
-  readJest,
-  readVitest,
-  readPytest,
-  readUnittest,
-  readGo,
-  readGoJson,
-  readCargo,
-];
+const READERS = CHECK_RUNNERS.flatMap(({ readers = [] }) => readers);
 
 /** No line that a reader looks for is longer, except XML's. */
 const LONGEST_LINE = 4000;

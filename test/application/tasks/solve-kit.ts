@@ -7,7 +7,7 @@ import { createWorkKeeper } from "../../../src/application/serve/take-work.ts";
 import { takeInTask } from "../../../src/application/tasks/intake.ts";
 import { solveTask } from "../../../src/application/tasks/solve-task.ts";
 import type { SolveDeps } from "../../../src/application/tasks/solve-work.ts";
-import { readProjectSettings } from "../../../src/config/project-settings.ts";
+import { readProjectSettings } from "../../../src/config/task-file.ts";
 import type { ItemRef } from "../../../src/domain/forges/forge-items.ts";
 import { createMasker } from "../../../src/domain/policy/mask.ts";
 import type { TaskStep } from "../../../src/domain/tasks/task-steps.ts";

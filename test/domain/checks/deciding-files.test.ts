@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findTestRunLines } from "../../../src/domain/checks/test-run-lines.ts";
+import { findTestRunLines } from "../../../src/domain/checks/deciding-files.ts";
 
 const added = (path: string, after: string, before = "") => findTestRunLines([{ path, before, after }]);
 

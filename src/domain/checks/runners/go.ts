@@ -1,4 +1,5 @@
 import { countTests, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+import { type CheckRunner, hasName } from "./check-runner.ts";
 
 const RESULT = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/;
 const RUN = /^=== RUN {3}(\S+)$/;
@@ -101,3 +102,13 @@ function readGoEvent(line: string): GoEvent[] {
     return [];
   }
 }
+
+export const go: CheckRunner = {
+  name: "go",
+  findTest: (files) =>
+    hasName(files, "go.mod") ? { command: "go test ./...", line: "go test -v ./..." } : null,
+  programs: ["go"],
+  calls: [/^go (?:test|vet)(?: |$)/],
+  readers: [readGo, readGoJson],
+  testPaths: [/_test\.go$/],
+};

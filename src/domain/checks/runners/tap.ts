@@ -5,6 +5,7 @@ import {
   type TestOutcome,
   type TestResults,
 } from "../test-results.ts";
+import type { CheckRunner } from "./check-runner.ts";
 
 const RESULT = /^( *)(not )?ok (\d+)(?: -)?(?: (.*))?$/;
 const PLAN = /^( *)1\.\.(\d+)(?: *#.*)?$/;
@@ -99,3 +100,6 @@ function close(level: Level, list: TestList): number {
   for (const { name, outcome } of level.cases) list.add(name, outcome);
   return 1;
 }
+
+/** The protocol that tape, node and others speak. */
+export const tap: CheckRunner = { name: "tap", readers: [readTap] };

@@ -1,4 +1,5 @@
 import { confirmTestCounts, createTestList, type TestOutcome, type TestResults } from "../test-results.ts";
+import { type CheckRunner, hasName } from "./check-runner.ts";
 
 const TARGET = /^ +(?:Running (?:unittests )?(\S+) \(|Doc-tests (\S+)$)/;
 const TEST = /^test (.+?) \.\.\. (ok|FAILED|ignored(?:, .*)?)$/;
@@ -40,3 +41,24 @@ function cargoOutcome(word: string | undefined): TestOutcome {
   if (word === "ok") return "pass";
   return word === "FAILED" ? "fail" : "skip";
 }
+
+/** Without the tests that lie beside the sources, which may compile for minutes. */
+const CARGO_PARTS = [
+  {
+    command: "cargo test --lib --bins",
+    line: "cargo test --offline --no-fail-fast --lib --bins",
+    isShorter: true,
+  },
+] as const;
+
+export const cargo: CheckRunner = {
+  name: "cargo",
+  findTest: (files) =>
+    hasName(files, "Cargo.toml")
+      ? { command: "cargo test", line: "cargo test --no-fail-fast", instead: CARGO_PARTS }
+      : null,
+  programs: ["cargo"],
+  calls: [/^cargo (?:test|check|clippy)(?: |$)/],
+  readers: [readCargo],
+  decidedBy: [/(?:^|\/)\.cargo\/config(?:\.toml)?$/],
+};

@@ -1,0 +1,63 @@
+import type { TestResults } from "../test-results.ts";
+
+/** The content of a project's root, as far as it shows how the project is checked. */
+export interface ProjectFiles {
+  /** Names in the root folder. */
+  readonly names: readonly string[];
+  /** Texts of the few files that were read. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** Names in `node_modules/.bin`; left out where nobody looked. */
+  readonly programs?: readonly string[];
+}
+
+export interface ProjectCheck {
+  readonly kind: "test" | "lint";
+  /** As people type it, and as they are told. */
+  readonly command: string;
+  /** The line that is run: the command, asked to name every test where the tool can. */
+  readonly line: string;
+  /** A folder of dependencies, or a program of them, that is not there, so that the check cannot run here. That is not red. */
+  readonly missing?: string;
+  /** The replacements where it cannot validate or names no test; the first that can is used. */
+  readonly instead?: readonly CheckRung[];
+  /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
+  readonly runner?: string;
+}
+
+export interface CheckRung extends Pick<ProjectCheck, "command" | "line"> {
+  /** It does less, so that it is worth a try where the whole does not end in time. */
+  readonly isShorter?: true;
+}
+
+/** A command that checks a project; its line is the command itself where none is named. */
+export type FoundCommand = Omit<ProjectCheck, "kind" | "line"> & { readonly line?: string };
+
+/** The results in whole lines of output; null unless the summary of the tool is there and bears out the names. */
+export type ResultReader = (lines: readonly string[]) => TestResults | null;
+
+/** A tool that tests or lints projects. Everything that PicoClaw knows of it stands in its one entry. */
+export interface CheckRunner {
+  readonly name: string;
+  /** Files of the root whose text `findTest` and `findLint` look at. */
+  readonly reads?: readonly string[];
+  /** How it tests the project; null where the project is not tested by it. */
+  findTest?(files: ProjectFiles): FoundCommand | null;
+  findLint?(files: ProjectFiles): FoundCommand | null;
+  /** The command that installs what its checks need, as the project's own files say; null where they do not. */
+  findInstall?(files: ProjectFiles): string | null;
+  /** Programs that its lines can be called by alone. */
+  readonly programs?: readonly string[];
+  /** Plain calls of it that only look. */
+  readonly calls?: readonly RegExp[];
+  readonly readers?: readonly ResultReader[];
+  /** Paths that are tests by its conventions. */
+  readonly testPaths?: readonly RegExp[];
+  /** Files that decide how it runs: configuration, set-up files, wrappers. */
+  readonly decidedBy?: readonly RegExp[];
+  /** The line with these test files alone; null where the line is not of this runner, or cannot be narrowed. */
+  narrow?(line: string, files: readonly string[]): string | null;
+}
+
+export function hasName({ names }: ProjectFiles, name: string): boolean {
+  return names.includes(name);
+}

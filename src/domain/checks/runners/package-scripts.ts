@@ -1,0 +1,254 @@
+import {
+  type CheckRunner,
+  type FoundCommand,
+  hasName,
+  type ProjectCheck,
+  type ProjectFiles,
+} from "./check-runner.ts";
+import { readJest, readMocha, readNodeSpec, readVitest } from "./javascript.ts";
+
+/** One simple call of a script, and the program that it needs. */
+interface ScriptCall {
+  readonly text: string;
+  readonly program: string;
+}
+
+interface ScriptChain {
+  readonly calls: readonly ScriptCall[];
+  /** The scripts that it runs, with its own. */
+  readonly scripts: readonly string[];
+}
+
+type Scripts = Readonly<Record<string, string | undefined>>;
+
+const OTHER_SCRIPT = /^(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)?(?: (?:-s|--silent))* ([\w:.-]+)$/;
+/** A program of the dependencies, called through a package manager: the program is what counts. */
+const MANAGED = /^(?:(?:pnpm|yarn)(?: exec)?|npx(?: --no-install| -y| --yes)*|bunx|bun x) +(?=[a-z])/;
+const VARIABLES = /^(?:(?:[A-Za-z_]\w*=\S+|cross-env|npx|--no-install|-y|--yes) +)*/;
+
+/**
+ * The commands that a script of a `package.json` runs: its `pre` and `post` scripts and the scripts that it
+ * runs, call by call.
+ */
+function scriptChain(scripts: Scripts, name: string, seen: readonly string[] = []): ScriptChain {
+  if (seen.includes(name)) return { calls: [], scripts: [] };
+  const path = [...seen, name];
+  const texts = [`pre${name}`, name, `post${name}`].flatMap((key) => scripts[key] ?? []);
+  const parts = texts.flatMap((text) => text.split("&&")).map((part) => part.trim());
+  const chains = parts.map((text): ScriptChain => {
+    const other = OTHER_SCRIPT.exec(text)?.[1];
+    if (other !== undefined && scripts[other] !== undefined) return scriptChain(scripts, other, path);
+    const bare = text.replace(MANAGED, "");
+    const [program = ""] = bare.replace(VARIABLES, "").split(/\s/, 1);
+    return { calls: [{ text: bare, program }], scripts: [] };
+  });
+  return {
+    calls: chains.flatMap(({ calls }) => calls),
+    scripts: [name, ...chains.flatMap((chain) => chain.scripts)],
+  };
+}
+
+const SCRIPT_RUNNERS = [
+  "tape",
+  "mocha",
+  "jest",
+  "vitest",
+  "ava",
+  "tap",
+  "uvu",
+  "jasmine",
+  "node",
+  "tsx",
+  "ts-node",
+];
+const EVERYWHERE = ["node", "npm", "sh", "bash", "make", "echo", "true", "test", "mkdir", "rm", "cp", "git"];
+const COVERAGE = /^(?:nyc|c8)(?: +--?\S+)* +/;
+
+interface Installed {
+  /** Everything that the chain needs is there. */
+  readonly isWhole: boolean;
+  /** The calls of test runners that can run, without a measurement of coverage that is not installed. */
+  readonly tests: readonly string[];
+  /** The first program that is not there. */
+  readonly missing: string | null;
+}
+
+/** How much of a chain can run with these programs of `node_modules/.bin`. */
+function installedOf({ calls }: ScriptChain, programs: readonly string[]): Installed {
+  const isThere = (program: string) => programs.includes(program) || EVERYWHERE.includes(program);
+  const missing = calls.find(({ program }) => !isThere(program))?.program ?? null;
+  const tests = calls.flatMap(({ text, program }) => {
+    const bare = isThere(program) ? text : text.replace(COVERAGE, "");
+    const [runner = ""] = bare.replace(VARIABLES, "").replace(COVERAGE, "").split(/\s/, 1);
+    return SCRIPT_RUNNERS.includes(runner) && isThere(runner) ? [bare] : [];
+  });
+  return { isWhole: missing === null, tests, missing };
+}
+
+/** The tests of a `package.json`: its script, or the runner that stands among its dependencies. */
+function findPackageTest(files: ProjectFiles): FoundCommand | null {
+  const { name, missing } = packageManager(files);
+  const script = scriptsOf(files).test;
+  if (script !== undefined && !/no test specified/.test(script)) {
+    const part = missing.missing === undefined ? installedPart(files) : null;
+    if (part !== null) return part;
+    const command = name === "bun" ? "bun run test" : `${name} test`;
+    const more = namesEveryTest(script);
+    return {
+      command,
+      ...(more === null ? {} : { line: `${command}${ownFlags(name)} ${more}` }),
+      ...missing,
+      ...partsOfScript(files),
+    };
+  }
+  const used = dependenciesOf(files);
+  if (used.includes("vitest"))
+    return { command: "npx vitest run", line: "npx vitest run --reporter=verbose", ...missing };
+  if (used.includes("jest")) return { command: "npx jest", line: "npx jest --verbose", ...missing };
+  return used.includes("mocha") ? { command: "npx mocha", ...missing } : null;
+}
+
+/** The test runners of the script alone, with the dependencies' own programs and without its package manager. */
+function partsOfScript(files: ProjectFiles): Pick<ProjectCheck, "instead"> {
+  if (files.programs === undefined) return {};
+  const chain = scriptChain(scriptsOf(files), "test");
+  const { tests } = installedOf(chain, files.programs);
+  const command = tests.join(" && ");
+  if (command === "") return {};
+  const line = withOwnPrograms(namingTests(tests));
+  return {
+    instead: [{ command, line, ...(tests.length < chain.calls.length && { isShorter: true as const }) }],
+  };
+}
+
+/** The one call of a test runner that the script comes down to, with the dependencies' own programs. */
+export function runnerOfScript(files: ProjectFiles): string | null {
+  if (scriptsOf(files).test === undefined) return null;
+  const { tests } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs ?? []);
+  const [one] = tests;
+  if (one === undefined || tests.length > 1) return null;
+  return withOwnPrograms(namingTests([one.replace(COVERAGE, "")]));
+}
+
+function namingTests(tests: readonly string[]): string {
+  return tests
+    .map((text) => [text, namesEveryTest(text)].filter((part) => part !== null).join(" "))
+    .join(" && ");
+}
+
+function withOwnPrograms(command: string): string {
+  return `export PATH="$PWD/node_modules/.bin:$PATH"; ${command}`;
+}
+
+/** Where the script needs what is not installed: its tests alone, if those can run. */
+function installedPart(files: ProjectFiles): FoundCommand | null {
+  if (files.programs === undefined) return null;
+  const { isWhole, tests, missing } = installedOf(scriptChain(scriptsOf(files), "test"), files.programs);
+  if (isWhole || missing === null) return null;
+  const command = tests.join(" && ");
+  if (command === "") return { command: "npm test", missing };
+  return { command, line: withOwnPrograms(namingTests(tests)) };
+}
+
+/** The linter of a `package.json`, unless its tests run it as well. */
+function findPackageLint(files: ProjectFiles): FoundCommand | null {
+  const scripts = scriptsOf(files);
+  if (scripts.lint === undefined) return null;
+  if (
+    findPackageTest(files)?.command.endsWith(" test") &&
+    scriptChain(scripts, "test").scripts.includes("lint")
+  )
+    return null;
+  const { name, missing } = packageManager(files);
+  const absent = files.programs && installedOf(scriptChain(scripts, "lint"), files.programs).missing;
+  return { command: `${name} run lint`, ...(absent == null ? missing : { missing: absent }) };
+}
+
+/** Flags that make a script name its tests; only for a script that is one plain call of the runner. */
+function namesEveryTest(script: string): string | null {
+  const call = /^(?:[A-Z_]+=\S+ +|cross-env +)*(?:npx +)?(jest|vitest)(?: [^&|;<>()`$]*)?$/.exec(
+    script.trim(),
+  );
+  if (call === null || /--(?:reporter|silent|json|verbose|watch)/.test(script)) return null;
+  return call[1] === "jest" ? "--verbose" : "--reporter=verbose";
+}
+
+/** npm reads flags before `--` as its own; the others hand them on. */
+function ownFlags(manager: string): string {
+  return manager === "npm" ? " --" : "";
+}
+
+interface PackageManager {
+  readonly name: "npm" | "pnpm" | "yarn" | "bun";
+  /** Empty where dependencies are installed, or none are needed. */
+  readonly missing: { readonly missing?: string };
+}
+
+function packageManager(files: ProjectFiles): PackageManager {
+  const has = (name: string) => files.names.includes(name);
+  const installed = has("node_modules") || has(".pnp.cjs") || has(".pnp.js");
+  return {
+    name: managerName(has),
+    missing: installed || dependenciesOf(files).length === 0 ? {} : { missing: "node_modules" },
+  };
+}
+
+function managerName(has: (name: string) => boolean): PackageManager["name"] {
+  if (has("pnpm-lock.yaml")) return "pnpm";
+  if (has("yarn.lock")) return "yarn";
+  return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
+}
+
+function scriptsOf(files: ProjectFiles): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(
+    Object.entries(mapIn(files, "scripts")).filter(([, script]) => typeof script === "string"),
+  ) as Record<string, string>;
+}
+
+function dependenciesOf(files: ProjectFiles): string[] {
+  return [...Object.keys(mapIn(files, "dependencies")), ...Object.keys(mapIn(files, "devDependencies"))];
+}
+
+/** A `package.json` that is no JSON has nothing. */
+function mapIn({ texts }: ProjectFiles, key: string): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = JSON.parse(texts["package.json"] ?? "{}");
+    const value = (read as Record<string, unknown> | null)?.[key];
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The scripts and runners of a `package.json`. */
+export const packageScripts: CheckRunner = {
+  name: "package.json",
+  reads: ["package.json"],
+  findTest: findPackageTest,
+  findLint: findPackageLint,
+  findInstall(files) {
+    if (!hasName(files, "package.json")) return null;
+    const { name } = packageManager(files);
+    if (name !== "npm") return `${name} install`;
+    return hasName(files, "package-lock.json") || hasName(files, "npm-shrinkwrap.json")
+      ? "npm ci"
+      : "npm install";
+  },
+  programs: ["npm", "pnpm", "yarn", "bun", "npx"],
+  calls: [
+    /^(?:npm|pnpm|yarn|bun)(?: run)? (?:t|test|tests|lint|check)(?::[\w-]+)?(?: |$)/,
+    /^(?:npx |pnpm exec |yarn )?(?:jest|vitest|mocha|ava|tape|eslint)(?: |$)/,
+    /^node --test(?: |$)/,
+    /^bun test(?: |$)/,
+  ],
+  readers: [readNodeSpec, readMocha, readJest, readVitest],
+  testPaths: [/\.(?:test|spec|e2e|cy)\.[a-z]+$/i, /(?:^|\/)tests?\.[cm]?[jt]sx?$/, /\.snap$/],
+  decidedBy: [
+    /(?:^|\/)package\.json$/,
+    /(?:^|\/)\.(?:npmrc|yarnrc(?:\.yml)?|pnpmfile\.cjs|mocharc\.\w+|taprc|nycrc(?:\.json)?|c8rc\.json)$/,
+    /(?:^|\/)(?:jest|vitest|vite|ava|karma|playwright|cypress|babel|web-test-runner)\.(?:config|setup|workspace)\.\w+$/,
+    /(?:^|\/)(?:setup-?tests?|test-?setup|globalSetup|setupFiles?)\.[cm]?[jt]sx?$/i,
+    /(?:^|\/)bunfig\.toml$/,
+    /(?:^|\/)node_modules\/\.bin\//,
+  ],
+};

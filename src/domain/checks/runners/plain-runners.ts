@@ -1,0 +1,97 @@
+import { type CheckRunner, type FoundCommand, hasName, type ProjectFiles } from "./check-runner.ts";
+
+/** Runners of which the command is all that is known. */
+export const plainRunners: readonly CheckRunner[] = [
+  {
+    name: "rspec",
+    findTest: (files) =>
+      hasName(files, "Gemfile") && hasName(files, "spec") ? { command: "bundle exec rspec" } : null,
+    findInstall: (files) => (hasName(files, "Gemfile") ? "bundle install" : null),
+    programs: ["bundle"],
+    testPaths: [/_spec\.rb$/],
+    decidedBy: [/(?:^|\/)\.rspec$/],
+  },
+  {
+    name: "rake",
+    programs: ["rake"],
+    findTest: (files) =>
+      hasName(files, "Rakefile") && hasName(files, "test")
+        ? { command: hasName(files, "Gemfile") ? "bundle exec rake test" : "rake test" }
+        : null,
+    decidedBy: [/(?:^|\/)Rakefile$/],
+  },
+  {
+    name: "maven",
+    programs: ["mvn"],
+    findTest: (files) =>
+      hasName(files, "pom.xml")
+        ? { command: hasName(files, "mvnw") ? "./mvnw -q test" : "mvn -q test" }
+        : null,
+    calls: [/^(?:\.\/)?mvnw?(?: -\S+)* (?:test|check|verify)(?: |$)/],
+    decidedBy: [/(?:^|\/)mvnw$/],
+  },
+  {
+    name: "gradle",
+    programs: ["gradle"],
+    findTest: (files) =>
+      hasName(files, "build.gradle") || hasName(files, "build.gradle.kts")
+        ? { command: hasName(files, "gradlew") ? "./gradlew test" : "gradle test" }
+        : null,
+    calls: [/^(?:\.\/)?gradlew?(?: -\S+)* (?:test|check|verify)(?: |$)/],
+    decidedBy: [/(?:^|\/)gradlew$/],
+  },
+  {
+    name: "phpunit",
+    findInstall: (files) => (hasName(files, "composer.json") ? "composer install" : null),
+    findTest: (files) =>
+      hasName(files, "composer.json") && (hasName(files, "phpunit.xml") || hasName(files, "phpunit.xml.dist"))
+        ? { command: "vendor/bin/phpunit", ...(hasName(files, "vendor") ? {} : { missing: "vendor" }) }
+        : null,
+    decidedBy: [/(?:^|\/)phpunit\.xml(?:\.dist)?$/],
+  },
+  {
+    name: "deno",
+    programs: ["deno"],
+    findTest: (files) =>
+      hasName(files, "deno.json") || hasName(files, "deno.jsonc") ? { command: "deno test -A" } : null,
+    calls: [/^deno test(?: |$)/],
+    decidedBy: [/(?:^|\/)deno\.jsonc?$/],
+  },
+  {
+    name: "make",
+    programs: ["make"],
+    reads: ["Makefile"],
+    findTest(files) {
+      const target = ["test", "check"].find((name) => hasTarget(files, name));
+      return target === undefined ? null : { command: `make ${target}` };
+    },
+    findLint: (files) => (hasTarget(files, "lint") ? { command: "make lint" } : null),
+    calls: [/^make (?:test|check|lint)(?: |$)/],
+    decidedBy: [/(?:^|\/)(?:GNUm|M|m)akefile$/],
+  },
+  {
+    name: "ctest",
+    programs: ["cmake"],
+    findTest: (files) => (hasName(files, "CMakeLists.txt") ? { command: "ctest", line: CTEST } : null),
+    decidedBy: [/(?:^|\/)CMakeLists\.txt$/],
+  },
+  { name: "make target", findTest: findTestTarget },
+];
+
+/** Built outside the sources, in a view that is thrown away. */
+const CTEST =
+  'b="$(mktemp -d)" && cmake -S . -B "$b" >/dev/null && cmake --build "$b" >/dev/null && ctest --test-dir "$b" -V';
+
+/** A target that is called a test of something, and the program of that name, where it makes one. */
+function findTestTarget({ texts }: ProjectFiles): FoundCommand | null {
+  const [, target] = /^([\w-]*test[\w-]*)\s*:(?!=)/m.exec(texts.Makefile ?? "") ?? [];
+  if (target === undefined) return null;
+  return {
+    command: `make ${target}`,
+    line: `make ${target} && { [ ! -f ./${target} ] || [ ! -x ./${target} ] || ./${target}; }`,
+  };
+}
+
+function hasTarget({ texts }: ProjectFiles, name: string): boolean {
+  return new RegExp(`^${name}\\s*:(?!=)`, "m").test(texts.Makefile ?? "");
+}
