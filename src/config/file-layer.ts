@@ -30,7 +30,7 @@ export async function readFileLayer(text: string, file: string, root: SchemaNode
     (next, { path, value }) => (isExpandable(path, value, root) ? withValue(next, path, undefined) : next),
     leaked.reduce((next, { path }) => withValue(next, path, undefined), tree),
   );
-  const checked = await validateSettings(withReferences, root, {
+  const checked = validateSettings(withReferences, root, {
     position: (key) => positions.get(key) ?? { file },
     variable: () => undefined,
   });

@@ -129,7 +129,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
 
   const baseLayer = await fileLayer(base, env, root);
   const environment = readEnvironment(env, knownKeys(root), baseLayer.tree);
-  const early = await validateSettings(mergeTrees(baseLayer.tree, environment.tree), root, {
+  const early = validateSettings(mergeTrees(baseLayer.tree, environment.tree), root, {
     position: () => undefined,
     variable: (key) => environment.variables.get(key),
   });
@@ -139,7 +139,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
   const workspace = input.folder(mergeTrees(early.config, flags) as Config);
   const file = input.workspaceFile(workspace);
   if (file.kind === "unreadable") return { ok: false, errors: [file.problem] };
-  const held = await validateSettings(baseLayer.tree, root, NO_ORIGIN);
+  const held = validateSettings(baseLayer.tree, root, NO_ORIGIN);
   const trusted = file.kind === "file" && isTrusted({ home, workspace, content: file.bytes });
   const own = await workspaceLayer(file, { env, root, trusted, base: held.ok ? held.config : {} });
   if (own.problems.length > 0) return { ok: false, errors: own.problems };
@@ -167,7 +167,7 @@ export async function loadLayers(input: LayersInput): Promise<LoadResult> {
     position: (key: string) => positionOf(sources[key]),
     variable: (key: string) => environment.variables.get(key) ?? usual.variables.get(key),
   };
-  const final = await validateSettings(merged, root, origin);
+  const final = validateSettings(merged, root, origin);
   if (!final.ok) return { ok: false, errors: final.problems };
   const broken = checkReferences(final.config, origin);
   if (broken.length > 0) return { ok: false, errors: broken };

@@ -1,83 +1,103 @@
 import type { ConfigProblem } from "../domain/config/config-problem.ts";
 import { isNetworkEntry } from "../domain/policy/network.ts";
 import type { Config } from "./config.ts";
-import { invalidValue, type Origin, type SchemaNode } from "./keys.ts";
+import { expectedOf, invalidValue, knownKeys, nodeAt, type Origin, type SchemaNode } from "./keys.ts";
+import { nearestName } from "./nearest.ts";
 import { isTimeZone, parseByteSize } from "./scalar-values.ts";
-import { isTree, type Tree } from "./tree.ts";
+import { getAt, isTree, type Path, pathText, type Tree } from "./tree.ts";
 
-export type AcceptResult = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
+/** One place of a tree that the schema refuses. */
+interface Refusal {
+  readonly path: Path;
+  readonly why: "value" | "unknown-key" | "name";
+}
 
-const REJECTED: AcceptResult = { ok: false };
+export type AcceptResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly refusals: readonly Refusal[] };
+
 const acceptedValue = (value: unknown): AcceptResult => ({ ok: true, value });
+const refusedValue = (path: Path): AcceptResult => ({ ok: false, refusals: [{ path, why: "value" }] });
 
-/**
- * Reads a tree by `schema.json`: defaults filled in, sizes as bytes. Only says yes or no; who wants to know why asks
- * zod, which has the last word. A property test holds the two together.
- */
-export function acceptTree(node: SchemaNode, value: unknown): AcceptResult {
-  if (value === undefined) return acceptAbsent(node);
+/** Reads a tree by `schema.json`: defaults filled in, sizes as bytes, or every place that is not as the schema says. */
+export function acceptTree(node: SchemaNode, value: unknown, path: Path = []): AcceptResult {
+  if (value === undefined) return acceptAbsent(node, path);
   if (node.size === true && typeof value === "string") {
     const bytes = parseByteSize(value);
-    return bytes === undefined ? REJECTED : acceptedValue(bytes);
+    return bytes === undefined ? refusedValue(path) : acceptedValue(bytes);
   }
-  if (node.anyOf !== undefined) {
-    for (const one of node.anyOf) {
-      const result = acceptTree(one, value);
-      if (result.ok) return result;
-    }
-    return REJECTED;
-  }
+  if (node.anyOf !== undefined) return acceptAny(node.anyOf, value, path);
+  const when = (fits: boolean) => (fits ? acceptedValue(value) : refusedValue(path));
   switch (node.type) {
     case undefined:
       return acceptedValue(value);
     case "null":
-      return value === null ? acceptedValue(null) : REJECTED;
+      return when(value === null);
     case "boolean":
-      return typeof value === "boolean" ? acceptedValue(value) : REJECTED;
+      return when(typeof value === "boolean");
     case "integer":
-      return Number.isSafeInteger(value) && inBounds(node, value as number) ? acceptedValue(value) : REJECTED;
+      return when(Number.isSafeInteger(value) && inBounds(node, value as number));
     case "number":
-      return Number.isFinite(value) && inBounds(node, value as number) ? acceptedValue(value) : REJECTED;
+      return when(Number.isFinite(value) && inBounds(node, value as number));
     case "string":
-      return typeof value === "string" && isText(node, value) ? acceptedValue(value) : REJECTED;
+      return when(typeof value === "string" && isText(node, value));
     case "array":
-      return Array.isArray(value) ? acceptList(node, value) : REJECTED;
+      return Array.isArray(value) ? acceptList(node, value, path) : refusedValue(path);
     case "object":
-      return isTree(value) ? acceptMap(node, value) : REJECTED;
+      return isTree(value) ? acceptMap(node, value, path) : refusedValue(path);
     default:
-      return REJECTED;
+      return refusedValue(path);
   }
+}
+
+/** Where only one of the choices has parts, as the value has, its refusals say more than that none fits. */
+function acceptAny(choices: readonly SchemaNode[], value: unknown, path: Path): AcceptResult {
+  const results = choices.map((one) => acceptTree(one, value, path));
+  const accepted = results.find(({ ok }) => ok);
+  if (accepted !== undefined) return accepted;
+  const kind = Array.isArray(value) ? "array" : isTree(value) ? "object" : null;
+  const [alike, ...others] = results.filter((_, at) => choices[at]?.type === kind);
+  return alike === undefined || others.length > 0 ? refusedValue(path) : alike;
 }
 
 /** A section that is missing has the defaults of its keys. */
-function acceptAbsent(node: SchemaNode): AcceptResult {
-  if (node.properties !== undefined && "default" in node) return acceptMap(node, {});
+function acceptAbsent(node: SchemaNode, path: Path): AcceptResult {
+  if (node.properties !== undefined && "default" in node) return acceptMap(node, {}, path);
   return acceptedValue("default" in node ? structuredClone(node.default) : undefined);
 }
 
-function acceptList(node: SchemaNode, list: readonly unknown[]): AcceptResult {
-  const results = list.map((item) => acceptTree(node.items ?? {}, item ?? null));
-  return results.every((result) => result.ok)
-    ? acceptedValue(results.map((result) => result.value))
-    : REJECTED;
+function acceptList(node: SchemaNode, list: readonly unknown[], path: Path): AcceptResult {
+  const results = list.map((item, at) => acceptTree(node.items ?? {}, item ?? null, [...path, at]));
+  const refusals = results.flatMap((result) => (result.ok ? [] : result.refusals));
+  if (refusals.length > 0) return { ok: false, refusals };
+  return acceptedValue(results.map((result) => (result.ok ? result.value : undefined)));
 }
 
-function acceptMap(node: SchemaNode, map: Tree): AcceptResult {
-  const result: Record<string, unknown> = {};
-  for (const key of Object.keys(map)) {
-    const known = node.properties !== undefined && Object.hasOwn(node.properties, key);
-    if (!known && !node.additionalProperties) return REJECTED;
-    if (!known && node.propertyNames !== undefined && !isText(node.propertyNames, key)) return REJECTED;
-    if (!known && map[key] === undefined) return REJECTED;
+function acceptMap(node: SchemaNode, map: Tree, path: Path): AcceptResult {
+  const { properties = {}, additionalProperties, propertyNames, required } = node;
+  const refusals: Refusal[] = [];
+  const value: Record<string, unknown> = {};
+  const take = (key: string, inner: AcceptResult) => {
+    if (!inner.ok) refusals.push(...inner.refusals);
+    else if (inner.value !== undefined) value[key] = inner.value;
+  };
+  const own = (key: string) => (Object.hasOwn(map, key) ? map[key] : undefined);
+  for (const [key, inner] of Object.entries(properties)) {
+    const at = [...path, key];
+    take(
+      key,
+      own(key) === undefined && required?.includes(key) ? refusedValue(at) : acceptTree(inner, own(key), at),
+    );
   }
-  for (const key of new Set([...Object.keys(node.properties ?? {}), ...Object.keys(map)])) {
-    const own = Object.hasOwn(map, key) ? map[key] : undefined;
-    if (own === undefined && node.required?.includes(key)) return REJECTED;
-    const inner = acceptTree(node.properties?.[key] ?? (node.additionalProperties || {}), own);
-    if (!inner.ok) return REJECTED;
-    if (inner.value !== undefined) result[key] = inner.value;
+  for (const key of Object.keys(map).filter((name) => !Object.hasOwn(properties, name))) {
+    const at = [...path, key];
+    if (!additionalProperties) refusals.push({ path: at, why: "unknown-key" });
+    else if (propertyNames !== undefined && !isText(propertyNames, key))
+      refusals.push({ path: at, why: "name" });
+    else
+      take(key, map[key] === undefined ? refusedValue(at) : acceptTree(additionalProperties, map[key], at));
   }
-  return acceptedValue(result);
+  return refusals.length > 0 ? { ok: false, refusals } : acceptedValue(value);
 }
 
 function inBounds({ minimum, maximum, exclusiveMinimum }: SchemaNode, value: number): boolean {
@@ -97,17 +117,43 @@ export type ValidateResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly ConfigProblem[] };
 
-/** A good tree costs a walk over the schema; only a bad one loads zod, which says what is wrong with it. */
-export async function validateSettings(
-  tree: Tree,
-  root: SchemaNode,
-  origin: Origin,
-): Promise<ValidateResult> {
+/** The one validator of the configuration. It walks the schema that zod's declarations are printed as, so that no start loads zod. */
+export function validateSettings(tree: Tree, root: SchemaNode, origin: Origin): ValidateResult {
   const result = acceptTree(root, tree);
   if (result.ok) return { ok: true, config: result.value as Config };
-  const { explainProblems } = await import("./problems.ts");
-  const explained = explainProblems(tree, root, origin);
-  return explained.ok ? { ok: true, config: explained.value as Config } : explained;
+  return { ok: false, problems: result.refusals.map((refusal) => problemOf(refusal, tree, root, origin)) };
+}
+
+function problemOf({ path, why }: Refusal, tree: Tree, root: SchemaNode, origin: Origin): ConfigProblem {
+  if (why === "unknown-key") return unknownKey(path, root, origin);
+  const key = pathText(path);
+  if (why === "name") return invalidValue(key, path.at(-1), "a name of letters, digits, _ . and -", origin);
+  return invalidValue(key, getAt(tree, path), expectedOf(nodeAt(root, path) ?? {}), origin);
+}
+
+/** Nearest among the keys that may stand there; failing that, a key of that name elsewhere in the tree. */
+function unknownKey(path: Path, root: SchemaNode, origin: Origin): ConfigProblem {
+  const name = String(path.at(-1));
+  const parent = path.slice(0, -1);
+  const sibling = nearestName(name, Object.keys(nodeAt(root, parent)?.properties ?? {}));
+  const near = sibling === undefined ? elsewhere(name, root) : pathText([...parent, sibling]);
+  const at = origin.position(pathText(path));
+  return {
+    code: "unknown-key",
+    key: pathText(path),
+    ...(near === undefined ? {} : { nearest: near }),
+    ...(at === undefined ? {} : { at }),
+  };
+}
+
+function elsewhere(name: string, root: SchemaNode): string | undefined {
+  const keys = knownKeys(root).filter((key) => !key.path.includes("*"));
+  const same = keys.find((key) => key.path.at(-1) === name);
+  if (same !== undefined) return same.path.join(".");
+  return nearestName(
+    name,
+    keys.map((key) => key.path.join(".")),
+  );
 }
 
 /**

@@ -274,6 +274,13 @@ describe("refusals", () => {
     ]);
   });
 
+  test("a schedule's time zone must exist", async () => {
+    const schedule = '{ name: a, cron: "0 0 * * *", timezone: Mars/Base, chat: "cli:x", message: hi }';
+    expect(await refuse({ home: `schedules:\n  - ${schedule}\n` })).toMatchObject([
+      { code: "invalid-value", key: "schedules[0].timezone", value: '"Mars/Base"' },
+    ]);
+  });
+
   test("broken YAML names line and column", async () => {
     const [error] = await refuse({ home: "worker:\n  a: [1\nb: 2\n" });
     expect(error).toMatchObject({ code: "invalid-yaml", at: { line: 3, column: 1 } });

@@ -123,7 +123,7 @@ export const schedules = z
     z.strictObject({
       name: chosenName,
       cron,
-      timezone: z.string().refine(isTimeZone).optional(),
+      timezone: z.string().refine(isTimeZone).meta({ timezone: true }).optional(),
       chat,
       user: z.string().min(1).optional(),
       message: z.string().min(1),
