@@ -207,11 +207,6 @@ export function keyLimits({ tasks }: Config) {
   return { requests: tasks.key_requests, bytes: tasks.key_traffic };
 }
 
-/** Days for which each kind is kept; `serve.keep_days` is the older name of one of them. */
-export function keptDays({ retention, serve }: Config) {
-  return { ...retention, messages: retention.messages ?? serve.keep_days };
-}
-
 /** The labels of this machine that every task can rely on. */
 export function machineLabels(config: Config, arch: string): readonly string[] {
   const architecture = arch === "x64" ? "amd64" : arch;

@@ -1,6 +1,5 @@
 import { hostname } from "node:os";
 import { type Control, type ControlDeps, createControl } from "../application/fleet/control.ts";
-import { keptDays } from "../config/settings.ts";
 import { createFleetJobs } from "../infrastructure/fleet/fleet-jobs.ts";
 import { createControlOrders } from "../infrastructure/fleet/order-store.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
@@ -23,7 +22,7 @@ export function openControl(
     orders: createControlOrders({ db, queue, now, workspace: workspaceName }),
     orderQueue: workspaceQueues(workspaceName).control,
     workspace: () => state.current().workspace,
-    keepDays: () => keptDays(state.current().config).messages,
+    keepDays: () => state.current().config.retention.messages,
     pid: process.pid,
     timers,
   });

@@ -2,6 +2,7 @@ import { lateEndpoint } from "../adapters/mcp/host.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
+import type { KeptKind } from "../application/ports/serve.ts";
 import type { ListenOptions, RunningServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
@@ -9,7 +10,7 @@ import {
   startTimedWork,
   type TimedWork,
 } from "../application/serve/timed-rounds.ts";
-import { keptDays, machineLabels } from "../config/settings.ts";
+import { machineLabels } from "../config/settings.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
 import { listenHttp } from "../infrastructure/platform/http-server.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
@@ -47,7 +48,7 @@ async function startRounds(parts: ServeDeps, { receiver, channels }: Inbox): Pro
     ],
     steady: [
       () => {
-        const days = (kind: keyof ReturnType<typeof keptDays>) => keptDays(state.current().config)[kind];
+        const days = (kind: KeptKind) => state.current().config.retention[kind];
         return startPruning({ store: createRetentionStore(db, now), access, days, timers, onTrouble });
       },
       () =>

@@ -91,17 +91,12 @@ export const serve = z
     public_url: optionalUrl("The address that others see."),
     max_chats: count(50, "Chats that are answered at once.", { min: 1 }),
     rate_limit: count(30, "Messages of one user in a minute; 0 is any number."),
-    keep_days: count(90, "Older name of `retention.messages`, which wins."),
   })
   .prefault({});
 
 export const retention = z
   .strictObject({
-    messages: z.int().min(0).nullable().default(null).meta({
-      description:
-        "Days that answered messages and their replies are kept; 0 is for ever, null is `serve.keep_days`.",
-      shown: "integer from 0",
-    }),
+    messages: count(90, "Days that answered messages and their replies are kept; 0 is for ever."),
     sessions: count(
       0,
       "Days that a session is kept after its end, with what was said, decided and noted in it; 0 is for ever.",
