@@ -47,7 +47,7 @@ export async function enterFleet(
 }
 
 /** Beats until it is stopped. Drains when told so: the machine is still there, and takes nothing new. */
-export function keepMachine(parts: KeepMachineDeps): {
+function keepMachine(parts: KeepMachineDeps): {
   start(): Promise<void>;
   /** Tells at once what `load` says now. */
   tell(): Promise<void>;

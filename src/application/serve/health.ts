@@ -58,7 +58,7 @@ export async function checkHealth(
 }
 
 /** The same answer for a short while, and one question at a time. */
-export function cacheAnswer<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+function cacheAnswer<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   const last: { at: number; answer?: Promise<T> } = { at: 0 };
   return () => {
     if (last.answer === undefined || Date.now() - last.at > ms) {

@@ -19,11 +19,7 @@ export interface ConfiguredProvider {
 type Providers = Readonly<Record<string, ConfiguredProvider | undefined>>;
 
 /** Everybody beside Ollama whom the environment names, asked at once for the models that they offer. */
-export async function findSources(
-  env: Env,
-  providers: Providers,
-  signal: AbortSignal,
-): Promise<ModelSource[]> {
+async function findSources(env: Env, providers: Providers, signal: AbortSignal): Promise<ModelSource[]> {
   const asked = [
     anthropic(env, providers),
     openai(env, providers),

@@ -73,7 +73,7 @@ const INDEX_TABLES: readonly KeptTable[] = ["jobs", "events", "forge_deliveries"
 export type StoredRow = Readonly<Record<string, unknown>>;
 
 /** A row as another store takes it: nobody works on it there, and its workspace may have another name. */
-export function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
+function asWaiting(row: StoredRow, nameOf: (workspace: string) => string): StoredRow {
   const named = typeof row.workspace === "string" ? nameOf(row.workspace) : undefined;
   return {
     ...row,
@@ -86,7 +86,7 @@ const ROWS_PER_PAGE = 500;
 const ROW_POSITION_COLUMN = "place_of_row";
 
 /** All rows of a table that stands still, page by page, by where the store keeps them. */
-export async function* readRows(frozen: Kysely<Database>, table: KeptTable): AsyncGenerator<StoredRow> {
+async function* readRows(frozen: Kysely<Database>, table: KeptTable): AsyncGenerator<StoredRow> {
   const isPostgres = frozen.getExecutor().adapter instanceof PostgresAdapter;
   const place = isPostgres ? sql.raw("ctid") : sql.raw("rowid");
   const shown = isPostgres ? sql.raw("ctid::text") : sql.raw("rowid");
@@ -145,7 +145,7 @@ class UnequalRows extends Error {
  * Fills an empty store in one transaction, reads everything back and compares: a store holds all of it or nothing. The
  * index of jobs is replaced.
  */
-export async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): Promise<FillResult> {
+async function fillStore(db: Kysely<Database>, { rows, expected }: StoreFill): Promise<FillResult> {
   try {
     return await db.transaction().execute(async (within) => {
       for (const table of KEPT_TABLES)
@@ -186,7 +186,7 @@ export async function fillStore(db: Kysely<Database>, { rows, expected }: StoreF
 }
 
 /** Hands over the store as it is at one moment; whoever works with it goes on meanwhile. */
-export async function withSnapshot<T>(
+async function withSnapshot<T>(
   db: Kysely<Database>,
   use: (frozen: Kysely<Database>) => Promise<T>,
 ): Promise<T> {
@@ -228,7 +228,7 @@ export interface BackupDeps {
 }
 
 /** One file of rows a table, the configuration, and last the manifest: without it, it is no backup. */
-export async function writeBackup(db: Kysely<Database>, parts: BackupDeps): Promise<number> {
+async function writeBackup(db: Kysely<Database>, parts: BackupDeps): Promise<number> {
   const { folder, version, now, undoData, configFile } = parts;
   mkdirSync(join(folder, "store"), { recursive: true, mode: 0o700 });
   const tables: Record<string, TableDigest> = {};
@@ -258,7 +258,7 @@ async function writeTable(frozen: Kysely<Database>, table: KeptTable, file: stri
 }
 
 /** Into an empty store whose tables are those of the backup. */
-export async function readBackup(db: Kysely<Database>, folder: string): Promise<FillResult> {
+async function readBackup(db: Kysely<Database>, folder: string): Promise<FillResult> {
   const manifest = manifestIn(folder);
   if (manifest === null) return { status: "damaged", file: join(folder, MANIFEST) };
   const { applied } = await migrationStatus(db);

@@ -6,7 +6,7 @@ const TEST = /^test (.+?) \.\.\. (ok|FAILED|ignored(?:, .*)?)$/;
 const RESULT = /^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;/;
 
 /** `cargo test`: one section a target, from `running N tests` to `test result:`. */
-export function readCargo(lines: readonly string[]): TestResults | null {
+function readCargo(lines: readonly string[]): TestResults | null {
   const list = createTestList();
   const failures = new Set<string>();
   const counts = { passed: 0, failed: 0, skipped: 0 };

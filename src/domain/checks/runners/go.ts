@@ -10,7 +10,7 @@ const GO_TEXT_OUTCOMES = { PASS: "pass", FAIL: "fail", SKIP: "skip" } as const;
  * `go test`, with and without `-v`. Tests stand before the line of their package. Without `-v` what passed has the name of its
  * package alone. A test that was begun and has no result did not pass.
  */
-export function readGo(lines: readonly string[]): TestResults | null {
+function readGo(lines: readonly string[]): TestResults | null {
   const list = createTestList();
   let pending = new Map<string, TestOutcome | null>();
   let verbose = false;
@@ -72,7 +72,7 @@ const GO_JSON_OUTCOMES: Readonly<Record<string, TestOutcome | undefined>> = {
 };
 
 /** `go test -json`: one event a line. Every package that was begun must have ended; a test that was begun and did not end has failed. */
-export function readGoJson(lines: readonly string[]): TestResults | null {
+function readGoJson(lines: readonly string[]): TestResults | null {
   const tests = new Map<string, TestOutcome>();
   const open = new Set<string>();
   const failing = new Set<string>();
