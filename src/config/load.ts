@@ -29,7 +29,7 @@ const LARGEST_FILE = 1024 * 1024;
  * Merges other programs' variables, files, the environment and flags; the last that sets a key wins.
  *
  * Without a file and without a variable this is the plain defaults and loads no library. Otherwise
- * `layers.ts` is imported, with zod, and yaml when there is a file.
+ * `layers.ts` is imported, and yaml when there is a file.
  */
 export async function loadConfig(input: LoadInput = {}): Promise<LoadResult> {
   const env = input.env ?? process.env;
