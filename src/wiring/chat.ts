@@ -113,12 +113,7 @@ export async function openChat(
     elapsed: clock,
     timers,
   });
-  const images = createImageStore({
-    db,
-    workspace: metered.workspace,
-    now,
-    newId: () => crypto.randomUUID(),
-  });
+  const images = createImageStore({ ...inStore, now, newId: () => crypto.randomUUID() });
   const background = createBackground(log);
   const projectOf: ChatDeps["projectOf"] = (files) =>
     createProjectFiles({ ...workspace, files }, workspaceParts.planOptions);

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type { Models } from "../application/ports/models.ts";
 import type { Config, Secrets } from "../config/config.ts";
 import type { Env } from "../config/environment.ts";
@@ -11,6 +10,7 @@ import type { Fetch } from "../infrastructure/models/model-settings.ts";
 import { createModels } from "../infrastructure/models/models.ts";
 import { loadCatalogue } from "../infrastructure/models/own-catalogue.ts";
 import { canConnect } from "../infrastructure/platform/connections.ts";
+import { readDocument } from "../infrastructure/platform/text-files.ts";
 import { pause } from "../infrastructure/platform/timers.ts";
 
 export interface ModelsOptions {
@@ -38,15 +38,7 @@ export function openModels(config: Config, secrets: Secrets, options: ModelsOpti
       mask,
       random: Math.random,
       pause,
-      loadScript,
+      loadScript: readDocument,
     },
   );
-}
-
-/** JSON is read without the YAML library, which takes 30 ms to load. */
-async function loadScript(file: string): Promise<unknown> {
-  const text = await readFile(file, "utf8");
-  if (file.endsWith(".json")) return JSON.parse(text);
-  const { parse } = await import("yaml");
-  return parse(text, { maxAliasCount: 100 });
 }

@@ -33,17 +33,17 @@ export interface ServedForgeOptions extends Pick<ForgeServiceDeps, "limit" | "la
   readonly keeper: WorkKeeper;
 }
 
-/**
- * Tasks from GitHub and GitLab while serving: webhooks, polling, and whoever carries them out. Null where no forge has a
- * token; a text says why it cannot be.
- */
+/** Tasks from forges while serving: webhooks, polling, and whoever carries them out. Null where no forge has a token, or it cannot be. */
 export async function openServedForges(
   { services, db, store: messages, state, fleet, log: say, telemetry }: ServeDeps,
   { queue, keeper, ...given }: ServedForgeOptions,
-): Promise<ServedForges | string | null> {
+): Promise<ServedForges | null> {
   const onModelCall = telemetry?.tracer.asked;
   const opened = await openSolver(services.env, services.options, { db, queue, keeper, onModelCall });
-  if (!opened.ok) return opened.message ?? "";
+  if (!opened.ok) {
+    say(opened.message ?? "");
+    return null;
+  }
   const { solver } = opened;
   const { config, secrets } = solver;
   const forges = new Map<ForgeKind, Forge>();

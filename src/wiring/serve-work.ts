@@ -7,10 +7,9 @@ import { createViewerJobs, type OwnJobs } from "../application/fleet/viewer-jobs
 import { createWorkingProcess } from "../application/fleet/working-process.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
-import { admitAllowed, createPairingCodes } from "../application/serve/access.ts";
 import { createMessageAnswerer } from "../application/serve/answer-messages.ts";
 import { createServeTroubles } from "../application/serve/health.ts";
-import { chooseMessageLane, createAdmission, createReceiver } from "../application/serve/receive-messages.ts";
+import { chooseMessageLane, createReceiver, openAdmission } from "../application/serve/receive-messages.ts";
 import { createReplySender } from "../application/serve/send-replies.ts";
 import { createBus, createLiveWorks, logMessages } from "../application/serve/serve-events.ts";
 import type { JoinedFleet, JoinOptions } from "../application/serve/server.ts";
@@ -26,7 +25,7 @@ import { timers } from "../infrastructure/platform/timers.ts";
 import { createMessageStore } from "../infrastructure/serve/message-store.ts";
 import { traceparentOf } from "../infrastructure/serve/message-views.ts";
 import { workspaceQueues } from "../infrastructure/serve/work-places.ts";
-import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/work-queue.ts";
+import { openWorkQueue } from "../infrastructure/serve/work-queue.ts";
 import { newerSchema } from "../infrastructure/store/migrate.ts";
 import { isStoreAway } from "../infrastructure/store/open-store.ts";
 import { VERSION } from "../version.ts";
@@ -96,7 +95,15 @@ export async function openInbox(parts: ServeDeps) {
   const receiver = createReceiver({
     store,
     images: () => current().images,
-    admit: admissionOf(parts),
+    admit: openAdmission({
+      access: parts.access,
+      isAllowed: (channel, userId) => allowedUsers(current().config, channel).includes(userId),
+      since: parts.startedAt,
+      messages: words,
+      perMinute: () => current().config.serve.rate_limit,
+      random: randomBytes,
+      now,
+    }),
     workspace: parts.workspaceName,
     bus,
     wayOf: (message) => chooseMessageLane(current().conversation, message),
@@ -138,19 +145,6 @@ export async function openInbox(parts: ServeDeps) {
 
 export type Inbox = Awaited<ReturnType<typeof openInbox>>;
 
-function admissionOf({ state, access, words: messages, startedAt }: ServeDeps) {
-  const pairing = createPairingCodes({ access, messages, random: randomBytes, now });
-  const isAllowed = (channel: string, userId: string) =>
-    allowedUsers(state.current().config, channel).includes(userId);
-  return createAdmission({
-    access: admitAllowed(access, isAllowed, startedAt),
-    messages,
-    onStranger: (message) => pairing.greet(message),
-    perMinute: () => state.current().config.serve.rate_limit,
-    now,
-  });
-}
-
 export interface WorkerRole {
   readonly kind: ProcessKind;
   readonly labels: readonly string[];
@@ -188,14 +182,18 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
   const store = await createMessageStore({ db, now, workspace: workspaceName, ...opened });
   const parts: ServeDeps = { ...given, ...role, queue, newWorkId, store, fleet, startedAt: now(), onTrouble };
   const inbox = await openInbox(parts);
-  const forges = await openForges(parts, inbox, opened, role);
+  const listens = kind === "serve";
+  const tasks = { queue: opened, keeper: inbox.keeper, labels, limit: listens ? TASKS_AT_ONCE : lanes };
+  const forges = services.config.command_executor.enabled
+    ? await (await import("./serve-forges.ts")).openServedForges(parts, { ...tasks, takesIn: listens })
+    : null;
   const working = createWorkingProcess({
     inbox,
     tasks: forges,
     workspace: () => state.current().workspace,
     queue,
     queues: workspaceQueues(workspaceName),
-    listens: kind === "serve",
+    listens,
     machine: {
       fleet,
       store,
@@ -209,19 +207,6 @@ export async function openWorking(given: ListenDeps, role: WorkerRole) {
     onTrouble,
   });
   return { ...working, parts, inbox, forges };
-}
-
-/** Null where environments are off or no forge has a token. */
-async function openForges(parts: ServeDeps, { keeper }: Inbox, queue: OpenedQueue, role: WorkerRole) {
-  if (!parts.services.config.command_executor.enabled) return null;
-  const { kind, labels, lanes } = role;
-  const takesIn = kind === "serve";
-  const limit = takesIn ? TASKS_AT_ONCE : lanes;
-  const { openServedForges } = await import("./serve-forges.ts");
-  const opened = await openServedForges(parts, { queue, keeper, labels, limit, takesIn });
-  if (typeof opened !== "string") return opened;
-  parts.log(opened);
-  return null;
 }
 
 /** The work of `serve` without its listener, its channels' ears and its schedules. */

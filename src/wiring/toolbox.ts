@@ -1,12 +1,15 @@
 import type { Toolbox, ToolboxRequest } from "../application/chat/chat-turn.ts";
-import type { WebTools } from "../application/chat/web-tools.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
-import { createToolbox, type OwnTools, resolveServers } from "../infrastructure/chat/toolbox.ts";
+import {
+  createToolbox,
+  type OwnTools,
+  openWebTools,
+  resolveServers,
+} from "../infrastructure/chat/toolbox.ts";
 import { modelTools } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
-import type { Services } from "./services.ts";
 import { contextOf } from "./toolkit.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
@@ -35,7 +38,10 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
   };
   return createToolbox({
     own: request.toolkit === false ? null : ownTools(wiring, request),
-    web: web && !readOnly ? await openWebTools(services, workspace.mask) : null,
+    web:
+      web && !readOnly
+        ? await openWebTools(services.config.research, workspace.mask, `PicoClaw/${VERSION}`)
+        : null,
     mcp: names.length === 0 ? null : await pool.take(key, open),
     mask: workspace.mask,
     close: () => pool.release(key),
@@ -46,27 +52,4 @@ function ownTools({ opened, options }: ToolboxWiring, request: ToolboxRequest): 
   const { groupId, sessionKey, readOnly } = request;
   const choices = { groupId, sessionKey, ...(readOnly && { writeScope: "read-only" as const }) };
   return modelTools(createAgentToolkit(contextOf(opened.services.env, opened, options, choices)));
-}
-
-/** Characters of a page that a local window takes. */
-const PAGE_CHARS = 10_000;
-const PAGE_BYTES = 4 * 1024 ** 2;
-
-async function openWebTools({ config }: Services, mask: (text: string) => string): Promise<WebTools | null> {
-  const { fetch, allowed, denied, search_url: searchUrl, timeout } = config.research;
-  if (!fetch) return null;
-  const [{ createWeb }, { addressEndpoint, createNetworkPolicy }, { createWebTools }] = await Promise.all([
-    import("../infrastructure/engine/read-web.ts"),
-    import("../domain/policy/network.ts"),
-    import("../application/chat/web-tools.ts"),
-  ]);
-  // A search of one's own is often on one's own machine.
-  const own = searchUrl === null ? [] : addressEndpoint(searchUrl);
-  const web = createWeb({
-    policy: createNetworkPolicy({ allowed: [...allowed, ...own], denied }),
-    timeoutMs: timeout * 1_000,
-    limitBytes: PAGE_BYTES,
-    userAgent: `PicoClaw/${VERSION}`,
-  });
-  return createWebTools({ web, searchUrl, limit: PAGE_CHARS, mask });
 }

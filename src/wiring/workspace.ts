@@ -1,11 +1,10 @@
 import { realpathSync, statSync } from "node:fs";
-import { relative } from "node:path";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
-import { protectFolder } from "../infrastructure/engine/folder-protection.ts";
+import { ownPathsInside, protectFolder } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
@@ -35,10 +34,7 @@ export async function openWorkspace(
   const storage = locateStorage(root, home, findGit(root)?.topLevel ?? root);
   if (!storage.trusted) return notOpened(services, messages.storageForeign(storage.folder), "own-storage");
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
-  const homeInside = relative(root, home);
-  const ownPaths = [storage.inside, homeInside.startsWith("..") ? null : homeInside].filter(
-    (path) => path !== null && path !== "",
-  ) as string[];
+  const ownPaths = ownPathsInside(root, storage.inside, home);
   const { transaction: setting } = config.worker;
   const staging = chooseStaging({ setting, workspace: root, memory: storage.folder, path: env.PATH ?? "" });
   const folder = createFolderWorkspace({

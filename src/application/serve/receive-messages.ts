@@ -14,6 +14,7 @@ import type {
   Receive,
   ReceiveResult,
 } from "../ports/serve.ts";
+import { admitAllowed, createPairingCodes, type PairingDeps } from "./access.ts";
 import type { Bus } from "./serve-events.ts";
 
 export interface ReceiveMessagesDeps {
@@ -242,4 +243,21 @@ export const IN_THE_CONSOLE = { via: "web" } as const;
 /** The channel that tells of an answer. */
 export function replyChannelOf({ channel, replyTo }: Pick<InboundMessage, "channel" | "replyTo">): string {
   return replyTo?.via === IN_THE_CONSOLE.via ? IN_THE_CONSOLE.via : channel;
+}
+
+/** The same with codes for strangers, and with people whom the configuration allows. */
+export function openAdmission(
+  parts: PairingDeps &
+    Pick<AdmissionDeps, "access" | "perMinute"> & {
+      readonly isAllowed: (channel: string, userId: string) => boolean;
+      /** Since when those are known. */
+      readonly since: Date;
+    },
+): ReturnType<typeof createAdmission> {
+  const pairing = createPairingCodes(parts);
+  return createAdmission({
+    ...parts,
+    access: admitAllowed(parts.access, parts.isAllowed, parts.since),
+    onStranger: (message) => pairing.greet(message),
+  });
 }

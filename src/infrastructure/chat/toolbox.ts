@@ -78,3 +78,40 @@ export function resolveServers(
     ];
   });
 }
+
+/** Characters of a page that a local window takes. */
+const PAGE_CHARS = 10_000;
+const PAGE_BYTES = 4 * 1024 ** 2;
+
+/** `research:` of the configuration. */
+interface ResearchSettings {
+  readonly fetch: boolean;
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+  readonly search_url: string | null;
+  readonly timeout: number;
+}
+
+/** Tools that read the web, loaded with the first message that may use them; null where they are switched off. */
+export async function openWebTools(
+  settings: ResearchSettings,
+  mask: (text: string) => string,
+  userAgent: string,
+): Promise<WebTools | null> {
+  const { fetch, allowed, denied, search_url: searchUrl, timeout } = settings;
+  if (!fetch) return null;
+  const [{ createWeb }, { addressEndpoint, createNetworkPolicy }, { createWebTools }] = await Promise.all([
+    import("../engine/read-web.ts"),
+    import("../../domain/policy/network.ts"),
+    import("../../application/chat/web-tools.ts"),
+  ]);
+  // A search of one's own is often on one's own machine.
+  const own = searchUrl === null ? [] : addressEndpoint(searchUrl);
+  const web = createWeb({
+    policy: createNetworkPolicy({ allowed: [...allowed, ...own], denied }),
+    timeoutMs: timeout * 1_000,
+    limitBytes: PAGE_BYTES,
+    userAgent,
+  });
+  return createWebTools({ web, searchUrl, limit: PAGE_CHARS, mask });
+}

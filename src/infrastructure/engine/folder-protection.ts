@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { relative } from "node:path";
 import {
   compilePlainGlob,
   createProtection,
@@ -34,4 +35,11 @@ function isCaseInsensitive(root: string): boolean {
   if (swapped === root) return false;
   const there = statSync(swapped, { throwIfNoEntry: false });
   return there !== undefined && there.ino === statSync(root).ino;
+}
+
+/** The paths of PicoClaw itself that lie in a workspace: its jobs, and its home. */
+export function ownPathsInside(root: string, storage: string | null, home: string): readonly string[] {
+  const homeInside = relative(root, home);
+  const paths = [storage, homeInside.startsWith("..") ? null : homeInside];
+  return paths.filter((path) => path !== null && path !== "");
 }
