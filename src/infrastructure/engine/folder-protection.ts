@@ -41,5 +41,5 @@ function isCaseInsensitive(root: string): boolean {
 export function ownPathsInside(root: string, storage: string | null, home: string): readonly string[] {
   const homeInside = relative(root, home);
   const paths = [storage, homeInside.startsWith("..") ? null : homeInside];
-  return paths.filter((path) => path !== null && path !== "");
+  return paths.filter((path): path is string => path !== null && path !== "");
 }
