@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { OpenedSetUp } from "../application/ports/setup.ts";
@@ -11,6 +12,7 @@ import { firstConfig, type ModelChoice } from "../domain/setup/first-config.ts";
 import { setupMessagesFor } from "../domain/texts/setup.ts";
 import { readEngineFacts } from "../infrastructure/containers/docker-engine.ts";
 import { findProgram } from "../infrastructure/engine/staging.ts";
+import { findLoggedInHeads } from "../infrastructure/heads/heads.ts";
 import { isThere, surveyMachine, writeFirstConfig } from "../infrastructure/setup/sources.ts";
 import { openEngine } from "./docker-sandbox.ts";
 import { openModels } from "./models.ts";
@@ -29,7 +31,7 @@ export async function openSetUp(
   const isGiven = before.ok && isOwnVariable(before.sources["ollama.base_url"]);
   const told = isGiven ? null : ollamaAddress(env.OLLAMA_HOST);
   const engine = openEngine(config.command_executor.docker, env);
-  const found = await surveyMachine({
+  const surveyed = await surveyMachine({
     env,
     providers: config.providers,
     ollama: told === null ? [config.ollama.base_url, DEFAULTS.ollama.base_url] : [told],
@@ -39,6 +41,8 @@ export async function openSetUp(
     },
     hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
   });
+  const heads = findLoggedInHeads({ env, home: env.HOME || homedir(), now: () => new Date() });
+  const found = { ...surveyed, heads };
   const locale = resolveLocale({ env, config });
   const textOf = (choice: ModelChoice) => firstConfig(found, choice, setupMessagesFor(locale).file);
   return {

@@ -8,7 +8,9 @@ import {
 import {
   type ChosenModel,
   type ModelChoice,
+  type OfferedHead,
   offeredFor,
+  offeredHeads,
   type SetupFindings,
   talkersToShow,
   usualChoice,
@@ -44,9 +46,11 @@ export async function chooseByTalking(
   if (chat === "left") return null;
   let coder = await pick(terminal, words, coders);
   if (coder === "left") return null;
+  const head = await pickHead(terminal, words, found);
+  if (head === "left") return null;
   for (;;) {
     // Naming a cloud model for questions is the person's word that they may go there.
-    const wanted: ModelChoice = { chat, coder, cloudMayTalk: chat?.local === false };
+    const wanted: ModelChoice = { chat, coder, head, cloudMayTalk: chat?.local === false };
     if (chat !== null || coder !== null) terminal.out(`${words.testing}\n`);
     const tested = await test(wanted, new AbortController().signal);
     for (const line of describeTest(wanted, tested, words)) terminal.out(`${line}\n`);
@@ -63,6 +67,20 @@ export async function chooseByTalking(
     if (mute.coder) coder = await pick(terminal, words, coders);
     if (coder === "left") return null;
   }
+}
+
+/** An agent that is here already may write code, by the person's word. */
+async function pickHead(
+  terminal: InitTerminal,
+  words: SetupMessages,
+  found: SetupFindings,
+): Promise<OfferedHead | null | "left"> {
+  for (const head of offeredHeads(found)) {
+    const answer = await terminal.askLine(words.askHead(head.name, head.by));
+    if (answer === null) return "left";
+    if (/^(y|yes|はい)$/i.test(answer.trim())) return head;
+  }
+  return null;
 }
 
 interface ModelQuestion {
@@ -179,7 +197,7 @@ async function init(whole: CliProgram, args: readonly string[]): Promise<number>
     : await chooseUsual(program, opened, words, json);
   if (chosen === null) return EXIT.usage;
   const { choice } = chosen;
-  if (choice.chat === null && choice.coder === null)
+  if (choice.chat === null && choice.coder === null && choice.head == null)
     return reportNothingChosen(program, opened, words, chosen, json);
   const done = opened.write(choice, { replace });
   if (!done.written) return reportKept(program, opened, words, json);
@@ -269,6 +287,7 @@ function initJson(
       chosen: {
         chat: named(chosen.choice.chat),
         coder: named(chosen.choice.coder),
+        ...(chosen.choice.head != null && { head: chosen.choice.head.name }),
         local_only: !chosen.choice.cloudMayTalk,
       },
       tested: chosen.tested,

@@ -119,13 +119,15 @@ export async function answerWithHead(
         kind: "head",
         work: async (attempt, back) => {
           const again = () => [first(), back].filter((one) => one !== null).join("\n\n");
-          const worked = await workOnce(parts, turn, { head, bench, attempt, message: back ?? first() });
-          steps.end();
-          if (worked.lost === true) {
-            turn.emit(createHeadNotice(parts, { code: "session-lost", name }));
-            return (await workOnce(parts, turn, { head, bench, attempt, message: again() })).result;
-          }
-          return worked.result;
+          const work = async (message: string) => {
+            const worked = await workOnce(parts, turn, { head, bench, attempt, message });
+            steps.end();
+            return worked;
+          };
+          const worked = await work(back ?? first());
+          if (worked.lost !== true) return worked.result;
+          turn.emit(createHeadNotice(parts, { code: "session-lost", name }));
+          return (await work(again())).result;
         },
       },
       bench,

@@ -130,6 +130,7 @@ export function describeFound(found: SetupFindings, words: SetupMessages): strin
       ),
     ),
     ...(missing.length === 0 ? [] : [mark(false, words.noKeys(missing))]),
+    ...(found.heads ?? []).map(({ name, by }) => mark(true, words.head(name, by))),
     mark(github !== null, github === null ? words.noGithub : words.github(github)),
     mark(git, git ? "git" : words.noGit),
     mark(docker !== null, docker === null ? words.noDocker : words.docker(docker.version)),
@@ -176,7 +177,16 @@ export function describeTest(choice: ModelChoice, tested: ChoiceTestResult, word
   }
 }
 
-export function foundJson({ ollama, sources, keys, github, git, docker, bubblewrap }: SetupFindings): object {
+export function foundJson({
+  ollama,
+  sources,
+  keys,
+  github,
+  git,
+  docker,
+  bubblewrap,
+  heads = [],
+}: SetupFindings): object {
   return {
     ollama: {
       base_url: ollama.baseUrl,
@@ -195,6 +205,7 @@ export function foundJson({ ollama, sources, keys, github, git, docker, bubblewr
     git,
     docker,
     bubblewrap,
+    heads: heads.map(({ name, by }) => ({ name, login: by })),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { HeadName } from "../config/worker-kind-names.ts";
 import type { ListTrouble } from "../models/model-facts.ts";
 import { type InstalledModel, isInstalled, rankInstalled } from "../models/rank-installed.ts";
 import type { SetupMessages } from "../texts/setup.ts";
@@ -19,6 +20,14 @@ export interface SetupFindings {
   readonly docker: { readonly version: string } | null;
   /** Null where it does not exist: elsewhere than on Linux. */
   readonly bubblewrap: boolean | null;
+  /** Agents of the user's own that could write code; absent: none. */
+  readonly heads?: readonly OfferedHead[];
+}
+
+/** An agent that is installed and logged in: by a key or a token for use without a person, or as a person. */
+export interface OfferedHead {
+  readonly name: HeadName;
+  readonly by: "key" | "file";
 }
 
 /** A source of models beside Ollama: a cloud, or a server that `OPENAI_BASE_URL` names. */
@@ -59,6 +68,8 @@ export interface ModelChoice {
   /** Mio and Shiro; null: nobody talks yet. */
   readonly chat: ChosenModel | null;
   readonly coder: ChosenModel | null;
+  /** Writes code in the place of a model; absent: nobody does. */
+  readonly head?: OfferedHead | null;
   /** Conversations may leave this machine. Only ever by a person's word. */
   readonly cloudMayTalk: boolean;
 }
@@ -106,8 +117,16 @@ export function usualChoice(found: SetupFindings): ModelChoice {
   return {
     chat: offeredFor(found, "talk").find(({ local }) => local) ?? null,
     coder: offeredFor(found, "code")[0] ?? null,
+    // A person's own login is only ever used by that person's word.
+    head: offeredHeads(found).find(({ by }) => by === "key") ?? null,
     cloudMayTalk: false,
   };
+}
+
+/** Offered where no key leads to a better coder. */
+export function offeredHeads({ heads = [], sources, bubblewrap }: SetupFindings): readonly OfferedHead[] {
+  const hasCloud = sources.some(({ local, trouble }) => !local && trouble === null);
+  return hasCloud || bubblewrap !== true ? [] : heads;
 }
 
 function ofOllama(model: string): ChosenModel {
@@ -145,8 +164,13 @@ export function firstConfig(found: SetupFindings, choice: ModelChoice, words: Se
     "# locale: en",
     "",
     ...comment(words.roles),
-    ...section("roles", [...talkRoles(found, choice), ...coderRole(choice)], ["default_coder: coder3"]),
+    ...section(
+      "roles",
+      [...talkRoles(found, choice), ...coderRole(choice), ...headRole(choice)],
+      ["default_coder: coder3"],
+    ),
     "",
+    ...(choice.head?.by === "file" ? [...comment(words.login), "head:", "  login: file", ""] : []),
     ...comment(words.security),
     ...section("security", choice.cloudMayTalk ? ["local_only: false"] : [], ["local_only: true"]),
     "",
@@ -188,6 +212,10 @@ function coderRole({ coder }: ModelChoice): string[] {
   if (coder === null) return [];
   const role = CODERS[coder.provider] ?? "coder3";
   return [`${role}: ${modelOf(coder)}`, ...(role === "coder3" ? [] : [`default_coder: ${role}`])];
+}
+
+function headRole({ head }: ModelChoice): string[] {
+  return head == null ? [] : [`coder: { head: ${head.name} }`];
 }
 
 function modelOf({ provider, model }: ChosenModel): string {

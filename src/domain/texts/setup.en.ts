@@ -10,6 +10,9 @@ export const setupTexts = {
       "security.local_only is false; Aka, Ao and Gin (coder1 to coder3) may be in the cloud.",
       "/code goes to default_coder.",
     ],
+    login: [
+      "The agent above is logged in as a person. Whether that login may be used by another program is in its vendor's terms.",
+    ],
     security: ["Whether conversations stay on this machine."],
     ollama: ["Where the local models are."],
     keys: ["API keys cannot stand in a file: env:NAME refers to a variable of the environment."],
@@ -33,6 +36,8 @@ export const setupTexts = {
     `${provider}: ${address} refuses ${variable === null ? "requests without a key" : `the key in ${variable}`}.`,
   sourceUnlisted: (provider: string, address: string, status: number) =>
     `${provider}: ${address} answered ${status} where its list of models was expected.`,
+  head: (name: string, by: "key" | "file") =>
+    `${name}: installed${by === "key" ? ", with a key" : " and logged in"}`,
   noKeys: (variables: readonly string[]) => `not set: ${variables.join(", ")}`,
   github: (variable: string) => `GitHub: ${variable}`,
   noGithub: "GitHub: neither GITHUB_PERSONAL_ACCESS_TOKEN nor GITHUB_TOKEN is set; solve needs one",
@@ -41,6 +46,10 @@ export const setupTexts = {
   noDocker: "Docker does not answer; env, run and solve need it",
   bubblewrap: (there: boolean): string =>
     there ? "bubblewrap" : "bubblewrap is missing: commands are not confined. sudo apt install bubblewrap",
+  askHead: (name: string, by: "key" | "file") =>
+    by === "key"
+      ? `Let ${name}, which is on this machine, write code? [y/N] `
+      : `Let ${name}, which is logged in on this machine, write code with your login? Its vendor's terms say whether you may. [y/N] `,
   askReplace: (file: string) => `${file} is there already. Write it anew (the old one is kept)? [y/N] `,
   whoTalks: "Who answers questions?",
   whoCodes: "Who writes code?",

@@ -11,6 +11,9 @@ export const setupTexts: typeof englishSetupTexts = {
       "誰がどのモデルで答えるか。Mio (chat) と Shiro (worker) は、security.local_only が false でない限り",
       "ローカルのモデルです。Aka・Ao・Gin (coder1〜3) はクラウドも使えます。/code は default_coder が担当します。",
     ],
+    login: [
+      "上のエージェントは個人のログインを使います。ほかのプログラムがそのログインを使えるかどうかは、提供元の規約で決まります。",
+    ],
     security: ["会話をこのマシンの中に留めるか"],
     ollama: ["ローカルのモデルがいる場所"],
     keys: ["API キーはファイルに書けません。環境変数を env:名前 で参照します。"],
@@ -35,6 +38,7 @@ export const setupTexts: typeof englishSetupTexts = {
       : `${provider}: ${address} は ${variable} のキーを拒否しました。`,
   sourceUnlisted: (provider, address, status) =>
     `${provider}: ${address} はモデルの一覧の代わりに ${status} を返しました。`,
+  head: (name, by) => `${name}: インストール済み${by === "key" ? "（キーあり）" : "、ログイン済み"}`,
   noKeys: (variables) => `未設定: ${variables.join(", ")}`,
   github: (variable) => `GitHub: ${variable}`,
   noGithub: "GitHub: GITHUB_PERSONAL_ACCESS_TOKEN も GITHUB_TOKEN もありません（solve に必要です）",
@@ -43,6 +47,10 @@ export const setupTexts: typeof englishSetupTexts = {
   noDocker: "Docker が応答しません（env・run・solve に必要です）",
   bubblewrap: (there) =>
     there ? "bubblewrap" : "bubblewrap がありません。コマンドは隔離されません: sudo apt install bubblewrap",
+  askHead: (name, by) =>
+    by === "key"
+      ? `このマシンにある ${name} にコードを書かせますか? [y/N] `
+      : `このマシンでログイン済みの ${name} に、そのログインでコードを書かせますか? 使えるかどうかは提供元の規約で決まります。[y/N] `,
   askReplace: (file) => `${file} はすでにあります。作り直しますか（以前のものは残します）? [y/N] `,
   whoTalks: "質問にはどのモデルが答えますか?",
   whoCodes: "コードはどのモデルが書きますか?",

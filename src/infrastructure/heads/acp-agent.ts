@@ -43,6 +43,7 @@ export interface AcpTalkDeps {
 const FREE_MODES = ["bypassPermissions", "yolo", "full-access", "fullAccess", "agent-full-access"];
 
 const UNKNOWN_METHOD = -32601;
+const LOGIN_WANTED = -32000;
 
 /**
  * The client's side of the Agent Client Protocol, over one process and for one turn:
@@ -59,6 +60,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
   let isLost = false;
   let asked = 0;
   let isPrompted = false;
+  let keyMethod: string | null = null;
   const waiting = new Map<number, (result: StreamEvent, failure: StreamEvent | null) => void>();
   const edits = new Set<string>();
 
@@ -92,6 +94,8 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
     const clientCapabilities = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
     call("initialize", { protocolVersion: 1, clientCapabilities }, (result, failure) => {
       if (failure !== null) return over(wordFailure(failure));
+      const methods = listAt(result, "authMethods").map((method) => textAt(method, "id"));
+      keyMethod = methods.find((method) => /api[-_]?key/i.test(method)) ?? null;
       const loads = objectAt(result, "agentCapabilities").loadSession === true;
       openSession(loads ? deps.resume : null);
     });
@@ -101,6 +105,7 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
     const where = { cwd: deps.folder, mcpServers: [] };
     if (resume === null) {
       call("session/new", where, (result, failure) => {
+        if (failure?.code === LOGIN_WANTED && keyMethod !== null) return logIn();
         if (failure !== null) return over(wordFailure(failure));
         sessionId = textAt(result, "sessionId");
         chooseMode(result);
@@ -115,6 +120,15 @@ export function createAcpTalk(deps: AcpTalkDeps): HeadTalk {
       sessionId = resume;
       chooseMode(result);
     });
+  }
+
+  /** By the key that it was given; nobody is there for any other way. */
+  function logIn(): void {
+    const methodId = keyMethod;
+    keyMethod = null;
+    call("authenticate", { methodId }, (_, failure) =>
+      failure === null ? openSession(null) : over(wordFailure(failure)),
+    );
   }
 
   function chooseMode(opened: StreamEvent): void {

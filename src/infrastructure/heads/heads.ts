@@ -94,6 +94,20 @@ export function createHeads(deps: HeadsDeps): Heads {
   };
 }
 
+/** Agents that are installed here, and by which login they could be used. */
+export function findLoggedInHeads(
+  deps: Pick<HeadLoginDeps, "env" | "home" | "now">,
+): { readonly name: HeadName; readonly by: "key" | "file" }[] {
+  return NAMED.flatMap((named) => {
+    const kind = findWorkerKind(named);
+    if (findProgram(kind.argv[0], deps.env.PATH ?? "") === null) return [];
+    const by = (["key", "file"] as const).find(
+      (login) => findHeadLogin(kind, { ...deps, login, settings: "none" }).ok,
+    );
+    return by === undefined ? [] : [{ name: kind.name as HeadName, by }];
+  });
+}
+
 function describeHead(deps: HeadsDeps, kind: WorkerKind): HeadFacts {
   const program = findProgram(kind.argv[0], deps.env.PATH ?? "");
   const found = findHeadLogin(kind, loginDeps(deps));
