@@ -1,7 +1,6 @@
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type Flags, fail, printable } from "./command.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
-import { columnsOf } from "./terminal-text.ts";
 
 type OpenChatFolder = Pick<Extract<OpenedChat, { ok: true }>, "chat" | "chats">;
 
@@ -26,6 +25,7 @@ export async function listChats(
     program.out(`${JSON.stringify({ chats: rows })}\n`);
     return EXIT.done;
   }
+  const { columnsOf } = await import("./terminal-text.ts");
   const { chatsHeader: header } = chat;
   const rows = [
     [header.name, header.at, header.messages, header.said, header.workspace],
