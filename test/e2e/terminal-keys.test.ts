@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { startModelServer } from "../fakes/model-server/server.ts";
 import {
   createWorld,
   type Shown,
@@ -357,5 +358,43 @@ describe("what happens to terminals", () => {
     await shown.until("say more");
     shown.type("\x1b");
     await shown.until("Stopped after");
+  });
+});
+
+describe("images", () => {
+  const PNG = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "base64",
+  );
+
+  test("one that is named by its path reaches a model that sees", async () => {
+    const server = await startModelServer({ script: [{ text: "A single dot." }] });
+    try {
+      const world = createWorld(`answers:${SORTS}\n`);
+      open.world = world;
+      writeFileSync(
+        join(world.home, "config.yaml"),
+        `providers:\n  claude: { base_url: "${server.baseUrl("anthropic")}" }\n  scripted: { type: scripted, script: ${join(world.home, "answers.yaml")} }\nsecurity: { local_only: false }\nroles:\n  chat: { provider: claude }\n  worker: { provider: scripted, model: demo-1 }\n`,
+      );
+      writeFileSync(join(world.workspace, "dot.png"), PNG);
+      const shown = await again({ env: { ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD" } });
+      await shown.say("/chat what is on @dot.png ?");
+      await shown.until("A single dot.");
+      expect(JSON.stringify(server.requests.at(-1)?.body)).toContain(PNG.toString("base64"));
+    } finally {
+      await server.stop();
+    }
+  });
+
+  test("a model that sees none refuses it with the reason, and a file that is no image is not sent", async () => {
+    const shown = await start(chat("hello"));
+    writeFileSync(join(files().workspace, "dot.png"), PNG);
+    writeFileSync(join(files().workspace, "no.png"), "text");
+    await shown.say("/chat what is on @dot.png ?");
+    await shown.until(/demo-1[^\n]*image|image[^\n]*demo-1/);
+    shown.type("\x15");
+    await shown.say("/chat what is on @no.png ?");
+    await shown.until("✗ no.png");
+    await shown.until("› /chat what is on @no.png ?");
   });
 });

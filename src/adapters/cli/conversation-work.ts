@@ -4,11 +4,13 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
 import { markdownBlocks } from "./markdown-stream.ts";
+import { cutToColumns, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
 // The parts of a conversation that its first prompt does not need: loaded behind it, all at once.
 export { createCardMaker } from "./conversation-cards.ts";
 export { markdownBlocks } from "./markdown-stream.ts";
+export { keepNamedImages } from "./message-files.ts";
 export { diffRows } from "./terminal-card.ts";
 export { openPager } from "./terminal-pager.ts";
 export { createTurnView } from "./turn-view.ts";
@@ -33,4 +35,16 @@ export function replyWords(reply: Reply, { locale, hasCard, streamed, style }: R
   if (rest === "") return [];
   const text = !reply.ok && !hasCard ? `✗ ${rest}` : rest;
   return [{ render: () => [""] }, ...markdownBlocks(text, style)];
+}
+
+/** All keys below each other, with what they do. */
+export function keyRows(
+  keys: readonly (readonly [key: string, words: string])[],
+  columns: number,
+  style: Style,
+): string[] {
+  const width = Math.max(...keys.map(([key]) => visibleWidth(key)));
+  return keys.map(([key, words]) =>
+    cutToColumns(`  ${style.bold(key)}${" ".repeat(width - visibleWidth(key))}  ${words}`, columns),
+  );
 }

@@ -11,7 +11,7 @@ import type * as Work from "./conversation-work.ts";
 import { type Block, createLiveScreen, type LiveRows } from "./live-screen.ts";
 import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
 import { createWordQueue } from "./queued-words.ts";
-import { statusRow } from "./status-row.ts";
+import { ruleRow, statusRow } from "./status-row.ts";
 import { createComposer, type SlashCommand } from "./terminal-input.ts";
 import type { Pager } from "./terminal-pager.ts";
 import {
@@ -22,7 +22,6 @@ import {
   type KeyName,
   openKeyboard,
   readGround,
-  visibleWidth,
   wrapColumns,
 } from "./terminal-pi.ts";
 import { createStyle, groundOf, wantsColour } from "./terminal-style.ts";
@@ -261,7 +260,7 @@ export async function converse(
     if (picker !== null) {
       const drawn = picker.rows(columns, rows);
       return {
-        rows: [...above, rule(columns), ...drawn.rows],
+        rows: [...above, ruleRow(columns, style), ...drawn.rows],
         cursor: drawn.cursor === null ? null : { ...drawn.cursor, row: drawn.cursor.row + above.length + 1 },
       };
     }
@@ -284,16 +283,12 @@ export async function converse(
     const kept = above.slice(-most);
     const offset = kept.length + 1;
     return {
-      rows: [...kept, rule(columns), ...line.rows, ...below],
+      rows: [...kept, ruleRow(columns, style), ...line.rows, ...below],
       cursor:
         deck.focused() !== null || line.cursor === null
           ? null
           : { row: offset + line.cursor.row, column: line.cursor.column },
     };
-  }
-
-  function rule(columns: number): string {
-    return style.dim("─".repeat(Math.min(columns, 60)));
   }
 
   // Messages
@@ -381,7 +376,7 @@ export async function converse(
   }
 
   async function send(text: string): Promise<void> {
-    const { opened, chatId, maker } = state.session as Session;
+    const { opened, chatId, maker, host, work } = state.session as Session;
     if (picks(text) || showsJob(text)) return;
     if (!ABOUT_JOBS.test(text.trim())) screen.print(...deck.settle());
     screen.print(messageBlock(text, () => style));
@@ -392,8 +387,22 @@ export async function converse(
     const running = startTurn();
     const { view, abort } = running;
     screen.redraw();
+    const kept = await work.keepNamedImages({
+      store: opened.images,
+      chatKey: `cli:${chatId}`,
+      text,
+      readFile: (path) => host.readFile(path, [opened.workspace.root, program.cwd]),
+    });
+    if (!kept.ok) {
+      endTurn(running);
+      screen.print(paragraph(`✗ ${opened.chat.imageTrouble(kept.trouble)}`));
+      composer.set(text);
+      screen.redraw();
+      return;
+    }
+    const forced = route === undefined ? {} : { forcedRoute: route };
     const reply = await opened.conversation.handle(
-      { channel: "cli", chatId, userId: "cli", text, ...(route !== undefined && { forcedRoute: route }) },
+      { channel: "cli", chatId, userId: "cli", text, images: kept.images, ...forced },
       {
         signal: abort.signal,
         tellsDrafts: true,
@@ -772,12 +781,8 @@ export async function converse(
   }
 
   function showKeys(): void {
-    const width = Math.max(...texts.keys.map(([key]) => visibleWidth(key)));
-    page(texts.keysHint, (columns) =>
-      texts.keys.map(([key, words]) =>
-        cutToColumns(`  ${style.bold(key)}${" ".repeat(width - visibleWidth(key))}  ${words}`, columns),
-      ),
-    );
+    const work = state.session?.work;
+    if (work !== undefined) page(texts.keysHint, (columns) => work.keyRows(texts.keys, columns, style));
   }
 
   function writeOutside(): void {

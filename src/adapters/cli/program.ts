@@ -88,6 +88,8 @@ export interface TerminalHost {
   edit(text: string): string | null;
   /** Opens a file in the user's own editor; false if there is no editor. */
   openFile(path: string): boolean;
+  /** A regular file by a path as a user types it, looked for in these folders; null where there is none, or it is huge. */
+  readFile(path: string, folders: readonly string[]): Uint8Array | null;
   /** Stops this process as Ctrl-Z does, and tells when it goes on. */
   suspend(goesOn: () => void): void;
   /** Has this written to the terminal, and its modes set right, if this process is killed. Returns how to end the guard. */

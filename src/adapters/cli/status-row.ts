@@ -45,3 +45,8 @@ export function statusRow(
   const gap = Math.max(1, columns - visibleWidth(left) - visibleWidth(texts.keysHint) - 1);
   return style.dim(`${left}${" ".repeat(gap)}${texts.keysHint}`);
 }
+
+/** Between what was said and the line; short, because it is drawn often. */
+export function ruleRow(columns: number, style: Style): string {
+  return style.dim("─".repeat(Math.min(columns, 60)));
+}

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { writeAll } from "./standard-streams.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -10,6 +11,8 @@ type Env = Readonly<Record<string, string | undefined>>;
 const MOST_FILES = 200_000;
 const MOST_FOLDERS = 5_000;
 const GIT_MS = 5_000;
+/** Of a file that a message names; larger ones are no pictures. */
+const LARGEST_FILE = 64 * 1024 * 1024;
 /** A process without a shell above it is not stopped: it goes on by itself. */
 const GO_ON_MS = 60;
 
@@ -41,6 +44,17 @@ export function createTerminalHost(env: Env) {
       }
     },
     openFile: (path: string) => editor !== undefined && runEditor(path),
+    readFile(path: string, folders: readonly string[]): Uint8Array | null {
+      const named = path.startsWith("file://")
+        ? fileURLToPath(path)
+        : path.replace(/^~(?=\/)/, env.HOME ?? "~");
+      for (const folder of folders) {
+        const file = resolve(folder, named);
+        const found = statSync(file, { throwIfNoEntry: false });
+        if (found?.isFile() && found.size <= LARGEST_FILE) return readFileSync(file);
+      }
+      return null;
+    },
     suspend(goesOn: () => void): void {
       const state = { done: false };
       const once = () => {

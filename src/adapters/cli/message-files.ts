@@ -1,0 +1,41 @@
+import { type KeptImages, keepImages } from "../../application/chat/message-images.ts";
+import type { ImageStore } from "../../application/ports/chat.ts";
+
+const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
+/** `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
+const NAMED = new RegExp(
+  [
+    `@"([^"\\n]+${IMAGE})"`,
+    `@((?:\\\\.|[^\\s"'\\\\])+${IMAGE})`,
+    `'((?:file:\\/\\/|~?\\/)[^'\\n]+${IMAGE})'`,
+    `"((?:file:\\/\\/|~?\\/)[^"\\n]+${IMAGE})"`,
+    `(?<![^\\s(])((?:file:\\/\\/|~?\\/)(?:\\\\.|[^\\s"'\\\\])+${IMAGE})`,
+  ].join("|"),
+  "giu",
+);
+
+/** The images that a message names by their paths, in order, each once. */
+export function findImagePaths(text: string): readonly string[] {
+  const paths = [...text.matchAll(NAMED)].map((found) => {
+    const quoted = found[1] ?? found[3] ?? found[4];
+    return quoted ?? (found[2] ?? found[5] ?? "").replace(/\\(.)/gu, "$1");
+  });
+  return [...new Set(paths)];
+}
+
+interface NamedImages {
+  readonly store: Pick<ImageStore, "keep">;
+  readonly chatKey: string;
+  readonly text: string;
+  /** The bytes of a regular file, by a path as it was typed; null where there is none. */
+  readonly readFile: (path: string) => Uint8Array | null;
+}
+
+/** Stores the images that a message names; a path of no file stays a word. */
+export async function keepNamedImages({ store, chatKey, text, readFile }: NamedImages): Promise<KeptImages> {
+  const files = findImagePaths(text).flatMap((path) => {
+    const bytes = readFile(path);
+    return bytes === null ? [] : [{ name: path.replace(/^.*\//u, ""), bytes }];
+  });
+  return keepImages(store, chatKey, files);
+}
