@@ -15,6 +15,7 @@ interface Options {
 
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<Row[]>>> = {
   start: async () => (await import("./start-up.ts")).startUp(),
+  terminal: async () => (await import("./terminal.ts")).terminal(),
   diff: async () => (await import("./diff-engine.ts")).diffEngine(),
   edits: async () => (await import("./edit-jobs.ts")).editJobs(),
   shell: async () => (await import("./shell-jobs.ts")).shellJobs(),

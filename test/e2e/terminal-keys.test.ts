@@ -347,6 +347,56 @@ describe("what happens to terminals", () => {
     expect(shown.sent.raw).not.toContain("48;2;18;52;28");
   });
 
+  test("on a slow line esc answers while a model writes: a frame waits until the last one was shown", async () => {
+    const words = Array.from({ length: 1_500 }, (_, at) => `word${at}${at % 15 === 14 ? "\n\n" : ""}`).join(
+      " ",
+    );
+    const shown = await start(chat(words, "    pause_ms: 20\n"), {
+      bytesPerSecond: 2_400,
+      env: { SSH_TTY: "/dev/pts/9" },
+    });
+    await shown.say("/chat go");
+    await shown.until("word60 ");
+    const begun = performance.now();
+    shown.type("\x1b");
+    await shown.until("Stopped after");
+    // Without the acknowledged frames it takes ten seconds.
+    expect(performance.now() - begun).toBeLessThan(3_000);
+  });
+
+  test.if(Bun.which("tmux") !== null)(
+    "inside tmux nothing of a long answer is lost, and a new size draws one line",
+    async () => {
+      const parts = Array.from({ length: 40 }, (_, at) => `Part ${at + 1}`).join("\n\n");
+      const world = createWorld(`answers:${SORTS}${chat(`${parts}\n\nThe end.`, "    pause_ms: 2\n")}\n`);
+      open.world = world;
+      const socket = join(world.folder, "tmux");
+      const program = join(import.meta.dir, "../../bin/picoclaw");
+      const tmux = (...args: string[]) => Bun.spawnSync(["tmux", "-S", socket, ...args]).stdout.toString();
+      const shown = startProgram(world, {
+        program: "tmux",
+        args: ["-S", socket, "-f", "/dev/null", "new-session", program],
+        columns: 100,
+        rows: 30,
+      });
+      open.shown.push(shown);
+      try {
+        await shown.until("codes:");
+        await shown.say("/chat explain");
+        await shown.until("The end.");
+        await shown.until("Say what to change");
+        const history = tmux("capture-pane", "-p", "-S", "-");
+        expect([...history.matchAll(/^Part (\d+)$/gm)].map(([, number]) => Number(number))).toEqual(
+          Array.from({ length: 40 }, (_, at) => at + 1),
+        );
+        shown.resize(70, 24);
+        await shown.until(() => shown.screen().split("? keys").length === 2);
+      } finally {
+        tmux("kill-server");
+      }
+    },
+  );
+
   test("a model that stalls: the seconds go on, keys are seen, and esc answers", async () => {
     const shown = await start(chat("one two three four five", "    pause_ms: 60000\n"));
     await shown.say("/chat stall");

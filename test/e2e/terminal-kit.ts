@@ -71,6 +71,7 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
   const size = { cols: options.columns ?? 80, rows: options.rows ?? 24 };
   const screen = new Terminal({ ...size, scrollback: 20_000, allowProposedApi: true });
   const sent = { bytes: 0, raw: "" };
+  const line = { freeAt: 0 };
   let awake = Promise.withResolvers<void>();
   const startedAt = performance.now();
   const argv = [options.program ?? PROGRAM, ...(options.args ?? [])];
@@ -93,10 +94,19 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
         sent.raw += text;
         if (options.ground !== undefined && text.includes("\x1b]11;?"))
           child.terminal?.write(`\x1b]11;${options.ground}\x07`);
-        screen.write(bytes, () => {
-          awake.resolve();
-          awake = Promise.withResolvers();
-        });
+        const show = () =>
+          screen.write(bytes, () => {
+            awake.resolve();
+            awake = Promise.withResolvers();
+          });
+        if (options.bytesPerSecond === undefined) {
+          show();
+          return;
+        }
+        // A slow line: every byte takes its time, and so does whatever the terminal answers to it.
+        const now = performance.now();
+        line.freeAt = Math.max(now, line.freeAt) + (bytes.length / options.bytesPerSecond) * 1000;
+        setTimeout(show, line.freeAt - now);
       },
     },
   });
@@ -154,6 +164,8 @@ export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
       screen.resize(columns, rows);
       child.terminal?.resize(columns, rows);
     },
+    /** Everything that was written is on the screen. */
+    settled: () => new Promise<void>((resolve) => screen.write("", resolve)),
     /** How often these bytes were sent. */
     count: (bytes: string) => sent.raw.split(bytes).length - 1,
     async close() {

@@ -178,6 +178,19 @@ test.each([
   ).toEqual([]);
 });
 
+test("the prompt is drawn with the screen and the line alone: words, cards and the workspace are loaded behind it", () => {
+  const loaded = [...loadedWith(join(SOURCES, "adapters/cli/open-conversation.ts"))].concat([
+    ...loadedWith(join(SOURCES, "adapters/cli/converse.ts")),
+  ]);
+  expect(
+    loaded.filter((one) =>
+      /reply-words|conversation-(?:cards|work)|terminal-(?:card|markdown)|markdown-stream|turn-view|texts\/(?:jobs|chat)|^diff$|child_process|kysely/.test(
+        one,
+      ),
+    ),
+  ).toEqual([]);
+});
+
 test("pi-tui has one door", () => {
   const importing = readdirSync(SOURCES, { recursive: true, encoding: "utf8" }).filter(
     (file) =>
