@@ -27,8 +27,8 @@ export async function terminal(): Promise<Row[]> {
   const memory = Math.max(...starts.map((one) => one.memory));
   const { echo, share, streaming } = await withProgram({}, measureStream);
   const slow = await withProgram({ bytesPerSecond: 2_400, env: { SSH_TTY: "/dev/pts/9" } }, measureEscape);
-  const row = (what: string, figure: string, target: string, isMet: boolean): Row => ({
-    what,
+  const row = (name: string, figure: string, target: string, isMet: boolean): Row => ({
+    name,
     figure,
     target,
     ok: isMet,

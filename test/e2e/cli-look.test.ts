@@ -11,7 +11,7 @@ afterEach(async () => {
   world.remove();
 });
 
-const edit = { type: "file_edit", action: "create", target: "src/long-name.txt", content: "one\ntwo\n" };
+const edit = { type: "file_edit", action: "create", target: "long-name.txt", content: "one\ntwo\n" };
 
 function run(
   args: readonly string[],
@@ -48,12 +48,13 @@ describe("what commands print at a terminal", () => {
   test("apply, jobs, show and undo share the look of the card, within the window; a pipe gets plain text", async () => {
     world.write("p.json", JSON.stringify([edit]));
     const applied = await look(["apply", "p.json"]);
-    expect(applied.text).toStartWith("✓ Applied");
+    expect(applied.text).toContain("\n✓ Applied\n");
+    expect(applied.text).toContain("git_operation: 0)");
     const jobs = await look(["jobs"]);
-    expect(jobs.text).toMatch(/^✓ #1 {2}\d\d-\d\d \d\d:\d\d {2}Applied {2}±1 {2}create src\/long-name\.txt/);
+    expect(jobs.text).toMatch(/^✓ #1 {2}\d\d-\d\d \d\d:\d\d {2}Applied {2}±1 {2}create long-name\.txt/);
     const shown = await look(["show", "1"]);
     expect(shown.text).toStartWith(
-      "● create src/long-name.txt  #1\n  src/long-name.txt  +2\n    1 + one\n    2 + two",
+      "● create long-name.txt  #1\n  long-name.txt  +2\n    1 + one\n    2 + two",
     );
     expect((await look(["undo", "1"])).text).toStartWith("↶ Taken back");
     for (const { raw, text } of [applied, jobs, shown]) {

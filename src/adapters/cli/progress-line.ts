@@ -46,7 +46,8 @@ export function createLiveLine(
   return {
     draw,
     print(text) {
-      program.err(`${isDrawn ? CLEAR : ""}${harmless(text)}\n`);
+      const width = enabled ? (program.errColumns?.() ?? 0) : 0;
+      program.err(`${isDrawn ? CLEAR : ""}${breakAtBlanks(harmless(text), width)}\n`);
       draw();
     },
     end() {
@@ -55,6 +56,12 @@ export function createLiveLine(
       ended = true;
     },
   };
+}
+
+/** Lines of at most so many columns where there is a blank to break at; 0 is any number. */
+function breakAtBlanks(text: string, columns: number): string {
+  if (columns <= 1) return text;
+  return text.replace(new RegExp(`(?=[^\\n]{${columns + 1}})([^\\n]{1,${columns}}) `, "g"), "$1\n");
 }
 
 /** Wide letters take two columns; a line that is too long would leave a piece of itself behind. */
