@@ -80,11 +80,15 @@ function keepsReference(path: readonly string[], root: SchemaNode): boolean {
   return path.some((_, index) => nodeAt(root, path.slice(0, index + 1))?.reference === true);
 }
 
+const SECRET_HEADER = /^authorization$|^cookie$|token|secret|key/i;
+
 function holdsSecret(path: readonly string[], value: unknown, root: SchemaNode): boolean {
   if (isReference(value)) return false;
   if (nodeAt(root, path)?.secret === true) return typeof value === "string" || typeof value === "number";
   if (path[0] !== "mcp_servers" && path[0] !== "database_url") return false;
   const name = path.at(-1) ?? "";
+  if (path.at(-2) === "headers")
+    return typeof value === "string" && SECRET_HEADER.test(name) && !/\$\{[A-Za-z_]\w*/.test(value);
   if (path.at(-2) === "env" && looksLikeSecretName(name) && value !== "") return true;
   const texts = Array.isArray(value) ? value : [value];
   return texts.some((text) => typeof text === "string" && maskSecrets(text) !== text);

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { createChatMemory, createTerminalChats } from "../application/chat/chat-memory.ts";
 import { createChatQueue, createSteering } from "../application/chat/chat-queue.ts";
@@ -17,6 +19,7 @@ import type { Models } from "../application/ports/models.ts";
 import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
+import { MCP_FILE } from "../domain/config/command-folders.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createImageStore } from "../infrastructure/chat/image-store.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
@@ -144,6 +147,7 @@ export async function openChat(
     meter: metered.meter,
     openToolbox: async (request) =>
       (await import("./toolbox.ts")).openToolbox({ opened, options, pool }, request),
+    namesServers: () => Object.keys(config.mcp_servers).length > 0 || existsSync(join(root, MCP_FILE)),
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     heads: {
       standing: config.roles.coder.head,

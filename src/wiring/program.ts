@@ -51,6 +51,7 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openEnvironments: async (options) => (await import("./environments.ts")).openEnvironments(env, options),
     openSolve: async (options) => (await import("./solve.ts")).openSolve(env, options),
     openTasks: async (options) => (await import("./tasks.ts")).openTasks(env, options),
+    openMcpServers: async (options) => (await import("./mcp-servers.ts")).openMcpServers(env, options),
     openMcp: async (options) =>
       (await import("./mcp.ts")).openMcp(env, options, (text) => writeAll(2, `${text}\n`)),
     serveAcp: async (options, stop) => {

@@ -1,11 +1,14 @@
 import type { Toolbox, ToolboxRequest } from "../application/chat/chat-turn.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
+import { areCommandsTrusted } from "../config/trust.ts";
 import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
+import { readMcpFileOf } from "../infrastructure/chat/own-commands.ts";
 import {
   createToolbox,
+  mayCoderCall,
+  nameServers,
   type OwnTools,
   openWebTools,
-  resolveServers,
 } from "../infrastructure/chat/toolbox.ts";
 import { modelTools } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
@@ -23,14 +26,22 @@ interface ToolboxWiring {
 export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest): Promise<Toolbox> {
   const { opened, pool } = wiring;
   const { workspace, services } = opened;
-  const { readOnly, servers: wanted, web = false } = request;
-  const servers = services.config.mcp_servers;
-  const names = readOnly ? [] : Object.keys(servers).filter((name) => wanted?.includes(name) ?? true);
-  const key = [request.sessionKey, ...names].join(" ");
+  const { readOnly, servers: wanted, web = false, editorServers = [], forCoder = false } = request;
+  const { root } = workspace;
+  const named = nameServers(
+    {
+      configured: services.config.mcp_servers,
+      file: readMcpFileOf(root, () => areCommandsTrusted({ home: services.home, workspace: root })),
+      editor: editorServers,
+    },
+    (name) => services.env[name],
+  );
+  const servers = readOnly ? [] : named.servers.filter(({ name }) => wanted?.includes(name) ?? true);
+  const key = [request.sessionKey, ...servers.map(({ name }) => name)].join(" ");
   const open = async () => {
     const { openMcpTools } = await import("../infrastructure/chat/mcp-tools.ts");
     return openMcpTools({
-      servers: resolveServers(servers, names, services.secrets.resolve),
+      servers,
       hostEnv: services.env,
       workspace: workspace.root,
       version: VERSION,
@@ -42,7 +53,9 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
       web && !readOnly
         ? await openWebTools(services.config.research, workspace.mask, `PicoClaw/${VERSION}`)
         : null,
-    mcp: names.length === 0 ? null : await pool.take(key, open),
+    mcp: servers.length === 0 ? null : await pool.take(key, open),
+    ...(forCoder && { offers: mayCoderCall(servers) }),
+    ...(!readOnly && wanted === undefined && { unavailable: named.unavailable }),
     mask: workspace.mask,
     close: () => pool.release(key),
   });

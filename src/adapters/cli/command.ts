@@ -4,7 +4,8 @@ import type { HelpMessages } from "../../domain/texts/cli.ts";
 import type { ServeMessages } from "../../domain/texts/serve.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
-export type FlagTypes = Readonly<Record<string, "boolean" | "string">>;
+/** `lines`: may stand several times; its values are lines of one text. */
+export type FlagTypes = Readonly<Record<string, "boolean" | "string" | "lines">>;
 
 export interface Flags {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
@@ -45,7 +46,8 @@ export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFla
     const value = equals >= 0 ? arg.slice(equals + 1) : args[++i];
     if (value === undefined || (equals < 0 && value.startsWith("-") && value !== "-"))
       return { ok: false, problem: "missing-value", flag };
-    values[name] = value;
+    const earlier = type === "lines" ? values[name] : undefined;
+    values[name] = typeof earlier === "string" ? `${earlier}\n${value}` : value;
   }
   return { ok: true, flags: { values, words } };
 }

@@ -1,20 +1,29 @@
-import { fail, type Subcommand } from "./command.ts";
-import { openedOrStop, readFlags } from "./flags.ts";
+import type { McpServerReport } from "../../application/ports/mcp.ts";
+import { resolveLocale } from "../../config/environment.ts";
+import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
+import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
+import { openedOrStop, openedStoreOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** `mcp [--http PORT]`: lends the tools to other agents. Standard output carries the protocol and nothing else. */
+/**
+ * `mcp [--http PORT]`: lends the tools to other agents. Standard output carries the protocol and nothing else. With a word
+ * behind it, the servers of others that PicoClaw itself calls.
+ */
 export const command: Subcommand = {
   name: "mcp",
-  usage: "mcp",
-  flags: { http: "string" },
-  words: 0,
+  usage: "mcp [add NAME URL | add NAME -- COMMAND… | list | test [NAME] | remove NAME]",
+  flags: { http: "string", header: "lines", env: "lines", coders: "string" },
+  words: 60,
   run: mcp,
 };
 
 async function mcp(program: CliProgram, args: readonly string[]): Promise<number> {
-  const { values } = await readFlags(program, command, args);
+  const flags = await readFlags(program, command, args);
+  const { values } = flags;
+  if (flags.words.length > 0) return manageServers(program, flags);
   const port = values.http === undefined ? null : portOf(values.http);
   const json = values.json === true;
   if (port === "bad")
@@ -39,4 +48,97 @@ async function mcp(program: CliProgram, args: readonly string[]): Promise<number
 function portOf(text: string | boolean): number | "bad" {
   const port = Number(text);
   return typeof text === "string" && /^\d{1,5}$/.test(text) && port <= 65_535 ? port : "bad";
+}
+
+async function manageServers(program: CliProgram, { values, words }: Flags): Promise<number> {
+  const json = values.json === true;
+  const texts = mcpMessagesFor(resolveLocale({ env: program.env }));
+  const usage = (text: string = texts.usage) =>
+    fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
+  const [action = "", name, ...rest] = words;
+  const opened = await openedStoreOrStop(program, values, program.openMcpServers);
+  const { servers } = opened;
+  const say = (document: object, text: string) =>
+    program.out(json ? `${JSON.stringify(document)}\n` : `${printable(text)}\n`);
+  switch (action) {
+    case "list": {
+      if (name !== undefined) return usage();
+      const listed = servers.list();
+      const lines = [
+        ...listed.map(({ name: server, what, coders }) => `${server}  ${what}  (coders: ${coders})`),
+        ...servers.unavailable.map(({ server, detail }) => texts.unusable(server, detail)),
+      ];
+      say(
+        { success: true, servers: listed, unavailable: servers.unavailable },
+        lines.join("\n") || texts.none,
+      );
+      return EXIT.done;
+    }
+    case "test": {
+      if (rest.length > 0) return usage();
+      const reports = await servers.test(name ?? null);
+      if (reports.length === 0) return usage(name === undefined ? texts.none : texts.unknown(name));
+      const isFine = reports.every(({ ok }) => ok);
+      say(
+        { success: isFine, servers: reports },
+        reports.map((report) => wordReport(texts, report)).join("\n"),
+      );
+      return isFine ? EXIT.done : EXIT.failed;
+    }
+    case "remove": {
+      if (name === undefined || rest.length > 0) return usage();
+      if (!(await servers.remove(name))) return usage(texts.unknown(name));
+      say({ success: true, name }, texts.removed(name));
+      return EXIT.done;
+    }
+    case "add": {
+      const entry = name === undefined ? null : readEntry(values, rest);
+      if (name === undefined || entry === null) return usage();
+      const added = await servers.add(name, entry);
+      if ("why" in added) return usage(added.why);
+      say({ success: true, name, file: added.file }, texts.added(name, added.file));
+      return EXIT.done;
+    }
+    default:
+      return usage();
+  }
+}
+
+function wordReport(texts: McpMessages, report: McpServerReport): string {
+  if (!report.ok) return texts.unusable(report.server, report.detail);
+  const readOnly = report.tools.filter(({ isReadOnly }) => isReadOnly).length;
+  return texts.works(
+    report.server,
+    report.tools.map(({ name }) => name),
+    readOnly,
+  );
+}
+
+/** Null: neither an address nor a program, or a flag that cannot be read. */
+function readEntry(values: Flags["values"], rest: readonly string[]): Partial<McpServerEntry> | null {
+  const [first, ...args] = rest;
+  const headers = readPairs(values.header, /^([A-Za-z0-9-]+)\s*:\s*(.+)$/);
+  const env = readPairs(values.env, /^([A-Za-z_]\w*)=(.*)$/);
+  const { coders } = values;
+  if (first === undefined || headers === null || env === null) return null;
+  if (coders !== undefined && coders !== "off" && coders !== "read-only" && coders !== "all") return null;
+  const isAddress = /^https?:\/\//.test(first);
+  if (isAddress ? args.length > 0 || values.env !== undefined : values.header !== undefined) return null;
+  return {
+    ...(isAddress ? { url: first } : { command: first }),
+    ...(args.length > 0 && { args }),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(coders !== undefined && { coders }),
+  };
+}
+
+function readPairs(given: string | boolean | undefined, shape: RegExp): Record<string, string> | null {
+  const pairs: [string, string][] = [];
+  for (const line of typeof given === "string" ? given.split("\n") : []) {
+    const [, key, value] = shape.exec(line) ?? [];
+    if (key === undefined || value === undefined) return null;
+    pairs.push([key, value]);
+  }
+  return Object.fromEntries(pairs);
 }

@@ -9,6 +9,7 @@ import type {
   Opening,
   OpenOptions,
 } from "../../application/ports/jobs-workspace.ts";
+import type { McpServers } from "../../application/ports/mcp.ts";
 import type { OpenedSetUp } from "../../application/ports/setup.ts";
 import type { StoreData } from "../../application/ports/store.ts";
 import type { OpenSolve, OpenTasks } from "../../application/ports/tasks.ts";
@@ -46,6 +47,10 @@ export interface CliProgram {
   readonly openTasks: (options: OpenOptions) => Promise<OpenedTasks>;
   /** The same tools for MCP clients; the protocol's library is loaded when it is served. */
   readonly openMcp: (options: OpenOptions) => Promise<OpenedMcp>;
+  /** The MCP servers that PicoClaw itself calls. */
+  readonly openMcpServers: (
+    options: OpenOptions,
+  ) => Promise<{ readonly ok: true; readonly servers: McpServers } | NotOpened>;
   /** The agent for editors on standard input and output, until the editor goes or the signal says so. */
   readonly serveAcp: (options: OpenOptions, stop: AbortSignal) => Promise<void>;
   /** The machine's services that a conversation at a terminal needs. */

@@ -36,6 +36,7 @@ import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import {
   type Answer,
+  answerPieces,
   type ChatDeps,
   type ChatTurn,
   createAnswer,
@@ -44,7 +45,7 @@ import {
 } from "./chat-turn.ts";
 import { createCoderLooks, createCoderTalk, createSkills } from "./coder-talk.ts";
 import { createLineOutput } from "./held-output.ts";
-import { type CoderFacts, type ReplyPiece, say, toReplyFacts } from "./reply-words.ts";
+import { type CoderFacts, type ReplyPiece, say, toReplyFacts, wordPieces } from "./reply-words.ts";
 
 export interface OpenedBench {
   readonly bench: Bench;
@@ -296,12 +297,10 @@ export async function runCoder(
 ): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
   const shownFiles = createShownFiles();
-  const { bench, checks, state, checked } = await openBench(parts, turn, {
-    request: text,
-    judged: !planOnly,
-    shown: shownFiles,
-    beside,
-  });
+  const [{ bench, checks, state, checked }, outside] = await Promise.all([
+    openBench(parts, turn, { request: text, judged: !planOnly, shown: shownFiles, beside }),
+    openOutside(parts, turn, role),
+  ]);
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
   const skills = createSkills(parts.ownCommands);
@@ -313,6 +312,7 @@ export async function runCoder(
     limit: LOOK_CHARS,
     mask: workspace.mask,
     ...(tryOut !== undefined && { run: tryOut }),
+    beside: outside,
   });
   const looks = createCoderLooks({
     explorer,
@@ -335,8 +335,16 @@ export async function runCoder(
     signal: turn.signal,
     tell: (event) => reportCoderEvent(parts, turn, event, checks, state),
     mask: workspace.mask,
-  });
-  return { role, text, end, talk, checked: checked() };
+  }).finally(() => outside?.close());
+  return { role, text, end, talk, checked: checked(), called: outside?.called() ?? [] };
+}
+
+/** The tools of MCP servers; nothing of them is loaded where there are none. */
+async function openOutside(parts: ChatDeps, turn: ChatTurn, role: CoderRole) {
+  if ((turn.message.editorServers ?? []).length === 0 && !parts.namesServers()) return null;
+  const model = turn.models.models.forRole(role);
+  if (!("generate" in model)) return null;
+  return (await import("./coder-tools.ts")).openCoderTools(parts, turn, model);
 }
 
 /** A look as the observer sees it: the tool, and its arguments. */
@@ -351,10 +359,23 @@ export interface CoderRunResult {
   readonly end: CoderEnd;
   readonly talk: { model(): Pick<Model, "provider" | "model" | "local"> | undefined };
   readonly checked: ChecksFacts | null;
+  /** Tools of MCP servers that were called. */
+  readonly called: readonly string[];
 }
 
-/** The answer to the user for a coder's end. */
+/** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
 export async function answerForCoder(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  result: CoderRunResult,
+): Promise<Answer> {
+  const answer = await answerForEnd(parts, turn, result);
+  if (result.called.length === 0) return answer;
+  const said = [...answerPieces(answer), say("mcpCalled", [...new Set(result.called)])];
+  return { ...answer, said, text: wordPieces(parts.messages.locale, said) };
+}
+
+async function answerForEnd(
   parts: ChatDeps,
   turn: ChatTurn,
   { role, text, end, talk, checked }: CoderRunResult,

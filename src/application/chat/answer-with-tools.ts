@@ -347,6 +347,7 @@ export async function answerWithTools(
     groupId,
     sessionKey,
     web: route === "RESEARCH",
+    editorServers: turn.message.editorServers ?? [],
     readOnly: turn.dryRun || turn.preview,
   });
   try {

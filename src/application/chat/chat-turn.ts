@@ -1,4 +1,5 @@
 import type { CoderRole } from "../../domain/chat/agents.ts";
+import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { HeadName } from "../../domain/config/worker-kind-names.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { ParseShell } from "../../domain/policy/shell-script.ts";
@@ -151,6 +152,8 @@ export interface ChatDeps {
   readonly meter: Meter;
   /** The tools that Shiro may call in one message. Opened late: it loads the toolkit and starts MCP servers. */
   readonly openToolbox: (request: ToolboxRequest) => Promise<Toolbox>;
+  /** Whether the configuration or the workspace names any MCP server. */
+  readonly namesServers: () => boolean;
   /** Absent where there are no other machines. */
   readonly farJobs?: FarJobs;
   /** The user's own agents as heads of coders. Absent where none can be. */
@@ -217,6 +220,10 @@ export interface ToolboxRequest {
   readonly sessionKey: string;
   /** MCP servers to start; all that are configured when absent. */
   readonly servers?: readonly string[];
+  /** Servers that the editor of the message brought along. */
+  readonly editorServers?: readonly McpServerSettings[];
+  /** Only tools that a coder may call (`mcp_servers.*.coders`). Default: all. */
+  readonly forCoder?: boolean;
   /** Whether PicoClaw's own tools are among them. Default: yes. */
   readonly toolkit?: boolean;
   /** Whether the web may be read. Default: no. */
@@ -233,7 +240,12 @@ export interface Toolbox {
   call(
     name: string,
     args: unknown,
-    options: { readonly signal: AbortSignal; readonly onOutput: (text: string) => void },
+    options: {
+      readonly signal: AbortSignal;
+      readonly onOutput: (text: string) => void;
+      /** The result is not cut. */
+      readonly whole?: boolean;
+    },
   ): Promise<ToolOutcome>;
   close(): Promise<void>;
 }

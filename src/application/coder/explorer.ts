@@ -267,6 +267,12 @@ export interface ExplorerDeps {
   readonly mask: (text: string) => string;
   /** Paths of the project's rules that the coder has seen; those of further folders come with their first file. */
   readonly seenRules?: Set<string>;
+  /** Further tools, of others. */
+  readonly beside?: {
+    readonly tools: readonly ModelTool[];
+    /** Null for a tool that is none of these. */
+    call(call: ToolCall): Promise<ToolResult> | null;
+  } | null;
 }
 
 interface ThrownAwayRun {
@@ -317,8 +323,11 @@ const RUN: ModelTool = {
 export function createExplorer(parts: ExplorerDeps): Explorer {
   const printed = new Map<string, ThrownAwayRun>();
   return {
-    tools: [READ, SEARCH, TREE, ...(parts.run === undefined ? [] : [RUN])],
-    async call({ name, arguments: given }) {
+    tools: [READ, SEARCH, TREE, ...(parts.run === undefined ? [] : [RUN]), ...(parts.beside?.tools ?? [])],
+    async call(call) {
+      const { name, arguments: given } = call;
+      const others = parts.beside?.call(call) ?? null;
+      if (others !== null) return others;
       const { ok, text: told } = await answer({ ...parts, printed }, name, argumentsOf(given));
       return { ok, text: parts.mask(told) };
     },

@@ -1,3 +1,4 @@
+import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
@@ -49,6 +50,8 @@ export interface IncomingMessage {
   readonly text: string;
   /** Shown to the model that answers; a message of images alone needs no text. */
   readonly images?: readonly MessageImage[];
+  /** MCP servers that the editor brought along, for this message's tools. */
+  readonly editorServers?: readonly McpServerSettings[];
   /** A route that replaces rules and classifier; an explicit command still wins unless `strict`. */
   readonly forcedRoute?: Route;
   readonly strict?: boolean;

@@ -188,12 +188,23 @@ export const mcpServers = z
         description: "The address of a server over HTTP.",
         shown: "http(s) URL without credentials",
       }),
+      headers: z
+        .record(z.string().regex(/^[A-Za-z0-9-]{1,100}$/), z.string())
+        .default({})
+        .meta({
+          description: "Headers of each request to the address; what looks like a secret by reference only.",
+          shown: `map of NAME to text, env:NAME or text with \${NAME}`,
+        }),
+      coders: z.enum(["off", "read-only", "all"]).default("read-only").meta({
+        description:
+          "Which of its tools coders may call: none, those that the server itself marks as read-only, or all.",
+      }),
     }),
   )
   .default({})
   .meta({
-    description: "MCP servers whose tools Shiro may call.",
-    shown: "map of name to {command, args, env} or {url}",
+    description: "MCP servers whose tools Shiro and coders may call.",
+    shown: "map of name to {command, args, env} or {url, headers}",
     reference: true,
   });
 

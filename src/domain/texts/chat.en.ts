@@ -195,6 +195,12 @@ export const chatTexts = {
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nSize, as the coder puts it: ${hint}`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  mcpCalled: (names: readonly string[]) =>
+    `Asked through MCP servers: ${names.join(", ")}. That others were asked cannot be taken back.`,
+  mcpLate: (seconds: number) =>
+    `The MCP servers were not up within ${seconds} s; the coder works without them this time.`,
+  mcpToolsLeftOut: (names: readonly string[]) =>
+    `Too many MCP tools for one request; the coder is not offered: ${names.join(", ")}.`,
   /** Rules of the project that do not fit beside the request. */
   rulesCut: (cut: readonly { readonly path: string; readonly shown: number; readonly of: number }[]) =>
     `Project rules too long for this model: ${cut.map(({ path, shown, of }) => `${path} (${shown} of ${of} characters shown)`).join(", ")}. It can read the rest when it needs it.`,

@@ -160,6 +160,12 @@ export const chatTexts: typeof englishChatTexts = {
   coderCost: (usd, hint) =>
     `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  mcpCalled: (names) =>
+    `MCP サーバーを呼び出しました: ${names.join("、")}。外部への問い合わせは取り消せません。`,
+  mcpLate: (seconds) =>
+    `MCP サーバーが ${seconds} 秒以内に起動しませんでした。今回はコーダーは MCP なしで作業します。`,
+  mcpToolsLeftOut: (names) =>
+    `MCP ツールが多すぎるため、コーダーには次のツールを渡していません: ${names.join("、")}。`,
   rulesCut: (cut) =>
     `プロジェクトのルールがこのモデルには長すぎます: ${cut.map(({ path, shown, of }) => `${path}（${of} 文字中 ${shown} 文字を表示）`).join("、")}。残りは必要なときに読めます。`,
   mcpPartly: ({ succeeded, total, error }) =>

@@ -98,8 +98,13 @@ export const helpTexts = {
       flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
     },
     mcp: {
-      does: "an MCP server on stdio, or on HTTP with --http",
-      flags: { "--http PORT": "listen on 127.0.0.1 instead of stdio" },
+      does: "an MCP server on stdio, or on HTTP with --http; add, list, test, remove: the MCP servers that PicoClaw calls",
+      flags: {
+        "--http PORT": "listen on 127.0.0.1 instead of stdio",
+        "--header TEXT": `add: a header, e.g. "Authorization: Bearer \${TOKEN}"; several times`,
+        "--env NAME=TEXT": "add: a variable of the program, e.g. TOKEN=env:TOKEN; several times",
+        "--coders WHICH": "add: its tools for coders: off, read-only (default) or all",
+      },
     },
     acp: { does: "an agent for editors (Zed, JetBrains, Neovim) over the Agent Client Protocol", flags: {} },
     env: {
@@ -188,4 +193,17 @@ export const helpTexts = {
     update: { does: "say how to install a newer version of this installation", flags: {} },
     demo: { does: "a tour: fixes a failing test, then undoes rm -rf .git node_modules src", flags: {} },
   },
+};
+
+/** `mcp add|list|test|remove`. */
+export const mcpTexts = {
+  usage:
+    "picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp remove NAME",
+  none: "No MCP servers: picoclaw mcp add NAME URL, or a trusted .mcp.json in the project.",
+  unknown: (name: string) => `There is no MCP server ${name}: picoclaw mcp list`,
+  unusable: (server: string, detail: string) => `✗ ${server}: ${detail}`,
+  works: (server: string, tools: readonly string[], readOnly: number) =>
+    `✓ ${server}: ${tools.length} tools, ${readOnly} of them read-only: ${tools.join(", ")}`,
+  added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,
+  removed: (name: string) => `Removed: ${name}`,
 };

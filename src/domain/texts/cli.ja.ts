@@ -1,4 +1,4 @@
-import type { helpTexts as englishHelpTexts } from "./cli.en.ts";
+import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from "./cli.en.ts";
 
 export const helpTexts: typeof englishHelpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",
@@ -88,8 +88,13 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {
-      does: "MCP サーバー（標準入出力、または --http）",
-      flags: { "--http PORT": "127.0.0.1 の HTTP で待ち受ける" },
+      does: "MCP サーバー（標準入出力、または --http）。add, list, test, remove は PicoClaw が呼び出す MCP サーバーの管理",
+      flags: {
+        "--http PORT": "127.0.0.1 の HTTP で待ち受ける",
+        "--header TEXT": `add: ヘッダー（例: "Authorization: Bearer \${TOKEN}"）。複数指定できる`,
+        "--env NAME=TEXT": "add: プログラムの環境変数（例: TOKEN=env:TOKEN）。複数指定できる",
+        "--coders WHICH": "add: コーダーに渡すツール: off, read-only（既定）, all",
+      },
     },
     acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
     env: {
@@ -174,4 +179,16 @@ export const helpTexts: typeof englishHelpTexts = {
     update: { does: "このインストールを新しいバージョンにする方法を表示する", flags: {} },
     demo: { does: "ツアー: 落ちるテストを直し、rm -rf .git node_modules src を取り消す", flags: {} },
   },
+};
+
+export const mcpTexts: typeof englishMcpTexts = {
+  usage:
+    "picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp remove 名前",
+  none: "MCP サーバーはありません。picoclaw mcp add 名前 URL で追加するか、信頼したプロジェクトの .mcp.json を使ってください。",
+  unknown: (name) => `MCP サーバー ${name} はありません: picoclaw mcp list`,
+  unusable: (server, detail) => `✗ ${server}: ${detail}`,
+  works: (server, tools, readOnly) =>
+    `✓ ${server}: ツール ${tools.length} 個（読み取り専用 ${readOnly} 個）: ${tools.join("、")}`,
+  added: (name, file) => `${name} を ${file} に追加しました。確認するには: picoclaw mcp test ${name}`,
+  removed: (name) => `削除しました: ${name}`,
 };

@@ -9,3 +9,8 @@ const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 export type HelpMessages = typeof en.helpTexts;
 
 export const helpMessagesFor = (locale: Locale): HelpMessages => TEXTS[locale].helpTexts;
+
+/** Texts of `mcp add|list|test|remove`. */
+export type McpMessages = typeof en.mcpTexts;
+
+export const mcpMessagesFor = (locale: Locale): McpMessages => TEXTS[locale].mcpTexts;

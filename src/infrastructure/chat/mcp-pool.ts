@@ -5,7 +5,7 @@ import type { McpTools } from "./mcp-tools.ts";
  * start twice. Each chat has its own: what one did there, another does not see. One that failed or ended is not kept.
  */
 export interface McpPool {
-  /** The servers of this key, started when they are not up. Not shared while somebody has them. */
+  /** The servers of this key, started when they are not up; coders that work side by side share them. */
   take(key: string, open: () => Promise<McpTools>): Promise<McpTools>;
   /** Gives them back; they end when nobody takes them again in time. */
   release(key: string): Promise<void>;
@@ -17,14 +17,20 @@ export interface McpPoolDeps {
   readonly setTimer: (run: () => void, ms: number) => () => void;
 }
 
+interface PooledServers {
+  readonly opening: Promise<McpTools>;
+  users: number;
+  cancel: () => void;
+}
+
 export function createMcpPool({ idleMs, setTimer }: McpPoolDeps): McpPool {
-  const held = new Map<string, { readonly tools: McpTools; cancel: () => void }>();
+  const held = new Map<string, PooledServers>();
 
   const end = async (key: string) => {
     const one = held.get(key);
     held.delete(key);
     one?.cancel();
-    await one?.tools.close();
+    await (await one?.opening.catch(() => undefined))?.close();
   };
 
   return {
@@ -32,17 +38,23 @@ export function createMcpPool({ idleMs, setTimer }: McpPoolDeps): McpPool {
       const known = held.get(key);
       if (known !== undefined) {
         known.cancel();
-        if (known.tools.alive()) return known.tools;
+        known.users += 1;
+        const tools = await known.opening;
+        if (tools.alive() || known.users > 1) return tools;
         await end(key);
       }
-      const tools = await open();
-      held.set(key, { tools, cancel: () => {} });
-      return tools;
+      const one: PooledServers = { opening: open(), users: 1, cancel: () => {} };
+      held.set(key, one);
+      one.opening.catch(() => held.delete(key));
+      return one.opening;
     },
     async release(key) {
       const one = held.get(key);
       if (one === undefined) return;
-      if (!one.tools.alive() || one.tools.unavailable.length > 0) return end(key);
+      one.users -= 1;
+      if (one.users > 0) return;
+      const tools = await one.opening.catch(() => null);
+      if (tools === null || !tools.alive() || tools.unavailable.length > 0) return end(key);
       one.cancel = setTimer(() => void end(key), idleMs);
     },
     async closeAll() {

@@ -1,14 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-
-/** One server of `mcp_servers`: a program on stdio, or an address. References are resolved already. */
-interface McpServerSettings {
-  readonly name: string;
-  readonly command?: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly url?: string;
-}
+import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 
 export interface McpToolsOptions {
   readonly servers: readonly McpServerSettings[];
@@ -23,6 +15,9 @@ interface McpTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, unknown>>;
+  readonly server: string;
+  /** The server itself says that it changes nothing. */
+  readonly isReadOnly: boolean;
 }
 
 /** The tools of all servers that answered. Neither opening nor calling rejects: failures are values. */
@@ -67,10 +62,16 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
       unavailable.push({ server: one.server, detail: one.detail });
       continue;
     }
-    for (const { name, description, inputSchema } of one.tools) {
+    for (const { name, description, inputSchema, annotations } of one.tools) {
       const safe = uniqueName(`${one.server}_${name}`, routes);
       routes.set(safe, { client: one.client, tool: name, server: one.server });
-      tools.push({ name: safe, description: description ?? "", parameters: inputSchema });
+      tools.push({
+        name: safe,
+        description: description ?? "",
+        parameters: inputSchema,
+        server: one.server,
+        isReadOnly: annotations?.readOnlyHint === true,
+      });
     }
   }
   return {
@@ -133,14 +134,15 @@ async function openServer(settings: McpServerSettings, options: McpToolsOptions)
 }
 
 async function transportOf(
-  { command, args, env, url }: McpServerSettings,
+  { command, args, env, url, headers }: McpServerSettings,
   { hostEnv, workspace }: McpToolsOptions,
 ): Promise<Transport> {
   if (url !== undefined) {
     const { StreamableHTTPClientTransport } = await import(
       "@modelcontextprotocol/sdk/client/streamableHttp.js"
     );
-    return new StreamableHTTPClientTransport(new URL(url)) as Transport;
+    const requestInit = { headers: { ...headers } };
+    return new StreamableHTTPClientTransport(new URL(url), { requestInit }) as Transport;
   }
   if (command === undefined) throw new Error("neither command nor url is set");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");

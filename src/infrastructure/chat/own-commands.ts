@@ -2,8 +2,9 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, read
 import { join, relative } from "node:path";
 import type { OwnCommand, OwnCommands } from "../../application/ports/chat.ts";
 import { readOwnCommand } from "../../domain/chat/message-commands.ts";
-import { COMMAND_FOLDERS } from "../../domain/config/command-folders.ts";
+import { COMMAND_FOLDERS, MCP_FILE } from "../../domain/config/command-folders.ts";
 import { readYaml } from "../platform/text-files.ts";
+import type { McpFile } from "./toolbox.ts";
 
 export interface OwnCommandDeps {
   /** PicoClaw's home. */
@@ -140,4 +141,11 @@ function readPlain(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** The workspace's file of MCP servers, which is read once the folder is trusted. */
+export function readMcpFileOf(workspace: string, isTrusted: () => boolean): McpFile {
+  const text = readPlain(join(workspace, MCP_FILE));
+  if (text === null) return { kind: "none" };
+  return isTrusted() ? { kind: "read", text } : { kind: "untrusted" };
 }

@@ -1,8 +1,16 @@
 import type { Toolbox, ToolOutcome } from "../../application/chat/chat-turn.ts";
 import type { WebTools } from "../../application/chat/web-tools.ts";
 import type { ModelTool } from "../../application/ports/models.ts";
+import {
+  type McpServerEntry,
+  type McpServerSettings,
+  type ReadVariable,
+  readMcpFile,
+  resolveMcpServer,
+} from "../../domain/chat/mcp-servers.ts";
+import { MCP_FILE } from "../../domain/config/command-folders.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { McpTools, McpToolsOptions } from "./mcp-tools.ts";
+import type { McpTools } from "./mcp-tools.ts";
 
 /** Characters of a tool's result that a model is given; local windows are small. */
 const RESULT_CHARS = 12_000;
@@ -19,64 +27,93 @@ export interface ToolboxDeps {
   readonly own: OwnTools | null;
   readonly web: WebTools | null;
   readonly mcp: McpTools | null;
+  /** Which tools of MCP servers are offered. Default: all. */
+  readonly offers?: (tool: McpTools["tools"][number]) => boolean;
+  /** Servers that were not even tried. */
+  readonly unavailable?: Toolbox["unavailable"];
   readonly mask: (text: string) => string;
   close(): Promise<void>;
 }
 
 /** Tools of every kind as one box; results are masked and cut. */
-export function createToolbox({ own, web, mcp, mask, close }: ToolboxDeps): Toolbox {
+export function createToolbox(parts: ToolboxDeps): Toolbox {
+  const { own, web, mcp, mask, close, offers = () => true, unavailable = [] } = parts;
+  const offered = mcp?.tools.filter(offers) ?? [];
   const shorten = (text: string) => cutMiddle(mask(text), RESULT_CHARS);
   const call = async (name: string, args: unknown, options: CallOptions): Promise<ToolOutcome> => {
-    if (mcp?.tools.some((tool) => tool.name === name)) return mcp.call(name, args, options.signal);
+    if (mcp !== null && offered.some((tool) => tool.name === name))
+      return mcp.call(name, args, options.signal);
     const read = web?.call(name, args, options.signal) ?? null;
     if (read !== null) return read;
     return own?.invoke(name, args, options) ?? { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
   };
   return {
-    tools: [...(own?.tools ?? []), ...(web?.tools ?? []), ...(mcp?.tools ?? [])],
-    unavailable: mcp?.unavailable ?? [],
+    tools: [
+      ...(own?.tools ?? []),
+      ...(web?.tools ?? []),
+      ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    ],
+    unavailable: [...unavailable, ...(mcp?.unavailable ?? [])],
     async call(name, args, options) {
       const outcome = await call(name, args, options);
-      return { ...outcome, text: shorten(outcome.text) };
+      return { ...outcome, text: options.whole === true ? mask(outcome.text) : shorten(outcome.text) };
     },
     close,
   };
 }
 
-/** The servers of the configuration whose references are resolved; those without a value are left out. */
-export function resolveServers(
-  servers: Readonly<
-    Record<
-      string,
-      {
-        readonly command?: string | undefined;
-        readonly args: readonly string[];
-        readonly env: Readonly<Record<string, string>>;
-        readonly url?: string | undefined;
-      }
-    >
-  >,
-  names: readonly string[],
-  resolve: (value: string) => string | undefined,
-): McpToolsOptions["servers"] {
-  return names.flatMap((name) => {
-    const server = servers[name];
-    if (server === undefined) return [];
-    const { command, args, env, url } = server;
-    const variables = Object.entries(env).flatMap(([key, value]) => {
-      const resolved = resolve(value);
-      return resolved === undefined ? [] : [[key, resolved] as const];
-    });
-    return [
-      {
-        name,
-        args,
-        env: Object.fromEntries(variables),
-        ...(command !== undefined && { command }),
-        ...(url !== undefined && { url }),
-      },
-    ];
-  });
+/** The file of the workspace that names MCP servers. */
+export type McpFile =
+  | { readonly kind: "none" }
+  | { readonly kind: "untrusted" }
+  | { readonly kind: "read"; readonly text: string };
+
+export interface NamedServers {
+  readonly servers: readonly McpServerSettings[];
+  readonly unavailable: Toolbox["unavailable"];
+}
+
+/** Every server that a message may use: the configuration's go before the workspace's, and those before the editor's. */
+export function nameServers(
+  sources: {
+    readonly configured: Readonly<Record<string, McpServerEntry>>;
+    readonly file: McpFile;
+    readonly editor: readonly McpServerSettings[];
+  },
+  read: ReadVariable,
+): NamedServers {
+  const unavailable: { server: string; detail: string }[] = [];
+  const servers = new Map<string, McpServerSettings>();
+  const add = (name: string, entry: McpServerEntry) => {
+    if (servers.has(name)) return;
+    const resolved = resolveMcpServer(name, entry, read);
+    if (resolved.ok) servers.set(name, resolved.server);
+    else unavailable.push({ server: name, detail: resolved.detail });
+  };
+  for (const [name, entry] of Object.entries(sources.configured)) add(name, entry);
+  if (sources.file.kind === "untrusted") unavailable.push({ server: MCP_FILE, detail: "picoclaw trust" });
+  if (sources.file.kind === "read") {
+    const found = readMcpFile(sources.file.text);
+    if (!found.ok) unavailable.push({ server: MCP_FILE, detail: "mcpServers?" });
+    else {
+      for (const [name, entry] of Object.entries(found.servers)) add(name, entry);
+      for (const name of found.unusable)
+        unavailable.push({ server: name, detail: `${MCP_FILE}: command? url?` });
+    }
+  }
+  for (const server of sources.editor) if (!servers.has(server.name)) servers.set(server.name, server);
+  return { servers: [...servers.values()], unavailable };
+}
+
+/** Whether a coder may call a tool: the server's own word counts only where the configuration says no more. */
+export function mayCoderCall(
+  servers: readonly McpServerSettings[],
+): (tool: { readonly server: string; readonly isReadOnly: boolean }) => boolean {
+  const policy = new Map(servers.map(({ name, coders }) => [name, coders]));
+  return ({ server, isReadOnly }) => {
+    const allowed = policy.get(server) ?? "off";
+    return allowed === "all" || (allowed === "read-only" && isReadOnly);
+  };
 }
 
 /** Characters of a page that a local window takes. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { trustWorkspace } from "../../../src/config/trust.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { proposal, worked } from "./chat-kit.ts";
 import { type OpenedConversation, openConversation } from "./conversation-kit.ts";
@@ -181,4 +182,159 @@ describe("uses_browser", () => {
     await at.send("/dry on");
     expect((await at.send("/code3 open the page")).ok).toBe(true);
   });
+});
+
+describe("a server of the project's .mcp.json", () => {
+  const put = (server: object) => at.write(".mcp.json", JSON.stringify({ mcpServers: { sums: server } }));
+  const trust = () => trustWorkspace({ home: at.home, workspace: at.workspace, now: new Date() });
+  const notices = () => at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
+  const server = {
+    command: process.execPath,
+    args: [CHILD],
+    env: { SUMS_TOKEN: "${SUMS_SECRET}", SUMS_NAME: "${SUMS_NAME:-nobody}", SUMS_UNSET: "${NOT_SET}" },
+  };
+  const where = { calls: [{ name: "sums_where", arguments: {} }] };
+
+  test("is started once the folder is trusted with that file, with the variables that it names", async () => {
+    at = await openConversation(
+      ({ messages, tools }) =>
+        messages.at(-1)?.role !== "tool" && tools?.some(({ name }) => name === "sums_where")
+          ? where
+          : worked("ok"),
+      { env: { SUMS_SECRET: "swordfish-swordfish" } },
+    );
+    put(server);
+    await at.send("/ops look");
+    expect(notices()).toEqual(["MCP server .mcp.json cannot be used: picoclaw trust"]);
+    trust();
+    await at.send("/ops look");
+    const result = at.asked.at(-1)?.messages.at(-1)?.text ?? "";
+    const { env } = JSON.parse(result) as { env: Record<string, string> };
+    expect([env.SUMS_TOKEN?.includes("*"), env.SUMS_NAME, env.SUMS_UNSET]).toEqual([
+      true,
+      "nobody",
+      undefined,
+    ]);
+    put({ ...server, args: [CHILD, "other"] });
+    const before = at.asked.length;
+    await at.send("/ops look");
+    expect(at.asked[before]?.tools?.some(({ name }) => name.startsWith("sums_"))).toBe(false);
+  });
+
+  test.each([
+    ["no JSON", "{", ".mcp.json cannot be used: mcpServers?"],
+    ["an entry of neither kind", '{"mcpServers":{"odd":{}}}', "odd cannot be used: .mcp.json: command? url?"],
+    [
+      "a program behind a variable that is not set",
+      '{"mcpServers":{"odd":{"command":"${NOT_SET}/x"}}}',
+      "odd cannot be used: NOT_SET is not set",
+    ],
+  ])("%s is told and stops nothing", async (_, text, notice) => {
+    at = await openConversation(() => worked("ok"));
+    at.write(".mcp.json", text);
+    trust();
+    expect((await at.send("/ops look")).ok).toBe(true);
+    expect(notices()).toEqual([`MCP server ${notice}`]);
+  });
+});
+
+describe("a coder", () => {
+  const config = (coders: string) =>
+    `security: { local_only: false }\nmcp_servers:\n  ${sums.slice(0, -2)}, coders: ${coders} }\n`;
+  const coderTools = () => at.asked[0]?.tools?.map(({ name }) => name) ?? [];
+
+  test("calls the tools that a server calls read-only, reads long results in pages, and the reply says so", async () => {
+    const calls = [
+      {
+        calls: [
+          { name: "sums_add", arguments: { a: 2, b: 3 } },
+          { name: "sums_long", arguments: {} },
+        ],
+      },
+      { calls: [{ name: "more_result", arguments: { result: 2, from: 8_001 } }] },
+      { calls: [{ name: "sums_fail", arguments: {} }] },
+    ];
+    at = await openConversation((_, n) => calls[n] ?? proposal("Write", "```txt:a.txt\n5\n```"), {
+      local: false,
+      config: config("read-only"),
+    });
+    const reply = await at.send("/code3 write the sum");
+    expect(reply).toMatchObject({ ok: true });
+    expect(coderTools()).toEqual(
+      expect.arrayContaining(["read_file", "sums_add", "sums_long", "more_result"]),
+    );
+    expect(coderTools()).not.toContain("sums_fail");
+    const results =
+      at.asked
+        .at(-1)
+        ?.messages.filter(({ role }) => role === "tool")
+        .map(({ text }) => text) ?? [];
+    expect(results[0]).toBe("5");
+    expect(results[1]).toMatch(
+      /^line 0\n[\s\S]*\(characters 1-8000 of \d+; more_result \{"result": 2, "from": 8001\} shows more\)$/,
+    );
+    expect(results[2]?.startsWith((results[1] ?? "").slice(0, 20))).toBe(false);
+    expect(results[2]).toContain("(characters 8001-16000 of");
+    expect(results[3]).toContain("there is no tool sums_fail");
+    expect(reply.text).toContain("Asked through MCP servers: sums_add, sums_long.");
+  });
+
+  test.each([
+    ["all", true],
+    ["off", false],
+  ])("is offered the others only by the configuration's word: %s", async (coders, offered) => {
+    at = await openConversation(() => proposal("Write", "```txt:a.txt\nx\n```"), {
+      local: false,
+      config: config(coders),
+    });
+    await at.send("/code3 write");
+    expect([coderTools().includes("sums_fail"), coderTools().includes("sums_add")]).toEqual([
+      offered,
+      offered,
+    ]);
+  });
+
+  test("that is local, or works in a preview, starts no server", async () => {
+    const broken = "security: { local_only: false }\nmcp_servers:\n  broken: { command: /no/such/program }\n";
+    at = await openConversation(() => proposal("Write", "```txt:a.txt\nx\n```"), {
+      local: true,
+      config: broken,
+    });
+    await at.send("/code3 write");
+    expect(at.events.filter(({ type }) => type === "notice")).toEqual([]);
+    await at.close();
+    at = await openConversation(() => proposal("Write", "```txt:a.txt\nx\n```"), {
+      local: false,
+      config: broken,
+    });
+    await at.send("/preview write");
+    expect(at.events.some((event) => event.type === "notice" && event.text.includes("broken"))).toBe(false);
+  });
+});
+
+test("an address is asked with its headers, whose secrets stay references", async () => {
+  const server = Bun.spawn([process.execPath, CHILD, "--http"], {
+    stdout: "pipe",
+    stderr: "inherit",
+    env: { ...process.env, SUMS_HEADER: "Bearer swordfish-swordfish" },
+  });
+  try {
+    const { value } = await server.stdout.getReader().read();
+    const url = new TextDecoder().decode(value).trim();
+    at = await openConversation(
+      (_, n) => (n === 0 ? { calls: [{ name: "far_add", arguments: { a: 20, b: 22 } }] } : worked("Done.")),
+      {
+        config: `mcp_servers:\n  far: { url: "${url}", headers: { X-Token: "Bearer \${SUMS_SECRET}" } }\n`,
+        env: { SUMS_SECRET: "swordfish-swordfish" },
+      },
+    );
+    await at.send("/ops add");
+    expect(at.asked[1]?.messages.at(-1)).toMatchObject({ role: "tool", text: "42" });
+    const literal = openConversation(() => "", {
+      config: `mcp_servers:\n  far: { url: "${url}", headers: { X-Token: "Bearer swordfish" } }\n`,
+    });
+    expect(await literal.catch((error: Error) => error.message)).toContain("mcp_servers.far.headers.X-Token");
+  } finally {
+    server.kill();
+  }
 });

@@ -11,14 +11,19 @@ function create(): Server {
     properties: { a: { type: "number" }, b: { type: "number" } },
   };
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: ["add", "fail", "where", "a.b/c"].map((name) => ({
+    tools: ["add", "fail", "where", "a.b/c", "long"].map((name) => ({
       name,
       description: `Does ${name}. More.`,
       inputSchema,
+      ...(["add", "long"].includes(name) && { annotations: { readOnlyHint: true } }),
     })),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params: { name, arguments: args = {} } }) => {
     if (name === "add") return { content: [{ type: "text", text: String(Number(args.a) + Number(args.b)) }] };
+    if (name === "long")
+      return {
+        content: [{ type: "text", text: Array.from({ length: 3_000 }, (_, n) => `line ${n}`).join("\n") }],
+      };
     if (name === "where")
       return {
         content: [
@@ -35,6 +40,9 @@ if (process.argv[2] === "--http") {
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
+      const wanted = process.env.SUMS_HEADER;
+      if (wanted !== undefined && request.headers.get("x-token") !== wanted)
+        return new Response("no", { status: 403 });
       const transport = new WebStandardStreamableHTTPServerTransport({});
       await create().connect(transport);
       return transport.handleRequest(request);

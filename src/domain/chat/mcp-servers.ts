@@ -1,0 +1,124 @@
+/** An MCP server as a file names it; values may refer to variables. */
+export interface McpServerEntry {
+  readonly command?: string | undefined;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Which of its tools coders may call. */
+  readonly coders: McpForCoders;
+}
+
+/** `read-only`: tools that the server itself calls so. */
+export type McpForCoders = "off" | "read-only" | "all";
+
+/** The same with every reference resolved. */
+export interface McpServerSettings extends McpServerEntry {
+  readonly name: string;
+}
+
+export type ResolvedMcpServer =
+  | { readonly ok: true; readonly server: McpServerSettings }
+  | { readonly ok: false; readonly server: string; readonly detail: string };
+
+/** The values of variables. */
+export type ReadVariable = (name: string) => string | undefined;
+
+/**
+ * Puts the values of variables in: `env:NAME` for a whole value, `${NAME}` and `${NAME:-default}` in it. An environment
+ * entry or a header whose variable is not set is left out; a program or an address without it cannot be used.
+ */
+export function resolveMcpServer(name: string, entry: McpServerEntry, read: ReadVariable): ResolvedMcpServer {
+  const missing = new Set<string>();
+  const must = (text: string): string => {
+    const value = expandVariables(text, read);
+    if (typeof value === "string") return value;
+    missing.add(value.unset);
+    return "";
+  };
+  const may = (values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      Object.entries(values).flatMap(([key, text]) => {
+        const value = expandVariables(text, read);
+        return typeof value === "string" ? [[key, value]] : [];
+      }),
+    );
+  const { command, args, url, coders } = entry;
+  const server: McpServerSettings = {
+    name,
+    coders,
+    args: args.map(must),
+    env: may(entry.env),
+    headers: may(entry.headers),
+    ...(command !== undefined && { command: must(command) }),
+    ...(url !== undefined && { url: must(url) }),
+  };
+  if (missing.size > 0) return { ok: false, server: name, detail: `${[...missing].join(", ")} is not set` };
+  return { ok: true, server };
+}
+
+function expandVariables(text: string, read: ReadVariable): string | { readonly unset: string } {
+  const whole = /^env:([A-Za-z_]\w*)$/.exec(text)?.[1];
+  if (whole !== undefined) return read(whole) ?? { unset: whole };
+  let unset: string | undefined;
+  const value = text.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_, name: string, instead?: string) => {
+    const found = read(name) ?? instead;
+    if (found === undefined) unset ??= name;
+    return found ?? "";
+  });
+  return unset === undefined ? value : { unset };
+}
+
+export type McpFileReading =
+  | {
+      readonly ok: true;
+      readonly servers: Readonly<Record<string, McpServerEntry>>;
+      /** Entries that are neither a program nor an address. */
+      readonly unusable: readonly string[];
+    }
+  | { readonly ok: false };
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,60}$/;
+
+/** `.mcp.json`, as several agents share it: `{"mcpServers": {"name": {"command", "args", "env"} or {"url", "headers"}}}`. */
+export function readMcpFile(text: string): McpFileReading {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false };
+  }
+  if (!isRecord(value) || !isRecord(value.mcpServers)) return { ok: false };
+  const servers: [string, McpServerEntry][] = [];
+  const unusable: string[] = [];
+  for (const [name, entry] of Object.entries(value.mcpServers)) {
+    const read = NAME.test(name) && isRecord(entry) ? readEntry(entry) : null;
+    if (read === null) unusable.push(name.slice(0, 60));
+    else servers.push([name, read]);
+  }
+  return { ok: true, servers: Object.fromEntries(servers), unusable };
+}
+
+function readEntry(entry: Readonly<Record<string, unknown>>): McpServerEntry | null {
+  const { command, url, args = [], env = {}, headers = {} } = entry;
+  const isProgram = typeof command === "string" && command !== "";
+  const isAddress = typeof url === "string" && /^(?:https?:\/\/|\$\{)/.test(url);
+  if (isProgram === isAddress) return null;
+  if (!Array.isArray(args) || !args.every((one) => typeof one === "string")) return null;
+  if (!isTexts(env) || !isTexts(headers)) return null;
+  return {
+    args,
+    env,
+    headers,
+    coders: "read-only",
+    ...(isProgram ? { command } : { url: String(url) }),
+  };
+}
+
+function isTexts(value: unknown): value is Readonly<Record<string, string>> {
+  return isRecord(value) && Object.values(value).every((one) => typeof one === "string");
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
