@@ -360,7 +360,7 @@ export interface CoderRunResult {
   readonly talk: { model(): Pick<Model, "provider" | "model" | "local"> | undefined };
   readonly checked: ChecksFacts | null;
   /** Tools of MCP servers that were called. */
-  readonly called: readonly string[];
+  readonly called?: readonly string[];
 }
 
 /** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
@@ -370,8 +370,9 @@ export async function answerForCoder(
   result: CoderRunResult,
 ): Promise<Answer> {
   const answer = await answerForEnd(parts, turn, result);
-  if (result.called.length === 0) return answer;
-  const said = [...answerPieces(answer), say("mcpCalled", [...new Set(result.called)])];
+  const { called = [] } = result;
+  if (called.length === 0) return answer;
+  const said = [...answerPieces(answer), say("mcpCalled", [...new Set(called)])];
   return { ...answer, said, text: wordPieces(parts.messages.locale, said) };
 }
 
