@@ -150,10 +150,7 @@ const TABLES = [
   `create index fleet_jobs_by_group on fleet_jobs (group_id)`,
   `create index fleet_jobs_by_time on fleet_jobs (created_at)`,
   `create index fleet_jobs_by_change on fleet_jobs (changed_at)`,
-];
-
-/** Images of messages, apart from their texts: few messages have one, and each is large. */
-const IMAGE_TABLES = [
+  // Images of messages, apart from their texts: few messages have one, and each is large.
   `create table images (
     workspace text not null, chat_key text not null, id text not null, name text not null, group_id text,
     at text not null, media_type text not null, data text not null,
@@ -172,11 +169,7 @@ const SQLITE_TABLES = [
   `create index work_by_key on work (queue, work_key, seq)`,
 ];
 
-export async function createImageTables(db: Kysely<unknown>): Promise<void> {
-  for (const statement of IMAGE_TABLES) await sql.raw(statement).execute(db);
-}
-
-/** Makes the first tables of an empty store. */
+/** Makes every table of an empty store. */
 export async function createTables(db: Kysely<unknown>): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter;
   for (const statement of isPostgres ? TABLES : [...TABLES, ...SQLITE_TABLES])
