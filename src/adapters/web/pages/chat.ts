@@ -164,8 +164,19 @@ export interface ChatView extends Omit<ReplyView, "request"> {
   readonly action?: string;
 }
 
-export function chatPage(context: PageContext, view: ChatView): Markup {
+/** Replies may be long: everybody else is let in after each, as are those who only ask whether the server lives. */
+async function renderExchanges(context: PageContext, view: ChatView): Promise<readonly Markup[]> {
+  const rendered: Markup[] = [];
+  for (const exchange of view.exchanges) {
+    rendered.push(exchangeView(context, view, exchange));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return rendered;
+}
+
+export async function chatPage(context: PageContext, view: ChatView): Promise<Markup> {
   const { t } = context;
+  const exchanges = await renderExchanges(context, view);
   const busy = view.exchanges.some(({ message }) => message.state !== "done");
   const key = `${view.channel}:${view.chatId}`;
   return page(context, {
@@ -179,7 +190,7 @@ ${view.chats.length > 1 && html`<details class="menu"><summary>${t.chats}</summa
 ${actionButton(context, { action: "/chat/new", label: t.newChat, style: "quiet" })}</div>
 <div class="log" id="log" data-part tabindex="0" role="log" aria-label="${t.chatTitle}" data-copy="${t.copy}" data-copied="${t.copied}">
 ${view.older && html`<p class="older"><a href="/chat/${encodeURIComponent(view.chatId)}?before=${view.exchanges[0]?.message.id}">${t.olderMessages}</a></p>`}
-${view.exchanges.length === 0 ? firstWords(context, view) : view.exchanges.map((exchange) => exchangeView(context, view, exchange))}
+${exchanges.length === 0 ? firstWords(context, view) : exchanges}
 </div>
 ${view.mayWrite && composerForm(context, view)}
 </div>`,
@@ -282,7 +293,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
     const labels = chatMessagesFor(c.var.page.t.locale).actions;
     const draft = c.req.query("draft");
     return respond(
-      chatPage(c.var.page, {
+      await chatPage(c.var.page, {
         channel: "web",
         chatId,
         exchanges: exchanges.slice(-SHOWN_EXCHANGES),

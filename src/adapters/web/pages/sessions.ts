@@ -79,7 +79,7 @@ export function sessionRoutes(app: WebApp, { host }: Web): void {
     }
     const mine = (await host.ownChats.speaker(page.viewer, { channel, chatId })) !== null;
     return respond(
-      chatPage(page, {
+      await chatPage(page, {
         channel,
         chatId,
         exchanges,
