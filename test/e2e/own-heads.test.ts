@@ -361,4 +361,56 @@ describe("a head that does not behave", () => {
       expect(readdirSync(cli.folder).filter((name) => name.startsWith("picoclaw-keys-"))).toEqual([]);
     },
   );
+
+  withChecks(
+    "stopped in the middle of a command: gone at once, nothing changed, its session goes on",
+    async () => {
+      cli = await createHeadProject({
+        turns: [{ sh: ["printf 'half\\n' > a.txt; sleep 600"] }, { text: "I was stopped" }],
+      });
+      const running = cli.send("/head claude-code x");
+      await until(() => cli.asked.length > 0);
+      const began = performance.now();
+      expect((await cli.send("/stop")).code).toBe(0);
+      await running;
+      expect(performance.now() - began).toBeLessThan(20_000);
+      expect([cli.read("a.txt"), processesLeft()]).toEqual(["one\n", []]);
+      expect((await cli.send("/head claude-code y")).out.trim()).toBe("I was stopped");
+      expect(String(cli.asked[1]?.headers["x-args"])).toContain("--resume");
+    },
+  );
+
+  withChecks("a file that somebody saved meanwhile is merged or told, and never overwritten", async () => {
+    const lines = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    cli = await createHeadProject({
+      files: { "a.txt": `${lines.join("\n")}\n`, "test/a.test.mjs": "" },
+      turns: [{ sh: ["sed -i 's/^h$/H/' a.txt; sleep 3"], text: "did it" }],
+    });
+    const running = cli.send("/head claude-code x");
+    await until(() => cli.asked.length > 0);
+    cli.write("a.txt", `A\n${lines.slice(1).join("\n")}\n`);
+    const ran = await running;
+    const saved = cli.read("a.txt");
+    expect(saved).toStartWith("A\n");
+    expect(ran.out).toMatch(/^(Applied|Not applied)/);
+    if (ran.out.startsWith("Applied")) expect(saved).toEndWith("\nH\n");
+  });
+
+  withChecks("more than the disk may hold: ended, nothing changed, and the next message works", async () => {
+    cli = await createHeadProject({
+      turns: [
+        {
+          sh: [
+            "printf 'half\\n' > a.txt; dd if=/dev/zero of=$HOME/big bs=1M count=200 2>/dev/null; sleep 30",
+          ],
+        },
+      ],
+      config: "worker: { limits: { disk: 40MB } }\n",
+    });
+    const ran = await cli.send("/head claude-code x");
+    expect(ran.out).toContain("worker.limits.disk");
+    expect([cli.read("a.txt"), processesLeft()]).toEqual(["one\n", []]);
+    cli.plays([{ sh: ["printf 'small\\n' > a.txt"] }]);
+    expect((await cli.send("/head claude-code y")).out).toStartWith("Applied: 1 file");
+  });
 });
