@@ -49,7 +49,7 @@ export const TOUR_SIZES = [
   [200, 40],
 ] as const;
 
-export interface TourPage {
+interface TourPage {
   readonly name: string;
   readonly screen: string;
 }

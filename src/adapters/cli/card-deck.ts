@@ -8,7 +8,7 @@ import { cutToColumns, wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 
 /** The last cards of a conversation: which one has the keys, and the verdict that is still alive. */
-export interface CardDeck {
+interface CardDeck {
   /** It is the last one now; the block is its title and difference. */
   add(card: Card): Block;
   /** A job of whichever channel, with the keys on it. */

@@ -2,6 +2,7 @@ import { describeEvent } from "../../application/chat/describe-event.ts";
 import type { ChatEvent, Route } from "../../application/ports/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
+import { keepImagesOfMessage } from "./message-files.ts";
 import { type CliProgram, EXIT, type OpenedChat } from "./program.ts";
 
 interface PlainOptions {
@@ -16,9 +17,10 @@ const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** The conversation as lines: no colours, no cursor, no spinner. For screen readers, logs and terminals that can do no more. */
 export async function conversePlainly(
   program: CliProgram,
-  { conversation, chat, workspace, who, close }: Extract<OpenedChat, { ok: true }>,
+  opened: Extract<OpenedChat, { ok: true }>,
   { texts, chatId, route, first }: PlainOptions,
 ): Promise<number> {
+  const { conversation, chat, workspace, who, close } = opened;
   const say = (text: string) => program.out(`${printable(text)}\n`);
   const { chat: talks, coder } = await who();
   say(texts.title(program.version, workspace.root, ""));
@@ -49,6 +51,11 @@ export async function conversePlainly(
   }
 
   async function send(text: string): Promise<void> {
+    const kept = await keepImagesOfMessage(program, opened, chatId, text);
+    if (!kept.ok) {
+      say(chat.imageTrouble(kept.trouble));
+      return;
+    }
     running.abort = new AbortController();
     let streamed = "";
     let told = "";
@@ -68,7 +75,14 @@ export async function conversePlainly(
       say(`- ${doing}`);
     };
     const reply = await conversation.handle(
-      { channel: "cli", chatId, userId: "cli", text, ...(route !== undefined && { forcedRoute: route }) },
+      {
+        channel: "cli",
+        chatId,
+        userId: "cli",
+        text,
+        images: kept.images,
+        ...(route !== undefined && { forcedRoute: route }),
+      },
       { signal: running.abort.signal, onEvent },
     );
     running.abort = null;

@@ -181,6 +181,9 @@ interface ChatOutput {
   readonly route: Route | undefined;
 }
 
+/** Whether files are worth looking for. */
+const MAY_NAME_IMAGE = /\.(?:png|jpe?g|gif|webp)/i;
+
 async function sendOne(
   program: CliProgram,
   opened: OpenChatFolder,
@@ -188,6 +191,13 @@ async function sendOne(
   shown: ChatOutput,
 ): Promise<number> {
   const { json, chatId, events, route } = shown;
+  const kept = MAY_NAME_IMAGE.test(text)
+    ? await (await import("./message-files.ts")).keepImagesOfMessage(program, opened, chatId, text)
+    : ({ ok: true, images: [] } as const);
+  if (!kept.ok) {
+    const words = opened.chat.imageTrouble(kept.trouble);
+    return fail(program, json, { exitCode: EXIT.usage, code: kept.trouble.kind, text: words });
+  }
   const abort = new AbortController();
   const stop = (signal: string) => abort.abort(signal);
   for (const signal of STOPPING) process.once(signal, stop);
@@ -208,6 +218,7 @@ async function sendOne(
         chatId,
         userId: "cli",
         text,
+        ...(kept.images.length > 0 && { images: kept.images }),
         ...(route !== undefined && { forcedRoute: route }),
       },
       { signal: abort.signal, onEvent },

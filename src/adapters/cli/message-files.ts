@@ -1,5 +1,6 @@
 import { type KeptImages, keepImages } from "../../application/chat/message-images.ts";
 import type { ImageStore } from "../../application/ports/chat.ts";
+import type { CliProgram, OpenedChat } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
 /** `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
@@ -38,4 +39,21 @@ export async function keepNamedImages({ store, chatKey, text, readFile }: NamedI
     return bytes === null ? [] : [{ name: path.replace(/^.*\//u, ""), bytes }];
   });
   return keepImages(store, chatKey, files);
+}
+
+/** The same for one message of the command line, which looks for files where the user stands. */
+export async function keepImagesOfMessage(
+  program: Pick<CliProgram, "cwd" | "terminalHost">,
+  { images, workspace }: Pick<Extract<OpenedChat, { ok: true }>, "images" | "workspace">,
+  chatId: string,
+  text: string,
+): Promise<KeptImages> {
+  if (findImagePaths(text).length === 0) return { ok: true, images: [] };
+  const { readFile } = await program.terminalHost();
+  return keepNamedImages({
+    store: images,
+    chatKey: `cli:${chatId}`,
+    text,
+    readFile: (path) => readFile(path, [program.cwd, workspace.root]),
+  });
 }

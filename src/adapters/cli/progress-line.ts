@@ -7,7 +7,7 @@ const PATIENCE_MS = 2_000;
 const TICK_MS = 1_000;
 
 /** One line on standard error that is drawn again each second and when something happens; other text stands above it. */
-export interface LiveLine {
+interface LiveLine {
   draw(): void;
   print(text: string): void;
   end(): void;

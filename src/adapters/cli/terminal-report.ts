@@ -61,7 +61,7 @@ export function lookOfCheck(
   return `${colour(mark)}${said.slice(mark.length)}${help}`;
 }
 
-export interface JobRow {
+interface JobRow {
   readonly job: ListedJob;
   /** `#12`; null for a job of another workspace. */
   readonly label: string | null;

@@ -6,7 +6,7 @@ export interface EditedText {
 }
 
 /** The effect of a key in normal mode: another text or cursor, or something that the editor does by itself. */
-export type VimStep =
+type VimStep =
   | { readonly kind: "text"; readonly text: EditedText; readonly isChanged: boolean }
   | { readonly kind: "undo" }
   | { readonly kind: "history"; readonly by: "up" | "down" }

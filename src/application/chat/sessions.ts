@@ -347,7 +347,7 @@ export interface Sessions extends RewoundTurns {
   keep(session: Session, name: string, value: string | null): Promise<boolean>;
 }
 
-export interface OtherSession {
+interface OtherSession {
   readonly session: Session;
   /** How often the user spoke. */
   readonly messages: number;

@@ -17,7 +17,7 @@ import {
 import { wordJobStatus } from "./look-commands.ts";
 import type { ModelCommandDeps } from "./model-commands.ts";
 
-export interface StateCommandDeps {
+interface StateCommandDeps {
   readonly models: ModelCommandDeps;
   readonly usage: UsageStore;
   /** The day's budget in US dollars. */

@@ -413,7 +413,7 @@ export interface ContextLine {
 }
 
 /** An earlier conversation. */
-export interface SessionLine {
+interface SessionLine {
   readonly id: string;
   readonly at: string;
   readonly messages: number;
@@ -475,7 +475,7 @@ const aboutTokens = (tokens: number) =>
 const messageCount = (count: number) => (count === 1 ? "1 message" : `${count} messages`);
 
 /** What the models are given of a conversation. */
-export interface ContextFacts {
+interface ContextFacts {
   readonly sessionId: string;
   readonly begunAt: string;
   readonly messages: number;
@@ -492,7 +492,7 @@ export interface ContextFacts {
 }
 
 /** How a chat stands. */
-export interface StatusFacts {
+interface StatusFacts {
   readonly folder: string;
   readonly talks: string | null;
   readonly codes: string | null;
