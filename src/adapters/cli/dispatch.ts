@@ -72,6 +72,7 @@ export async function dispatch(
 
 /** The exit code that a shell expects of a program that Ctrl-C ended. */
 const INTERRUPTED = 130;
+const SIGNAL_MS = 50;
 
 async function guarded(
   program: CliProgram,
@@ -86,11 +87,14 @@ async function guarded(
   };
   process.on("SIGINT", interrupt);
   try {
-    const code = await run();
+    const code = await run().catch(async (error: unknown) => {
+      const { reportCrash } = await import("./crash.ts");
+      return reportCrash(program, error, args.includes("--json"));
+    });
+    // Ctrl-C reaches the processes of a job too, and their end may be heard before the signal is.
+    if (code !== EXIT.done && program.inIsTerminal)
+      await new Promise((resolve) => setTimeout(resolve, SIGNAL_MS));
     return state.isInterrupted && code !== EXIT.done ? INTERRUPTED : code;
-  } catch (error) {
-    const { reportCrash } = await import("./crash.ts");
-    return reportCrash(program, error, args.includes("--json"));
   } finally {
     process.off("SIGINT", interrupt);
   }
