@@ -191,12 +191,15 @@ function pipIndex(url: string): Readonly<Record<string, string>> {
   return { PIP_INDEX_URL: url, UV_INDEX_URL: url, ...plain };
 }
 
-export function solveSettings({ tasks, checks, command_executor: executor }: Config) {
+export function solveSettings({ tasks, checks, coder, command_executor: executor }: Config) {
   return {
     maxSteps: tasks.max_steps,
     patienceMs: tasks.patience * 1000,
     label: tasks.label,
     testCommand: checks.command,
+    // Nobody waits for a task: all of its checks run, however long they take.
+    checks: { ...checks, enabled: checks.enabled === "never" ? ("never" as const) : ("always" as const) },
+    attempts: coder.attempts,
     rules: tasks.rules,
     insecureHosts: executor.clone.insecure_hosts,
     allowCi: tasks.allow_ci_files,

@@ -1,14 +1,18 @@
 import { runProgramIn } from "../application/containers/run-in-container.ts";
 import type { EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
+import type { ClonePlace, OpenClone } from "../application/tasks/container-environments.ts";
 import { toolLimits } from "../config/settings.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { createProtection } from "../domain/policy/protection.ts";
 import {
   type ContainerWorkspace,
+  openCloneInContainer,
   openContainerWorkspace,
 } from "../infrastructure/containers/container-workspace.ts";
 import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { globCompiler } from "../infrastructure/engine/folder-protection.ts";
+import { jobsOfThisProcess } from "../infrastructure/engine/running-jobs.ts";
+import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createProgramRunner,
   createToolContext,
@@ -36,28 +40,38 @@ export interface OpenContainer {
 
 /** Rejects with an `EnvironmentError` when the container's files cannot be reached. */
 export async function openContainer(deps: ContainerToolDeps, info: ContainerInfo): Promise<OpenContainer> {
-  const { services, engine, sandboxes, records } = deps;
+  const { engine, sandboxes } = deps;
+  const given = await workspaceDeps(deps, info);
+  const workspace = await openContainerWorkspace({ engine, sandboxes, ...given }, info);
+  const context = containerContext(deps, workspace, info);
+  return { workspace, context, toolkit: createAgentToolkit(context) };
+}
+
+/** The clone of a task in its container, whose drafts are the clone itself. */
+export async function openClone(
+  deps: ContainerToolDeps,
+  info: ContainerInfo,
+  clone: ClonePlace,
+): Promise<OpenClone> {
+  const { sandboxes } = deps;
+  const workspace = openCloneInContainer({ sandboxes, ...(await workspaceDeps(deps, info)) }, info, clone);
+  const { planOptions } = jobsOfThisProcess();
+  await workspace.see();
+  const projectOf: OpenClone["projectOf"] = (files) =>
+    createFarProjectFiles({ ...workspace, files }, planOptions);
+  return { workspace, touch: workspace.touch, projectOf };
+}
+
+async function workspaceDeps({ services, records }: ContainerToolDeps, info: ContainerInfo) {
   const { config, mask, messages, log: logger } = services;
   const { protected_patterns: patterns, action_on_protected_file: action } = config.worker;
   const { timeout_seconds: command_timeout, max_output_size: output_limit } =
     config.command_executor.execution;
   const compile = await globCompiler(patterns);
   const protection = createProtection({ patterns, action, compile, caseInsensitive: false, ownPaths: [] });
-  const workspace = await openContainerWorkspace(
-    {
-      engine,
-      sandboxes,
-      mask,
-      storage: records.folder(info.task_uuid),
-      config: { ...config.worker, command_timeout, output_limit },
-      protection,
-      messages,
-      logger,
-    },
-    info,
-  );
-  const context = containerContext(deps, workspace, info);
-  return { workspace, context, toolkit: createAgentToolkit(context) };
+  const storage = records.folder(info.task_uuid);
+  const worker = { ...config.worker, command_timeout, output_limit };
+  return { mask, storage, config: worker, protection, messages, logger };
 }
 
 function containerContext(

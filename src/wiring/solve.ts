@@ -163,6 +163,8 @@ async function taskEnvironments(services: Services, environments: WiredEnvironme
     tools: tools as readonly ModelTool[],
     promptFragment,
     callTool,
+    openClone: async (info, clone) =>
+      (await import("./container-toolkits.ts")).openClone(environments.toolParts, info, clone),
     describe: {
       event: (event) => (event.type === "step" ? texts.step(event.step, event.subject) : null),
       notice: texts.notice,

@@ -2,14 +2,21 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { TaskEnvironment, TaskEnvironments } from "../../src/application/ports/tasks.ts";
+import { DEFAULTS } from "../../src/config/config.ts";
 import {
   bringInScript,
   changeScript,
   diffCommand,
   treeScript,
-  withSwitchedTree,
-} from "../../src/application/tasks/container-environments.ts";
+} from "../../src/domain/containers/clone-scripts.ts";
 import { NO_USAGE } from "../../src/domain/models/model-facts.ts";
+import { createProtection } from "../../src/domain/policy/protection.ts";
+import { messagesFor } from "../../src/domain/texts/jobs.ts";
+import { createCloneWorkspace } from "../../src/infrastructure/containers/container-workspace.ts";
+import { globCompiler } from "../../src/infrastructure/engine/folder-protection.ts";
+import { createProcessRunner } from "../../src/infrastructure/engine/process-runner.ts";
+import { jobsOfThisProcess } from "../../src/infrastructure/engine/running-jobs.ts";
+import { createFarProjectFiles } from "../../src/tools/read/project-files.ts";
 import { git } from "./forges/seed-repository.ts";
 
 /** Environments that are folders of this machine: real git and a real shell, no container. */
@@ -66,7 +73,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       const { stdout: start } = await run(["sh", "-c", treeScript(index, base)], folder);
       const clone = { folder, index, base, start: start.trim() };
       const made = {
-        ...folderEnvironment(clone, environment ?? "python"),
+        ...(await folderEnvironment(clone, environment ?? "python")),
         failedInstalls: environments.failedInstalls,
       };
       if (worker === null) return made;
@@ -74,6 +81,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
         ...made,
         async runWorker(prompt: string) {
           const { exitCode, stdout, stderr, notes = [] } = await environments.worker(folder, prompt);
+          made.touch();
           return {
             summary: stdout,
             error: exitCode === 0 ? null : stderr,
@@ -103,14 +111,52 @@ interface Cloned {
   readonly start: string;
 }
 
-function folderEnvironment({ folder, index, base, start }: Cloned, name: string): TaskEnvironment {
-  const environment: TaskEnvironment = {
+async function folderEnvironment(
+  { folder, index, base, start }: Cloned,
+  name: string,
+): Promise<TaskEnvironment & { touch(): void }> {
+  const print: TaskEnvironment["print"] = async (command, { stdin, limitBytes }) => {
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
+      cwd: folder,
+      maxBuffer: limitBytes,
+      env: VARIABLES(folder),
+      ...(stdin !== undefined && { input: stdin }),
+    });
+    return status === 0 ? stdout : String(stderr);
+  };
+  const workspace = createCloneWorkspace(
+    {
+      root: folder,
+      storage: `${index}.jobs`,
+      processes: createProcessRunner(),
+      config: DEFAULTS.worker,
+      protection: createProtection({
+        patterns: [],
+        action: "error",
+        compile: await globCompiler([]),
+        caseInsensitive: false,
+        ownPaths: [],
+      }),
+      messages: messagesFor("en"),
+      logger: { debug() {}, info() {}, warn() {}, error() {} },
+      mask: (text) => text,
+    },
+    { base, start, index: `${index}.draft`, print },
+    VARIABLES(folder),
+  );
+  await workspace.see();
+  const { planOptions } = jobsOfThisProcess();
+  const environment: TaskEnvironment & { touch(): void } = {
+    touch: workspace.touch,
+    workspace,
+    projectOf: (files) => createFarProjectFiles({ ...workspace, files }, planOptions),
     ok: true,
     name,
     baseCommit: base,
     warnings: [],
     failedInstalls: [],
     async call(tool, args, signal) {
+      workspace.touch();
       const { command, path, text } = args as { command: string; path?: string; text?: string };
       if (tool === "text_editor") {
         mkdirSync(dirname(join(folder, path ?? "")), { recursive: true });
@@ -125,14 +171,7 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       };
     },
     run: (command, signal) => run(["sh", "-c", command], folder, signal),
-    async print(command, { stdin, limitBytes }) {
-      const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
-        cwd: folder,
-        maxBuffer: limitBytes,
-        ...(stdin !== undefined && { input: stdin }),
-      });
-      return status === 0 ? stdout : String(stderr);
-    },
+    print,
     async difference(_signal, { exact }) {
       const { exitCode, stdout, stderr } = await run(
         ["sh", "-c", changeScript(index, { base, start, exact })],
@@ -142,13 +181,8 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
       const tree = stdout.trim();
       return { patch: spawnSync("sh", ["-c", diffCommand(base, tree)], { cwd: folder }).stdout, tree };
     },
-    asCloned: (act, signal, paths) =>
-      withSwitchedTree(
-        { run: (script, until) => run(["sh", "-c", script], folder, until), index, tree: start, paths },
-        act,
-        signal,
-      ),
     async bringIn(patch) {
+      workspace.touch();
       const { status, stderr } = spawnSync("sh", ["-c", bringInScript(index, base)], {
         cwd: folder,
         input: patch,
@@ -159,6 +193,13 @@ function folderEnvironment({ folder, index, base, start }: Cloned, name: string)
   return environment;
 }
 
+const VARIABLES = (folder: string) => ({
+  PATH: process.env.PATH ?? "",
+  HOME: dirname(folder),
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_TERMINAL_PROMPT: "0",
+});
+
 async function run(argv: string[], cwd: string, signal?: AbortSignal) {
   const child = Bun.spawn(argv, {
     cwd,
@@ -166,12 +207,7 @@ async function run(argv: string[], cwd: string, signal?: AbortSignal) {
     stderr: "pipe",
     stdin: "ignore",
     ...(signal !== undefined && { signal, killSignal: "SIGKILL" as const }),
-    env: {
-      PATH: process.env.PATH ?? "",
-      HOME: dirname(cwd),
-      GIT_CONFIG_NOSYSTEM: "1",
-      GIT_TERMINAL_PROMPT: "0",
-    },
+    env: VARIABLES(cwd),
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     new Response(child.stdout).text(),

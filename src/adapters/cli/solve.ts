@@ -107,8 +107,8 @@ function checkLines(check: SolveTask["checks"][number], texts: SolveMessages): s
 type EndedSolve = Extract<SolveOutcome, { status: "ended" }>;
 
 /** Whether the project's own checks ran over the change, red or green. */
-function isChecked(checks: SolveTask["checks"]): boolean {
-  const verdict = taskVerdict(checks);
+function isChecked(task: SolveTask): boolean {
+  const verdict = taskVerdict(task);
   return verdict === "green" || verdict === "red";
 }
 
@@ -136,7 +136,7 @@ function taskJson(task: SolveTask): object {
     branch,
     commit: pushed,
     pull_url: pull?.url ?? null,
-    checked: isChecked(checks),
+    checked: isChecked(task),
     environment,
     steps,
     commands: commands.map(({ command, exitCode, durationMs }) => ({

@@ -124,7 +124,8 @@ export async function judgeDraft(
   const none = (why: WhyNotChecked): DraftJudgement => ({ facts: notChecked(why, commands), runs: [] });
   const changes = draft.changes();
   const unjudged = unjudgedChange(draft);
-  if (unjudged !== null) return none(unjudged);
+  const isRunAnyway = unjudged === "documentation" && parts.settings.enabled === "always";
+  if (unjudged !== null && !isRunAnyway) return none(unjudged);
   const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
     return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
@@ -217,7 +218,10 @@ export async function judgeDraft(
     });
     if (isForgedBy(judgement.verdict, asItWas.verdict)) {
       onlyWith = deciding;
-      if (!isAboutDeciding(parts.request, deciding)) judgement = asItWas;
+      if (!isAboutDeciding(parts.request, deciding)) {
+        judgement = asItWas;
+        runs = before.runs;
+      }
     }
   }
   const testRunLines = claimsGreen(judgement.verdict) ? testRunLinesOf(draft) : [];

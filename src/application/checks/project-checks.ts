@@ -58,6 +58,8 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
 
 function wordWhatIsRed(facts: ChecksFacts): string {
   const { verdict, unended, namesChanged = [], onlyWith = [], testRunLines = [] } = facts;
+  if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
+    return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with that as it was they are ${verdict === "worse" ? "worse" : "still red"}. Mend the code, and leave what decides as it is unless the request is about it.`;
   switch (verdict) {
     case "doubtful": {
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
@@ -70,8 +72,6 @@ function wordWhatIsRed(facts: ChecksFacts): string {
     case "red-before":
       return `Nothing is worse, but what was red before is still red, and its output names ${namesChanged.join(", ")}, which you changed. Mend it if it belongs to the request; else answer with an empty patch and say so.`;
     default:
-      if (onlyWith.length > 0)
-        return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with that as it was they are worse. Mend the code, and leave what decides as it is unless the request is about it.`;
       return unended === undefined
         ? "The project's own checks are worse than before your change."
         : `With your change these checks did not end in ${unended.seconds} seconds, and before it they did: ${unended.commands.join(", ")}.`;
@@ -94,6 +94,8 @@ export interface ProjectChecksDeps {
   readonly texts: ChecksMessages;
   /** The user's request: tests that it asks to be fixed must be fixed. */
   readonly request: string;
+  /** Instead of what its words ask for. */
+  readonly asked?: AskedFor;
   readonly now: () => number;
   readonly signal: AbortSignal;
   readonly onOutput?: (text: string) => void;
@@ -112,6 +114,8 @@ export interface JudgedAttempt {
   /** For whoever watches: `3 of 426 fail`. */
   readonly brief: string;
   readonly facts: ChecksFacts;
+  /** How the checks of the draft ended; empty where none ran. */
+  readonly runs: readonly CheckRun[];
 }
 
 /** The project's checks as the judge of one draft. */
@@ -151,7 +155,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   /** The workspace over which a proposed check judged; null where the baseline tells. */
   let judgedOver: string | null = null;
   let lastResults: readonly CheckResult[] | null = null;
-  const asked = readAskedFor(parts.request);
+  const asked = parts.asked ?? readAskedFor(parts.request);
 
   function baselineOf(draft: Draft): Promise<Baseline> {
     if (measured === null) {
@@ -204,6 +208,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
       report: verdict === "red" ? wordChecks(facts, judged.runs, checks) : "",
       brief: texts.brief(facts),
       facts,
+      runs: judged.runs,
     };
     return last;
   }

@@ -1,6 +1,6 @@
 import type { TaskFile } from "../../config/task-file.ts";
 import type { TestCounts } from "../../domain/checks/test-results.ts";
-import type { Verdict } from "../../domain/checks/verdict.ts";
+import type { ChecksFacts, Verdict } from "../../domain/checks/verdict.ts";
 import type { WorkerKindName } from "../../domain/config/worker-kind-names.ts";
 import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
@@ -9,8 +9,11 @@ import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-deci
 import type { TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
 import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
+import type { ProjectFiles } from "./coder.ts";
 import type { ContainerClaim, SandboxFailure } from "./containers.ts";
 import type { WorkerProgress } from "./heads.ts";
+import type { WorkspaceFiles } from "./jobs-transaction.ts";
+import type { Workspace } from "./jobs-workspace.ts";
 import type { ModelMessage, ModelTool } from "./models.ts";
 import type { Work } from "./serve.ts";
 
@@ -112,6 +115,8 @@ export interface SolveTask {
   readonly stepsBefore?: number;
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
+  /** What the checks show of the change, as for any coder's; null where nothing was changed, or nothing judged yet. */
+  readonly judged?: ChecksFacts | null;
   readonly summary: string;
   /** The project's own command for its tests, as it stood when it was cloned. */
   readonly checkCommand?: string | null;
@@ -242,11 +247,10 @@ export interface TaskEnvironment {
    * again and no setting that the project's code could write is trusted.
    */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
-  /**
-   * Does something while the project's files, or only these of them, are as the installation left them. The change is put back
-   * afterwards, whatever happens; rejects only with what `act` rejects with, or when it cannot be put back.
-   */
-  asCloned<T>(act: () => Promise<T>, signal: AbortSignal, paths?: readonly string[]): Promise<T>;
+  /** The project there. A draft of it is the clone itself, with everything that anybody changed since the installation. */
+  readonly workspace: Pick<Workspace, "openDraft" | "files" | "archive">;
+  /** Its files as a coder is shown them. */
+  readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
   /** Brings such a difference in; a text says why it could not. */
   bringIn(patch: Uint8Array, signal: AbortSignal): Promise<string | null>;
 }

@@ -1,7 +1,12 @@
-import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import {
+  bringInScript,
+  changeScript,
+  diffCommand,
+  OWN_PROGRAMS,
+  treeScript,
+} from "../../domain/containers/clone-scripts.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
 import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
-import { CLEAR_TOOL_FOLDERS } from "../../domain/policy/tool-folders.ts";
 import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
 import type { SandboxManager } from "../ports/containers.ts";
 import type { ModelTool } from "../ports/models.ts";
@@ -15,98 +20,6 @@ import type {
 } from "../ports/tasks.ts";
 
 /**
- * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays
- * staged. Folders that tools fill are not even looked at, unless the project tracks some of that name.
- */
-
-/** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
-export function treeScript(index: string, base: string): string {
-  return `${useIndex(index)}${useSeparateGit(base)}${writeExactTree}; code=$?; ${REMOVE_INDEX}; exit $code`;
-}
-
-/**
- * Prints the tree of the change: the cloned commit with the changes since `start`. Files left by the
- * installation of dependencies are part of it only if they were changed again.
- */
-export function changeScript(
-  index: string,
-  { base, start, exact }: { readonly base: string; readonly start: string; readonly exact: boolean },
-): string {
-  const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
-  const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
-  const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
-  const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
-  return `${useIndex(index)}${set}after=$(${write}) && ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
-}
-
-/** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
-export function bringInScript(index: string, base: string): string {
-  const names = (filter: string) =>
-    `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} ${base} "$after"`;
-  const apply = `git read-tree ${base} && git apply --cached --binary --whitespace=nowarn - && after=$(git write-tree)`;
-  const write = `${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin`;
-  return `${useIndex(index)}${apply} && ${write}; code=$?; ${REMOVE_INDEX}; exit $code`;
-}
-
-/**
- * Makes the files those of `tree`, and prints their former tree. Files that were added since the other tree
- * and that git does not ignore are removed; tools' files stay. It waits a second: tools that compile (Python)
- * identify a file by its size and second.
- */
-function switchScript(index: string, tree: string): string {
-  const keep = CLEAR_TOOL_FOLDERS.map((name) => `-e ${name}`).join(" ");
-  const turn = `git read-tree --reset -u ${tree} && git clean -fdq ${keep} && echo "$was"`;
-  return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
-}
-
-/** Makes only these files those of `tree`, or takes them away where it has none, and prints the tree that all of them were. */
-function switchPathsScript(index: string, tree: string, paths: readonly string[]): string {
-  const one = `if git ls-files --error-unmatch -- "$path" >/dev/null 2>&1; then git checkout-index -f -- "$path"; else rm -f -- "$path"; fi`;
-  const turn = `export GIT_LITERAL_PATHSPECS=1; git read-tree ${tree} && for path in ${quoteWords(paths)}; do ${one} || exit 1; done && echo "$was"`;
-  return `${useIndex(index)}was=$(${writeTree}) && sleep 1 && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
-}
-
-export function diffCommand(base: string, tree: string): string {
-  return `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${base} ${tree}`;
-}
-
-function useIndex(index: string): string {
-  return `export GIT_INDEX_FILE=${index}; `;
-}
-
-/**
- * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
- * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
- */
-function useSeparateGit(base: string): string {
-  const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
-  const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
-  const use =
-    'export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY="$PWD/.git/objects" GIT_CONFIG_GLOBAL=/dev/null';
-  return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
-}
-
-const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
-
-const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
-const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
-
-const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
-set -- .
-for name in ${TOOL_FOLDER_NAMES}; do
-  case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
-done
-git add --update && git add --all -- "$@" && git write-tree; }`;
-
-// With its time, by which git knows what may have changed in the same second.
-const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
-${addAll}`;
-
-// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read anew.
-const writeExactTree = `{ GIT_DIR="$PWD/.git" GIT_INDEX_FILE="$PWD/.git/index" git ls-files -z | git update-index -z --add --remove --stdin
-${addAll}`;
-
-/**
  * A tool's answer as a model reads it: its facts in one line, then the text as it stands. Escaped in JSON, a text costs more and
  * is copied into an edit with its escapes.
  */
@@ -117,35 +30,23 @@ export function envelopeText(envelope: object): string {
   return `${JSON.stringify({ ...envelope, data: facts })}\n${content}`;
 }
 
-const BACK_MS = 120_000;
-
-interface SwitchedPlace {
-  readonly run: TaskEnvironment["run"];
+/** What stood in a container when its dependencies were installed, and how our own scripts run there. */
+export interface ClonePlace {
+  /** The cloned commit. */
+  readonly base: string;
+  /** The tree of everything that git does not ignore. */
+  readonly start: string;
+  /** A path for an index of our own. */
   readonly index: string;
-  readonly tree: string;
-  /** Only these; default: all. */
-  readonly paths?: readonly string[] | undefined;
+  readonly print: TaskEnvironment["print"];
 }
 
-/** Does something while the files of an environment are those of a tree, and brings back what lay there. */
-export async function withSwitchedTree<T>(
-  place: SwitchedPlace,
-  act: () => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
-  const { index, tree, paths } = place;
-  const script = paths === undefined ? switchScript(index, tree) : switchPathsScript(index, tree, paths);
-  const switched = await place.run(script, signal);
-  const was = switched.stdout.trim();
-  if (switched.exitCode !== 0 || !/^[0-9a-f]{40,64}$/.test(was))
-    throw new Error(`the files cannot be switched: ${switched.stderr.trim()}`);
-  const [done] = await Promise.allSettled([act()]);
-  // Also when it was stopped meanwhile: whoever keeps the change must find it.
-  const back = await place.run(switchScript(place.index, was), AbortSignal.timeout(BACK_MS));
-  if (back.exitCode !== 0) throw new Error(`the change cannot be put back: ${back.stderr.trim()}`);
-  if (done.status === "rejected") throw done.reason;
-  return done.value;
+export interface OpenClone extends Pick<TaskEnvironment, "workspace" | "projectOf"> {
+  /** Somebody wrote or ran something there. */
+  touch(): void;
 }
+
+type OpenedEnvironment = TaskEnvironment & Pick<OpenClone, "touch">;
 
 export interface ContainerEnvironmentDeps {
   readonly manager: Pick<
@@ -162,6 +63,8 @@ export interface ContainerEnvironmentDeps {
     args: unknown,
     signal: AbortSignal,
   ) => Promise<{ readonly status: string }>;
+  /** The clone as a workspace whose drafts are the clone itself. */
+  readonly openClone: (info: ContainerInfo, clone: ClonePlace) => Promise<OpenClone>;
   /** The worker CLI of that kind in a container; a text says why it cannot work there. */
   readonly openWorker: (
     kind: string,
@@ -186,9 +89,6 @@ const WARNINGS: ReadonlySet<string> = new Set([
   "install-offline",
   "nearest",
 ]);
-
-/** Only folders of the image, which the project's code cannot write: an installation may put a `git` of its own into the user's. */
-const OWN_PROGRAMS = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; ";
 
 const INDEX = "/workspace/tmp/.picoclaw-index";
 
@@ -225,7 +125,8 @@ export function createContainerEnvironments(parts: ContainerEnvironmentDeps): Ta
         worker === null || !opened.ok ? null : await parts.openWorker(worker, prepared.container);
       if (!opened.ok || typeof runWorker === "string") await manager.cleanup(taskId, { claim });
       if (typeof runWorker === "string") return { ok: false, kind: "container", message: runWorker };
-      return opened.ok && runWorker !== null ? { ...opened, runWorker } : opened;
+      if (!opened.ok || runWorker === null) return opened;
+      return { ...opened, runWorker: (prompt, options) => runWorker(prompt, options).finally(opened.touch) };
     },
     async remove(taskId, claim) {
       await manager.cleanup(taskId, { claim });
@@ -247,7 +148,7 @@ async function openEnvironment(
   info: ContainerInfo,
   found: Pick<TaskEnvironment, "warnings" | "failedInstalls">,
   signal: AbortSignal,
-): Promise<TaskEnvironment | EnvironmentTrouble> {
+): Promise<OpenedEnvironment | EnvironmentTrouble> {
   const { manager } = parts;
   const run: TaskEnvironment["run"] = async (command, until) => {
     const { exit_code, stdout, stderr, duration_ms } = await manager.executeIn(info, command, null, {
@@ -264,14 +165,19 @@ async function openEnvironment(
     return { ok: false, kind: signal.aborted ? "aborted" : "container", message };
   }
   const start = before.stdout.trim();
+  const print: TaskEnvironment["print"] = (command, options) =>
+    printCommand(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options);
+  const clone = await parts.openClone(info, { base, start, index: INDEX, print });
   return {
     ok: true,
     name: info.environment_name,
     baseCommit: base,
     ...found,
     run,
-    print: (command, options) => printCommand(parts.sandboxes, info, `${OWN_PROGRAMS}${command}`, options),
-    call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }),
+    print,
+    workspace: clone.workspace,
+    projectOf: clone.projectOf,
+    call: (tool, args, until) => callTool(parts, info, { tool, args, signal: until }).finally(clone.touch),
     async difference(until, { exact }) {
       const after = await run(`${OWN_PROGRAMS}${changeScript(INDEX, { base, start, exact })}`, until);
       if (after.exitCode !== 0) return after.stderr.trim();
@@ -283,17 +189,6 @@ async function openEnvironment(
       });
       return typeof patch === "string" ? patch : { patch, tree };
     },
-    asCloned: (act, until, paths) =>
-      withSwitchedTree(
-        {
-          run: (script, signal) => run(`${OWN_PROGRAMS}${script}`, signal),
-          index: INDEX,
-          tree: start,
-          paths,
-        },
-        act,
-        until,
-      ),
     async bringIn(patch, until) {
       const result = await parts.sandboxes.exec(info.container_id, {
         command: `${OWN_PROGRAMS}${bringInScript(INDEX, base)}`,
@@ -303,8 +198,10 @@ async function openEnvironment(
         outputLimitBytes: 10_000,
         signal: until,
       });
+      clone.touch();
       return result.exitCode === 0 ? null : result.stderr.trim() || result.outcome;
     },
+    touch: clone.touch,
   };
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../../domain/forges/publishable-change.ts";
 import { isRedCheck, taskVerdict } from "../../domain/tasks/solve-decisions.ts";
 import { figuresOf, type TaskFigures } from "../../domain/tasks/task-steps.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { ForgeReviewComment, Published } from "../ports/forges.ts";
@@ -42,8 +43,8 @@ function pullText(
   task: SolveTask,
   { messages, figures }: { readonly messages: SolveMessages; readonly figures: TaskFigures },
 ): PullText {
-  const { summary, plan, commands, notes, item, checks } = task;
-  const verdict = taskVerdict(checks);
+  const { summary, plan, commands, notes, item } = task;
+  const verdict = taskVerdict(task);
   const parts = [
     ...(verdict === "green" ? [] : [`**${messages.verdicts[verdict]}**`]),
     ...(summary === ""
@@ -73,14 +74,16 @@ function pullText(
   };
 }
 
-function closesOf({ item, checks }: SolveTask): number | null {
-  return item.kind === "issue" && taskVerdict(checks) === "green" ? item.number : null;
+function closesOf(task: SolveTask): number | null {
+  const { item } = task;
+  return item.kind === "issue" && taskVerdict(task) === "green" ? item.number : null;
 }
 
 /** How each check ended; of a red one what was red before, and what it printed. */
-export function checkWords({ checks }: SolveTask, messages: SolveMessages): string[] {
-  if (checks.length === 0) return [messages.noChecks];
-  return checks.flatMap((check) => {
+export function checkWords({ checks, judged }: SolveTask, messages: SolveMessages): string[] {
+  const told = judged == null ? [] : judgementWords(judged, messages);
+  if (checks.length === 0) return told.length > 0 ? told : [messages.noChecks];
+  const each = checks.flatMap((check) => {
     const { command, exitCode, durationMs, counts, since, asCloned = [], output = "" } = check;
     const isRed = isRedCheck(check);
     const line = messages.checkLine(`\`${inline(command)}\``, {
@@ -98,6 +101,14 @@ export function checkWords({ checks }: SolveTask, messages: SolveMessages): stri
     const shown = output.trim() === "" ? [] : [fenced(cutMiddle(output, OUTPUT_CHARS), "text")];
     return [[`- ${line}`, ...before].join(" "), ...shown];
   });
+  return [...each, ...told];
+}
+
+/** What the judgement says beyond each check, in the words of every reply. */
+function judgementWords(judged: NonNullable<SolveTask["judged"]>, { locale }: SolveMessages): string[] {
+  const texts = checksMessagesFor(locale);
+  const why = judged.notChecked === null ? [] : [texts.line(judged)];
+  return [...why, ...texts.remarks(judged)].map((line) => quoteModelText(line));
 }
 
 /** A model's text stays in a separate block: no fence or tag in it swallows the text below. */
@@ -272,21 +283,24 @@ export async function publishChange(parts: SolveDeps, work: SolveWork): Promise<
 }
 
 /** Red checks end a task as failed, whatever was published. */
-function endByVerdict({ checks }: SolveTask): void {
-  const verdict = taskVerdict(checks);
-  if (verdict === "red") throw new SolveStop("checks-red", redCommands(checks));
-  if (verdict === "not-run") throw new SolveStop("checks-not-run", redCommands(checks));
+function endByVerdict(task: SolveTask): void {
+  const verdict = taskVerdict(task);
+  if (verdict === "red") throw new SolveStop("checks-red", redCommands(task));
+  if (verdict === "not-run") throw new SolveStop("checks-not-run", redCommands(task));
 }
 
-function nothingChanged({ checks, summary }: SolveTask): SolveStop {
-  const verdict = taskVerdict(checks);
+function nothingChanged(task: SolveTask): SolveStop {
+  const { summary } = task;
+  const verdict = taskVerdict(task);
   if (verdict !== "red") return new SolveStop("nothing-changed", summary);
-  return new SolveStop("nothing-changed-red", [redCommands(checks), summary].filter(Boolean).join("\n"));
+  return new SolveStop("nothing-changed-red", [redCommands(task), summary].filter(Boolean).join("\n"));
 }
 
-function redCommands(checks: SolveTask["checks"]): string {
-  const red = checks.filter(isRedCheck);
-  return red.map(({ command }) => `\`${inline(command)}\``).join(", ");
+/** Those that are red; where none is by itself, all that judged. */
+function redCommands({ checks, judged }: SolveTask): string {
+  const red = checks.filter(isRedCheck).map(({ command }) => command);
+  const named = red.length > 0 ? red : (judged?.commands ?? []);
+  return named.map((command) => `\`${inline(command)}\``).join(", ");
 }
 
 type PushedBranch = Extract<Published, { status: "pushed" }>;

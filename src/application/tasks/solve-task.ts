@@ -1,6 +1,7 @@
 import {
   type CandidateFacts,
   hadWorked,
+  isRedCheck,
   type Phase,
   phaseAfter,
   phaseToResume,
@@ -13,15 +14,8 @@ import { createNews, gatherRequest, type NewsListener } from "./item-comments.ts
 import { makePlan, prepareTask } from "./prepare-task.ts";
 import { createProgressReport } from "./progress-comment.ts";
 import { publishChange } from "./publish-change.ts";
+import { workInDraft } from "./solve-coder.ts";
 import { keepChange, orStop, type SolveDeps, SolveStop, type SolveWork } from "./solve-work.ts";
-import { verifyChange } from "./verify.ts";
-import { workerRun, workLoop } from "./work-loop.ts";
-
-interface CandidateDeps {
-  /** One go of whoever works: our own loop, or a worker CLI. */
-  readonly doWork: (work: SolveWork, news: NewsListener) => Promise<void>;
-  readonly uuid: () => string;
-}
 
 interface Candidate {
   readonly work: SolveWork;
@@ -33,16 +27,12 @@ interface Candidate {
  * others are discarded and named. The task goes on as the kept one; where none came to its end, the best of them is what the next
  * time goes on from.
  */
-async function tryCandidates(
-  parts: SolveDeps,
-  work: SolveWork,
-  { doWork, uuid }: CandidateDeps,
-): Promise<void> {
+async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
   const count = work.task.candidates ?? 1;
   await work.update({ phase: "work" });
-  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, uuid()));
+  const candidates = Array.from({ length: count }, (_, i) => openCandidate(work, i + 1, count, parts.uuid()));
   try {
-    await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate, doWork)));
+    await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate)));
     const facts = candidates.map(toCandidateFacts);
     const [best = 0, ...others] = rankCandidates(facts);
     const kept = candidates[best] as Candidate;
@@ -70,17 +60,12 @@ async function tryCandidates(
   }
 }
 
-async function tryCandidate(
-  parts: SolveDeps,
-  candidate: Candidate,
-  doWork: CandidateDeps["doWork"],
-): Promise<void> {
+async function tryCandidate(parts: SolveDeps, candidate: Candidate): Promise<void> {
   const { work } = candidate;
   const news = createNews(parts, work);
   try {
     await prepareTask(parts, work);
-    await doWork(work, news);
-    await verifyChange(parts, work, () => doWork(work, news));
+    await workInDraft(parts, work, news);
   } catch (error) {
     if (!(error instanceof SolveStop)) throw error;
     candidate.stop = error;
@@ -91,7 +76,7 @@ async function tryCandidate(
 function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
   return {
     failure: stop === null ? null : stop.kind,
-    checks: work.task.checks.map(({ exitCode }) => exitCode),
+    checks: work.task.checks.map((check) => (isRedCheck(check) ? check.exitCode || 1 : 0)),
     patchBytes: Math.floor((work.task.patch.length * 3) / 4),
   };
 }
@@ -349,20 +334,15 @@ function runPhase(parts: SolveDeps, work: SolveWork, phase: Phase, news: NewsLis
     case "plan":
       return makePlan(parts, work);
     case "prepare":
-      return (work.task.candidates ?? 1) > 1
-        ? tryCandidates(parts, work, { doWork: (one, heard) => doWork(parts, one, heard), uuid: parts.uuid })
-        : prepareTask(parts, work);
+      return (work.task.candidates ?? 1) > 1 ? tryCandidates(parts, work) : prepareTask(parts, work);
     case "work":
-      return doWork(parts, work, news);
+      return workInDraft(parts, work, news);
     case "verify":
-      return verifyChange(parts, work, () => doWork(parts, work, news));
+      // The draft loop judges what it leaves; what is taken up again after its work was done is judged here.
+      return work.judged ? Promise.resolve() : workInDraft(parts, work, news);
     case "publish":
       return publishChange(parts, work);
   }
-}
-
-function doWork(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
-  return work.task.worker === null ? workLoop(parts, work, news) : workerRun(parts, work, news);
 }
 
 /** This process ends, not the task: `serve` takes it up again by itself, `solve` when it is called again. */

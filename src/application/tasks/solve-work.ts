@@ -1,5 +1,6 @@
 import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
+import type { CheckSettings } from "../checks/baseline.ts";
 import { completionFailure, type Patience, type UnfinishedCompletion } from "../models/complete.ts";
 import type { BudgetNotice, WorkerAccount } from "../models/meter.ts";
 import type { ContainerClaim } from "../ports/containers.ts";
@@ -58,6 +59,10 @@ interface SolveConfig {
   readonly patienceMs: number;
   readonly label: string;
   readonly testCommand: string | null;
+  /** `checks:`, with the command of `testCommand` or of the project. */
+  readonly checks: CheckSettings;
+  /** How often the coder may try until the checks are green. */
+  readonly attempts: number;
   readonly rules: readonly string[];
   readonly insecureHosts: readonly string[];
   /** Whether a task may change what the forge's machines run. */

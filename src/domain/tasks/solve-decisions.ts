@@ -1,5 +1,5 @@
 import { jsonInAnswer } from "../chat/json-in-answer.ts";
-import type { Verdict } from "../checks/verdict.ts";
+import type { ChecksFacts, Verdict } from "../checks/verdict.ts";
 
 /** Where a task from a forge stands. Phases run in this order; a task that is resumed begins a phase anew. */
 export const PHASES = ["gather", "plan", "prepare", "work", "verify", "publish"] as const;
@@ -117,27 +117,6 @@ function answersIn(given: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(texts);
 }
 
-/** The commands of a task, as far as they decide what may run next: a model thinks about a failure before it repeats the command. */
-export interface Reflection {
-  /** The command that failed last, until the model said something or changed something. */
-  readonly failed: string | null;
-}
-
-export const NOTHING_FAILED: Reflection = { failed: null };
-
-export function afterCommand(command: string, exitCode: number): Reflection {
-  return exitCode === 0 ? NOTHING_FAILED : { failed: command.trim() };
-}
-
-/** The model wrote why, or edited a file: the same command is a new question now. */
-export function afterThought(): Reflection {
-  return NOTHING_FAILED;
-}
-
-export function mustReflectBefore({ failed }: Reflection, command: string): boolean {
-  return failed !== null && failed === command.trim();
-}
-
 /**
  * The verdict of the project's own checks on a change. `red`: one fails. `not-run`: one could not be run
  * where the change was made. `unchecked`: the project has none. Only `green` permits the words that close an
@@ -157,11 +136,36 @@ export function isRedCheck({ exitCode, since }: Pick<CheckExit, "exitCode" | "si
   return exitCode !== 0 || since?.verdict === "worse";
 }
 
-export function taskVerdict(checks: readonly CheckExit[]): TaskVerdict {
+/** By the judgement over the change; of a task that changed nothing, by how the checks ended. */
+export function taskVerdict({
+  checks,
+  judged = null,
+}: {
+  readonly checks: readonly CheckExit[];
+  readonly judged?: Pick<ChecksFacts, "verdict" | "notChecked"> | null | undefined;
+}): TaskVerdict {
+  if (judged !== null) return verdictOfFacts(judged);
   if (checks.length === 0) return "unchecked";
   const red = checks.filter(isRedCheck);
   if (red.some(({ exitCode, absent = isAbsent(exitCode) }) => !absent)) return "red";
   return red.length > 0 ? "not-run" : "green";
+}
+
+function verdictOfFacts({ verdict, notChecked }: Pick<ChecksFacts, "verdict" | "notChecked">): TaskVerdict {
+  switch (verdict) {
+    case "same":
+    case "better":
+      return "green";
+    case "not-checked":
+      return notChecked === "no-checks" || notChecked === "never" ? "unchecked" : "not-run";
+    case "worse":
+    case "still-red":
+    case "new-failing":
+    case "red-before":
+    case "doubtful":
+    case "unknown":
+      return "red";
+  }
 }
 
 /** As a shell says that a program is not there, or cannot be run. */

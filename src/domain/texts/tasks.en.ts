@@ -119,6 +119,7 @@ export const solveTexts = {
   },
   since: (verdict: Verdict, worse: readonly string[]) => {
     if (worse.length > 0) return `Did not fail before this change: ${nameFew(worse, more)}.`;
+    if (verdict === "still-red") return "It was red before this change, and still is.";
     const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
     if (!asBefore) return "Did not fail before this change.";
     return verdict === "unknown"

@@ -106,6 +106,7 @@ export const solveTexts: typeof englishSolveTexts = {
   },
   since: (verdict, worse) => {
     if (worse.length > 0) return `この変更の前は失敗していませんでした: ${nameFew(worse, more)}。`;
+    if (verdict === "still-red") return "この変更の前から失敗しており、今も失敗しています。";
     const asBefore = verdict === "red-before" || verdict === "better" || verdict === "unknown";
     if (!asBefore) return "この変更の前は失敗していませんでした。";
     return verdict === "unknown"

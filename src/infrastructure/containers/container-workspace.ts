@@ -5,6 +5,7 @@ import type { WorkerConfig, WorkspaceDeps } from "../../application/jobs/executi
 import { createWorkspace } from "../../application/jobs/workspace.ts";
 import type { ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import type {
+  CheckView,
   Conflict,
   EntryState as FirstStanding,
   JobState,
@@ -15,6 +16,7 @@ import type {
   Transaction,
   Transactions,
   View,
+  WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
@@ -35,7 +37,8 @@ import {
 import { createOutputCapture } from "../engine/output-capture.ts";
 import { createJobHolders, jobsOfThisProcess } from "../engine/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
-import { createContainerView, type FileChannel, openFileChannel } from "./container-files.ts";
+import { type ClonePoint, type CloneState, createCloneState } from "./clone-state.ts";
+import { createContainerView, openFileChannel } from "./container-files.ts";
 import { type Engine, parseEngineAddress } from "./docker-engine.ts";
 
 /**
@@ -264,9 +267,25 @@ interface ContainerTransactionDeps {
   readonly storage: string;
   /** The project's folder in the container. */
   readonly root: string;
-  readonly channel: FileChannel;
+  /** Its files; `onChange` gets each path before it changes. */
+  readonly viewOf: (onChange?: (path: string) => void) => View & WorkspaceFiles;
   readonly processes: ProcessRunner;
+  /** Null where nobody knows what was cloned: a draft has no baseline there. */
+  readonly clone: CloneState | null;
+  /** What processes are given beside the image's own variables. */
+  readonly variables: Readonly<Record<string, string>>;
   readonly now: () => Date;
+}
+
+/** Edits are written before a command sees them, and what it wrote is seen afterwards. */
+function watchProcesses(processes: ProcessRunner, clone: CloneState): ProcessRunner {
+  return {
+    ...processes,
+    async runProcess(request) {
+      await clone.flush();
+      return processes.runProcess(request).finally(clone.touch);
+    },
+  };
 }
 
 /**
@@ -275,13 +294,13 @@ interface ContainerTransactionDeps {
  * when it is aborted; one that runs processes is of the kind `none` and says so.
  */
 function createContainerTransactions(parts: ContainerTransactionDeps): Transactions {
-  const { storage, root, channel, processes, now } = parts;
-  const plain = createContainerView(channel);
+  const { storage, root, viewOf, processes, clone, now } = parts;
+  const plain = viewOf();
   const folderOf = (jobId: string) => jobFolder(storage, jobId);
   const setState = (jobId: string, state: JobState) =>
     writeState(folderOf(jobId), { state, at: now().toISOString(), turn: 0, bytes: 0 });
 
-  const logs = new Map<string, ReturnType<typeof createEditLog>>();
+  const logs = new Map<string, EditLog>();
   const logOf = (jobId: string) => {
     const log = logs.get(jobId) ?? createEditLog(plain, folderOf(jobId));
     logs.set(jobId, log);
@@ -291,7 +310,7 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
   function open(jobId: string, kind: "direct" | "none"): Transaction {
     const log = logOf(jobId);
     const touched = new Set<string>();
-    const view = createContainerView(channel, (path) => {
+    const view = viewOf((path) => {
       log.note(path);
       touched.add(path);
     });
@@ -300,8 +319,8 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
       undoneByTask: true,
       view,
       directory: root,
-      environment: {},
-      processes,
+      environment: parts.variables,
+      processes: clone === null ? processes : watchProcesses(processes, clone),
       takeChanges() {
         const changes = log.changes().filter(({ path }) => touched.has(path));
         touched.clear();
@@ -309,14 +328,16 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
       },
       revert: (paths) => log.putBack(paths),
       rewrite: (path, bytes) => view.write(path, bytes),
-      look: (path, when) => (when === "before" ? log.look(path) : toStanding(plain.look(path))),
-      original: (path) => log.original(path),
+      look: (path, when) => (when === "before" ? lookBefore(log, path) : toStanding(plain.look(path))),
+      original: (path) => clone?.original(path) ?? log.original(path),
       current: (path) => (plain.look(path).kind === "file" ? plain.read(path) : null),
       repository: null,
-      layers: containerLayers(jobId, log),
+      layers: clone === null ? containerLayers(jobId, log) : cloneLayers(clone),
       seal: async () => {
         logs.delete(jobId);
-        return { changes: log.keep(), outside: [], notes: [] };
+        const edits = log.keep();
+        await clone?.see();
+        return { changes: clone?.changes() ?? edits, outside: [], notes: [] };
       },
       discard: async () => {
         logs.delete(jobId);
@@ -325,8 +346,13 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
     };
   }
 
-  /** A draft is the task's clone itself: checks run in it, and what they write is the task's to leave out. */
-  function containerLayers(jobId: string, log: ReturnType<typeof createEditLog>): Layers {
+  function lookBefore(log: EditLog, path: string): FirstStanding | null {
+    const mode = clone?.modeAtStart(path) ?? null;
+    return mode === null ? log.look(path) : { kind: "file", mode };
+  }
+
+  /** Without a clone that is known, checks run over the files as they stand, and what they write stays. */
+  function containerLayers(jobId: string, log: EditLog): Layers {
     return {
       rest: async () => void (await processes.killJobProcesses(jobId)),
       wake: async () => null,
@@ -336,18 +362,48 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
       openCheck: async ({ over }) =>
         over === "baseline"
           ? { ok: false, message: "a container has no view of its project without the draft" }
-          : {
-              ok: true,
-              check: {
-                view: plain,
-                directory: root,
-                environment: {},
-                processes,
-                confined: true,
-                hasBuilt: false,
-                close: async () => {},
-              },
-            },
+          : { ok: true, check: checkView(processes, async () => {}) },
+    };
+  }
+
+  /** The tree that the tries of one name left; tries of another name begin anew. */
+  let tried: { readonly name: string; readonly tree: string } | null = null;
+
+  /**
+   * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are put
+   * back afterwards by git, whatever the check wrote. Folders that git ignores stay as checks leave them.
+   */
+  function cloneLayers(state: CloneState): Layers {
+    return {
+      rest: state.see,
+      wake: async () => null,
+      changes: state.changes,
+      files: plain,
+      takeEdits: () => ({ ok: true, edits: [] }),
+      async openCheck({ over, scratch }) {
+        await state.see();
+        if (over === "baseline") await state.become("start");
+        else if (scratch !== undefined && tried?.name === scratch) await state.become(tried.tree);
+        return {
+          ok: true,
+          check: checkView(watchProcesses(processes, state), async () => {
+            if (scratch !== undefined) tried = { name: scratch, tree: await state.hold() };
+            await state.restore();
+          }),
+        };
+      },
+    };
+  }
+
+  function checkView(runner: ProcessRunner, close: () => Promise<void>): CheckView {
+    return {
+      view: plain,
+      directory: root,
+      environment: parts.variables,
+      processes: runner,
+      confined: true,
+      hasBuilt: false,
+      close,
     };
   }
 
@@ -397,13 +453,80 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
   };
 }
 
-export interface ContainerWorkspaceDeps extends Pick<WorkspaceDeps, "logger" | "messages" | "mask"> {
-  readonly engine: Engine;
-  readonly sandboxes: SandboxManager;
+export interface PlacedWorkspaceDeps extends Pick<WorkspaceDeps, "logger" | "messages" | "mask"> {
   readonly protection: Workspace["protection"];
   /** Where the jobs of the task are kept, on this machine. */
   readonly storage: string;
   readonly config: WorkerConfig;
+  readonly root: string;
+  readonly processes: ProcessRunner;
+}
+
+/** A project whose jobs happen at once, where it lies: the task that it belongs to is what is undone. */
+function createPlacedWorkspace(
+  given: PlacedWorkspaceDeps,
+  how: Pick<ContainerTransactionDeps, "viewOf" | "clone" | "variables">,
+): Workspace {
+  const { protection, storage, config, root, processes, ...rest } = given;
+  const ours = jobsOfThisProcess();
+  const { now } = ours;
+  const parts: WorkspaceDeps = {
+    ...rest,
+    ...ours,
+    root,
+    config: { ...config, confine: "off", auto_commit: false },
+    staging: { kind: "none", reason: "configured", confinable: true },
+    transactions: createContainerTransactions({ storage, root, processes, now, ...how }),
+    archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
+    policy: { protection, rootNames: [root] },
+    processes: async () => processes,
+    ownGit: async () => null,
+    hostEnv: {},
+    isTrusted: () => true,
+  };
+  return createWorkspace({ parts, storage, files: how.viewOf(), ...createJobHolders(storage) });
+}
+
+export interface CloneWorkspace extends Workspace {
+  /** Its files as they stand now, for whoever looks at them outside of a draft. */
+  see(): Promise<void>;
+  /** Somebody else than a job wrote or ran something there. */
+  touch(): void;
+}
+
+/** The clone of a task, wherever it lies: a draft of it is the clone itself, and its checks leave no trace there. */
+export function createCloneWorkspace(
+  given: PlacedWorkspaceDeps,
+  point: ClonePoint,
+  more: Readonly<Record<string, string>> = {},
+): CloneWorkspace {
+  const clone = createCloneState(point);
+  const { viewOf, touch, see } = clone;
+  // Python knows a compiled file by the second and the size of its source, and a check's files may change within one.
+  const variables = {
+    ...more,
+    PYTHONDONTWRITEBYTECODE: "1",
+    PYTHONPYCACHEPREFIX: `${point.index}.compiled`,
+  };
+  return { ...createPlacedWorkspace(given, { viewOf, clone, variables }), touch, see };
+}
+
+/** The same in a container. */
+export function openCloneInContainer(
+  {
+    sandboxes,
+    ...given
+  }: Omit<PlacedWorkspaceDeps, "root" | "processes"> & { readonly sandboxes: SandboxManager },
+  info: ContainerInfo,
+  point: ClonePoint,
+): CloneWorkspace {
+  const processes = createContainerProcesses(sandboxes, info.container_id);
+  return createCloneWorkspace({ ...given, root: info.workspace_path, processes }, point);
+}
+
+export interface ContainerWorkspaceDeps extends Omit<PlacedWorkspaceDeps, "root" | "processes"> {
+  readonly engine: Engine;
+  readonly sandboxes: SandboxManager;
 }
 
 /** A workspace that hangs on a connection. */
@@ -423,34 +546,16 @@ export async function openContainerWorkspace(
   given: ContainerWorkspaceDeps,
   info: ContainerInfo,
 ): Promise<ContainerWorkspace> {
-  const { engine, sandboxes, protection, storage, config, ...rest } = given;
+  const { engine, sandboxes, ...rest } = given;
   const root = info.workspace_path;
   const address = parseEngineAddress(engine.host);
   if (address === undefined) throw new EnvironmentError(engine.host);
   const channel = await openFileChannel(engine, address, info.container_id, root);
   if ("ok" in channel) throw new EnvironmentError(channel.detail);
   const processes = createContainerProcesses(sandboxes, info.container_id);
-  const ours = jobsOfThisProcess();
-  const { now } = ours;
-  const parts: WorkspaceDeps = {
-    ...rest,
-    ...ours,
-    root,
-    config: { ...config, confine: "off", auto_commit: false },
-    staging: { kind: "none", reason: "configured", confinable: true },
-    transactions: createContainerTransactions({ storage, root, channel, processes, now }),
-    archive: { ...createJobArchive(storage, now), isFirstOf: () => false },
-    policy: { protection, rootNames: [root] },
-    processes: async () => processes,
-    ownGit: async () => null,
-    hostEnv: {},
-    isTrusted: () => true,
-  };
-  const workspace = createWorkspace({
-    parts,
-    storage,
-    files: createContainerView(channel),
-    ...createJobHolders(storage),
-  });
+  const workspace = createPlacedWorkspace(
+    { ...rest, root, processes },
+    { viewOf: (onChange) => createContainerView(channel, onChange), clone: null, variables: {} },
+  );
   return { ...workspace, isBroken: () => channel.isBroken(), close: () => channel.close() };
 }

@@ -15,20 +15,24 @@ const STEP = 16;
 
 /** Which words stand in which files, by their bytes: fast enough to look through thousands of files for one request. */
 export function findWords(
-  root: string,
+  place: string | ((path: string) => Uint8Array | null),
   paths: readonly string[],
   words: readonly SoughtWord[],
   limitMs: number,
 ): FoundWords {
   const needles = words.map(needlesOf);
   const buffer = Buffer.allocUnsafe(LOOKED_AT);
+  const look =
+    typeof place === "string"
+      ? (path: string) => beginningOf(join(place, path), buffer)
+      : (path: string) => asBuffer(place(path));
   const hits: { path: string; terms: number[] }[] = [];
   const until = performance.now() + limitMs;
   let searched = 0;
   for (const path of paths) {
     if (searched % STEP === 0 && performance.now() > until) break;
     searched++;
-    const bytes = beginningOf(join(root, path), buffer);
+    const bytes = look(path);
     if (bytes === null || bytes.subarray(0, BINARY_LOOK).includes(0)) continue;
     const terms: number[] = [];
     for (const [at, spellings] of needles.entries())
@@ -36,6 +40,10 @@ export function findWords(
     if (terms.length > 0) hits.push({ path, terms });
   }
   return { hits, searched };
+}
+
+function asBuffer(bytes: Uint8Array | null): Buffer | null {
+  return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** For any case: as in a name, as at its beginning, and as in a constant. */
@@ -132,6 +140,72 @@ export function createProjectFiles(
     find: (paths, words, limitMs) => findWords(root, paths, words, limitMs),
     source: {
       judges: (path) => isInside(path) && !hidden(path) && !isLinked(root, path),
+      look(path) {
+        try {
+          const found = files.look(path);
+          return found.kind === "file" ? { kind: "file", bytes: files.read(path), mode: found.mode } : found;
+        } catch {
+          return { kind: "missing" };
+        }
+      },
+    },
+  };
+}
+
+/** The same where the project does not lie on this machine: everything is asked of its files. */
+export function createFarProjectFiles(
+  { files, protection, mask }: Pick<Workspace, "files" | "protection" | "mask">,
+  planOptions: PlanOptions,
+): ProjectFiles {
+  const hidden = (path: string) => protection.protects(path) !== null || protection.forbids(path) !== null;
+  const kindOf = (path: string) => {
+    try {
+      return files.look(path).kind;
+    } catch {
+      return "missing";
+    }
+  };
+  const isShown = (path: string) =>
+    path !== "" &&
+    !path.startsWith("/") &&
+    path.split("/").every((part) => part !== "" && part !== "..") &&
+    !hidden(path);
+  const beginning = (path: string, bytes: number): Uint8Array | null => {
+    try {
+      return files.look(path).kind === "file" ? files.readPart(path, 0, bytes) : null;
+    } catch {
+      return null;
+    }
+  };
+  return {
+    planOptions,
+    list(limit) {
+      const ignored = readIgnoredPaths(files, { includeIgnored: false });
+      const paths: string[] = [];
+      const folders = [""];
+      for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
+        const folder = folders[at] as string;
+        for (const name of [...files.list(folder)].sort()) {
+          if (paths.length >= limit) return paths;
+          const path = folder === "" ? name : `${folder}/${name}`;
+          const kind = kindOf(path);
+          if (kind === "directory") {
+            if (name !== ".git" && !holdsNoSources(name) && !ignored.has(path, true)) folders.push(path);
+          } else if (kind === "file" && !hidden(path) && !ignored.has(path, false)) paths.push(path);
+        }
+      }
+      return paths;
+    },
+    read(path, limitChars) {
+      const bytes = isShown(path) ? beginning(path, limitChars * 4) : null;
+      if (bytes === null || bytes.subarray(0, 8_000).includes(0)) return null;
+      const text = new TextDecoder().decode(bytes);
+      return { text: mask(text.slice(0, limitChars)), cut: text.length > limitChars };
+    },
+    has: (path) => kindOf(path) !== "missing",
+    find: (paths, words, limitMs) => findWords((path) => beginning(path, LOOKED_AT), paths, words, limitMs),
+    source: {
+      judges: (path) => isShown(path) && kindOf(path) !== "symlink",
       look(path) {
         try {
           const found = files.look(path);

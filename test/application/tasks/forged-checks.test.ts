@@ -31,16 +31,17 @@ test("a manifest that changes in what does not decide is judged as it is, and a 
   expect(task.checks[0]).not.toHaveProperty("asCloned");
 });
 
-test("a right fix is done although it changed the script as well, by the script as it was", async () => {
+test("a right fix is done although it changed the script as well: the script as it was is as green", async () => {
   const { task } = await kit.solve([PLAN, shell(`${FIX}; ${writeManifest("true")}`), DONE]);
-  expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0, asCloned: ["package.json"] }] });
+  expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }], judged: { verdict: "better" } });
+  expect(task.judged).not.toHaveProperty("onlyWith");
 });
 
 test("the coder is told with which files the checks ran, and may mend it", async () => {
   const { task, model } = await kit.solve([PLAN, shell(writeManifest("true")), DONE, shell(FIX), DONE]);
   expect(task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
   const said = JSON.stringify(model.asked);
-  expect(said).toContain("It ran with package.json as before your change");
+  expect(said).toContain("pass only with your change of package.json, which decides how they run");
 });
 
 test("tests that vanish are no green, and tests that the change takes away on purpose are no loss", async () => {

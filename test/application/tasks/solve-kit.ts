@@ -88,6 +88,8 @@ export function solvePartsFor(
       patienceMs: 600_000,
       label: "picoclaw",
       testCommand: null,
+      checks: { command: null, timeout: 60, auto_limit: 60, network: false, enabled: "always" },
+      attempts: 4,
       rules: [],
       insecureHosts: [],
       allowCi: false,

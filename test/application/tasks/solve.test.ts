@@ -158,23 +158,6 @@ describe("solving an issue", () => {
     expect(silent.task.checks).toMatchObject([{ exitCode: 0, counts: null }]);
   });
 
-  test("a command that failed is not run again before the coder thought about it", async () => {
-    const { task, model } = await solve([
-      PLAN,
-      shell("sh test.sh"),
-      shell("sh test.sh"),
-      {
-        text: "A minus.",
-        calls: [{ name: "command-executor_execute_command", arguments: { command: FIX } }],
-      },
-      shell("sh test.sh"),
-      DONE,
-    ]);
-    expect(task.commands.map(({ command }) => command)).toEqual(["sh test.sh", FIX, "sh test.sh"]);
-    const refused = model.asked[3]?.messages.at(-1);
-    expect(refused?.text).toContain("refused");
-  });
-
   test("a comment that arrives midway reaches the coder; a stranger's does not", async () => {
     const mallory = addPerson(world, "mallory");
     const { task, model } = await solve((turn) => {

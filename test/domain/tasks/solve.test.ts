@@ -2,14 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { jsonInAnswer } from "../../../src/domain/chat/json-in-answer.ts";
 import { branchName, isWorkflowPath } from "../../../src/domain/forges/publishable-change.ts";
 import {
-  afterCommand,
-  afterThought,
-  mustReflectBefore,
   PHASES,
   phaseAfter,
   phaseToResume,
   readDoneAnswer,
   readSolvePlan,
+  taskVerdict,
 } from "../../../src/domain/tasks/solve-decisions.ts";
 
 test("the branch of an issue holds nothing that a forge, a file system or a shell could mind", () => {
@@ -86,14 +84,6 @@ describe("a model's plan", () => {
   });
 });
 
-test("a command that failed is not repeated before something was said or changed", () => {
-  const failed = afterCommand("pytest", 1);
-  expect(mustReflectBefore(failed, " pytest ")).toBe(true);
-  expect(mustReflectBefore(failed, "pytest -x")).toBe(false);
-  expect(mustReflectBefore(afterThought(), "pytest")).toBe(false);
-  expect(mustReflectBefore(afterCommand("pytest", 0), "pytest")).toBe(false);
-});
-
 test("phases run in order; after a pause the container is made anew", () => {
   expect(PHASES.map((phase) => phaseAfter(phase))).toEqual([
     "plan",
@@ -104,4 +94,19 @@ test("phases run in order; after a pause the container is made anew", () => {
     null,
   ]);
   expect(PHASES.map(phaseToResume)).toEqual(["gather", "plan", "prepare", "prepare", "prepare", "prepare"]);
+});
+
+test("only a judgement that is green closes an issue, whatever the exit codes are", () => {
+  const checks = [{ exitCode: 0 }];
+  const of = (
+    verdict: "same" | "worse" | "doubtful" | "unknown" | "not-checked",
+    notChecked: null | "blind" | "no-checks" = null,
+  ) => taskVerdict({ checks, judged: { verdict, notChecked } });
+  expect(of("same")).toBe("green");
+  expect(of("worse")).toBe("red");
+  expect(of("doubtful")).toBe("red");
+  expect(of("unknown")).toBe("red");
+  expect(of("not-checked", "blind")).toBe("not-run");
+  expect(of("not-checked", "no-checks")).toBe("unchecked");
+  expect(taskVerdict({ checks: [{ exitCode: 1 }] })).toBe("red");
 });

@@ -1,0 +1,260 @@
+import type { ProjectCheck } from "../../domain/checks/find-checks.ts";
+import { failingOutput } from "../../domain/checks/read-results.ts";
+import { type AskedFor, type ChecksFacts, notChecked } from "../../domain/checks/verdict.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { checkResult, openChecks } from "../checks/baseline.ts";
+import { createProjectChecks, type JudgedAttempt, type ProjectChecks } from "../checks/project-checks.ts";
+import { type Bench, createDraftBench } from "../coder/bench.ts";
+import { type CoderEnd, coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
+import { createShownFiles } from "../coder/shown-files.ts";
+import type { CheckRun } from "../jobs/draft.ts";
+import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
+import type { CheckFact, TaskEnvironment } from "../ports/tasks.ts";
+import type { NewsListener } from "./item-comments.ts";
+import { keepChange, type SolveDeps, SolveStop, type SolveWork, stepsLeft } from "./solve-work.ts";
+import { workByCli, workWithTools } from "./work-loop.ts";
+
+/** A task is to leave the checks green, whatever its words are: what was red before is sent back as well. */
+const ALL_ASKED: AskedFor = { among: (red) => red, check: true, anyOne: false };
+
+const OUTPUT_CHARS = 4000;
+
+/**
+ * The coder's work on a task, from its first turn to the judgement: the draft loop of every coder. The draft is the task's clone,
+ * the coder works in it by itself, and the project's checks judge what it left. Landed or not, the change stays in the clone;
+ * what is published is what was kept right before the judgement.
+ */
+export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsListener): Promise<void> {
+  const { config, mask } = parts;
+  const { signal } = work;
+  const judge = openJudge(parts, work);
+  const bench = openCloneBench(parts, work, judge.checks);
+  const end = await orContainerStop(parts, work, () =>
+    coderLoop({
+      coder: { kind: "head", work: (attempt, back) => takeTurn(parts, work, { attempt, back, news, bench }) },
+      bench,
+      show: () => "",
+      limits: { attempts: config.attempts, explore: 0, onRed: "preview", shownChars: 0 },
+      planOnly: false,
+      preview: false,
+      steering: () => [],
+      signal,
+      tell: (event) => {
+        if (event.type === "sent-back") work.say(`↩ ${event.brief}`);
+      },
+      mask,
+    }),
+  );
+  await keepJudgement(parts, work, { end, judge });
+  work.judged = true;
+}
+
+interface Turn {
+  readonly attempt: number;
+  /** What the loop says to the coder's last turn; null: nothing yet. */
+  readonly back: string | null;
+  readonly news: NewsListener;
+  readonly bench: Bench;
+}
+
+const FINISH = 'Finish again with {"done": true, "summary": "…"}, with all that you did.';
+
+/** One turn of whoever works. A change that was finished before is judged as it is, before anybody is asked. */
+async function takeTurn(
+  parts: SolveDeps,
+  work: SolveWork,
+  { attempt, back, news, bench }: Turn,
+): Promise<HeadWorkResult> {
+  if (back !== null) {
+    const text = work.task.worker === null ? `${back}\n${FINISH}` : back;
+    await work.update({ transcript: [...work.task.transcript, { role: "user", text }] });
+  }
+  // Repairs cost steps; without any the report names what is red.
+  if (back !== null && stepsLeft(work.task, parts.config.maxSteps) <= 0)
+    return nothingMore(work, bench, attempt);
+  const isDone = back === null && work.worked;
+  if (!isDone) await (work.task.worker === null ? workWithTools : workByCli)(parts, work, news);
+  work.worked = false;
+  const trouble = await keepChange(work, { exact: true });
+  if (trouble !== null) throw new SolveStop("push-failed", parts.mask(trouble));
+  return nothingMore(work, bench, attempt);
+}
+
+/** The draft sees what lies there; its journal has the attempt with the coder's words. */
+async function nothingMore(work: SolveWork, bench: Bench, number: number): Promise<HeadWorkResult> {
+  const { summary } = work.task;
+  const proposal = { plan: summary, patch: "", risk: "low", costHint: "", flags: {} } as const;
+  const carried = await bench.carryOut({ number, proposal, commands: [] });
+  return carried.kind === "ran" ? { kind: "ran", summary, results: carried.results } : carried;
+}
+
+async function orContainerStop<T>({ mask }: SolveDeps, work: SolveWork, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (error instanceof SolveStop) throw error;
+    if (work.signal.aborted) throw new SolveStop("stopped");
+    throw new SolveStop("container", mask(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+interface TaskJudge {
+  /** Null where nothing judges. */
+  readonly checks: ProjectChecks | null;
+  /** Why nothing does. */
+  readonly none: ChecksFacts | null;
+  readonly found: readonly ProjectCheck[];
+  last(): JudgedAttempt | null;
+}
+
+function openJudge(parts: SolveDeps, work: SolveWork): TaskJudge {
+  const { config, messages } = parts;
+  const { workspace } = environmentOf(work);
+  const { task, signal } = work;
+  const settings = { ...config.checks, command: task.checkCommand ?? config.testCommand };
+  const memory = createTaskMemory(task.id);
+  const now = () => parts.now().getTime();
+  const found = openChecks({ files: workspace.files, settings, memory, now });
+  let last: JudgedAttempt | null = null;
+  if (!found.ok)
+    return { checks: null, none: notChecked(found.why, found.commands), found: [], last: () => null };
+  const checks = createProjectChecks({
+    checks: found.checks,
+    settings,
+    memory,
+    texts: checksMessagesFor(messages.locale),
+    request: `${task.title}\n${work.item.body}`,
+    asked: ALL_ASKED,
+    now,
+    signal,
+    onProgress: ({ command, done, seconds }) => work.say(`$ ${command} (${done}, ${seconds} s)`),
+  });
+  const kept = async (judged: Promise<JudgedAttempt>) => {
+    last = await judged;
+    return last;
+  };
+  return {
+    checks: {
+      ...checks,
+      judge: (draft, attempt) => kept(checks.judge(draft, attempt)),
+      confirm: (draft, attempt) => kept(checks.confirm(draft, attempt)),
+    },
+    none: null,
+    found: found.checks,
+    last: () => last,
+  };
+}
+
+/** Nobody else changes a clone: what was measured over it holds as long as it lives. */
+function createTaskMemory(fingerprint: string): CheckMemory {
+  let kept: CheckRecord | null = null;
+  return {
+    fingerprint: () => fingerprint,
+    recall: () => kept,
+    keep(record) {
+      kept = record;
+    },
+  };
+}
+
+/** A draft of the clone. However it ends, the clone stays as it is: the task keeps the change, and its container goes with it. */
+function openCloneBench(parts: SolveDeps, work: SolveWork, checks: ProjectChecks | null): Bench {
+  const { workspace, projectOf } = environmentOf(work);
+  const bench = createDraftBench({
+    workspace,
+    shown: createShownFiles(),
+    since: parts.now().getTime(),
+    request: {
+      source: "solve",
+      request: work.task.title,
+      groupId: work.task.id,
+      sessionKey: `task:${work.task.id}`,
+      signal: work.signal,
+    },
+    filesOf: projectOf,
+    checks,
+    reachesOutward: async () => false,
+    onOutput: () => {},
+    onEvent: () => {},
+  });
+  return { ...bench, drop: async () => {} };
+}
+
+function environmentOf(work: SolveWork): TaskEnvironment {
+  return work.environment as TaskEnvironment;
+}
+
+/** What the checks showed, as the report, the pull request and the next go on the task find it. */
+async function keepJudgement(
+  parts: SolveDeps,
+  work: SolveWork,
+  { end, judge }: { readonly end: CoderEnd; readonly judge: TaskJudge },
+): Promise<void> {
+  if (work.signal.aborted || end.kind === "aborted") throw new SolveStop("stopped");
+  if (end.kind === "refused") {
+    const { execution } = end;
+    throw new SolveStop(
+      "container",
+      execution.status === "refused" ? parts.mask(execution.refusal.message) : "",
+    );
+  }
+  const judged = judge.last();
+  const facts = judged?.facts ?? judge.none;
+  // Nothing was changed: the state of the project is all there is to say.
+  const isUnchanged = end.kind === "said";
+  const runs = isUnchanged ? await runUnchanged(parts, work, judge) : (judged?.runs ?? []);
+  const checks = runs.flatMap((run) => toCheckFact(parts, judge, run, isUnchanged ? null : facts) ?? []);
+  for (const { command, exitCode, durationMs, counts = null } of checks)
+    await work.note({ kind: "checked", command, exitCode, durationMs, counts });
+  await work.update({ checks, judged: isUnchanged ? null : facts });
+}
+
+/** The checks over a clone that nobody changed. */
+async function runUnchanged(
+  parts: SolveDeps,
+  work: SolveWork,
+  judge: TaskJudge,
+): Promise<readonly CheckRun[]> {
+  const { signal } = work;
+  if (judge.found.length === 0) return [];
+  const opened = await environmentOf(work).workspace.openDraft({ source: "solve", checked: true, signal });
+  if (!opened.ok) throw new SolveStop("container", parts.mask(opened.refusal.message));
+  const commands = judge.found.map(({ line }) => line);
+  const timeoutSeconds = parts.config.checks.timeout;
+  const checked = await opened.draft.check({ commands, over: "baseline", timeoutSeconds, signal });
+  await opened.draft.discard("");
+  if (signal.aborted) throw new SolveStop("stopped");
+  return checked.ok ? checked.runs : [];
+}
+
+/** One check as a person reads it; null for a linter that is not installed, which says nothing about the change. */
+function toCheckFact(
+  { mask }: SolveDeps,
+  judge: TaskJudge,
+  run: CheckRun,
+  facts: ChecksFacts | null,
+): CheckFact | null {
+  const check = judge.found.find(({ line }) => line === run.command) ?? {
+    kind: "test",
+    command: run.command,
+    line: run.command,
+  };
+  const { kind, command } = check;
+  const result = checkResult(check, run);
+  const absent = result.state === "cannot-run";
+  if (kind === "lint" && absent) return null;
+  const exitCode = run.exitCode ?? -1;
+  const isTold = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
+  const onlyWith = facts?.onlyWith ?? [];
+  return {
+    kind,
+    command,
+    exitCode,
+    absent,
+    durationMs: run.durationMs,
+    output: mask(failingOutput(run.whole, OUTPUT_CHARS).trim()),
+    counts: result.results?.counts ?? null,
+    ...(isTold && { since: { verdict: facts.verdict, worse: [...facts.worse, ...facts.newFailing] } }),
+    ...(onlyWith.length > 0 && { asCloned: onlyWith }),
+  };
+}

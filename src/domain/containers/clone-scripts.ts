@@ -1,0 +1,107 @@
+import { CLEAR_TOOL_FOLDERS } from "../policy/tool-folders.ts";
+
+/**
+ * Scripts for the shell of a task's environment, in the project's folder. They use an index of their own: what is staged stays
+ * staged. Folders that tools fill are not even looked at, unless the project tracks some of that name.
+ */
+
+/** Prints the tree of everything in the project that git does not ignore, on the cloned commit. */
+export function treeScript(index: string, base: string): string {
+  return `${useIndex(index)}${useSeparateGit(base)}${writeExactTree}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/**
+ * Prints the tree of the change: the cloned commit with the changes since `start`. Files left by the
+ * installation of dependencies are part of it only if they were changed again.
+ */
+export function changeScript(
+  index: string,
+  { base, start, exact }: { readonly base: string; readonly start: string; readonly exact: boolean },
+): string {
+  const raw = `git diff-tree -r --no-abbrev --no-renames ${start} "$after"`;
+  const entries = `sed 's/^:[0-7]* \\([0-7]*\\) [0-9a-f]* \\([0-9a-f]*\\) [A-Z]/\\1 \\2/'`;
+  const put = `${raw} > "$GIT_INDEX_FILE.raw" && git read-tree ${base} && ${entries} < "$GIT_INDEX_FILE.raw" | git update-index --index-info && git write-tree`;
+  const [set, write] = exact ? [useSeparateGit(base), writeExactTree] : ["", writeTree];
+  return `${useIndex(index)}${set}after=$(${write}) && ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Brings a patch of the cloned commit, from standard input, into the folder, over what the installation left there. */
+export function bringInScript(index: string, base: string): string {
+  const names = (filter: string) =>
+    `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} ${base} "$after"`;
+  const apply = `git read-tree ${base} && git apply --cached --binary --whitespace=nowarn - && after=$(git write-tree)`;
+  const write = `${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin`;
+  return `${useIndex(index)}${apply} && ${write}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+export function diffCommand(base: string, tree: string): string {
+  return `git diff --binary --full-index --no-ext-diff --no-textconv --no-color --no-renames ${base} ${tree}`;
+}
+
+function useIndex(index: string): string {
+  return `export GIT_INDEX_FILE=${index}; `;
+}
+
+/**
+ * A git directory made on the spot, with the project's objects alone: the project's own, and the user's settings, can be
+ * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
+ */
+function useSeparateGit(base: string): string {
+  const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
+  const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
+  const use =
+    'export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY="$PWD/.git/objects" GIT_CONFIG_GLOBAL=/dev/null';
+  return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
+}
+
+const REMOVE_INDEX = 'rm -rf "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.raw" "$GIT_INDEX_FILE.d"';
+
+const TOOL_FOLDER_NAMES = CLEAR_TOOL_FOLDERS.join(" ");
+const TOOL_FOLDER_PATTERN = CLEAR_TOOL_FOLDERS.map((name) => name.replace(".", "\\.")).join("|");
+
+const addAll = `tracked=" $(git ls-files | grep -oE '(^|/)(${TOOL_FOLDER_PATTERN})/' | tr -d / | sort -u | tr '\\n' ' ') "
+set -- .
+for name in ${TOOL_FOLDER_NAMES}; do
+  case "$tracked" in *" $name "*) ;; *) set -- "$@" ":(exclude,glob)**/$name/**" ;; esac
+done
+git add --update && git add --all -- "$@" && git write-tree; }`;
+
+// With its time, by which git knows what may have changed in the same second.
+const writeTree = `{ cp -p .git/index "$GIT_INDEX_FILE" 2>/dev/null
+${addAll}`;
+
+// Of the project's own index only the names count: an ignored file that was added belongs to the change. Everything is read anew.
+const writeExactTree = `{ GIT_DIR="$PWD/.git" GIT_INDEX_FILE="$PWD/.git/index" git ls-files -z | git update-index -z --add --remove --stdin
+${addAll}`;
+
+/** Only folders of the image, which the project's code cannot write: an installation may put a `git` of its own into the user's. */
+export const OWN_PROGRAMS =
+  "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; ";
+
+/**
+ * Prints the tree of everything in the project that git does not ignore, and after a NUL byte what differs in it from `start`, as
+ * `git diff-tree -z` says it.
+ */
+export function standingScript(
+  index: string,
+  { base, start }: { readonly base: string; readonly start: string },
+): string {
+  const print = `printf '%s\\0' "$now" && git diff-tree -r -z --no-abbrev --no-renames ${start} "$now"`;
+  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${print}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. */
+export function restoreScript(
+  index: string,
+  { base, tree }: { readonly base: string; readonly tree: string },
+): string {
+  const names = (filter: string) =>
+    `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} "$now" ${tree}`;
+  const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
+  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Every file of a tree with its size, as `git ls-tree -z -l` says it. */
+export function listCommand(tree: string): string {
+  return `git ls-tree -r -z -l --full-tree ${tree}`;
+}

@@ -1,0 +1,365 @@
+import { posix } from "node:path";
+import {
+  type Entry,
+  type View,
+  ViewFault,
+  type WorkspaceFiles,
+} from "../../application/ports/jobs-transaction.ts";
+import { quoteWords } from "../../domain/containers/clone-plan.ts";
+import { listCommand, restoreScript, standingScript } from "../../domain/containers/clone-scripts.ts";
+import type { Change } from "../../domain/jobs/result.ts";
+import { hashHex } from "../platform/hash.ts";
+
+/** A clone of a task, as its dependencies were installed. */
+export interface ClonePoint {
+  /** The cloned commit. */
+  readonly base: string;
+  /** The tree of everything that git does not ignore, right after the installation. */
+  readonly start: string;
+  /** A path beside the project for an index of our own. */
+  readonly index: string;
+  /** Runs a script of ours in the project's folder: all bytes that it prints, or a text that says why there are none. */
+  readonly print: (
+    script: string,
+    options: {
+      readonly stdin?: string | Uint8Array;
+      readonly limitBytes: number;
+      readonly signal: AbortSignal;
+    },
+  ) => Promise<Uint8Array | string>;
+}
+
+/** The files of a clone with what was written to them; nothing of it is there before `flush`. */
+export interface CloneView extends View, WorkspaceFiles {}
+
+/**
+ * What stands in a clone, by git: commands change files as edits do. Its files are read here, where they were brought at once; a
+ * program inside answers no questions about them.
+ */
+export interface CloneState {
+  /** Something was run there: what was seen may be old. */
+  touch(): void;
+  /** Writes what is to be written, and sees what stands where something may have changed since. Rejects where git cannot say. */
+  see(): Promise<void>;
+  /** Writes what is to be written. */
+  flush(): Promise<void>;
+  /** Everything that differs from the start, as it was seen. */
+  changes(): Change[];
+  /** The bytes that a path had at the start: null is none, undefined not known. */
+  original(path: string): Uint8Array | null | undefined;
+  /** The mode that a path had at the start; null where there was none. */
+  modeAtStart(path: string): number | null;
+  /** `onChange` gets each path before it changes. */
+  viewOf(onChange?: (path: string) => void): CloneView;
+  /** Makes the files others: those of the start, or of a tree that `hold` named. */
+  become(tree: "start" | string): Promise<void>;
+  /** The tree of what stands at this moment. */
+  hold(): Promise<string>;
+  /** Makes the files again what was seen last, and forgets what was to be written. */
+  restore(): Promise<void>;
+}
+
+interface Blob {
+  readonly mode: string;
+  readonly id: string;
+  readonly size: number;
+}
+
+const GIT_MS = 120_000;
+const LISTING_BYTES = 16 * 1024 ** 2;
+/** Of all files together, and of one. A larger one is listed, and cannot be read. */
+const KEPT_BYTES = 48 * 1024 ** 2;
+const KEPT_FILE = 1024 ** 2;
+/** Of one file that changed. */
+const CHANGED_FILE = 8 * 1024 ** 2;
+const LINK = "120000";
+/** Folders that git ignores and that say which programs there are. */
+const PROGRAMS = "node_modules/.bin";
+
+/** A file that is to be written; null is to be removed. */
+type Pending = { readonly bytes: Uint8Array; readonly mode: number } | { readonly target: string } | null;
+
+export function createCloneState(point: ClonePoint): CloneState {
+  const { base, start, index } = point;
+  const contents = new Map<string, Uint8Array>();
+  const pending = new Map<string, Pending>();
+  let atStart: ReadonlyMap<string, Blob> | null = null;
+  let standing: ReadonlyMap<string, Blob> = new Map();
+  let changed = new Map<string, Change["kind"]>();
+  let folders = new Map<string, Set<string>>();
+  let tree = start;
+  let isOld = true;
+
+  async function print(script: string, limitBytes: number, stdin?: string | Uint8Array): Promise<Buffer> {
+    const signal = AbortSignal.timeout(GIT_MS);
+    const printed = await point.print(script, { limitBytes, signal, ...(stdin !== undefined && { stdin }) });
+    if (typeof printed === "string") throw new Error(`the project's files cannot be reached: ${printed}`);
+    return Buffer.from(printed);
+  }
+
+  async function readStart(): Promise<ReadonlyMap<string, Blob>> {
+    const listed = (await print(listCommand(start), LISTING_BYTES)).toString("utf8");
+    const found = new Map<string, Blob>();
+    const wanted: string[] = [];
+    let left = KEPT_BYTES;
+    for (const line of listed.split("\0")) {
+      const [, mode = "", id = "", bytes, path] =
+        /^(\d{6}) blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(line) ?? [];
+      if (path === undefined) continue;
+      const size = Number(bytes);
+      found.set(path, { mode, id, size });
+      if (size > KEPT_FILE || size > left) continue;
+      left -= size;
+      wanted.push(id);
+    }
+    await fetchContents(wanted, KEPT_BYTES * 2);
+    return found;
+  }
+
+  async function fetchContents(ids: readonly string[], limitBytes: number): Promise<void> {
+    const missing = [...new Set(ids)].filter((id) => !contents.has(id));
+    if (missing.length === 0) return;
+    const printed = await print("git cat-file --batch", limitBytes, missing.map((id) => `${id}\n`).join(""));
+    for (let at = 0; at < printed.length; ) {
+      const end = printed.indexOf(10, at);
+      const [, id, bytes] = /^([0-9a-f]{40,64}) blob (\d+)$/.exec(printed.toString("latin1", at, end)) ?? [];
+      if (end === -1 || id === undefined) break;
+      const content = printed.subarray(end + 1, end + 1 + Number(bytes));
+      // The project's code can write git's objects: one that lies about its content is not believed.
+      if (isContentOf(id, content)) contents.set(id, content);
+      at = end + 2 + Number(bytes);
+    }
+  }
+
+  async function see(): Promise<void> {
+    await flush();
+    if (!isOld) return;
+    atStart ??= await readStart();
+    const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
+    const { tree: now, raw } = readStanding(printed.toString("utf8"));
+    const files = new Map(atStart);
+    const kinds = new Map<string, Change["kind"]>();
+    for (const { path, status } of raw) {
+      kinds.set(path, status === "A" ? "added" : status === "D" ? "deleted" : "modified");
+      if (status === "D") files.delete(path);
+    }
+    const before = raw.flatMap(({ path }) => atStart?.get(path)?.id ?? []);
+    const after = raw.flatMap(({ id, status }) => (status === "D" ? [] : [id]));
+    await fetchContents([...before, ...after], CHANGED_FILE * 8);
+    for (const { path, mode, id, status } of raw)
+      if (status !== "D") files.set(path, { mode, id, size: contents.get(id)?.length ?? CHANGED_FILE });
+    [tree, standing, changed] = [now, files, kinds];
+    folders = foldersOf(files.keys());
+    const programs = await print(`ls -1A ${PROGRAMS} 2>/dev/null || true`, LISTING_BYTES);
+    const names = programs
+      .toString("utf8")
+      .split("\n")
+      .filter((name) => name !== "");
+    if (names.length > 0) folders.set(PROGRAMS, new Set(names));
+    isOld = false;
+  }
+
+  async function flush(): Promise<void> {
+    const writes = [...pending];
+    pending.clear();
+    if (writes.length > 0) isOld = true;
+    for (const [path, wanted] of writes) {
+      const name = quoteWords([path]);
+      const make = `mkdir -p -- ${quoteWords([posix.dirname(path)])} && rm -rf -- ${name}`;
+      if (wanted === null) await print(`rm -rf -- ${name}`, 4096);
+      else if ("target" in wanted)
+        await print(`${make} && ln -s -- ${quoteWords([wanted.target])} ${name}`, 4096);
+      else
+        await print(
+          `${make} && cat > ${name} && chmod ${wanted.mode & 0o100 ? 755 : 644} ${name}`,
+          4096,
+          wanted.bytes,
+        );
+    }
+  }
+
+  const become = async (to: string) => void (await print(restoreScript(index, { base, tree: to }), 4096));
+
+  return {
+    touch() {
+      isOld = true;
+    },
+    see,
+    flush,
+    changes: () => [...changed].map(([path, kind]) => ({ path, kind })),
+    original(path) {
+      const blob = atStart?.get(path);
+      return blob === undefined ? null : contents.get(blob.id);
+    },
+    modeAtStart(path) {
+      const blob = atStart?.get(path);
+      return blob === undefined ? null : modeOf(blob.mode);
+    },
+    viewOf: (onChange) =>
+      createCloneView({
+        pending,
+        onChange: onChange ?? (() => {}),
+        fileAt: (path) => standing.get(path),
+        namesIn: (path) => folders.get(path),
+        contentOf: (id) => contents.get(id),
+      }),
+    become: (to) => become(to === "start" ? start : to),
+    async hold() {
+      const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
+      return readStanding(printed.toString("utf8")).tree;
+    },
+    async restore() {
+      pending.clear();
+      await become(tree);
+      isOld = false;
+    },
+  };
+}
+
+interface RawChange {
+  readonly path: string;
+  readonly mode: string;
+  readonly id: string;
+  readonly status: string;
+}
+
+function readStanding(printed: string): { readonly tree: string; readonly raw: readonly RawChange[] } {
+  const [tree = "", ...fields] = printed.split("\0");
+  const raw: RawChange[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [, mode = "", id = "", status = ""] =
+      /^:\d+ (\d+) [0-9a-f]+ ([0-9a-f]+) (\w)/.exec(fields[at] as string) ?? [];
+    raw.push({ path: fields[at + 1] as string, mode, id, status });
+  }
+  return { tree, raw };
+}
+
+function modeOf(mode: string): number {
+  return mode === "100755" ? 0o755 : 0o644;
+}
+
+function isContentOf(id: string, content: Uint8Array): boolean {
+  return hashHex(id.length === 40 ? "sha1" : "sha256", `blob ${content.length}\0`, content) === id;
+}
+
+/** The names in each folder that holds one of these files. */
+function foldersOf(paths: Iterable<string>): Map<string, Set<string>> {
+  const folders = new Map<string, Set<string>>([["", new Set()]]);
+  for (const path of paths)
+    for (let below = path; below !== ""; ) {
+      const cut = below.lastIndexOf("/");
+      const folder = cut === -1 ? "" : below.slice(0, cut);
+      const names = folders.get(folder);
+      const name = below.slice(cut + 1);
+      if (names !== undefined) {
+        names.add(name);
+        break;
+      }
+      folders.set(folder, new Set([name]));
+      below = folder;
+    }
+  return folders;
+}
+
+interface SeenFiles {
+  readonly pending: Map<string, Pending>;
+  readonly onChange: (path: string) => void;
+  readonly fileAt: (path: string) => Blob | undefined;
+  readonly namesIn: (path: string) => ReadonlySet<string> | undefined;
+  readonly contentOf: (id: string) => Uint8Array | undefined;
+}
+
+function createCloneView({ pending, onChange, fileAt, namesIn, contentOf }: SeenFiles): CloneView {
+  const missing = (path: string) => new ViewFault("missing", path, `no such file or directory: ${path}`);
+  const put = (path: string, wanted: Pending) => {
+    onChange(path);
+    pending.set(path, wanted);
+  };
+  const below = (path: string) =>
+    [...pending].some(([one, wanted]) => wanted !== null && one.startsWith(`${path}/`));
+
+  function look(path: string): Entry {
+    const wanted = pending.get(path);
+    if (wanted === null) return { kind: "missing" };
+    if (wanted !== undefined)
+      return "target" in wanted
+        ? { kind: "symlink", target: wanted.target }
+        : { kind: "file", mode: wanted.mode, size: wanted.bytes.length };
+    const blob = fileAt(path);
+    if (blob === undefined)
+      return path === "" || namesIn(path) !== undefined || below(path)
+        ? { kind: "directory", mode: 0o755 }
+        : { kind: "missing" };
+    if (blob.mode !== LINK) return { kind: "file", mode: modeOf(blob.mode), size: blob.size };
+    return { kind: "symlink", target: new TextDecoder().decode(contentOf(blob.id)) };
+  }
+
+  function read(path: string): Uint8Array {
+    const wanted = pending.get(path);
+    if (wanted != null && "bytes" in wanted) return wanted.bytes;
+    const blob = wanted === undefined ? fileAt(path) : undefined;
+    if (blob === undefined) throw missing(path);
+    if (blob.mode === LINK) throw new ViewFault("not-a-file", path, `not a regular file: ${path}`);
+    const bytes = contentOf(blob.id);
+    if (bytes === undefined) throw new ViewFault("io", path, `too large to be read from here: ${path}`);
+    return bytes;
+  }
+
+  function write(path: string, bytes: Uint8Array, mode?: number): void {
+    const entry = look(path);
+    if (entry.kind === "directory") throw new ViewFault("is-directory", path, `is a directory: ${path}`);
+    put(path, { bytes, mode: mode ?? (entry.kind === "file" ? entry.mode : 0o644) });
+  }
+
+  function list(path: string): string[] {
+    const names = new Set(namesIn(path));
+    for (const [one, wanted] of pending) {
+      const prefix = path === "" ? "" : `${path}/`;
+      if (!one.startsWith(prefix)) continue;
+      const [name = ""] = one.slice(prefix.length).split("/");
+      if (wanted !== null) names.add(name);
+      else if (one === `${prefix}${name}`) names.delete(name);
+    }
+    if (names.size === 0 && look(path).kind !== "directory") throw missing(path);
+    return [...names].sort();
+  }
+
+  /** The files at or below a path. */
+  const filesAt = (path: string): string[] => {
+    const { kind } = look(path);
+    if (kind === "file" || kind === "symlink") return [path];
+    if (kind !== "directory") throw missing(path);
+    return list(path).flatMap((name) => filesAt(path === "" ? name : `${path}/${name}`));
+  };
+
+  function copy(from: string, to: string): void {
+    const entry = look(from);
+    if (entry.kind === "symlink") put(to, { target: entry.target });
+    else if (entry.kind === "file") put(to, { bytes: read(from), mode: entry.mode });
+    else throw missing(from);
+  }
+
+  return {
+    look,
+    read,
+    readPart: (path, offset, length) => read(path).subarray(offset, offset + length),
+    write,
+    makeSymlink: (path, target) => put(path, { target }),
+    // Git knows no empty folder: one comes with its first file.
+    makeDirectory: () => {},
+    remove(path) {
+      if (look(path).kind === "missing") throw missing(path);
+      if (look(path).kind === "directory" && list(path).length > 0)
+        throw new ViewFault("not-empty", path, `directory not empty: ${path}`);
+      put(path, null);
+    },
+    rename(from, to) {
+      for (const path of filesAt(from)) {
+        copy(path, path === from ? to : `${to}${path.slice(from.length)}`);
+        put(path, null);
+      }
+    },
+    copy,
+    list,
+  };
+}
