@@ -329,6 +329,8 @@ export interface WorkerExecutor {
     readonly signal: AbortSignal;
     /** A command that is going to be run: where its program is missing, nothing is begun. */
     readonly test?: string;
+    /** What the task asks for: one about what decides how tests run may change that. */
+    readonly request?: string;
     readonly onProgress?: (text: string) => void;
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */

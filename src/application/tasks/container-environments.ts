@@ -206,9 +206,9 @@ async function openEnvironment(
 }
 
 /** All bytes that a command prints; a text states why there are none. */
-async function printCommand(
+export async function printCommand(
   sandboxes: Pick<SandboxManager, "exec">,
-  info: ContainerInfo,
+  info: Pick<ContainerInfo, "container_id" | "workspace_path">,
   command: string,
   { stdin, limitBytes, signal }: PrintOptions,
 ): Promise<Uint8Array | string> {

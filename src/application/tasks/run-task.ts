@@ -129,7 +129,7 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
     run.checkLimits();
     const started = await executor.start({
       signal,
-      ...(run.record.facts.test && { test: run.record.facts.test.command }),
+      ...(run.record.facts.test && { test: run.record.facts.test.command, request: run.record.facts.prd }),
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
     });
     run.checkLimits();

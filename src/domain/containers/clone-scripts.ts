@@ -49,8 +49,9 @@ function useIndex(index: string): string {
 function useSeparateGit(base: string): string {
   const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
   const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
-  const use =
-    'export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY="$PWD/.git/objects" GIT_CONFIG_GLOBAL=/dev/null';
+  const objects =
+    `"\${OWN_OBJECTS:-$PWD/.git/objects}" GIT_ALTERNATE_OBJECT_DIRECTORIES="\${OWN_OBJECTS:+$PWD/.git/objects}"`;
+  const use = `export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY=${objects} GIT_CONFIG_GLOBAL=/dev/null`;
   return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
 }
 
@@ -99,6 +100,18 @@ export function restoreScript(
     `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} "$now" ${tree}`;
   const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
   return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** The name of the tree without any file, which every git knows. */
+export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+/**
+ * Before a script: git's objects are kept in this folder, and none is written into the project, which need not be a repository.
+ */
+export function keepObjectsIn(folder: string): string {
+  const init = `[ -d ${folder}/own ] || git init --quiet --template= ${folder}/own 2>/dev/null; `;
+  const use = `export OWN_OBJECTS=${folder}/own/.git/objects GIT_DIR=${folder}/own/.git GIT_WORK_TREE="$PWD"; `;
+  return `mkdir -p ${folder}; ${init}${use}export GIT_ALTERNATE_OBJECT_DIRECTORIES="$PWD/.git/objects"; `;
 }
 
 /** Every file of a tree with its size, as `git ls-tree -z -l` says it. */

@@ -1,3 +1,4 @@
+import type { ChecksFacts } from "../checks/verdict.ts";
 import { addUsage, NO_USAGE, type TaskUsage } from "../models/model-facts.ts";
 import { cutMiddle } from "../texts/format-text.ts";
 import type { StepFacts, TaskStep } from "./task-steps.ts";
@@ -138,7 +139,10 @@ export interface TestRun {
   readonly exitCode: number | null;
   readonly output: string;
   readonly durationMs: number;
+  /** Why it does not pass, where the exit code does not tell. */
   readonly error: string | null;
+  /** What it shows of the change, as for any coder's; absent where only the exit code was looked at. */
+  readonly judged?: ChecksFacts;
 }
 
 export function passes(test: TestRun): boolean {

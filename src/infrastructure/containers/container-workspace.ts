@@ -45,7 +45,11 @@ import { type Engine, parseEngineAddress } from "./docker-engine.ts";
  * Processes of jobs in a container. A command's background processes continue with the task (001 lets a
  * server run while tests talk to it), so that a job has nothing to end.
  */
-function createContainerProcesses(sandboxes: SandboxManager, container: string): ProcessRunner {
+export function createContainerProcesses(
+  sandboxes: SandboxManager,
+  container: string,
+  { endsBackground = false }: { readonly endsBackground?: boolean } = {},
+): ProcessRunner {
   return {
     async runProcess(request) {
       const both = createOutputCapture(request.outputLimitBytes, request.cutNote);
@@ -63,6 +67,7 @@ function createContainerProcesses(sandboxes: SandboxManager, container: string):
           request.onOutput?.(stream, text);
         },
       });
+      if (endsBackground) for (const { pid } of result.background) await sandboxes.endProcess(container, pid);
       return processResult(result, both.finish().text);
     },
     listJobProcesses: async () => [],

@@ -49,6 +49,7 @@ export function openTaskWorkspace(
   | "wordNote"
   | "diffOf"
   | "mask"
+  | "judged"
 > {
   const { workspace, parts, home, copyLimitBytes, mask } = deps;
   return {
@@ -61,6 +62,13 @@ export function openTaskWorkspace(
     wordNote: (note) => wordNote(parts.messages, note),
     diffOf: (jobId) => diffText(workspace.archive.walkDifferences(jobId), WHOLE_DIFF),
     mask,
+    judged: {
+      config: parts.config,
+      protection: parts.policy.protection,
+      messages: parts.messages,
+      logger: parts.logger,
+      locale: parts.messages.locale,
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
 import type {
   ContainerLimits,
@@ -9,6 +10,8 @@ import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../applicat
 import type { Note } from "../../domain/jobs/note.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { firstWord, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
+import { checksMessagesFor } from "../../domain/texts/checks.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
 import type { Sandbox } from "../engine/folder-workspace.ts";
 import { createKeyQuota, type KeyLimits } from "../heads/key-proxy.ts";
@@ -21,6 +24,7 @@ import {
   placeCredentials,
   readableLogins,
 } from "./credentials.ts";
+import { openRunJudge, type RunJudge, type RunJudgeDeps } from "./judge-run.ts";
 import { runCli } from "./run-cli.ts";
 import {
   emptyRun,
@@ -94,12 +98,16 @@ export interface WorkerExecutorDeps {
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly newId: () => string;
+  /** The parts that its tests are judged with. */
+  readonly judged: Pick<RunJudgeDeps, "config" | "protection" | "messages" | "logger" | "locale">;
 }
 
 interface RunningContainer {
   readonly container: string;
   readonly layers: TaskLayers;
   readonly image: string;
+  /** Null where there are no tests, or git cannot tell what stands there. */
+  readonly judge: RunJudge | null;
 }
 
 const TEST_OUTPUT = 256 * 1024;
@@ -114,6 +122,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   async function start({
     signal,
     test = "",
+    request = "",
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
@@ -156,7 +165,27 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       await stop();
       return { ok: false, code: "cannot-run", message: messages.cannotRun(missing, image.name) };
     }
-    return started(up.standing);
+    // Before any worker touched it.
+    if (test !== "") standing = { ...standing, judge: await openJudge(standing, request, signal) };
+    return started(standing);
+  }
+
+  function openJudge(
+    { container, layers }: RunningContainer,
+    request: string,
+    signal: AbortSignal,
+  ): Promise<RunJudge | null> {
+    const { directory } = layers;
+    const storage = join(parts.folder, "judged");
+    return openRunJudge(
+      { ...parts.judged, sandbox, container, directory, variables: testVariables(), mask, storage, request },
+      signal,
+    );
+  }
+
+  /** The variables of the task file, but not the keys: the project's own code runs with them. */
+  function testVariables(): Readonly<Record<string, string>> {
+    return { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) };
   }
 
   async function startOn(
@@ -182,7 +211,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       },
       { signal },
     );
-    if (container.ok) return { ok: true, standing: { container: container.id, layers, image } };
+    if (container.ok) return { ok: true, standing: { container: container.id, layers, image, judge: null } };
     await sweepLayers(parts, layers.folder, image);
     return container;
   }
@@ -275,12 +304,13 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   ): Promise<TestRun> {
     if (standing === null)
       return { command, exitCode: null, output: "", durationMs: 0, error: messages.workerLost(name) };
-    const { container, layers } = standing;
+    const { container, layers, judge } = standing;
+    const judged = judge === null ? null : await judgeTest(judge, { command, cwd }, options);
+    if (judged !== null) return judged;
     const result = await sandbox.exec(container, {
       command,
       cwd: cwd === "" ? layers.directory : `${layers.directory}/${cwd}`,
-      // The variables of the task file, but not the keys: the project's own code runs here.
-      env: { HOME: CONTAINER_HOME, ...withoutKeyVariables(parts.credentials.env, kind.keyVariables) },
+      env: testVariables(),
       timeoutMs: options.timeoutMs,
       signal: options.signal,
       outputLimitBytes: TEST_OUTPUT,
@@ -302,6 +332,34 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     };
   }
 
+  /** Null where nothing judged: nothing was changed, or the container does not answer. */
+  async function judgeTest(
+    judge: RunJudge,
+    test: { readonly command: string; readonly cwd: string },
+    options: RunOptions,
+  ): Promise<TestRun | null> {
+    const judged = await judge.judge(test, options).catch(() => null);
+    const run = judged?.runs[0];
+    if (judged === null || run === undefined) return null;
+    const { facts } = judged;
+    const texts = checksMessagesFor(parts.judged.locale);
+    const isRed = judged.verdict === "red";
+    const isLate = run.outcome === "timed-out";
+    const why = [texts.line(facts), ...texts.remarks(facts)].join(". ");
+    return {
+      command: test.command,
+      exitCode: run.exitCode,
+      output: mask(cutMiddle(isRed ? `${judged.report}\n\n${run.whole}` : run.whole, TEST_OUTPUT)),
+      durationMs: Math.round(run.durationMs),
+      error: isLate
+        ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))
+        : isRed && run.exitCode === 0
+          ? mask(why)
+          : null,
+      judged: facts,
+    };
+  }
+
   /** The container went away by itself; the next run gets another. */
   async function forget(): Promise<void> {
     await stop();
@@ -309,8 +367,9 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
 
   async function stop(): Promise<void> {
     if (standing === null) return;
-    const { layers, container, image } = standing;
+    const { layers, container, image, judge } = standing;
     standing = null;
+    await judge?.close();
     await sandbox.stopContainer(container, { force: true });
     await sweepLayers(parts, layers.folder, image);
   }
