@@ -245,7 +245,7 @@ function toCheckFact(
   if (kind === "lint" && absent) return null;
   const exitCode = run.exitCode ?? -1;
   const isTold = facts !== null && (exitCode !== 0 || (facts.verdict === "worse" && kind === "test"));
-  const onlyWith = facts?.onlyWith ?? [];
+  const onlyWith = isTold ? (facts.onlyWith ?? []) : [];
   return {
     kind,
     command,

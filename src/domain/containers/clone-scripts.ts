@@ -47,10 +47,10 @@ function useIndex(index: string): string {
  * written by its code. A filter there would change what is committed, and an entry of its index would hide a change.
  */
 function useSeparateGit(base: string): string {
-  const made = 'd="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
+  const made =
+    'unset GIT_DIR GIT_WORK_TREE; d="$GIT_INDEX_FILE.d"; rm -rf "$d"; export HOME="$d/home" XDG_CONFIG_HOME="$d/home"';
   const init = 'git init --quiet --template= "$d/own" 2>/dev/null';
-  const objects =
-    `"\${OWN_OBJECTS:-$PWD/.git/objects}" GIT_ALTERNATE_OBJECT_DIRECTORIES="\${OWN_OBJECTS:+$PWD/.git/objects}"`;
+  const objects = `"\${OWN_OBJECTS:-$PWD/.git/objects}" GIT_ALTERNATE_OBJECT_DIRECTORIES="\${OWN_OBJECTS:+$PWD/.git/objects}"`;
   const use = `export GIT_DIR="$d/own/.git" GIT_WORK_TREE="$PWD" GIT_OBJECT_DIRECTORY=${objects} GIT_CONFIG_GLOBAL=/dev/null`;
   return `${made}; mkdir -p "$d/home" && ${init} && ${use} && git read-tree ${base} || exit 1; `;
 }

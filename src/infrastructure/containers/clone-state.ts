@@ -46,8 +46,8 @@ export interface CloneState {
   changes(): Change[];
   /** The bytes that a path had at the start: null is none, undefined not known. */
   original(path: string): Uint8Array | null | undefined;
-  /** The mode that a path had at the start; null where there was none. */
-  modeAtStart(path: string): number | null;
+  /** The file that a path was at the start; null where there was none. */
+  fileAtStart(path: string): { readonly mode: number; readonly size: number } | null;
   /** `onChange` gets each path before it changes. */
   viewOf(onChange?: (path: string) => void): CloneView;
   /** Makes the files others: those of the start, or of a tree that `hold` named. */
@@ -189,9 +189,9 @@ export function createCloneState(point: ClonePoint): CloneState {
       const blob = atStart?.get(path);
       return blob === undefined ? null : contents.get(blob.id);
     },
-    modeAtStart(path) {
+    fileAtStart(path) {
       const blob = atStart?.get(path);
-      return blob === undefined ? null : modeOf(blob.mode);
+      return blob === undefined ? null : { mode: modeOf(blob.mode), size: blob.size };
     },
     viewOf: (onChange) =>
       createCloneView({

@@ -352,8 +352,8 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
   }
 
   function lookBefore(log: EditLog, path: string): FirstStanding | null {
-    const mode = clone?.modeAtStart(path) ?? null;
-    return mode === null ? log.look(path) : { kind: "file", mode };
+    const before = clone?.fileAtStart(path) ?? null;
+    return before === null ? log.look(path) : { kind: "file", ...before };
   }
 
   /** Without a clone that is known, checks run over the files as they stand, and what they write stays. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { JudgedAttempt } from "../../application/checks/project-checks.ts";
 import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
 import type {
   ContainerLimits,
@@ -332,24 +333,31 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     };
   }
 
-  /** Null where nothing judged: nothing was changed, or the container does not answer. */
+  /** Null where nothing was to be judged: nothing was changed. */
   async function judgeTest(
     judge: RunJudge,
     test: { readonly command: string; readonly cwd: string },
     options: RunOptions,
   ): Promise<TestRun | null> {
-    const judged = await judge.judge(test, options).catch(() => null);
-    const run = judged?.runs[0];
-    if (judged === null || run === undefined) return null;
-    const { facts } = judged;
+    const judged = await judge.judge(test, options).catch((error: unknown) => error);
+    if (judged instanceof Error) {
+      if (options.signal.aborted) return null;
+      // A test that cannot be judged is not passed: an exit code alone can be forged.
+      const { command } = test;
+      return { command, exitCode: null, output: "", durationMs: 0, error: mask(judged.message) };
+    }
+    const attempt = judged as JudgedAttempt;
+    const [run] = attempt.runs;
+    if (run === undefined) return null;
+    const { facts, verdict, report } = attempt;
     const texts = checksMessagesFor(parts.judged.locale);
-    const isRed = judged.verdict === "red";
+    const isRed = verdict === "red";
     const isLate = run.outcome === "timed-out";
     const why = [texts.line(facts), ...texts.remarks(facts)].join(". ");
     return {
       command: test.command,
       exitCode: run.exitCode,
-      output: mask(cutMiddle(isRed ? `${judged.report}\n\n${run.whole}` : run.whole, TEST_OUTPUT)),
+      output: mask(cutMiddle(isRed ? `${report}\n\n${run.whole}` : run.whole, TEST_OUTPUT)),
       durationMs: Math.round(run.durationMs),
       error: isLate
         ? messages.workerTimedOut(Math.round(options.timeoutMs / 1000))

@@ -21,7 +21,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
   test("a build file that the worker changed until the tests pass decides nothing", async () => {
     const forge = `f=$(ls | grep -i ^mak); printf 'test:\\n\\t@true\\n' > "$f"`;
     const ran = await bench.run({ prompts: [forge], noMeta: true, test: "make test" });
-    expect(ran.record).toMatchObject({ state: "FAILED", failure: { code: "test" } });
+    expect(ran.record.state).toBe("FAILED");
     const [judged] = testsOf(ran);
     expect(judged).toMatchObject({ judged: { verdict: "still-red", onlyWith: ["Makefile"] } });
     expect(judged?.exitCode).not.toBe(0);
