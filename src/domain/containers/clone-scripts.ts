@@ -91,16 +91,31 @@ export function standingScript(
   return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${print}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
-/** Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. */
+/** Takes away the folders that became empty, from the names of removed files. */
+const REMOVE_FOLDERS = `sh -c 'for f; do d=\${f%/*}; while [ "$d" != "$f" ] && rmdir -- "$d" 2>/dev/null; do f=$d; d=\${f%/*}; done; done' sh`;
+
+/**
+ * Makes the files that git does not ignore those of `tree`; a file that is right already keeps its time. Standard input names
+ * folders that are to be there, too, each with a NUL byte: git knows no empty one.
+ */
 export function restoreScript(
   index: string,
   { base, tree }: { readonly base: string; readonly tree: string },
 ): string {
   const names = (filter: string) =>
     `git diff-tree -r -z --no-renames --name-only --diff-filter=${filter} "$now" ${tree}`;
-  const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${names("D")} | xargs -0 rm -f -- && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
-  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${turn}; code=$?; ${REMOVE_INDEX}; exit $code`;
+  const gone = '"$GIT_INDEX_FILE.raw"';
+  const remove = `${names("D")} > ${gone} && xargs -0 rm -f -- < ${gone} && xargs -0 ${REMOVE_FOLDERS} < ${gone}`;
+  const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${remove} && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
+  const folders = "xargs -0 mkdir -p -- .";
+  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree} < /dev/null) && ${turn} && ${folders}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
+
+/** Names the empty folders of the project, each with a NUL byte. */
+export const EMPTY_FOLDERS =
+  "find . -type d ( -name .git -o -name node_modules ) -prune -o -type d -empty -print0"
+    .replace("(", "\\(")
+    .replace(")", "\\)");
 
 /** The name of the tree without any file, which every git knows. */
 export const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";

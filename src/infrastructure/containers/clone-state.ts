@@ -6,7 +6,12 @@ import {
   type WorkspaceFiles,
 } from "../../application/ports/jobs-transaction.ts";
 import { quoteWords } from "../../domain/containers/clone-plan.ts";
-import { listCommand, restoreScript, standingScript } from "../../domain/containers/clone-scripts.ts";
+import {
+  EMPTY_FOLDERS,
+  listCommand,
+  restoreScript,
+  standingScript,
+} from "../../domain/containers/clone-scripts.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 
 /** A clone of a task, as its dependencies were installed. */
@@ -87,6 +92,8 @@ export function createCloneState(point: ClonePoint): CloneState {
   let changed = new Map<string, Change["kind"]>();
   let folders = new Map<string, Set<string>>();
   let tree = start;
+  /** Folders without a file, each with a NUL byte. */
+  let empty: Uint8Array = new Uint8Array();
   let isOld = true;
 
   async function print(script: string, limitBytes: number, stdin?: string | Uint8Array): Promise<Buffer> {
@@ -147,6 +154,7 @@ export function createCloneState(point: ClonePoint): CloneState {
     for (const { path, mode, id, status } of raw)
       if (status !== "D") files.set(path, { mode, id, size: contents.get(id)?.length ?? CHANGED_FILE });
     [tree, standing, changed] = [now, files, kinds];
+    empty = await print(EMPTY_FOLDERS, LISTING_BYTES);
     folders = foldersOf(files.keys());
     const programs = await print(`ls -1A ${PROGRAMS} 2>/dev/null || true`, LISTING_BYTES);
     const names = programs
@@ -176,7 +184,8 @@ export function createCloneState(point: ClonePoint): CloneState {
     }
   }
 
-  const become = async (to: string) => void (await print(restoreScript(index, { base, tree: to }), 4096));
+  const become = async (to: string, folders: Uint8Array = new Uint8Array()) =>
+    void (await print(restoreScript(index, { base, tree: to }), 4096, folders));
 
   return {
     touch() {
@@ -208,7 +217,7 @@ export function createCloneState(point: ClonePoint): CloneState {
     },
     async restore() {
       pending.clear();
-      await become(tree);
+      await become(tree, empty);
       isOld = false;
     },
   };
