@@ -8,7 +8,7 @@ import { ownPathsInside, protectFolder } from "../infrastructure/engine/folder-p
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
-import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { chooseStaging, findProgram } from "../infrastructure/engine/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
 /** The parts behind an opened workspace, for code that builds on it. */
@@ -42,6 +42,23 @@ export async function openWorkspace(
     home,
     config: config.worker,
     hooks: config.hooks,
+    judgeMerge: async (draft, signal) => {
+      const [{ judgeMerge }, { createCheckMemory }] = await Promise.all([
+        import("../application/checks/judge-merge.ts"),
+        import("../infrastructure/checks/check-memory.ts"),
+      ]);
+      return judgeMerge(
+        {
+          files: folder.workspace.files,
+          settings: config.checks,
+          memory: createCheckMemory({ home, root, storage: storage.outer }),
+          now: () => folder.parts.now().getTime(),
+          hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
+        },
+        draft,
+        signal,
+      );
+    },
     staging,
     policy: {
       protection: await protectFolder(root, { patterns, action, ownPaths }),

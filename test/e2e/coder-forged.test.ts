@@ -55,3 +55,65 @@ withChecks("a red test that was to be mended is not mended by a script that runs
   expect(ran.code).toBe(1);
   expect(cli.read("package.json")).toContain("node --test");
 });
+
+const WORSE = code("export const add = (a, b) => a - b;");
+const ONE_TRY = { config: "coder: { attempts: 1 }\n" };
+const FAKE_NPM =
+  "mkdir -p ~/.local/bin; printf '#!/bin/sh\\necho ok 1 - adds\\necho 1..1\\n' > ~/.local/bin/npm; chmod +x ~/.local/bin/npm; echo script-shell=/bin/true > ~/.npmrc";
+const withOwnPrograms = () => ({ PATH: `${cli.folder}/user/.local/bin:${process.env.PATH}` });
+
+withChecks("a program and a setting that an undone job left in the private home do not decide", () => {
+  project([proposal("Subtract", WORSE)], ONE_TRY);
+  const commands = [
+    { type: "file_edit", action: "create", target: "a.txt", content: "a\n" },
+    { type: "shell_command", action: "run", target: FAKE_NPM, content: "" },
+  ];
+  const env = withOwnPrograms();
+  expect(cli.apply(commands, [], { env }).code).toBe(0);
+  expect(cli.run(["undo"], { env }).code).toBe(0);
+  const ran = cli.chat("/code3 subtract in src/add.mjs", [], env);
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.code).toBe(1);
+  expect(cli.read("src/add.mjs")).toContain("a + b");
+});
+
+withChecks("a setting that the change itself puts into the private home does not decide", () => {
+  project([proposal("Subtract", `${WORSE}\n\`\`\`bash\n${FAKE_NPM}\n\`\`\``)], ONE_TRY);
+  const ran = cli.chat("/code3 subtract in src/add.mjs", [], withOwnPrograms());
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.out).toContain("Passes only with the changed: ~/");
+  expect(ran.out).toContain("~/.npmrc");
+  expect(ran.code).toBe(1);
+});
+
+const THROUGH_DIST = {
+  "src/add.mjs": "export const add = (a, b) => a + b;\n",
+  "test/add.test.mjs": ADD_TEST.replace("../src/", "../dist/"),
+};
+
+withChecks("what an earlier run built does not pass for what was changed", () => {
+  cli = createNodeProject({
+    script: says(proposal("Subtract", WORSE)),
+    ...ONE_TRY,
+    check: "[ -d dist ] || cp -r src dist; node --test",
+    files: { ...THROUGH_DIST, ".gitignore": "dist/\n" },
+  });
+  const ran = cli.chat("/code3 subtract in src/add.mjs");
+  expect(ran.out).toStartWith("Not applied: checks got worse");
+  expect(ran.code).toBe(1);
+});
+
+withChecks("a build folder that the change brings along does not decide", () => {
+  cli = createNodeProject({
+    script: says(
+      proposal(
+        "Add",
+        `${replace("src/add.mjs", "export const add = (a, b) => a + b;", "export const add = (a, b) => a * b;")}\n\`\`\`bash\necho 'export const add = (a, b) => a + b;' > dist/add.mjs\n\`\`\``,
+      ),
+    ),
+    ...ONE_TRY,
+    files: { ...THROUGH_DIST, "dist/add.mjs": "export const add = (a, b) => a - b;\n" },
+  });
+  const ran = cli.chat("/code3 make the failing test pass; dist/add.mjs and src/add.mjs");
+  expect(ran.out).toContain("NOT CHECKED: the tests (npm test) do not notice when src/add.mjs is broken");
+});

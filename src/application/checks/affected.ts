@@ -59,7 +59,9 @@ export function findAffected(draft: Pick<Draft, "files" | "diff">): Affected {
     texts,
     narrow(check, files) {
       const line = narrowLine(check.runner ?? check.line, files, texts);
-      return line === null ? null : { kind: check.kind, command: check.command, line };
+      if (line === null) return null;
+      const { kind, command, home } = check;
+      return { kind, command, line, ...(home !== undefined && { home }) };
     },
   };
 }

@@ -1,4 +1,5 @@
 import {
+  type CheckRung,
   findChecks,
   findInstall,
   neededProgram,
@@ -55,7 +56,8 @@ export function checksThatJudge(
   return checks.map((check, at) => {
     const result = results[at];
     if (result?.rung === undefined) return check;
-    return { kind: check.kind, command: result.command, line: result.rung.line };
+    const home = result.rung.why === "home" ? { home: "whole" as const } : {};
+    return { kind: check.kind, command: result.command, line: result.rung.line, ...home };
   });
 }
 
@@ -97,7 +99,10 @@ export interface BaselineDeps {
  * The checks over the workspace as it stands: remembered where nothing changed since, else run. While nobody knows how long they
  * take, they are ended at `checks.auto_limit`.
  */
-export async function measureBaseline(parts: BaselineDeps, draft: Pick<Draft, "check">): Promise<Baseline> {
+export async function measureBaseline(
+  parts: BaselineDeps,
+  draft: Pick<Draft, "check" | "homes">,
+): Promise<Baseline> {
   const { checks, memory, now } = parts;
   const fingerprint = memory.fingerprint();
   const lines = checks.map(({ line }) => line);
@@ -138,7 +143,7 @@ type BaselineRun =
 
 async function runBaseline(
   { settings, signal }: BaselineDeps,
-  draft: Pick<Draft, "check">,
+  draft: Pick<Draft, "check" | "homes">,
   {
     lines,
     limit,
@@ -153,8 +158,18 @@ async function runBaseline(
     network,
     timeoutSeconds: limit,
     signal,
+    home: "bare",
     ...more,
   });
+}
+
+/** Without what earlier jobs left in the private home nothing of theirs decides; where that is needed, it comes next. */
+function rungsBelow(
+  { command, line, instead = [] }: ProjectCheck,
+  draft: Pick<Draft, "homes">,
+): readonly (CheckRung & Pick<ProjectCheck, "home">)[] {
+  const hasTraces = draft.homes?.()?.earlier === true;
+  return [...(hasTraces ? [{ command, line, home: "whole" } as const] : []), ...instead];
 }
 
 interface ClimbedCheck {
@@ -166,21 +181,22 @@ interface ClimbedCheck {
 /** Where a check cannot judge here, the first command below it on the ladder that can. */
 async function climbDown(
   parts: BaselineDeps,
-  draft: Pick<Draft, "check">,
+  draft: Pick<Draft, "check" | "homes">,
   { results, limit }: { readonly results: readonly CheckResult[]; readonly limit: number },
 ): Promise<readonly ClimbedCheck[] | null> {
   const climbed: ClimbedCheck[] = [];
   for (const [at, result] of results.entries()) {
     const check = parts.checks[at];
     let taken: ClimbedCheck = { result };
-    const rungs = judgesBaseline(result) ? [] : (check?.instead ?? []);
-    for (const rung of rungs) {
+    const rungs = judgesBaseline(result) || check === undefined ? [] : rungsBelow(check, draft);
+    for (const { home, ...rung } of rungs) {
       if (result.state === "timed-out" && rung.isShorter !== true) continue;
-      const tried = await runBaseline(parts, draft, { lines: [rung.line], limit });
+      const tried = await runBaseline(parts, draft, { lines: [rung.line], limit, home: home ?? "bare" });
       if (!tried.ok) return null;
       const [lower] = checkResults([{ ...rung, kind: result.kind }], tried.runs);
       if (lower === undefined || !judgesBaseline(lower)) continue;
-      const why = result.state === "timed-out" || result.state === "cannot-run" ? result.state : "unread";
+      const isUnable = result.state === "timed-out" || result.state === "cannot-run";
+      const why = home !== undefined ? "home" : isUnable ? result.state : "unread";
       const ms = tried.runs[0]?.durationMs ?? 0;
       taken = { result: { ...lower, rung: { line: rung.line, insteadOf: result.command, why } }, ms };
       break;
@@ -193,7 +209,7 @@ async function climbDown(
 /** A baseline that is red by chance would make everything look fixed. */
 async function repeatRed(
   parts: BaselineDeps,
-  draft: Pick<Draft, "check">,
+  draft: Pick<Draft, "check" | "homes">,
   { results, runs, limit }: { results: readonly CheckResult[]; runs: readonly CheckRun[]; limit: number },
 ): Promise<{ readonly results: readonly CheckResult[]; readonly isFlaky: boolean } | null> {
   const red = checksThatJudge(parts.checks, results).filter(
@@ -201,7 +217,8 @@ async function repeatRed(
       results[at]?.state === "red" && (runs[at]?.repeated !== true || results[at]?.rung !== undefined),
   );
   if (red.length === 0) return { results, isFlaky: false };
-  const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit });
+  const home = red.some((check) => check.home === "whole") ? "whole" : "bare";
+  const again = await runBaseline(parts, draft, { lines: red.map(({ line }) => line), limit, home });
   if (!again.ok) return null;
   const second = checkResults(red, again.runs);
   const settled = results.map((result) => {

@@ -1,6 +1,7 @@
 import { namedPaths } from "../../domain/checks/asked-for.ts";
 import {
   decidesChecks,
+  decidesInHome,
   decidingPartOfManifest,
   findTestRunLines,
   isAboutDeciding,
@@ -42,6 +43,9 @@ import {
   recallChecks,
 } from "./baseline.ts";
 import { type Proofs, proveTests } from "./prove-tests.ts";
+
+/** What checks need of a draft. */
+export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
 
 export interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
@@ -116,8 +120,9 @@ export interface DraftJudgement {
  */
 export async function judgeDraft(
   parts: JudgeDraftDeps,
-  draft: Pick<Draft, "check" | "changes" | "diff" | "files">,
+  draft: JudgedDraft,
   attempt: number,
+  { fresh = false }: { readonly fresh?: boolean } = {},
 ): Promise<DraftJudgement> {
   const { asked } = parts;
   const commands = parts.checks.map(({ command }) => command);
@@ -126,6 +131,8 @@ export async function judgeDraft(
   const unjudged = unjudgedChange(draft);
   const isRunAnyway = unjudged === "documentation" && parts.settings.enabled === "always";
   if (unjudged !== null && !isRunAnyway) return none(unjudged);
+  const traces = draft.homes?.()?.own ?? [];
+  let isWhole = false;
   const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
     return watchRun(parts, { attempt, command, of: countBefore(parts, which) }, (onOutput) =>
@@ -137,6 +144,8 @@ export async function judgeDraft(
         timeoutSeconds: parts.settings.timeout,
         signal: parts.signal,
         onOutput,
+        home: isWhole || which.some(({ home }) => home === "whole") ? "whole" : "bare",
+        withoutBuildLayer: fresh,
         ...more,
       }),
     );
@@ -149,7 +158,8 @@ export async function judgeDraft(
   const early = isFirst
     ? await judgeAffected({ checks: parts.checks, check, changes, asked }, affected)
     : null;
-  if (early !== null && isRedEarly(early.judgement))
+  // What the draft's commands installed may be what is missing: that is asked of all tests.
+  if (early !== null && isRedEarly(early.judgement) && traces.length === 0)
     return toEarlyJudgement(early, commands, parts.settings.timeout);
 
   const before = { attempt, command: commands.join(", "), of: null };
@@ -168,6 +178,24 @@ export async function judgeDraft(
   let results: readonly CheckResult[] = checkResults(checks, runs);
   let { isFlaky } = baseline;
   let judgement = judgeAll({ baseline: baseline.results, draft: results, old: null, asked });
+
+  let onlyWith: readonly string[] = [];
+  let installed: readonly string[] = [];
+  if (traces.length > 0 && !claimsGreen(judgement.verdict)) {
+    const whole = await check(checks, { home: "whole" });
+    if (!whole.ok) return none(whole.why);
+    const withHome = checkResults(checks, whole.runs);
+    const other = judgeAll({ baseline: baseline.results, draft: withHome, old: null, asked });
+    const deciding = traces.filter(decidesInHome).map((path) => `~/${path}`);
+    if (claimsGreen(other.verdict) && deciding.length > 0) onlyWith = deciding;
+    else if (claimsGreen(other.verdict)) {
+      isWhole = true;
+      installed = traces.map((path) => `~/${path}`);
+      ({ runs } = whole);
+      results = withHome;
+      judgement = other;
+    }
+  }
 
   let flaky: readonly string[] = early?.flaky ?? [];
   const isRed = () => judgement.verdict === "worse" || judgement.verdict === "new-failing";
@@ -206,7 +234,6 @@ export async function judgeDraft(
     });
   }
   const deciding = tests.length === 0 ? [] : decidingChanges(draft);
-  let onlyWith: readonly string[] = [];
   if (deciding.length > 0 && judgement.verdict !== "worse") {
     const before = await check(tests, { asBefore: deciding });
     if (!before.ok) return none(before.why);
@@ -232,7 +259,15 @@ export async function judgeDraft(
     proofs = await proveTests({ checks, results, judgement, check, noticed }, draft, affected);
     rememberNoticed(parts, proofs.noticed);
   }
+  // What an earlier run built may stand in the way of what was changed: once more without it.
+  if (proofs?.isBlind === true && !fresh && runs.some(({ overBuilt }) => overBuilt === true))
+    return judgeDraft(parts, draft, attempt, { fresh: true });
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });
+  const wasGreen = (command: string) =>
+    baseline.results.some((one) => one.command === command && one.state === "green");
+  const newlyRed = results.flatMap(({ state, command }) =>
+    state === "red" && wasGreen(command) ? [command] : [],
+  );
   const named = facts.verdict === "red-before" ? namedByRed(runs, results, changes) : [];
   const rungs = baseline.results.flatMap(({ command, rung }) =>
     rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
@@ -241,10 +276,12 @@ export async function judgeDraft(
   return {
     facts: {
       ...facts,
+      ...(newlyRed.length > 0 && { newlyRed }),
       ...(named.length > 0 && { namesChanged: named }),
       ...(rungs.length > 0 && { rungs }),
       ...(absent.length > 0 && { absent }),
       ...(onlyWith.length > 0 && { onlyWith }),
+      ...(installed.length > 0 && { installed }),
       ...(testRunLines.length > 0 && { testRunLines }),
       ...(proofs !== null && factsOfProofs(proofs)),
       ...(flaky.length > 0 && { flaky }),

@@ -13,7 +13,13 @@ import type { CheckRun, Draft } from "../jobs/draft.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import { type Baseline, type CheckSettings, measureBaseline, recallChecks } from "./baseline.ts";
-import { type CheckProgress, type DraftJudgement, judgeDraft, unjudgedChange } from "./judge-draft.ts";
+import {
+  type CheckProgress,
+  type DraftJudgement,
+  type JudgedDraft,
+  judgeDraft,
+  unjudgedChange,
+} from "./judge-draft.ts";
 
 const OUTPUT_CHARS = 6000;
 const NAMES = 20;
@@ -126,13 +132,13 @@ export interface ProjectChecks {
   /** A command line that the coder proposes; it judges where nothing of the project's own does. */
   propose(command: string | null): void;
   /** Starts to measure the baseline, while the coder is being asked. */
-  begin(draft: Draft): void;
+  begin(draft: JudgedDraft): void;
   /** Validates the current draft. If the workspace changed meanwhile, the baseline is measured again. */
-  judge(draft: Draft, attempt: number): Promise<JudgedAttempt>;
+  judge(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
   /** Before a commit: the last judgement, or a new one where the workspace changed since. */
-  confirm(draft: Draft, attempt: number): Promise<JudgedAttempt>;
+  confirm(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt>;
   /** Whether the workspace still is what the draft was judged over. */
-  holds(draft: Draft): Promise<boolean>;
+  holds(draft: JudgedDraft): Promise<boolean>;
   /**
    * To be called before a judged draft lands, and its answer when it has: what its checks showed is then known of the workspace as
    * it stands, unless somebody else changed something meanwhile.
@@ -157,7 +163,7 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
   let lastResults: readonly CheckResult[] | null = null;
   const asked = parts.asked ?? readAskedFor(parts.request);
 
-  function baselineOf(draft: Draft): Promise<Baseline> {
+  function baselineOf(draft: JudgedDraft): Promise<Baseline> {
     if (measured === null) {
       measured = (parts.measure ?? measureBaseline)(parts, draft);
       // A draft that ends before anybody asks for its baseline ends that, too.
@@ -165,26 +171,26 @@ export function createProjectChecks(parts: ProjectChecksDeps): ProjectChecks {
     }
     return measured;
   }
-  async function freshBaseline(draft: Draft): Promise<Baseline> {
+  async function freshBaseline(draft: JudgedDraft): Promise<Baseline> {
     const baseline = await baselineOf(draft);
     if (!baseline.ok || baseline.fingerprint === memory.fingerprint()) return baseline;
     measured = null;
     return baselineOf(draft);
   }
-  async function isFresh(draft: Draft): Promise<boolean> {
+  async function isFresh(draft: JudgedDraft): Promise<boolean> {
     if (judgedOver !== null) return judgedOver === memory.fingerprint();
     if (parts.none !== undefined) return true;
     const baseline = await baselineOf(draft);
     return !baseline.ok || baseline.fingerprint === memory.fingerprint();
   }
-  async function judgeByOwn(draft: Draft, attempt: number): Promise<DraftJudgement> {
+  async function judgeByOwn(draft: JudgedDraft, attempt: number): Promise<DraftJudgement> {
     const { none } = parts;
     if (none === undefined)
       return judgeDraft({ ...parts, asked, baseline: () => freshBaseline(draft) }, draft, attempt);
     const why = unjudgedChange(draft);
     return { facts: why === null ? none : notChecked(why, none.commands), runs: [] };
   }
-  async function judge(draft: Draft, attempt: number): Promise<JudgedAttempt> {
+  async function judge(draft: JudgedDraft, attempt: number): Promise<JudgedAttempt> {
     judgedOver = null;
     const own = await judgeByOwn(draft, attempt);
     lastResults = own.results ?? null;
@@ -275,7 +281,7 @@ const HELPED_BY_PROPOSAL: readonly WhyNotChecked[] = [
  */
 async function judgeByProposed(
   parts: ProjectChecksDeps & { readonly asked: AskedFor },
-  draft: Draft,
+  draft: JudgedDraft,
   attempt: number,
   { own, proposed }: { readonly own: DraftJudgement; readonly proposed: string },
 ): Promise<DraftJudgement> {

@@ -1,3 +1,4 @@
+import { builtAmong } from "../../domain/checks/deciding-files.ts";
 import { isTestPath, type ProjectCheck } from "../../domain/checks/find-checks.ts";
 import { breakFile, countProofs, noticesBreak } from "../../domain/checks/test-proofs.ts";
 import type { NewTests } from "../../domain/checks/test-results.ts";
@@ -39,9 +40,11 @@ export async function proveTests(
   const tests = parts.checks.filter(({ kind }) => kind === "test");
   if (tests.length === 0) return NOTHING_PROVED;
   const newTests = await runNewTests(parts, { tests, affected, draft });
-  // Tests that the change fixed have noticed the change.
+  const built = builtAmong(draft.changes().map(({ path }) => path));
+  // Tests that the change fixed have noticed the change, unless they may have seen no more of it than what it brings as built.
   const isSeen =
-    parts.judgement.mended.length > 0 || (newTests !== null && newTests.passWithout < newTests.count);
+    (parts.judgement.mended.length > 0 && built.length === 0) ||
+    (newTests !== null && newTests.passWithout < newTests.count);
   if (isSeen) return { ...NOTHING_PROVED, newTests };
   return { ...(await runCanary(parts, { tests, affected, draft })), newTests };
 }
@@ -69,8 +72,9 @@ async function runNewTests(
 }
 
 async function runCanary(parts: ProofDeps, { tests, affected, draft }: Proving): Promise<Proofs> {
+  const built = builtAmong(draft.changes().map(({ path }) => path));
   const broken = draft.changes().flatMap(({ path, kind }) => {
-    const text = kind === "deleted" ? undefined : affected.texts.get(path);
+    const text = kind === "deleted" || built.includes(path) ? undefined : affected.texts.get(path);
     const instead = text === undefined ? null : breakFile(path, text);
     return instead === null ? [] : [{ path, instead }];
   });

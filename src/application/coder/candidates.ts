@@ -126,6 +126,7 @@ function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
     },
     run: (attempt) => draft.run(attempt),
     check: (request) => inTurn(() => draft.check(request)),
+    homes: () => draft.homes?.() ?? null,
     changes: () => draft.changes(),
     diff: () => draft.diff(),
     takeTurn: () => draft.takeTurn(),

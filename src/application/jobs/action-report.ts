@@ -2,6 +2,7 @@ import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import type { Conflict, UntouchedPath } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -67,6 +68,8 @@ interface SwappedJob {
   readonly left: readonly UntouchedPath[];
   /** The job that took it back by a merge. */
   readonly mergedBy?: string;
+  /** What the project's checks say of that; absent where they did not run. */
+  readonly checked?: Worded;
 }
 
 export function takeBackFacts(
@@ -81,11 +84,12 @@ export function takeBackFacts(
     action: direction,
     workspace,
     ...(notes.length > 0 && { notes }),
-    done: done.map(({ job, changes, left, mergedBy }) => ({
+    done: done.map(({ job, changes, left, mergedBy, checked }) => ({
       jobId: job.jobId,
       changes,
       left,
       ...(mergedBy !== undefined && { mergedBy }),
+      ...(checked !== undefined && { checked }),
     })),
     conflicts: [],
     failedCmds: 0,
@@ -261,8 +265,12 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   const lines = done.map(({ jobId }) => verb[action](jobId));
   const changes = changeLines(messages, seenFrom(action, done));
   if (changes !== "") lines.push(changes);
-  for (const { jobId, left, mergedBy } of done) {
-    if (mergedBy !== undefined) lines.push(messages.undoneByMerge(jobId, mergedBy));
+  for (const { jobId, left, mergedBy, checked } of done) {
+    if (mergedBy !== undefined)
+      lines.push(
+        messages.undoneByMerge(jobId, mergedBy),
+        checked?.[messages.locale] ?? messages.mergeNotChecked,
+      );
     const of = (wanted: string) => left.filter(({ reason }) => reason === wanted).map(({ path }) => path);
     const refs = of("moved-on");
     if (refs.length > 0) lines.push(messages.undonePartly({ jobId, refs }));

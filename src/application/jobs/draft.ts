@@ -4,7 +4,7 @@ import type { Change, CommandResult } from "../../domain/jobs/result.ts";
 import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { HomeTraces, ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Execution, MovedWorkspace } from "./execution.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
@@ -63,6 +63,8 @@ export interface Draft {
    * that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
+  /** What commands left in the private home. Absent, or null, where checks cannot be kept from it. */
+  readonly homes?: () => HomeTraces | null;
   /** Everything that the draft changes so far. */
   changes(): readonly Change[];
   /** The files among them whose contents differ, before and after. */
@@ -165,6 +167,8 @@ export interface CheckRequest {
   readonly asBefore?: readonly string[];
   /** Variables beside those that every check has. */
   readonly env?: Readonly<Record<string, string>>;
+  /** `bare`: without anything that a command of any job left in the private home, where that can be. Default: `whole`. */
+  readonly home?: "bare" | "whole";
   /** Texts that files have instead, in this check alone: a file that is broken on purpose. */
   readonly replaced?: ReadonlyMap<string, string>;
   /** Without what the baseline's checks built in ignored folders. A red result is repeated so by itself. */
@@ -204,4 +208,6 @@ export interface CheckRun {
   readonly durationMs: number;
   /** It was red over the baseline's build folders, and this is its result without them. */
   readonly repeated: boolean;
+  /** What the baseline's checks built was in sight. */
+  readonly overBuilt?: boolean;
 }

@@ -107,6 +107,10 @@ class OpenDraft implements Draft {
     return this.#layers.changes();
   }
 
+  homes() {
+    return this.#layers.homes?.() ?? null;
+  }
+
   diff() {
     const { transaction } = this.#open;
     return this.changes().flatMap(({ path }) => {

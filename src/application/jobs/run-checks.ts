@@ -59,6 +59,7 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
   const opened = await transaction.layers?.openCheck?.({
     over,
     network: request.network === true,
+    home: request.home ?? "whole",
     built,
     ...(request.scratch !== undefined && { scratch: request.scratch }),
   });
@@ -81,7 +82,8 @@ async function runOnce(check: RunChecksDeps, request: Request, built: boolean): 
     if (signal.aborted) return aborted;
     if (over === "baseline" && view.keepBuilt !== undefined)
       await view.keepBuilt(await ignoredPaths({ check, view, processes, request }));
-    return { ok: true, runs, hasBuilt: view.hasBuilt };
+    const overBuilt = view.hasBuilt ? { overBuilt: true } : {};
+    return { ok: true, runs: runs.map((run) => ({ ...run, ...overBuilt })), hasBuilt: view.hasBuilt };
   } finally {
     await view.close();
   }

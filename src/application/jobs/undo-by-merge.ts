@@ -1,16 +1,32 @@
 import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
-import type { Conflict, Transaction } from "../ports/jobs-transaction.ts";
-import type { MergedNote } from "./draft.ts";
-import { beginJob } from "./execute-patch.ts";
+import type { BeginResult, Conflict, Transaction } from "../ports/jobs-transaction.ts";
+import type { Draft, MergedNote } from "./draft.ts";
+import { beginJob, stagedAs } from "./execute-patch.ts";
 import { type Execution, newJobId, type WorkspaceDeps } from "./execution.ts";
 import { JobRun } from "./job-run.ts";
 
+/** Runs the project's checks over what a merge made of the workspace, and says what they show. */
+export type JudgeMerge = (
+  draft: Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">,
+  signal: AbortSignal,
+) => Promise<Worded>;
+
+/** `judge`: absent where nobody judges. */
+type MergeDeps = WorkspaceDeps & { readonly judge?: JudgeMerge | undefined };
+
 export type MergedUndo =
   /** `jobId`: the job that took the other back, and that can be undone itself. */
-  | { readonly status: "done"; readonly jobId: string; readonly changes: readonly Change[] }
+  | {
+      readonly status: "done";
+      readonly jobId: string;
+      readonly changes: readonly Change[];
+      /** What the project's checks say of it; absent where nobody judges. */
+      readonly checked?: Worded;
+    }
   /** Lines of the job were changed since, or something of it is not known any more. Nothing changed. */
   | { readonly status: "conflict"; readonly conflicts: readonly Conflict[] };
 
@@ -18,17 +34,18 @@ export type MergedUndo =
  * Takes a job back whose files were changed since: what the job did is merged out of them, as a job of its own. All of it or
  * nothing. Null where the job changed something that is no text of a file, so that only an exact undo can take it back.
  */
-export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise<MergedUndo | null> {
+export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<MergedUndo | null> {
   const differences = parts.archive.differences(job.jobId);
   const known = new Set(differences.map(({ path }) => path));
   const isKnown = ({ path }: Change) => known.has(path) || /(^|\/)\.git\//.test(path);
   if (differences.length === 0 || !job.changes.every(isKnown)) return null;
   const jobId = newJobId(parts.now(), parts.random);
-  const begun = await beginJob(parts, { jobId, kind: "direct" });
+  const begun = await beginMerge(parts, jobId);
   if (!begun.ok) return null;
   const { transaction } = begun;
+  const { signal } = new AbortController();
   const run = new JobRun(
-    parts,
+    stagedAs(parts, begun),
     {
       patch: "",
       request: parts.messages.undoByMergeTitle(job.jobId, job.title),
@@ -39,7 +56,7 @@ export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise
       atomic: true,
       stopOnError: true,
       autoCommit: false,
-      signal: new AbortController().signal,
+      signal,
     },
     jobId,
     transaction,
@@ -61,6 +78,7 @@ export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise
     }
     run.start();
     run.noteMerged(merged);
+    const checked = await judgeMerge(parts, run, signal);
     const ended = (await run.end([], [], { preview: false })) as Execution;
     if (ended.status !== "ran" || ended.outcome !== "committed") {
       await parts.transactions.discard(jobId);
@@ -68,8 +86,50 @@ export async function undoByMerge(parts: WorkspaceDeps, job: StoredJob): Promise
       return { status: "conflict", conflicts: met };
     }
     markReversed(parts, job, jobId);
-    return { status: "done", jobId, changes: ended.result.changes };
+    const { changes } = ended.result;
+    return { status: "done", jobId, changes, ...(checked !== null && { checked }) };
   });
+}
+
+/** Staged so that checks can run over it, where somebody judges; else as edits alone. */
+async function beginMerge(parts: MergeDeps, jobId: string): Promise<BeginResult> {
+  const { kind } = parts.staging;
+  if (parts.judge === undefined || kind === "none") return beginJob(parts, { jobId, kind: "direct" });
+  const begun = await beginJob(parts, { jobId, kind, resting: true });
+  if (!begun.ok) return begun;
+  const refusal = (await begun.transaction.layers?.wake()) ?? null;
+  if (refusal === null) return begun;
+  await begun.transaction.discard();
+  return { ok: false, refusal };
+}
+
+/** Checks never stand in the way of an undo that the user asked for: what they show is told. */
+async function judgeMerge(parts: MergeDeps, run: JobRun, signal: AbortSignal): Promise<Worded | null> {
+  const { transaction } = run;
+  const { layers } = transaction;
+  if (parts.judge === undefined || transaction.kind === "direct" || layers === undefined) return null;
+  transaction.takeChanges({ processRan: false });
+  await layers.rest();
+  const changes = () => layers.changes();
+  return parts.judge(
+    {
+      async check(request) {
+        const { runChecks } = await import("./run-checks.ts");
+        const checks = { parts, jobId: run.jobId, transaction, emit: run.emit.bind(run) };
+        return runChecks(checks, { ...request, signal });
+      },
+      changes,
+      diff: () =>
+        changes().map(({ path }) => ({
+          path,
+          before: transaction.original(path),
+          after: transaction.current(path),
+        })),
+      files: layers.files,
+      homes: () => layers.homes?.() ?? null,
+    },
+    signal,
+  );
 }
 
 /** Merges what the job did to one file out of it, in the view. */

@@ -1,4 +1,5 @@
 import type { Change } from "../../domain/jobs/result.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
@@ -22,6 +23,8 @@ export interface TakenBack {
   readonly left: readonly UntouchedPath[];
   /** The job that took it back by a merge, because its files were changed since. */
   readonly mergedBy?: string;
+  /** What the project's checks say of that. */
+  readonly checked?: Worded;
 }
 
 /** `repaired`: an earlier swap had been cut off, and was finished first. */
@@ -99,7 +102,14 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
       const merged = mayMerge ? ((await parts.undoByMerge?.(job)) ?? null) : null;
       if (merged?.status === "done") {
         parts.archive.append(job.jobId, { type: "undone", changes: merged.changes.length });
-        done.push({ job, changes: job.changes, left: [], mergedBy: merged.jobId });
+        const { jobId: mergedBy, checked } = merged;
+        done.push({
+          job,
+          changes: job.changes,
+          left: [],
+          mergedBy,
+          ...(checked !== undefined && { checked }),
+        });
         continue;
       }
       return {

@@ -2,6 +2,7 @@ import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { executePatch } from "./execute-patch.ts";
 import type { WorkspaceDeps } from "./execution.ts";
+import type { JudgeMerge } from "./undo-by-merge.ts";
 import { wordNote } from "./word-notes.ts";
 
 /** The parts that a folder and a container implement differently. */
@@ -15,6 +16,8 @@ export interface WorkspaceBacking {
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
   readonly pause: (ms: number) => Promise<void>;
+  /** Absent where nobody judges what an undo has to merge. */
+  readonly judgeMerge?: JudgeMerge | undefined;
 }
 
 /** The jobs over a workspace's parts. Parts that a first job does not need are loaded when called. */
@@ -23,6 +26,7 @@ export function createWorkspace({
   storage,
   files,
   isAlive,
+  judgeMerge: judge,
   ...processes
 }: WorkspaceBacking): Workspace {
   const { root, config, policy, archive, staging, transactions, mask, clock } = parts;
@@ -55,7 +59,8 @@ export function createWorkspace({
       (await import("./undo-job.ts")).takeBack(
         {
           ...parts,
-          undoByMerge: async (job) => (await import("./undo-by-merge.ts")).undoByMerge(parts, job),
+          undoByMerge: async (job) =>
+            (await import("./undo-by-merge.ts")).undoByMerge({ ...parts, judge }, job),
         },
         request,
       ),

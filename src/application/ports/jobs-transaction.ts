@@ -432,6 +432,8 @@ export interface Layers {
    * job must rest, unless the view is of the workspace. Absent where that cannot be.
    */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
+  /** What commands left in the private home. Absent where views of checks cannot be kept from it. */
+  readonly homes?: () => HomeTraces;
   /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
   readonly moved?: () => readonly MovedPath[];
   /**
@@ -467,8 +469,18 @@ export interface MovedPath {
   readonly base: Uint8Array | null | undefined;
 }
 
+/** Files that commands left in a private home. */
+export interface HomeTraces {
+  /** Whether earlier jobs, undone ones among them, left any. */
+  readonly earlier: boolean;
+  /** Those of the job itself, relative to the home; a few hundred at most. */
+  readonly own: readonly string[];
+}
+
 export interface CheckViewRequest {
   readonly over: "draft" | "baseline";
+  /** `bare`: the home shows nothing that a command of any job left in it. */
+  readonly home: "bare" | "whole";
   readonly network: boolean;
   /** Whether what `keepBuilt` kept shows. */
   readonly built: boolean;

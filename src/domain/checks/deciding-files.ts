@@ -67,3 +67,23 @@ export function findTestRunLines(
 }
 
 const LONGEST = 160;
+
+/** Build folders: what a change brings there besides its sources is to follow from them. */
+const BUILT = /(?:^|\/)(?:dist|build|out|target|\.next|\.nuxt)\//;
+
+/** The files of build folders among these, where others are changed too. */
+export function builtAmong(paths: readonly string[]): string[] {
+  const built = paths.filter((path) => BUILT.test(path));
+  return built.length === paths.length ? [] : built;
+}
+
+/** What tools download and packages that they install, relative to a home. */
+const STORED =
+  /^(?:\.cache|\.npm|\.pnpm-store|\.yarn|\.local\/(?:lib|share|state)|go\/pkg|\.cargo\/(?:registry|git)|\.rustup|\.m2\/repository|\.gradle|\.bun\/install|\.gem|\.bundle\/cache|\.composer\/cache)\//;
+/** Python runs these as it starts. */
+const STARTS_WITH_PYTHON = /(?:^|\/)(?:sitecustomize|usercustomize)\.py$|\.pth$/;
+
+/** Whether a file in a home may decide how checks run: a program, a setting, what a language runs as it starts. */
+export function decidesInHome(path: string): boolean {
+  return !STORED.test(path) || STARTS_WITH_PYTHON.test(path);
+}

@@ -19,7 +19,8 @@ interface LowerRung {
   readonly line: string;
   /** The check in whose place it stands, as people type it. */
   readonly insteadOf: string;
-  readonly why: "cannot-run" | "timed-out" | "unread";
+  /** `home`: it is the same command, and needs what earlier jobs installed in the private home. */
+  readonly why: "cannot-run" | "timed-out" | "unread" | "home";
 }
 
 /** Whether a result over the project as it stands is something to compare with: a test that passed, or a green exit. */
@@ -128,8 +129,14 @@ function compareVerdict({ baseline, draft, old, asked }: Comparison, compared: C
   if (now === null) return before.counts.passed > 0 ? "worse" : asked.check ? "still-red" : "unknown";
   if (newFailing.length > 0) return "new-failing";
   if (mended.length > 0) return "better";
+  if (isOnlyUnable(before.counts) && isOnlyUnable(now.counts)) return "same";
   // Where nothing passed, nothing could get worse.
   return before.counts.passed > 0 ? "red-before" : "unknown";
+}
+
+/** Whatever could be set up passed. */
+function isOnlyUnable({ passed, failed, unable = 0 }: TestCounts): boolean {
+  return passed > 0 && unable > 0 && failed === unable;
 }
 
 /** Tests were seen and none is any more: the checks as they were must show them, else they were taken away. */
@@ -435,6 +442,8 @@ export interface ChecksFacts extends Judgement {
   readonly unended?: { readonly commands: readonly string[]; readonly seconds: number };
   /** Null where checks judged. */
   readonly notChecked: WhyNotChecked | null;
+  /** Checks that are red, and were not before. */
+  readonly newlyRed?: readonly string[];
   /** Commands that judged in the place of others. */
   readonly rungs?: readonly (Pick<LowerRung, "insteadOf" | "why"> & { readonly command: string })[];
   /** Programs that are not there. */
@@ -445,6 +454,8 @@ export interface ChecksFacts extends Judgement {
   readonly proposed?: { readonly command: string; readonly why: WhyNotChecked | null };
   /** Files that decide how checks run: with them as they were, the checks are worse. */
   readonly onlyWith?: readonly string[];
+  /** Files that its commands installed in the private home: without them the checks are worse. */
+  readonly installed?: readonly string[];
   /** New lines of code that is no test, and that speak of the test run. */
   readonly testRunLines?: readonly { readonly path: string; readonly line: string }[];
   /** Changed files that the tests do not notice when they are broken. */

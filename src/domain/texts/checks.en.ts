@@ -59,6 +59,7 @@ const WHY_LOWER = {
   "cannot-run": "cannot run here",
   "timed-out": "takes longer than checks.auto_limit",
   unread: "does not say which tests fail",
+  home: "needs what earlier jobs installed in the private home",
 } as const;
 
 function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
@@ -67,7 +68,11 @@ function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
 
 /** `pnpm test cannot run here, so vitest run judged.` */
 function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
-  return lower.map(({ command, insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}, so ${command} judged.`);
+  return lower.map(({ command, insteadOf, why }) =>
+    why === "home"
+      ? `${insteadOf} ${WHY_LOWER[why]}.`
+      : `${insteadOf} ${WHY_LOWER[why]}, so ${command} judged.`,
+  );
 }
 
 /** The command of the coder's own, and whether it judged. */
@@ -141,6 +146,11 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length} of ${red.length + mended.length} still red`;
 }
 
+/** `npm run lint is red, and was not before`: which of several checks. */
+function newlyRed({ newlyRed: red = [] }: Pick<ChecksFacts, "newlyRed">): string {
+  return red.length === 0 ? "red, and was not before" : `${red.join(", ")} is red, and was not before`;
+}
+
 /** `; the whole suite (5 min) was not run`. */
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
@@ -175,7 +185,7 @@ export const checksTexts = {
                 ? unended(facts.unended)
                 : `did not end in ${facts.unended.seconds} s`,
             ]
-          : [facts.worse.length > 0 ? `${facts.worse.length} worse` : "red, and was not before"],
+          : [facts.worse.length > 0 ? `${facts.worse.length} worse` : newlyRed(facts)],
       "new-failing": [`${facts.newFailing.length} new and failing`],
       "red-before": ["still red as before, nothing worse"],
       "still-red": [stillRed(facts)],
@@ -207,7 +217,9 @@ export const checksTexts = {
           facts.counts === null
             ? "green"
             : `${facts.counts.passed}${facts.affectedOnly === undefined ? "" : " affected"} passed`;
-        const red = redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : "";
+        const unable = facts.counts?.unable ?? 0;
+        const apart = unable > 0 ? `, ${unable} cannot run here` : "";
+        const red = `${apart}${redBefore.length > 0 ? `, ${redBefore.length} red before and still red` : ""}`;
         return `${by} ${passed}${more.length > 0 ? ` (${more.join(", ")})` : ""}${red}${notWhole(facts)}`;
       }
       case "red-before":
@@ -233,7 +245,9 @@ export const checksTexts = {
         : all !== null && all.failed > 0
           ? `${all.failed} of ${all.passed + all.failed} tests fail`
           : verdict === "worse"
-            ? "checks got worse"
+            ? facts.newlyRed === undefined
+              ? "checks got worse"
+              : newlyRed(facts)
             : verdict === "still-red"
               ? "still red"
               : "",
@@ -265,6 +279,7 @@ export const checksTexts = {
         ]
       : []),
     ...listed("Passes only with the changed", facts.onlyWith),
+    ...listed("Passes only with what its commands installed in the private home", facts.installed),
     ...listed(
       "New code that speaks of the test run",
       facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),

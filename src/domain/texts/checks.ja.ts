@@ -48,6 +48,7 @@ const WHY_LOWER = {
   "cannot-run": "はここでは実行できません",
   "timed-out": "は checks.auto_limit より長くかかります",
   unread: "はどのテストが失敗したか示しません",
+  home: "には、以前のジョブが専用ホームにインストールしたものが必要です",
 } as const;
 
 function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
@@ -55,8 +56,10 @@ function rungs({ rungs: lower = [] }: ChecksFacts): string[] {
 }
 
 function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
-  return lower.map(
-    ({ command, insteadOf, why }) => `${insteadOf} ${WHY_LOWER[why]}。代わりに ${command} で検証しました。`,
+  return lower.map(({ command, insteadOf, why }) =>
+    why === "home"
+      ? `${insteadOf} ${WHY_LOWER[why]}。`
+      : `${insteadOf} ${WHY_LOWER[why]}。代わりに ${command} で検証しました。`,
   );
 }
 
@@ -126,6 +129,10 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
+function newlyRed({ newlyRed: red = [] }: Pick<ChecksFacts, "newlyRed">): string {
+  return red.length === 0 ? "変更前は成功、変更後は失敗" : `${red.join("、")} は変更前は成功、変更後は失敗`;
+}
+
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
   const { wholeSeconds: seconds, isAtLeast } = part;
@@ -157,7 +164,7 @@ export const checksTexts: typeof englishChecksTexts = {
                 ? unended(facts.unended)
                 : `${facts.unended.seconds} 秒以内に終わりませんでした`,
             ]
-          : [facts.worse.length > 0 ? `${facts.worse.length} 件悪化` : "変更前は成功、変更後は失敗"],
+          : [facts.worse.length > 0 ? `${facts.worse.length} 件悪化` : newlyRed(facts)],
       "new-failing": [`新しいテスト ${facts.newFailing.length} 件が失敗`],
       "red-before": ["変更前と同じ失敗のまま、悪化なし"],
       "still-red": [stillRed(facts)],
@@ -188,7 +195,9 @@ export const checksTexts: typeof englishChecksTexts = {
           facts.counts === null
             ? "成功"
             : `${facts.affectedOnly === undefined ? "" : "関係するテスト "}${facts.counts.passed} 件成功`;
-        const red = redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : "";
+        const unable = facts.counts?.unable ?? 0;
+        const apart = unable > 0 ? `、${unable} 件はここでは実行不可` : "";
+        const red = `${apart}${redBefore.length > 0 ? `、変更前からの失敗 ${redBefore.length} 件はそのまま` : ""}`;
         return `${by} ${passed}${more.length > 0 ? `（${more.join("、")}）` : ""}${red}${notWhole(facts)}`;
       }
       case "red-before":
@@ -213,7 +222,9 @@ export const checksTexts: typeof englishChecksTexts = {
         : all !== null && all.failed > 0
           ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
           : verdict === "worse"
-            ? "検証が悪化しました"
+            ? facts.newlyRed === undefined
+              ? "検証が悪化しました"
+              : newlyRed(facts)
             : verdict === "still-red"
               ? "まだ失敗しています"
               : "",
@@ -243,6 +254,7 @@ export const checksTexts: typeof englishChecksTexts = {
         ]
       : []),
     ...listed("次の変更があるときだけ成功します", facts.onlyWith),
+    ...listed("コマンドが専用ホームにインストールしたものがあるときだけ成功します", facts.installed),
     ...listed(
       "テストの実行に言及する新しいコード",
       facts.testRunLines?.map(({ path, line }) => `${path}: ${line}`),

@@ -141,7 +141,8 @@ export const workTexts: typeof englishWorkTexts = {
   protectedLogged: (list) => `保護ファイルが変更されました（action_on_protected_file: log）:${paths(list)}`,
 
   undoneByMerge: (jobId, by) =>
-    `${jobId} のファイルは後から変更されていたため、マージで取り除きました（ジョブ ${by}、これも取り消せます）。プロジェクトのチェックは実行していません。`,
+    `${jobId} のファイルは後から変更されていたため、マージで取り除きました（ジョブ ${by}、これも取り消せます）。`,
+  mergeNotChecked: "プロジェクトのチェックは実行していません。",
   undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,

@@ -8,6 +8,7 @@ import { isInside, rootsFor } from "./git-roots.ts";
 import {
   adoptHome,
   findHiddenHomePaths,
+  listHomeTraces,
   openPrivateHome,
   openStackedHome,
   placeHomeFiles,
@@ -183,9 +184,12 @@ export interface SandboxDeps extends SurroundingsDeps {
 
 /**
  * `shared`: the one that jobs take turns with. `above`: a layer of its own over these, and over the shared one, which
- * goes with its job.
+ * goes with its job. `bare`: a layer of its own over nothing that jobs left.
  */
-type HomeUse = "shared" | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
+type HomeUse = "shared" | "bare" | { readonly above: readonly string[]; readonly head?: HeadSurroundings };
+
+/** Names of files in a home that are told. */
+const MOST_TRACES = 500;
 
 /** The sandbox of one workspace: which home, which folders hidden, which parts of the program visible. */
 export function createSandbox(wiring: SandboxDeps): Sandbox {
@@ -198,7 +202,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
 
   async function openSandbox(job: string, wanted: boolean, home: HomeUse): Promise<OpenedSandbox> {
     const { shown, ...found } = findSurroundings(wiring, installation);
-    const head = home === "shared" ? undefined : home.head;
+    const head = typeof home === "string" ? undefined : home.head;
     if (head !== undefined && shown === null) throw new Error("a head needs a home of its own");
     const around = { ...found, readable: [...found.readable, ...(head?.readable ?? [])] };
     const opened = shown === null ? null : openHome(job, home, shown, around.readable);
@@ -228,6 +232,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
     const places = [...readable, ...rootsFor(workspace)];
     const parts = { shown, own, mounts: mountPoints(), places };
     if (use === "shared") return openPrivateHome({ ...parts, shared });
+    if (use === "bare") return openStackedHome({ ...parts, below: [] });
     const below = [...use.above, shared];
     if (use.head === undefined) return openStackedHome({ ...parts, below });
     const stacked = openStackedHome({ ...parts, own: use.head.home, below });
@@ -276,11 +281,15 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
           openSandbox(
             folder.path,
             network,
-            head === undefined || home === "shared" ? home : { above: [own], head },
+            head === undefined || home === "shared" || home === "bare" ? home : { above: [own], head },
           ),
         takesHeads: resting && wiring.confined,
-        openThrowAway: (into, { network, over }) =>
-          openSandbox(into, network, { above: over === "draft" ? [own] : [] }),
+        openThrowAway: (into, { network, over, home: seen }) =>
+          openSandbox(into, network, seen === "bare" ? "bare" : { above: over === "draft" ? [own] : [] }),
+        homes: () => ({
+          earlier: listHomeTraces(shared, 1).length > 0,
+          own: listHomeTraces(own, MOST_TRACES),
+        }),
         onCommit: () => (resting ? adoptHome(own, shared) : null),
         hiddenHome,
       });

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { conflictsOfStuck, type WorkerConfig, type WorkspaceDeps } from "../../application/jobs/execution.ts";
-import { createWorkspace } from "../../application/jobs/workspace.ts";
+import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import type {
   BeginRefusal,
   BeginRequest,
@@ -371,6 +371,7 @@ export interface FolderWorkspaceDeps
   readonly staging: Staging;
   /** Stages jobs with processes; loaded with the first. */
   readonly sandbox: NonNullable<TransactionDeps["sandbox"]>;
+  readonly judgeMerge?: WorkspaceBacking["judgeMerge"];
 }
 
 /** A folder of this machine as a workspace, with the parts that its jobs are made of. */
@@ -378,7 +379,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
   readonly workspace: Workspace;
   readonly parts: WorkspaceDeps;
 } {
-  const { storage, home, config, staging, sandbox, ...rest } = given;
+  const { storage, home, config, staging, sandbox, judgeMerge, ...rest } = given;
   const ours = jobsOfThisProcess();
   const { now } = ours;
   const parts: WorkspaceDeps = {
@@ -407,6 +408,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
     parts,
     storage: storage.folder,
     files: createWorkspaceFiles(storage.workspace),
+    judgeMerge,
     ...createJobHolders(storage.folder),
   });
   return { workspace, parts };

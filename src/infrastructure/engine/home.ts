@@ -474,3 +474,21 @@ function entryOf(path: string): string {
   const parts = path.split("/");
   return parts.slice(0, shelf === undefined ? 1 : shelf.split("/").length + 1).join("/");
 }
+
+/** Files that commands left in a private home, relative to it; the first ones where there are more. */
+export function listHomeTraces(folder: string, most: number): string[] {
+  const found: string[] = [];
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const upper = join(folder, name, "u");
+    if (!name.startsWith(BASE) || !existsSync(upper)) continue;
+    const place = decodeURIComponent(name.slice(BASE.length));
+    const folders = [""];
+    for (let at = folders.shift(); at !== undefined && found.length < most; at = folders.shift())
+      for (const entry of readdirSync(join(upper, at), { withFileTypes: true })) {
+        const path = join(at, entry.name);
+        if (entry.isDirectory()) folders.push(path);
+        else if (found.length < most) found.push(join(place, path));
+      }
+  }
+  return found;
+}

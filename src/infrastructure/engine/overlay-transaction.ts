@@ -14,6 +14,7 @@ import {
   type BeginResult,
   type CheckViewRequest,
   type HeadSurroundings,
+  type HomeTraces,
   type OpenedCheck,
   type SealedChanges,
   type Transaction,
@@ -68,7 +69,7 @@ interface OverlayChecks {
   readonly env: Readonly<Record<string, string>>;
   readonly openThrowAway: (
     into: string,
-    options: { readonly network: boolean; readonly over: CheckViewRequest["over"] },
+    options: Pick<CheckViewRequest, "network" | "over" | "home">,
   ) => Promise<OpenedSandbox>;
 }
 
@@ -81,7 +82,7 @@ function createOverlayChecks(parts: OverlayChecks) {
   let count = 0;
   let scratchName: string | null = null;
   const scratchFolder = join(folder.path, "scratch");
-  return async ({ over, network, built, scratch }: CheckViewRequest): Promise<OpenedCheck> => {
+  return async ({ over, network, home, built, scratch }: CheckViewRequest): Promise<OpenedCheck> => {
     const into = join(folder.path, `check.${++count}`);
     mkdirSync(into, { mode: 0o700 });
     // Its layers stood over others: they would show what is there no more.
@@ -99,7 +100,7 @@ function createOverlayChecks(parts: OverlayChecks) {
       removeTree(into);
       if (lifted !== null) removeTree(lifted);
     };
-    const opened = await parts.openThrowAway(into, { network, over });
+    const opened = await parts.openThrowAway(into, { network, over, home });
     const started = await startExecutor(
       {
         ...opened.sandbox,
@@ -218,6 +219,7 @@ export interface OverlayDeps {
   readonly openSandbox: (head?: HeadSurroundings) => Promise<OpenedSandbox>;
   /** The same for a sandbox whose changes are thrown away, kept in a folder of its own. */
   readonly openThrowAway: OverlayChecks["openThrowAway"];
+  readonly homes: () => HomeTraces;
   /** The job stays open: nothing is started yet. */
   readonly resting: boolean;
   /** It stays open, and may have to be merged with what others do meanwhile. */
@@ -389,6 +391,7 @@ function openOverlay(state: OpenOverlay): Transaction {
       },
       files: createLayeredFiles(roots, workspace),
       openCheck: createOverlayChecks(state),
+      homes: state.homes,
     },
     async seal(judge, end): Promise<SealedChanges> {
       const why = executor.whyEnded();

@@ -20,6 +20,8 @@ export interface ProjectCheck {
   readonly missing?: string;
   /** The replacements where it cannot validate or names no test; the first that can is used. */
   readonly instead?: readonly CheckRung[];
+  /** Where it judges only with what commands of earlier jobs left in the private home. */
+  readonly home?: "whole";
   /** The call of its test runner alone, to which files can be given; left out where it is the line, or nobody knows it. */
   readonly runner?: string;
 }

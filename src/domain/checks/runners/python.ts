@@ -17,6 +17,8 @@ function findPytest(files: ProjectFiles): FoundCommand {
     command: "python -m pytest -q",
     line: `${run} -m pytest ${flags}`,
     instead: [
+      // Options of the project's own may need a plugin that is not there.
+      { command: "python -m pytest -q -o addopts=", line: `${run} -m pytest ${flags} -o addopts=` },
       { command: "python -m pytest -q --noconftest", line: `${run} -m pytest ${flags} --noconftest` },
       findUnittest(files, run),
     ],

@@ -5,6 +5,9 @@ const ENDS = /(?:^| )\.\.\. (ok|FAIL|ERROR|skipped .*|expected failure|unexpecte
 const RAN = /^Ran (\d+) tests? in [\d.]+s$/;
 const TOTAL = /^(?:OK|FAILED)(?: \((.*)\))?$/;
 
+/** A file that cannot be loaded stands in the list as a test of this name. */
+const NOT_LOADED = /\(unittest\.loader\._FailedTest/;
+
 /** Python's unittest with `-v`: a line a test, which its first line of documentation may break, and the counts at the end. */
 export function readUnittest(lines: readonly string[]): TestResults | null {
   const list = createTestList();
@@ -36,7 +39,7 @@ export function readUnittest(lines: readonly string[]): TestResults | null {
     if (begins !== null) open = begins[1] ?? null;
     const ended = ENDS.exec(line);
     if (ended === null || open === null) continue;
-    list.note(open, unittestOutcome(ended[1] ?? ""));
+    list.note(open, NOT_LOADED.test(open) ? "error" : unittestOutcome(ended[1] ?? ""));
     open = null;
   }
   return ends === 0 ? null : confirmTestCounts("unittest", counts, list.tests);
