@@ -1,6 +1,6 @@
 /** A coder at work while something goes wrong, through the real program and over a real protocol. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -109,6 +109,30 @@ describe("a model that fails", () => {
     expect(cli.tree()).toEqual({ "a.txt": "one\n" });
   });
 
+  test.each<readonly [string, string]>([
+    ["beside the workspace", "../other/a.txt"],
+    ["anywhere on the machine", "/var/tmp/picoclaw-other-project.txt"],
+  ])("a file of another project, %s, is not written, and the coder is told", async (_, path) => {
+    mkdirSync(join(cli.folder, "other"));
+    writeFileSync(join(cli.folder, "other/a.txt"), "theirs\n");
+    server.say({ text: proposal("Theirs", `\`\`\`txt:${path}\nmine\n\`\`\``) }, GOOD);
+    const { code } = await chat("/code3 change a.txt");
+    expect(code).toBe(0);
+    expect(server.requests).toHaveLength(2);
+    expect(readFileSync(join(cli.folder, "other/a.txt"), "utf8")).toBe("theirs\n");
+    expect(existsSync("/var/tmp/picoclaw-other-project.txt")).toBe(false);
+    expect(cli.tree()).toEqual({ "a.txt": "two\n" });
+  });
+
+  test("half a patch is sent back, and nothing of it runs", async () => {
+    const half = GOOD.text?.replace(/=======[\s\S]*$/, "") ?? "";
+    server.say({ text: half }, GOOD);
+    const { code } = await chat("/code3 change a.txt");
+    expect(code).toBe(0);
+    expect(server.requests).toHaveLength(2);
+    expect(cli.read("a.txt")).toBe("two\n");
+  });
+
   test("an answer cut inside its patch is gone on with", async () => {
     const whole = proposal("Two", "```txt:b.txt\nfirst line of the file\nsecond line of the file\n```");
     const at = whole.indexOf("line of the file\n```");
@@ -151,6 +175,52 @@ describe("a check", () => {
     expect(out).toContain("the tests (npm test) do not notice when b.mjs is broken");
     expect(code).toBe(0);
     expect(Bun.spawnSync(["pgrep", "-f", `sleep ${mark}`]).stdout.toString()).toBe("");
+  });
+
+  const listing = (count: number, last: string) =>
+    `import { value } from "./b.mjs";\nconst lines = ["TAP version 13"];\nfor (let n = 1; n < ${count}; n++) lines.push("ok " + n + " - case " + n);\nlines.push(${last}, "1..${count}");\nconsole.log(lines.join("\\n"));\n`;
+  const CHANGES_B = {
+    text: proposal("Two", replace("b.mjs", "export const value = 1;", "export const value = 2;")),
+  };
+
+  withNode("of ten thousand tests is read whole, and the one that fails is named", async () => {
+    configure({ coder: { attempts: 1 } });
+    project("node all.mjs");
+    cli.write("b.mjs", "export const value = 1;\n");
+    cli.write("all.mjs", listing(10_000, '(value === 1 ? "ok" : "not ok") + " 10000 - the last one"'));
+    server.say(CHANGES_B);
+    const { code, out } = await chat("/code3 make it two in b.mjs");
+    expect(out).toStartWith("Not applied: checks got worse");
+    expect(out).toContain("9999 passed, 1 failed");
+    expect(out).toContain("Newly failing or missing: the last one");
+    expect(code).toBe(1);
+  });
+
+  withNode("whose runner says that all is well over a test that fails does not pass for green", async () => {
+    configure({ coder: { attempts: 1 } });
+    project("node all.mjs; exit 0");
+    cli.write("b.mjs", "export const value = 1;\n");
+    cli.write("all.mjs", listing(3, '(value === 1 ? "ok" : "not ok") + " 3 - the last one"'));
+    server.say(CHANGES_B);
+    const { code, out } = await chat("/code3 make it two in b.mjs");
+    expect(out).toStartWith("Not applied: checks got worse");
+    expect(code).toBe(1);
+    expect(cli.read("b.mjs")).toBe("export const value = 1;\n");
+  });
+
+  withNode("whose output ends without a newline is judged by its exit code", async () => {
+    configure({ coder: { attempts: 1 } });
+    project("node all.mjs");
+    cli.write("b.mjs", "export const value = 1;\n");
+    cli.write(
+      "all.mjs",
+      'import { value } from "./b.mjs";\nprocess.stdout.write("value " + value);\nprocess.exitCode = value === 1 ? 0 : 1;\n',
+    );
+    server.say(CHANGES_B);
+    const { code, out } = await chat("/code3 make it two in b.mjs");
+    expect(out).toStartWith("Not applied: checks got worse");
+    expect(out).toContain("npm test: red, and was not before");
+    expect(code).toBe(1);
   });
 
   withNode("has ports of its own, though the machine uses them", async () => {
@@ -205,6 +275,31 @@ describe("a draft that is open", () => {
         `${jobId} ended in the middle and applied nothing`,
       );
       await next.exited;
+    },
+  );
+
+  withNode(
+    "leaves the workspace as it was when it is killed between the verdict and the landing",
+    async () => {
+      const mark = `6${process.pid}.75`;
+      configure({ hooks: { before_landing: [`sleep ${mark}`] } });
+      project("node -e 0");
+      cli.write("b.mjs", "export const value = 1;\n");
+      const before = treeOf(cli.workspace);
+      const edit = replace("b.mjs", "export const value = 1;", "export const value = 2;");
+      server.say({ text: proposal("Two", edit) });
+      const child = start("/code3 make it two in b.mjs");
+      const sleeps = () => Bun.spawnSync(["pgrep", "-f", `^sleep ${mark}`]).stdout.toString() !== "";
+      while (!sleeps()) await Bun.sleep(50);
+      child.kill("SIGKILL");
+      await child.exited;
+      expect(treeOf(cli.workspace)).toEqual(before);
+      configure({});
+      server.say({ text: proposal("Two", edit) });
+      const again = await chat("/code3 make it two in b.mjs");
+      expect(again.code).toBe(0);
+      expect(cli.read("b.mjs")).toBe("export const value = 2;\n");
+      expect(sleeps()).toBe(false);
     },
   );
 

@@ -169,7 +169,7 @@ function rungsBelow(
   draft: Pick<Draft, "homes">,
 ): readonly (CheckRung & Pick<ProjectCheck, "home">)[] {
   const hasTraces = draft.homes?.()?.earlier === true;
-  return [...(hasTraces ? [{ command, line, home: "whole" } as const] : []), ...instead];
+  return [...(hasTraces ? [{ command, line, home: "whole", isShorter: true } as const] : []), ...instead];
 }
 
 interface ClimbedCheck {

@@ -147,8 +147,10 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
 }
 
 /** `npm run lint is red, and was not before`: which of several checks. */
-function newlyRed({ newlyRed: red = [] }: Pick<ChecksFacts, "newlyRed">): string {
-  return red.length === 0 ? "red, and was not before" : `${red.join(", ")} is red, and was not before`;
+function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed" | "commands">): string {
+  return red.length === 0 || commands.length === 1
+    ? "red, and was not before"
+    : `${red.join(", ")} is red, and was not before`;
 }
 
 /** `; the whole suite (5 min) was not run`. */

@@ -129,8 +129,10 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
-function newlyRed({ newlyRed: red = [] }: Pick<ChecksFacts, "newlyRed">): string {
-  return red.length === 0 ? "変更前は成功、変更後は失敗" : `${red.join("、")} は変更前は成功、変更後は失敗`;
+function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed" | "commands">): string {
+  return red.length === 0 || commands.length === 1
+    ? "変更前は成功、変更後は失敗"
+    : `${red.join("、")} は変更前は成功、変更後は失敗`;
 }
 
 function notWhole({ affectedOnly: part }: ChecksFacts): string {

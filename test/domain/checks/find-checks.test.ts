@@ -174,6 +174,7 @@ describe("below a check that cannot run", () => {
     const python = found({ names: ["pyproject.toml", "src", "tests"], texts: {} });
     expect(python?.line).toStartWith('PYTHONPATH="$PWD/src');
     expect(python?.instead?.map(({ command }) => command)).toEqual([
+      "python -m pytest -q -o addopts=",
       "python -m pytest -q --noconftest",
       "python -m unittest discover -v -s tests",
     ]);
