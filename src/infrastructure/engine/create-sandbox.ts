@@ -281,7 +281,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
           openSandbox(
             folder.path,
             network,
-            head === undefined || home === "shared" || home === "bare" ? home : { above: [own], head },
+            head === undefined || home === "shared" ? home : { above: [own], head },
           ),
         takesHeads: resting && wiring.confined,
         openThrowAway: (into, { network, over, home: seen }) =>
