@@ -272,7 +272,9 @@ export async function judgeDraft(
   const rungs = baseline.results.flatMap(({ command, rung }) =>
     rung === undefined ? [] : [{ command, insteadOf: rung.insteadOf, why: rung.why }],
   );
-  const absent = [...new Set(baseline.results.flatMap(({ absent: program }) => program ?? []))];
+  const ofTests = baseline.results.filter(({ kind }) => kind === "test");
+  const judging = ofTests.length > 0 ? ofTests : baseline.results;
+  const absent = [...new Set(judging.flatMap(({ absent: program }) => program ?? []))];
   return {
     facts: {
       ...facts,
@@ -482,6 +484,12 @@ function settleAll(
   };
 }
 
+/** No test of it could be set up. */
+function isUnable({ results }: CheckResult): boolean {
+  const { passed = 0, failed = 0, unable = 0 } = results?.counts ?? {};
+  return passed === 0 && unable > 0 && failed === unable;
+}
+
 function toChecksFacts(
   judgement: Judgement,
   about: {
@@ -496,7 +504,7 @@ function toChecksFacts(
   const ran = results.filter(({ state }) => state !== "cannot-run").map(({ command }) => command);
   const why: Partial<Record<Judgement["verdict"], WhyNotChecked>> = {
     "not-checked": results.some(({ state }) => state === "timed-out") ? "slow" : "cannot-run",
-    unknown: "red-before",
+    unknown: results.some(isUnable) ? "cannot-run" : "red-before",
   };
   return {
     ...judgement,
