@@ -45,8 +45,9 @@ function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, instal
   if (why === "dependencies-missing")
     return `${WHY[why]}${install === undefined ? "" : `; ${install} installs them`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
+  const isOwn = install !== undefined && absent.includes(install.split(" ", 1)[0] ?? "");
   const helps =
-    install === undefined ? "checks.command in picoclaw.yaml names another" : `${install} may help`;
+    install === undefined || isOwn ? "checks.command in picoclaw.yaml names another" : `${install} may help`;
   if (absent.length === 0) return `${commands.join(", ") || "the checks"} cannot run here; ${helps}`;
   return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run; ${helps}`;
 }

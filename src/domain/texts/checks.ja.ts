@@ -32,8 +32,9 @@ function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, instal
   if (why === "dependencies-missing")
     return `${WHY[why]}${install === undefined ? "" : `（${install} でインストールできます）`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
+  const isOwn = install !== undefined && absent.includes(install.split(" ", 1)[0] ?? "");
   const helps =
-    install === undefined
+    install === undefined || isOwn
       ? "（picoclaw.yaml の checks.command で別のコマンドを指定できます）"
       : `（${install} で解決するかもしれません）`;
   if (absent.length === 0) return `ここでは ${commands.join("、") || "検証"} を実行できません${helps}`;
