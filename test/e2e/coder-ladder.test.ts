@@ -113,7 +113,9 @@ withChecks("where one file lacks a module, the others judge in a process each, a
   project(replace("one.js", "module.exports = 1;", "// One.\nmodule.exports = 1;"), ONE_FILE_LACKS);
   chmodSync(join(cli.workspace, "node_modules/.bin/tape"), 0o755);
   const ran = cli.chat("/code3 comment one.js");
-  expect(ran.out).toStartWith('Applied: 1 file, for f in test/*.js; do tape "$f"; done was red before');
+  expect(ran.out).toStartWith(
+    'Applied: 1 file, for f in test/*.js; do tape "$f"; done 1 passed, 1 cannot run here',
+  );
   expect(ran.out).toContain("npm test does not say which tests fail, so for f in test/*.js");
   expect(ran.out).toContain("Could not be set up, before as now: test/b.js");
   expect(ran.code).toBe(0);
