@@ -175,7 +175,10 @@ export async function openChat(
     images,
     commands: slashCommands(parts),
     ownCommands,
-    who: () => nameAnsweringModels(models, config.roles.default_coder),
+    who: async () => {
+      const named = await nameAnsweringModels(models, config.roles.default_coder);
+      return { ...named, coder: config.roles.coder.head ?? named.coder };
+    },
     fork: memory.sessions.fork,
     chats: createTerminalChats(createNamedChats({ ...inStore, channel: "cli" }), queue),
     keepTime: memory.keepTime,

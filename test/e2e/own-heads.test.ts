@@ -413,4 +413,16 @@ describe("a head that does not behave", () => {
     cli.plays([{ sh: ["printf 'small\\n' > a.txt"] }]);
     expect((await cli.send("/head claude-code y")).out).toStartWith("Applied: 1 file");
   });
+
+  withChecks("four chats at once in one checkout: each has its own session, and all land", async () => {
+    cli = await createHeadProject({
+      turns: [{ sh: ["echo x > made-$(cat /proc/sys/kernel/random/uuid).txt; sleep 1"], text: "made one" }],
+    });
+    const names = ["a", "b", "c", "d"];
+    const ran = await Promise.all(names.map((name) => cli.send("/head claude-code x", {}, ["--name", name])));
+    expect(ran.map(({ out }) => out.split(",")[0])).toEqual(names.map(() => "Applied: 1 file"));
+    expect(Object.keys(cli.tree()).filter((path) => path.startsWith("made-"))).toHaveLength(4);
+    expect(new Set(cli.asked.map(({ headers }) => String(headers["x-args"]))).size).toBe(4);
+    expect(processesLeft()).toEqual([]);
+  });
 });
