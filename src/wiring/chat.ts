@@ -25,7 +25,11 @@ import { createImageStore } from "../infrastructure/chat/image-store.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { createOwnCommands } from "../infrastructure/chat/own-commands.ts";
 import { createRoutingStore } from "../infrastructure/chat/routing-store.ts";
-import { createNamedChats, createSessionStore } from "../infrastructure/chat/session-store.ts";
+import {
+  createNamedChats,
+  createSessionStore,
+  readSpokenTurns,
+} from "../infrastructure/chat/session-store.ts";
 import { createCheckMemory } from "../infrastructure/checks/check-memory.ts";
 import { toStorage } from "../infrastructure/engine/job-storage.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
@@ -101,10 +105,11 @@ export async function openChat(
     setTimer: startTimer,
     retry: (run, ms) => void timers.after(ms, run),
   });
+  const sessionStore = createSessionStore({ ...inStore, now });
   const memory = createChatMemory({
     ...metered,
     config,
-    store: createSessionStore({ ...inStore, now }),
+    store: sessionStore,
     routing: createRoutingStore(inStore),
     queue,
     models,
@@ -180,6 +185,8 @@ export async function openChat(
       return { ...named, coder: config.roles.coder.head ?? named.coder };
     },
     fork: memory.sessions.fork,
+    editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,
+    spoken: (chatKey, limit) => readSpokenTurns(sessionStore, chatKey, limit),
     chats: createTerminalChats(createNamedChats({ ...inStore, channel: "cli" }), queue),
     keepTime: memory.keepTime,
     async close() {

@@ -135,18 +135,33 @@ function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSess
       agentInfo: { name: "picoclaw", title: "PicoClaw", version: host.version },
       authMethods: [],
       agentCapabilities: {
-        loadSession: false,
+        loadSession: true,
+        mcpCapabilities: { http: true, sse: false },
         promptCapabilities: { embeddedContext: true, image: true },
-        sessionCapabilities: { resume: {}, close: {} },
+        sessionCapabilities: { list: {}, resume: {}, close: {} },
       },
     }))
     .onRequest(methods.agent.session.new, async ({ params, client }) => {
-      const session = await sessions.begin(params.cwd);
+      const session = await sessions.begin(params.cwd, params.mcpServers);
       tellCommands(client, session);
-      return { sessionId: session.id };
+      return { sessionId: session.id, modes: session.modes() };
+    })
+    .onRequest(methods.agent.session.load, async ({ params, client }) => {
+      const session = await sessions.resume(params.cwd, params.sessionId, params.mcpServers);
+      await sessions.replay(session, sender(client, session.id));
+      tellCommands(client, session);
+      return { modes: session.modes() };
     })
     .onRequest(methods.agent.session.resume, async ({ params, client }) => {
-      tellCommands(client, await sessions.begin(params.cwd, params.sessionId));
+      const session = await sessions.resume(params.cwd, params.sessionId, params.mcpServers ?? []);
+      tellCommands(client, session);
+      return { modes: session.modes() };
+    })
+    .onRequest(methods.agent.session.list, async ({ params }) => ({
+      sessions: await sessions.list(params.cwd ?? null),
+    }))
+    .onRequest(methods.agent.session.setMode, ({ params }) => {
+      sessions.find(params.sessionId).setMode(params.modeId);
       return {};
     })
     .onRequest(methods.agent.session.close, ({ params }) => {

@@ -1,11 +1,19 @@
 import { join } from "node:path";
-import { RequestError, type SessionUpdate, type ToolCallContent } from "@agentclientprotocol/sdk";
+import {
+  type McpServer,
+  RequestError,
+  type SessionInfo,
+  type SessionUpdate,
+  type ToolCallContent,
+  type ToolKind,
+} from "@agentclientprotocol/sdk";
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import { type ImageFile, keepImages } from "../../application/chat/message-images.ts";
 import { wordRepair } from "../../application/jobs/word-notes.ts";
 import type { ChatEvent, Reply } from "../../application/ports/chat.ts";
 import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.ts";
+import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
@@ -35,13 +43,52 @@ export interface EditorUpdates {
   event(event: ChatEvent): void;
 }
 
+/** The kinds of our tools, as editors draw them. */
+const TOOL_KINDS: Readonly<Record<string, ToolKind>> = {
+  read_file: "read",
+  tree: "read",
+  git_status_summary: "read",
+  search: "search",
+  fetch_url: "fetch",
+  search_web: "fetch",
+  execute_command: "execute",
+  apply_patch: "edit",
+  text_editor: "edit",
+  write_file: "edit",
+};
+
+/** A command of a job as a tool call: `file_edit update src/a.ts` touches that file, the others run something. */
+function commandCall(command: string, root: string) {
+  const [, path] = /^file_edit \S+ (.+)$/.exec(command) ?? [];
+  if (path === undefined) return { title: command, kind: "execute" as const };
+  return { title: command, kind: "edit" as const, locations: [{ path: join(root, path) }] };
+}
+
+const MOST_STEPS = 20;
+
+/** The steps of a plan: its list, or each of its lines. */
+function planSteps(plan: string): string[] {
+  const lines = plan
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const listed = lines.flatMap((line) => /^(?:[-*]|\d+[.)])\s+(.+)$/.exec(line)?.[1] ?? []);
+  return (listed.length > 0 ? listed : lines).slice(0, MOST_STEPS);
+}
+
 /** Tells an editor what happens, as it happens: words as a message, jobs and tools as tool calls, the rest as thoughts. */
-function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdates {
+function createEditorUpdates(send: (update: SessionUpdate) => void, root: string): EditorUpdates {
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
   const tools = new Map<string, string>();
   let said = "";
   let calls = 0;
+  let steps: readonly string[] = [];
+  const plan = (status: "in_progress" | "completed") =>
+    send({
+      sessionUpdate: "plan",
+      entries: steps.map((content) => ({ content, priority: "medium", status })),
+    });
   const thought = (text: string) =>
     send({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: `${text}\n` } });
   return {
@@ -58,6 +105,11 @@ function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdat
           break;
         case "proposed":
           thought(event.plan);
+          steps = planSteps(event.plan);
+          if (steps.length > 0) plan("in_progress");
+          break;
+        case "job-finished":
+          if (event.success && steps.length > 0) plan("completed");
           break;
         case "notice":
           thought(event.text);
@@ -77,7 +129,11 @@ function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdat
           break;
         case "job-command":
           outputs.delete(event.jobId);
-          send({ sessionUpdate: "tool_call_update", toolCallId: event.jobId, title: event.command });
+          send({
+            sessionUpdate: "tool_call_update",
+            toolCallId: event.jobId,
+            ...commandCall(event.command, root),
+          });
           break;
         case "job-output": {
           const text = `${outputs.get(event.jobId) ?? ""}${event.text}`.slice(-OUTPUT_CHARS).toWellFormed();
@@ -103,7 +159,8 @@ function createEditorUpdates(send: (update: SessionUpdate) => void): EditorUpdat
       const toolCallId = `tool_${calls}`;
       tools.set(name, toolCallId);
       const status = { started: "in_progress", succeeded: "completed", failed: "failed" } as const;
-      send({ sessionUpdate: "tool_call", toolCallId, title, kind: "other", status: status[state] });
+      const kind = TOOL_KINDS[name] ?? "other";
+      send({ sessionUpdate: "tool_call", toolCallId, title, kind, status: status[state] });
     } else {
       tools.delete(name);
       const status = state === "succeeded" ? "completed" : "failed";
@@ -178,9 +235,52 @@ const CHANNEL = "acp";
 /** Also the name of the chat, and so a part of the session's id and of files. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
+/** Turns that are shown again. */
+const MOST_REPLAYED = 400;
+const TITLE_CHARACTERS = 80;
+
+/** The first line of a message. */
+function titleOf(text: string): string {
+  const [line = ""] = text.trim().split("\n");
+  return [...line].slice(0, TITLE_CHARACTERS).join("");
+}
+
+/** How a prompt without a command of its own is meant. */
+const MODES = {
+  auto: (text: string) => text,
+  preview: (text: string) => withCommand("preview", text),
+  plan: (text: string) => withCommand("plan", text),
+} as const;
+
+type ModeId = keyof typeof MODES;
+
+function isMode(text: string): text is ModeId {
+  return Object.hasOwn(MODES, text);
+}
+
+function withCommand(command: string, text: string): string {
+  return /^\s*[/／]/.test(text) ? text : `/${command} ${text}`;
+}
+
+/** The editor's MCP servers; its user chose them, and coders are offered what they call read-only. */
+function toServerSettings(servers: readonly McpServer[]): McpServerSettings[] {
+  const pairs = (list: readonly { readonly name: string; readonly value: string }[]) =>
+    Object.fromEntries(list.map(({ name, value }) => [name, value]));
+  return servers.flatMap((server): McpServerSettings[] => {
+    const common = { name: server.name, coders: "read-only" as const };
+    if ("command" in server)
+      return [{ ...common, command: server.command, args: server.args, env: pairs(server.env), headers: {} }];
+    if (server.type !== "http") return [];
+    return [{ ...common, url: server.url, args: [], env: {}, headers: pairs(server.headers) }];
+  });
+}
+
 export interface AcpSession {
   readonly id: string;
   readonly folder: EditorFolder;
+  /** Throws for a mode that there is not. */
+  setMode(mode: string): void;
+  modes(): { currentModeId: string; availableModes: { id: string; name: string; description: string }[] };
   /**
    * Rejects only a prompt whose images no model takes. `cancelled` when the editor stopped it: what it had begun was taken
    * back.
@@ -203,6 +303,8 @@ interface PromptEvents {
 export function createAcpSessions(host: AcpHost) {
   const folders = new Map<string, Promise<EditorFolder>>();
   const sessions = new Map<string, AcpSession>();
+  /** Sessions whose title the editor was told. */
+  const titled = new Set<string>();
   const running = new Set<Promise<unknown>>();
 
   function openFolder(cwd: string): Promise<EditorFolder> {
@@ -223,11 +325,27 @@ export function createAcpSessions(host: AcpHost) {
     return opening;
   }
 
-  function createSession(id: string, folder: EditorFolder): AcpSession {
+  function createSession(
+    id: string,
+    folder: EditorFolder,
+    editorServers: readonly McpServerSettings[],
+  ): AcpSession {
     const stops = new Set<AbortController>();
+    const mode: { now: ModeId } = { now: "auto" };
     return {
       id,
       folder,
+      setMode(wanted) {
+        if (!isMode(wanted)) throw RequestError.invalidParams({ modeId: wanted });
+        mode.now = wanted;
+      },
+      modes: () => ({
+        currentModeId: mode.now,
+        availableModes: (Object.keys(MODES) as ModeId[]).map((modeId) => ({
+          id: modeId,
+          ...folder.chat.editorModes[modeId],
+        })),
+      }),
       cancel() {
         for (const stop of stops) stop.abort();
       },
@@ -236,9 +354,21 @@ export function createAcpSessions(host: AcpHost) {
         if (!kept.ok) throw RequestError.invalidParams({}, folder.chat.imageTrouble(kept.trouble));
         const stop = new AbortController();
         stops.add(stop);
-        const told = createEditorUpdates(send);
+        const told = createEditorUpdates(send, folder.workspace.root);
+        const title = titleOf(text);
+        if (title !== "" && !titled.has(id)) {
+          titled.add(id);
+          send({ sessionUpdate: "session_info_update", title });
+        }
         const handled = folder.conversation.handle(
-          { channel: CHANNEL, chatId: id, userId: CHANNEL, text, images: kept.images },
+          {
+            channel: CHANNEL,
+            chatId: id,
+            userId: CHANNEL,
+            text: MODES[mode.now](text),
+            images: kept.images,
+            editorServers,
+          },
           { signal: AbortSignal.any([stop.signal, signal]), onEvent: told.event },
         );
         running.add(handled);
@@ -253,15 +383,58 @@ export function createAcpSessions(host: AcpHost) {
     };
   }
 
+  /** A chat of this folder in which something was said, by its name. */
+  async function findChat(folder: EditorFolder, id: string) {
+    return (await folder.editorChats()).find(({ name, here }) => here && name === id);
+  }
+
+  function admit(cwd: string, id: string): void {
+    const refused = host.refuses(cwd);
+    if (refused !== null) throw RequestError.invalidParams({ cwd }, refused);
+    if (!SESSION_ID.test(id)) throw RequestError.invalidParams({ sessionId: id });
+  }
+
   return {
-    /** A new session, or with an id the one that was left, whose chat goes on where it was. */
-    async begin(cwd: string, id = host.newSessionId()): Promise<AcpSession> {
-      const refused = host.refuses(cwd);
-      if (refused !== null) throw RequestError.invalidParams({ cwd }, refused);
-      if (!SESSION_ID.test(id)) throw RequestError.invalidParams({ sessionId: id });
-      const session = createSession(id, await openFolder(cwd));
+    async begin(cwd: string, servers: readonly McpServer[]): Promise<AcpSession> {
+      const id = host.newSessionId();
+      admit(cwd, id);
+      const session = createSession(id, await openFolder(cwd), toServerSettings(servers));
       sessions.set(id, session);
       return session;
+    },
+    /** One that was left, whose chat goes on where it was. One in which nothing was ever said is unknown. */
+    async resume(cwd: string, id: string, servers: readonly McpServer[]): Promise<AcpSession> {
+      admit(cwd, id);
+      const folder = await openFolder(cwd);
+      const isOpen = sessions.get(id)?.folder === folder;
+      if (!isOpen && (await findChat(folder, id)) === undefined) throw RequestError.resourceNotFound(id);
+      const session = createSession(id, folder, toServerSettings(servers));
+      titled.add(id);
+      sessions.set(id, session);
+      return session;
+    },
+    /** What was said in it, as updates. */
+    async replay({ id, folder }: AcpSession, send: (update: SessionUpdate) => void): Promise<void> {
+      for (const { role, text } of await folder.spoken(chatKeyOf(CHANNEL, id), MOST_REPLAYED)) {
+        if (text === "") continue;
+        const sessionUpdate = role === "user" ? "user_message_chunk" : "agent_message_chunk";
+        send({ sessionUpdate, content: { type: "text", text } });
+      }
+    },
+    /** The chats of a folder, or of every folder that is open. */
+    async list(cwd: string | null): Promise<SessionInfo[]> {
+      if (cwd !== null) {
+        const refused = host.refuses(cwd);
+        if (refused !== null) throw RequestError.invalidParams({ cwd }, refused);
+        await openFolder(cwd);
+      }
+      const found: SessionInfo[] = [];
+      for (const [at, opening] of folders) {
+        if (cwd !== null && at !== cwd) continue;
+        for (const { name, here, lastAt, lastText } of await (await opening).editorChats())
+          if (here) found.push({ sessionId: name, cwd: at, title: titleOf(lastText), updatedAt: lastAt });
+      }
+      return found;
     },
     find(id: string): AcpSession {
       const session = sessions.get(id);

@@ -18,7 +18,9 @@ import type {
   HandleOptions,
   ImageStore,
   IncomingMessage,
+  NamedChat,
   NamedChats,
+  NewTurn,
   OwnCommands,
   Reply,
   Route,
@@ -68,6 +70,10 @@ export interface OpenChat {
   fork(from: Chat, to: Chat): Promise<ForkResult>;
   /** The terminal's. */
   readonly chats: NamedChats;
+  /** The editors', of every workspace, the one that was used last first. */
+  editorChats(): Promise<readonly NamedChat[]>;
+  /** What was said last in a chat of this workspace, oldest first: its last day. */
+  spoken(chatKey: string, limit: number): Promise<readonly NewTurn[]>;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
   /** Waits for what still runs behind the last reply. */

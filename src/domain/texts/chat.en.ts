@@ -195,6 +195,12 @@ export const chatTexts = {
   coderCost: (usd: number, hint: string) =>
     `Cost: $${usd.toFixed(4)}${hint === "" ? "" : `\nSize, as the coder puts it: ${hint}`}`,
   needsFiles: (paths: readonly string[]) => `Reading more files: ${paths.join(", ")}`,
+  /** Modes of a session in an editor. */
+  editorModes: {
+    auto: { name: "Auto", description: "Changes are made at once, each as a job that can be undone" },
+    preview: { name: "Preview", description: "Changes are run aside and shown; /apply brings them in" },
+    plan: { name: "Plan", description: "A plan only; nothing is changed" },
+  },
   mcpCalled: (names: readonly string[]) =>
     `Asked through MCP servers: ${names.join(", ")}. That others were asked cannot be taken back.`,
   mcpLate: (seconds: number) =>

@@ -160,6 +160,11 @@ export const chatTexts: typeof englishChatTexts = {
   coderCost: (usd, hint) =>
     `費用: $${usd.toFixed(4)}${hint === "" ? "" : `\n変更の規模（コーダーの見積もり）: ${hint}`}`,
   needsFiles: (paths) => `ファイルを追加で読みます: ${paths.join(", ")}`,
+  editorModes: {
+    auto: { name: "自動", description: "変更をすぐに適用します。どの変更も取り消せます" },
+    preview: { name: "プレビュー", description: "変更を別の場所で実行して表示します。/apply で適用します" },
+    plan: { name: "計画", description: "計画だけを作り、何も変更しません" },
+  },
   mcpCalled: (names) =>
     `MCP サーバーを呼び出しました: ${names.join("、")}。外部への問い合わせは取り消せません。`,
   mcpLate: (seconds) =>

@@ -589,3 +589,13 @@ export function createNamedChats({ db, workspace, channel }: NamedChatsDeps) {
       }),
   };
 }
+
+/** The last turns of a chat's newest session, oldest first. */
+export async function readSpokenTurns(
+  store: Pick<SessionStore, "list" | "lastTurns">,
+  chatKey: string,
+  limit: number,
+): Promise<readonly Turn[]> {
+  const [last] = await store.list(chatKey, 1);
+  return last === undefined ? [] : (await store.lastTurns(chatKey, last.id, limit, 0)).turns;
+}

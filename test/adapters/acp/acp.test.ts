@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { methods } from "@agentclientprotocol/sdk";
-import { proposal } from "../../application/chat/chat-kit.ts";
+import { type McpServer, methods } from "@agentclientprotocol/sdk";
+import { proposal, worked } from "../../application/chat/chat-kit.ts";
 import { startModelServer } from "../../fakes/model-server/server.ts";
 import { PNG_BASE64 } from "../../fakes/pictures.ts";
 import { createEditor, type Editor } from "./acp-kit.ts";
@@ -183,4 +183,77 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
   } finally {
     await server.stop();
   }
+}, 60_000);
+
+test("sessions are listed and loaded with what was said, and one that nobody knows is refused", async () => {
+  editor = createEditor([{ when: { role: "chat" }, text: "Hello." }]);
+  const first = await editor.start();
+  expect(first.initialized).toMatchObject({
+    agentCapabilities: {
+      loadSession: true,
+      mcpCapabilities: { http: true },
+      sessionCapabilities: { list: {} },
+    },
+  });
+  const place = { cwd: editor.workspace, mcpServers: [] as McpServer[] };
+  const { sessionId } = await first.agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  expect(await first.agent.request(session.list, { cwd: editor.workspace })).toEqual({ sessions: [] });
+  await first.agent.request(session.prompt, { sessionId, prompt: says("/chat who are you?\nsay") });
+  expect(editor.of("session_info_update")).toMatchObject([{ title: "/chat who are you?" }]);
+  first.process.stdin.end();
+  await first.ended;
+
+  const { agent } = await editor.start();
+  const { sessions } = await agent.request(session.list, { cwd: editor.workspace });
+  expect(sessions).toMatchObject([
+    { sessionId, cwd: editor.workspace, title: expect.stringContaining("who are you?") },
+  ]);
+  editor.updates.length = 0;
+  await agent.request(session.load, { ...place, sessionId });
+  const replayed = editor.updates.flatMap(({ update }) =>
+    "content" in update && "text" in (update.content as object)
+      ? [[update.sessionUpdate, (update.content as { text: string }).text]]
+      : [],
+  );
+  expect(replayed).toEqual([
+    ["user_message_chunk", "who are you?\nsay"],
+    ["agent_message_chunk", "Hello."],
+  ]);
+  for (const method of [session.load, session.resume]) {
+    const refused = agent.request(method, { ...place, sessionId: "never-there" });
+    expect(await refused.then(() => "taken").catch((error: { code: number }) => error.code)).toBe(-32002);
+  }
+}, 60_000);
+
+test("a job is shown with kinds, places and plan; modes and the editor's MCP servers hold for a session", async () => {
+  const child = join(import.meta.dir, "../../application/chat/mcp-server-child.ts");
+  editor = createEditor([
+    { when: { role: "worker", step: 1 }, tool_calls: [{ name: "sums_add", arguments: { a: 40, b: 2 } }] },
+    { when: { role: "worker" }, text: worked("It is 42.") },
+    {
+      when: { role: "coder3" },
+      text: proposal("1. Write it\n2. Look", "```txt:sub/a.txt\nnew\n```\n```bash\ntrue\n```"),
+    },
+  ]);
+  const { agent } = await editor.start();
+  const server: McpServer = { name: "sums", command: process.execPath, args: [child], env: [] };
+  const opened = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [server] });
+  const { sessionId } = opened;
+  expect(opened.modes).toMatchObject({
+    currentModeId: "auto",
+    availableModes: [{ id: "auto" }, { id: "preview" }, { id: "plan" }],
+  });
+  await agent.request(session.prompt, { sessionId, prompt: says("/ops add") });
+  expect(editor.words()).toContain("It is 42.");
+  await agent.request(session.setMode, { sessionId, modeId: "preview" });
+  await agent.request(session.prompt, { sessionId, prompt: says("write it") });
+  expect(editor.tree()).toEqual({});
+  expect(editor.of("plan")[0]?.entries.map(({ content }) => content)).toEqual(["Write it", "Look"]);
+  const path = join(editor.workspace, "sub/a.txt");
+  expect(editor.of("tool_call_update")).toContainEqual(
+    expect.objectContaining({ kind: "edit", locations: [{ path }], title: "file_edit update sub/a.txt" }),
+  );
+  expect(editor.of("tool_call_update")).toContainEqual(expect.objectContaining({ kind: "execute" }));
+  const wrong = agent.request(session.setMode, { sessionId, modeId: "nonsense" });
+  expect(await wrong.then(() => "taken").catch((error: { code: number }) => error.code)).toBe(-32602);
 }, 60_000);
