@@ -47,7 +47,7 @@ import { type Proofs, proveTests } from "./prove-tests.ts";
 /** What checks need of a draft. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
 
-export interface JudgeDraftDeps {
+interface JudgeDraftDeps {
   readonly checks: readonly ProjectCheck[];
   readonly settings: CheckSettings;
   readonly memory: CheckMemory;
