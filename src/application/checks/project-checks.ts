@@ -25,7 +25,7 @@ const OUTPUT_CHARS = 6000;
 const NAMES = 20;
 
 /** One red check, for the coder: the command as the project calls it, what it printed, how it ended. */
-export function wordRedCheck({
+function wordRedCheck({
   command,
   output,
   exitCode,
@@ -41,7 +41,7 @@ export function wordRedCheck({
 }
 
 /** The first names of tests, and how many more there are; nothing if there are none. */
-export function wordTests(title: string, names: readonly string[]): string[] {
+function wordTests(title: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
   const rest = names.length > NAMES ? [`… and ${names.length - NAMES} more`] : [];
   return [`${title}:\n${[...names.slice(0, NAMES).map((name) => `- ${name}`), ...rest].join("\n")}`];

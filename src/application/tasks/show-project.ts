@@ -89,7 +89,7 @@ function listNames(names: readonly string[]): string {
 }
 
 /** The checks of the project in an environment. Reads a few files; runs no code of the project. */
-export async function foundChecks(
+async function foundChecks(
   { run }: Pick<TaskEnvironment, "run">,
   configured: string | null,
   signal: AbortSignal,

@@ -61,3 +61,32 @@ test("tests that vanish are no green, and tests that the change takes away on pu
   );
   expect(removed.task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
 }, 60_000);
+
+test("code that speaks of the test run, and tests that notice nothing of the change, close nothing", async () => {
+  await kit.stop();
+  kit = await createSolveKit({
+    "sum.js": "exports.sum = (a, b) => a + b;\n",
+    "other.js": "exports.other = 1;\n",
+    "sum.test.js":
+      "const { test } = require('node:test');\nconst { sum } = require('./sum.js');\ntest('one', () => { if (sum(1, 1) !== 2) throw new Error('no'); });\n",
+    "package.json": JSON.stringify({ scripts: { test: "node --test --test-reporter=tap sum.test.js" } }),
+  });
+  const closes = () =>
+    kit
+      .pulls()
+      .map(({ body }) => body)
+      .join()
+      .includes("Closes #");
+  const tell = shell("echo 'if (process.env.NODE_TEST_CONTEXT) exports.sum = () => 2;' >> sum.js");
+  const doubtful = await kit.solve([PLAN, tell, DONE, DONE]);
+  expect(doubtful.task).toMatchObject({ state: "failed", judged: { verdict: "doubtful" } });
+  expect(JSON.stringify(doubtful.model.asked)).toContain("speak of the test run");
+  expect(closes()).toBe(false);
+  const blind = await kit.solve([PLAN, shell("echo 'exports.more = 2;' >> other.js"), DONE], { fresh: true });
+  expect(blind.task).toMatchObject({
+    state: "failed",
+    failure: { kind: "checks-not-run" },
+    judged: { notChecked: "blind", unnoticed: ["other.js"] },
+  });
+  expect(closes()).toBe(false);
+}, 60_000);
