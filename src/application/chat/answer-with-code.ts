@@ -84,8 +84,8 @@ export async function openBench(
   if (turn.dryRun || workspace.staging.kind === "none") {
     const bench = createPlainBench({
       files: project,
-      execute: ({ proposal: { patch, plan } }) =>
-        workspace.execute({ ...about, ...told, patch, plan, dryRun: turn.dryRun, preview, signal }),
+      execute: ({ proposal: { patch, plan }, parsed }) =>
+        workspace.execute({ ...about, ...told, patch, parsed, plan, dryRun: turn.dryRun, preview, signal }),
     });
     return { bench, checks: [], state: null, checked: () => null };
   }

@@ -2,7 +2,7 @@ import { checkEdits } from "../../domain/coder/check-edits.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
 import type { Execution } from "../jobs/execution.ts";
@@ -68,6 +68,8 @@ interface BenchAttempt {
   /** Counts from 1. */
   readonly number: number;
   readonly proposal: Proposal;
+  /** Its patch. */
+  readonly parsed: ParsedPatch;
   readonly commands: readonly PatchCommand[];
   /** Files in whose blocks another's change was merged: the commands are then not those of the patch. */
   readonly merged?: readonly MergedFile[];
@@ -144,6 +146,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   async function carryOut({
     number,
     proposal,
+    parsed,
     commands,
     merged = [],
   }: BenchAttempt): Promise<CarryOutResult> {
@@ -156,7 +159,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const isWhole = now.length === commands.length && merged.length === 0;
     const ran = await opened.run({
       attempt: number,
-      work: isWhole ? { patch: proposal.patch } : { commands: now },
+      work: isWhole ? { patch: proposal.patch, parsed } : { commands: now },
       plan: proposal.plan,
       merged,
       bases,

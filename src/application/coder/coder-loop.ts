@@ -2,8 +2,7 @@ import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
 import type { CommandResult } from "../../domain/jobs/result.ts";
-import { parsePatch } from "../../domain/patch/parse-patch.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
 import type { Execution } from "../jobs/execution.ts";
@@ -425,8 +424,7 @@ async function takeAnswer(
     if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }
-  const { proposal } = read;
-  const parsed = parsePatch(proposal.patch);
+  const { proposal, parsed } = read;
   if (!parsed.ok) {
     const { message, line } = parsed.failure;
     const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
@@ -440,7 +438,7 @@ async function takeAnswer(
     state.answers.push(proposal.plan.trim());
     return commitBench(loop, state, state.attempts, []);
   }
-  return attemptProposal(loop, state, answer, proposal, parsed.commands);
+  return attemptProposal(loop, state, answer, proposal, parsed);
 }
 
 /** Shows the content that the coder asks for; when the rounds are used up the coder is notified, once. */
@@ -467,9 +465,10 @@ async function attemptProposal(
   state: LoopState,
   { shown }: Extract<CoderAnswer, { ok: true }>,
   proposal: Proposal,
-  commands: readonly PatchCommand[],
+  parsed: ParsedPatch,
 ): Promise<CoderStep> {
   const { bench, limits, tell } = loop;
+  const { commands } = parsed;
   const doubts = doubtfulEdits(commands, bench.files().source, {
     shown,
     told: (path) => state.told.has(path),
@@ -492,7 +491,7 @@ async function attemptProposal(
   state.proposal = proposal;
   tell({ type: "doing", attempt: number, doing: "running" });
   const { merged } = settled;
-  const carried = await bench.carryOut({ number, proposal, commands: settled.commands, merged });
+  const carried = await bench.carryOut({ number, proposal, parsed, commands: settled.commands, merged });
   if (carried.kind === "refused") return { end: { kind: "refused", execution: carried.execution } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (isContested) {

@@ -1,4 +1,5 @@
 import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
+import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
@@ -193,6 +194,8 @@ export interface RestFacts {
 
 interface RunRequest {
   readonly patch: string;
+  /** The patch, where the caller has parsed it. */
+  readonly parsed?: ParseResult;
   readonly mode: "dry-run" | "preview" | "apply";
   readonly atomic?: boolean;
   readonly source: string;
@@ -257,12 +260,13 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
       if ((await read(viewer, jobId)) === null) return [];
       return workspace().archive.walkDifferences(jobId, path);
     },
-    async run(viewer, { patch, mode, atomic = false, source }) {
+    async run(viewer, { patch, parsed, mode, atomic = false, source }) {
       const abort = new AbortController();
       const noted: Promise<void>[] = [];
       const ids = new Set<string>();
       const execution = await workspace().execute({
         patch,
+        ...(parsed !== undefined && { parsed }),
         source,
         groupId: `${source}_${parts.now().getTime()}_${viewer.userId}`,
         dryRun: mode === "dry-run",

@@ -1,7 +1,7 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { MergeConflict } from "../../domain/jobs/merge.ts";
 import type { Change, CommandResult } from "../../domain/jobs/result.ts";
-import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { ParseFailure, ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { HomeTraces, ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
@@ -123,7 +123,7 @@ export interface DraftAttempt {
   /** Counts from 1; journal events carry it. */
   readonly attempt: number;
   readonly work:
-    | { readonly patch: string }
+    | { readonly patch: string; readonly parsed?: ParseResult }
     | { readonly commands: readonly PatchCommand[] }
     /** Refused where nothing confines it. It never runs a second time by itself. */
     | { readonly head: HeadProcess };

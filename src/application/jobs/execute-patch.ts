@@ -68,7 +68,7 @@ export async function parseCommands(patch: string): Promise<ParseResult> {
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
 export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest): Promise<Execution> {
-  const parsed = await parseCommands(request.patch);
+  const parsed = request.parsed ?? (await parseCommands(request.patch));
   const { logger } = parts;
   if (!parsed.ok) {
     logger.error("worker", ...LOG.executionError, { error: parsed.failure.message });

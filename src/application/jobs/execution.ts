@@ -1,6 +1,6 @@
 import type { NoteFact, TransactionKind } from "../../domain/jobs/note.ts";
 import type { PatchExecutionResult } from "../../domain/jobs/result.ts";
-import type { ParseFailure } from "../../domain/patch/patch-command.ts";
+import type { ParseFailure, ParseResult } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { JobArchive, JobEvent, JobOutcome, StoredJob } from "../ports/jobs.ts";
@@ -22,6 +22,8 @@ import type { EditPolicy } from "./edit-policy.ts";
 
 export interface ExecuteRequest {
   readonly patch: string;
+  /** The patch, where the caller has parsed it. */
+  readonly parsed?: ParseResult;
   /** The user's request; its first line titles the job. */
   readonly request?: string;
   /** The coder's plan; its first line titles the job where nobody asked in words. */

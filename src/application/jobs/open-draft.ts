@@ -129,7 +129,7 @@ class OpenDraft implements Draft {
     const head = "head" in work ? work.head : undefined;
     const parsed =
       "patch" in work
-        ? await parseCommands(work.patch)
+        ? (work.parsed ?? (await parseCommands(work.patch)))
         : ({
             ok: true,
             commands: "head" in work ? [toHeadCommand(work.head)] : work.commands,

@@ -1,6 +1,7 @@
 import { openFence } from "../patch/formats/markdown/piece-extent.ts";
 import { walkReply } from "../patch/formats/markdown/walk-reply.ts";
 import { parsePatch } from "../patch/parse-patch.ts";
+import type { ParseResult } from "../patch/patch-command.ts";
 
 /** The proposal of a coder. It runs nothing itself. */
 export interface Proposal {
@@ -19,7 +20,12 @@ type RiskLevel = "low" | "medium" | "high";
 
 /** Either a proposal, or the coder's wish to see files or to search before it writes one, or neither. */
 export type ReadProposal =
-  | { readonly kind: "proposal"; readonly proposal: Proposal }
+  | {
+      readonly kind: "proposal";
+      readonly proposal: Proposal;
+      /** Its patch: the only time that it is parsed. */
+      readonly parsed: ParseResult;
+    }
   | {
       readonly kind: "needs-files";
       /** `path` or `path:from-to`. */
@@ -139,17 +145,14 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
   const { lead, named } = readSections(text);
   const plan = named.plan?.trim() ?? "";
   if (named.patch !== undefined) {
-    return {
-      kind: "proposal",
-      proposal: {
-        plan: plan || lead.trim(),
-        patch: emptied(named.patch),
-        risk: riskOf(named.risk ?? ""),
-        costHint: named.cost?.trim() ?? "",
-        ...checkOf(named.check),
-        flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
-      },
-    };
+    return parseProposal({
+      plan: plan || lead.trim(),
+      patch: emptied(named.patch),
+      risk: riskOf(named.risk ?? ""),
+      costHint: named.cost?.trim() ?? "",
+      ...checkOf(named.check),
+      flags: flagsOf(`${named.flags ?? ""}\n${named.cost ?? ""}\n${named.risk ?? ""}`),
+    });
   }
   const paths = linesOf(named.files ?? "")
     .filter((line) => !/\s{2,}/.test(line))
@@ -172,7 +175,11 @@ function readProposalText(text: string, { unwrap }: { readonly unwrap: boolean }
     ...checkOf(named.check),
     flags: flagsOf(named.flags ?? ""),
   };
-  return { kind: "proposal", proposal };
+  return { kind: "proposal", proposal, parsed };
+}
+
+function parseProposal(proposal: Proposal): ReadProposal {
+  return { kind: "proposal", proposal, parsed: parsePatch(proposal.patch) };
 }
 
 /** Whether words that hold no proposal were meant to hold one; else they are an answer, or a question. */
@@ -199,17 +206,14 @@ function jsonProposal(text: string): ReadProposal | undefined {
     if (fields.patch === undefined) continue;
     const flags: Record<string, boolean> = {};
     for (const [name, flag] of Object.entries(fields)) if (typeof flag === "boolean") flags[name] = flag;
-    return {
-      kind: "proposal",
-      proposal: {
-        plan: jsonStringOrLines(fields.plan),
-        patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
-        risk: riskOf(jsonStringOrLines(fields.risk)),
-        costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
-        ...checkOf(jsonStringOrLines(fields.check)),
-        flags,
-      },
-    };
+    return parseProposal({
+      plan: jsonStringOrLines(fields.plan),
+      patch: typeof fields.patch === "string" ? emptied(fields.patch) : jsonText(fields.patch),
+      risk: riskOf(jsonStringOrLines(fields.risk)),
+      costHint: jsonStringOrLines(fields.cost_hint ?? fields.cost),
+      ...checkOf(jsonStringOrLines(fields.check)),
+      flags,
+    });
   }
   return undefined;
 }

@@ -156,14 +156,14 @@ export interface ParseFailure {
   readonly line?: number;
 }
 
-export type ParseResult =
-  | {
-      readonly ok: true;
-      readonly commands: readonly PatchCommand[];
-      readonly warnings: readonly string[];
-      readonly format: PatchFormat;
-    }
-  | { readonly ok: false; readonly failure: ParseFailure };
+export type ParseResult = ParsedPatch | { readonly ok: false; readonly failure: ParseFailure };
+
+export interface ParsedPatch {
+  readonly ok: true;
+  readonly commands: readonly PatchCommand[];
+  readonly warnings: readonly string[];
+  readonly format: PatchFormat;
+}
 
 /** The name of an embedded format, or one of these. `mixed` is a reply that holds more than one of the others. */
 export type PatchFormat = "empty" | "json" | "markdown" | "mixed" | (string & {});

@@ -114,7 +114,7 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
       respond(playgroundPage(page, { patch, parsed, atomic, notice: { ok: false, text } }), 422);
     if (!parsed.ok) return respond(playgroundPage(page, { patch, parsed, atomic }), 422);
     if (parsed.commands.length === 0) return again(page.t.emptyPatch);
-    const facts = await viewerJobs.run(page.viewer, { patch, mode: verb, atomic, source: "web" });
+    const facts = await viewerJobs.run(page.viewer, { patch, parsed, mode: verb, atomic, source: "web" });
     if (facts.about === "refusal") return again(wordRefusal(page.words, facts));
     const flash = flashes.keep({ ok: facts.success, text: wordJobBriefly(page.words, facts) });
     return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);
