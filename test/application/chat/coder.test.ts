@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { proposal, replace } from "./chat-kit.ts";
@@ -466,4 +466,18 @@ describe("a conversation remembers", () => {
     await at.send("/code3 go");
     expect(at.asked[1]?.messages[0]?.text).toEndWith("Request:\ngo");
   });
+});
+
+test("the patch of an answer is parsed once, from the answer to its draft", async () => {
+  const patch = JSON.stringify([{ type: "file_edit", action: "create", target: "once.txt", content: "1\n" }]);
+  at = await openConversation(() => proposal("p", patch));
+  const parse = spyOn(JSON, "parse");
+  try {
+    await at.send("/code3 write once.txt");
+    // Once to find its end in the answer, once as a patch; its draft is given the commands.
+    expect(parse.mock.calls.filter(([text]) => String(text).trim() === patch)).toHaveLength(2);
+  } finally {
+    parse.mockRestore();
+  }
+  expect(at.read("once.txt")).toBe("1\n");
 });
