@@ -113,7 +113,7 @@ async function once(
   await run(draft, commands);
   if (checks.length > 0) await check(draft, checks, "draft");
   const ended = await draft.commit();
-  if (ended.status !== "ran" || !ended.result.success) throw new Error(JSON.stringify(ended));
+  if (!ended.success) throw new Error(JSON.stringify(ended));
 }
 
 async function sleepers(workspace: Workspace, count: number): Promise<void> {
@@ -124,7 +124,7 @@ async function sleepers(workspace: Workspace, count: number): Promise<void> {
 
 async function run(draft: Draft, commands: readonly object[]): Promise<void> {
   const ran = await draft.run({ attempt: 1, work: { patch: JSON.stringify(commands) } });
-  if (ran.status !== "ran" || ran.results.some(({ success }) => !success))
+  if (ran.about !== "attempt" || ran.results.some(({ success }) => !success))
     throw new Error(JSON.stringify(ran));
 }
 

@@ -13,7 +13,7 @@ async function tryPatch(patch: string, test: string): Promise<string> {
   if (!opened.ok) return `no draft: ${opened.refusal.message}`;
   const { draft } = opened;
   const ran = await draft.run({ attempt: 1, work: { patch } });
-  if (ran.status !== "ran" || ran.results.some(({ success }) => !success)) {
+  if (ran.about !== "attempt" || ran.results.some(({ success }) => !success)) {
     await draft.discard("the patch failed");
     return "discarded: the patch failed";
   }
@@ -29,7 +29,7 @@ async function tryPatch(patch: string, test: string): Promise<string> {
     return `discarded: ${run?.output.trim()}`;
   }
   const landed = await draft.commit();
-  return landed.status === "ran" ? `landed as ${landed.result.jobId}` : landed.status;
+  return landed.success ? `landed as ${landed.jobId}` : landed.status;
 }
 
 const write = (text: string) => ["```txt:answer.txt", text, "```"].join("\n");

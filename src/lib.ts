@@ -1,6 +1,5 @@
 /** The public library surface: a patch carried out as a job, jobs taken back, and the agent's tools, in this process. */
 import type { ExecutionEnvironmentManager } from "./application/containers/execution-environment-manager.ts";
-import { ranFacts } from "./application/jobs/job-facts.ts";
 import { type CommandResultJson, type ResultJson, toResultJson } from "./application/jobs/job-report.ts";
 import type { TakeBack } from "./application/jobs/undo-job.ts";
 import type { Conversation } from "./application/ports/chat.ts";
@@ -120,7 +119,7 @@ export async function executeWorkerPatch(
 ): Promise<PatchExecutionResult> {
   const { workspace, messages } = await open(options);
   const { dryRun, preview, atomic, stopOnError, autoCommit } = options;
-  const execution = await workspace.execute({
+  const result = await workspace.execute({
     patch,
     source: "library",
     dryRun,
@@ -134,16 +133,11 @@ export async function executeWorkerPatch(
     ...(options.sessionKey !== undefined && { sessionKey: options.sessionKey }),
     ...(options.onEvent !== undefined && { onEvent: options.onEvent }),
   });
-  switch (execution.status) {
-    case "parse-error": {
-      const { failure } = execution;
-      throw new WorkerError(failure.code, `patch parse error: ${failure.message}`, failure);
-    }
-    case "refused":
-      throw new WorkerError(execution.refusal.code, execution.refusal.message, execution.refusal);
-    case "ran":
-      return toResultJson(messages, ranFacts(workspace.root, execution));
-  }
+  if (result.about === "job") return toResultJson(messages, result);
+  const { why } = result;
+  if (why.kind === "refused") throw new WorkerError(why.refusal.code, why.refusal.message, why.refusal);
+  const { kind: _, ...failure } = why;
+  throw new WorkerError(failure.code, `patch parse error: ${failure.message}`, failure);
 }
 
 /**

@@ -1,14 +1,12 @@
 import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
-import type { Execution, JobRequest } from "../application/jobs/execution.ts";
-import { ranFacts } from "../application/jobs/job-facts.ts";
+import type { JobRequest } from "../application/jobs/execution.ts";
 import { wordAllNotes } from "../application/jobs/job-report.ts";
 import { describeConflict } from "../application/jobs/word-notes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import type { RanJob } from "../domain/jobs/result.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import type { ToolContext } from "./tool-context.ts";
 import { type JobFacts, ToolError, type ToolErrorCode } from "./tool-result.ts";
-
-type RanExecution = Extract<Execution, { status: "ran" }>;
 
 export interface ToolJob {
   readonly tool: string;
@@ -37,8 +35,8 @@ export async function runJob(
   { groupId, sessionKey }: Pick<ToolContext, "groupId" | "sessionKey">,
   workspace: Workspace,
   { tool, title, commands, signal, more }: ToolJob,
-): Promise<RanExecution> {
-  const execution = await workspace.execute({
+): Promise<RanJob> {
+  const result = await workspace.execute({
     patch: typeof commands === "string" ? commands : JSON.stringify(commands),
     plan: title,
     source: toolJobSource(tool),
@@ -47,26 +45,22 @@ export async function runJob(
     ...(sessionKey !== undefined && { sessionKey }),
     ...more,
   });
-  switch (execution.status) {
-    case "parse-error":
-      throw execution.failure.code === "too-large"
-        ? new ToolError("ARGUMENT_TOO_LARGE", execution.failure.message, { reason: "arguments" })
-        : new ToolError("INTERNAL", execution.failure.message);
-    case "refused":
-      throw new ToolError("REFUSED", execution.refusal.message);
-    case "ran":
-      return requireCommitted(execution);
-  }
+  if (result.about === "job") return requireCommitted(result);
+  const { why } = result;
+  if (why.kind === "refused") throw new ToolError("REFUSED", why.refusal.message);
+  throw why.code === "too-large"
+    ? new ToolError("ARGUMENT_TOO_LARGE", why.message, { reason: "arguments" })
+    : new ToolError("INTERNAL", why.message);
 }
 
-function requireCommitted(execution: RanExecution): RanExecution {
-  switch (execution.outcome) {
+function requireCommitted(result: RanJob): RanJob {
+  switch (result.outcome) {
     case "committed":
-      return execution;
+      return result;
     case "conflict":
       throw new ToolError(
         "CONFLICT",
-        `nothing was written: ${execution.conflicts.map((one) => describeConflict(messagesFor("en"), one, "terminal")).join(", ")}`,
+        `nothing was written: ${result.conflicts.map((one) => describeConflict(messagesFor("en"), one, "terminal")).join(", ")}`,
       );
     case "aborted":
       throw new ToolError("ABORTED", "the call was aborted; nothing was written");
@@ -75,28 +69,28 @@ function requireCommitted(execution: RanExecution): RanExecution {
     case "running":
     case "staged":
     case "rolled-back": {
-      const failed = execution.result.results.find(({ success }) => !success);
-      throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? execution.outcome}`);
+      const failed = result.commands.find(({ success }) => !success);
+      throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? result.outcome}`);
     }
   }
 }
 
 /** Notes for the caller beside the result. Tools speak to models, in English. */
-export function jobNotes(execution: RanExecution): readonly string[] {
-  return wordAllNotes(messagesFor("en"), ranFacts("", execution));
+export function jobNotes(result: RanJob): readonly string[] {
+  return wordAllNotes(messagesFor("en"), result);
 }
 
 /** For edits: the one command must have succeeded. */
-export function toEditOutcome(execution: RanExecution): { job?: JobFacts; notes: readonly string[] } {
-  const { jobId, results, changes } = execution.result;
-  const failed = results.find(({ success }) => !success);
+export function toEditOutcome(result: RanJob): { job?: JobFacts; notes: readonly string[] } {
+  const { jobId, commands, changes } = result;
+  const failed = commands.find(({ success }) => !success);
   if (failed !== undefined) {
     const outside = failed.reason?.code === "outside-workspace";
     throw outside
       ? new ToolError("OUTSIDE_WORKSPACE", failed.error, { status: "denied", reason: "path" })
       : new ToolError("WRITE_FAILED", failed.error);
   }
-  const notes = jobNotes(execution);
+  const notes = jobNotes(result);
   return changes.length === 0 ? { notes } : { job: { job_id: jobId, changes }, notes };
 }
 

@@ -41,7 +41,7 @@ export function describeDrafts(name: string, settings: Settings): void {
     }
     async function ran(draft: Draft, commands: Commands, attempt = 1) {
       const run = await draft.run({ attempt, work: { patch: JSON.stringify(commands) } });
-      if (run.status !== "ran") throw new Error(JSON.stringify(run));
+      if (run.about !== "attempt") throw new Error(JSON.stringify(run));
       return run;
     }
     const check = (draft: Draft, command: string, more: object = {}) =>
@@ -84,9 +84,11 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(draft.diff().map(({ path }) => path)).toEqual(["a.txt", "lib/b.txt", "new/deep/c"]);
       const done = await draft.commit();
       expect(done).toMatchObject({
-        status: "ran",
+        about: "job",
         outcome: "committed",
-        result: { success: true, executedCmds: 3, failedCmds: 0 },
+        success: true,
+        executedCmds: 3,
+        failedCmds: 0,
       });
       expect([bench.read("a.txt"), bench.read("new/deep/c"), existsSync(bench.path("lib/b.txt"))]).toEqual([
         "2\n",
@@ -238,7 +240,7 @@ export function describeDrafts(name: string, settings: Settings): void {
     test("a kept draft is a preview that can be committed later", async () => {
       const draft = await open();
       await ran(draft, [shell("echo 1 > a.txt")]);
-      expect(await draft.keep()).toMatchObject({ outcome: "staged", result: { jobId: draft.id } });
+      expect(await draft.keep()).toMatchObject({ outcome: "staged", jobId: draft.id });
       expect(bench.read("a.txt")).toBe("one\n");
       expect(await workspace.commitPreview(draft.id)).toMatchObject({ status: "done" });
       expect(bench.read("a.txt")).toBe("1\n");
@@ -289,9 +291,9 @@ export function describeDrafts(name: string, settings: Settings): void {
         },
         onOutput: () => abort.abort(),
       });
-      expect(await run).toMatchObject({ status: "ran", aborted: true, totalCmds: 3 });
+      expect(await run).toMatchObject({ about: "attempt", aborted: true, totalCmds: 3 });
       expect(await check(draft, "true")).toMatchObject({ ok: false, why: "aborted" });
-      expect(await draft.commit()).toMatchObject({ outcome: "aborted", result: { changes: [] } });
+      expect(await draft.commit()).toMatchObject({ outcome: "aborted", changes: [] });
       expect(bench.read("a.txt")).toBe("one\n");
       expect(storedBytes(draft.id)).toEqual([]);
     });
@@ -316,7 +318,8 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(changes.map(({ path }) => path)).toEqual(["a.txt", "lib/b.txt", "n", "n/m.txt"]);
       expect(await draft.commit()).toMatchObject({
         outcome: "committed",
-        result: { executedCmds: 4, failedCmds: 0 },
+        executedCmds: 4,
+        failedCmds: 0,
       });
       expect([bench.read("a.txt"), bench.read("n/m.txt"), existsSync(bench.path("lib/b.txt"))]).toEqual([
         "1\n",
@@ -330,7 +333,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       await ran(draft, [edit("update", "a.txt", "1\n")]);
       bench.write("a.txt", "user\n");
       expect(await draft.run({ attempt: 2, work: { patch: JSON.stringify([shell("true")]) } })).toMatchObject(
-        { status: "refused", refusal: { code: "failed" } },
+        { status: "refused", why: { refusal: { code: "failed" } } },
       );
       expect([bench.read("a.txt"), workspace.archive.read(draft.id)?.state]).toEqual(["user\n", "discarded"]);
     });
@@ -341,7 +344,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(await draft.commit()).toMatchObject({
         outcome: "committed",
         kind: "direct",
-        result: { undo: "available" },
+        undo: "available",
       });
       expect(bench.read("a.txt")).toBe("1\n");
     });
@@ -349,7 +352,7 @@ export function describeDrafts(name: string, settings: Settings): void {
     test("a text that is no patch runs nothing and leaves the draft open", async () => {
       const draft = await open();
       expect(await draft.run({ attempt: 1, work: { patch: "hello" } })).toMatchObject({
-        status: "parse-error",
+        why: { kind: "not-a-patch" },
       });
       await ran(draft, [edit("update", "a.txt", "1\n")], 2);
       expect(await draft.commit()).toMatchObject({ outcome: "committed" });
@@ -378,7 +381,7 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(bench.git("log", "--oneline").split("\n")).toHaveLength(2);
       expect(await draft.commit()).toMatchObject({
         outcome: "committed",
-        result: { gitCommit: expect.any(String) },
+        gitCommit: expect.any(String),
       });
       expect(bench.git("log", "--format=%s").trim().split("\n")).toHaveLength(3);
       expect(bench.git("status", "--porcelain")).toBe("");

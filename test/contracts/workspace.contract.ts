@@ -28,9 +28,9 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       content,
     });
     async function ran(commands: readonly object[], more: Partial<JobRequest> = {}) {
-      const execution = await bench().workspace.execute(request(commands, more));
-      if (execution.status !== "ran") throw new Error(JSON.stringify(execution));
-      return execution;
+      const result = await bench().workspace.execute(request(commands, more));
+      if (result.about !== "job") throw new Error(JSON.stringify(result));
+      return result;
     }
     const jobId = () => newJobId(new Date(), (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
 
@@ -50,8 +50,8 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
 
     test("a job needs a patch and a source; everything else is the workspace's settings", async () => {
       const { workspace, shell } = bench();
-      const { outcome, result } = await ran([create("made.txt", "made\n")]);
-      expect({ outcome, success: result.success }).toEqual({ outcome: "committed", success: true });
+      const result = await ran([create("made.txt", "made\n")]);
+      expect({ outcome: result.outcome, success: result.success }).toEqual({ outcome: "committed", success: true });
       expect(shell("cat made.txt")).toBe("made");
       expect(workspace.archive.read(result.jobId)).toMatchObject({
         jobId: result.jobId,
@@ -67,7 +67,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       expect(outcome).toBe("dry-run");
       expect(shell("ls")).not.toContain("dry.txt");
       expect(await workspace.execute(request([], { patch: "no patch at all" }))).toMatchObject({
-        status: "parse-error",
+        why: { kind: "not-a-patch" },
       });
     });
 
@@ -77,7 +77,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       expect(workspace.protection.protects(".env")).not.toBeNull();
       expect(workspace.rootNames[0]).toBe(workspace.root);
       for (const root of workspace.rootNames) {
-        const { result } = await ran([create(`${root}/.env`, "MINE=1\n")]);
+        const result = await ran([create(`${root}/.env`, "MINE=1\n")]);
         expect(result.success).toBe(false);
       }
       expect(shell("cat .env")).toBe(before);
@@ -86,7 +86,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
     test("undo and redo bring back what stood; a second undo changes nothing", async () => {
       const { workspace, shell } = bench();
       shell("printf before > back.txt");
-      const { result } = await ran([
+      const result = await ran([
         { type: "file_edit", action: "update", target: "back.txt", content: "after" },
       ]);
       const back = (direction: "undo" | "redo") =>
@@ -105,7 +105,7 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
 
     test("a job that is over is no preview, and cannot be stopped", async () => {
       const { workspace } = bench();
-      const { result } = await ran([create("over.txt", "over\n")]);
+      const result = await ran([create("over.txt", "over\n")]);
       expect(await workspace.commitPreview(result.jobId)).toMatchObject({ status: "not-a-preview" });
       expect(await workspace.stop(result.jobId)).toEqual({ status: "not-running", state: "committed" });
       expect(await workspace.commitPreview("job_1_nothing0")).toEqual({ status: "unknown" });
@@ -174,13 +174,14 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
       await dropped.discard("not wanted");
       expect(shell("ls")).not.toContain("dropped.txt");
       const first = await kept.run({ attempt: 1, work: { patch: JSON.stringify(edits) } });
-      expect(first).toMatchObject({ status: "ran", results: [{ success: true }, { success: false }] });
+      expect(first).toMatchObject({ about: "attempt", results: [{ success: true }, { success: false }] });
       const run = { type: "shell_command", action: "run", target: "cat draft.txt > seen.txt" };
       await kept.run({ attempt: 2, work: { patch: JSON.stringify([run]) } });
       expect(decode(kept.files.read("seen.txt"))).toBe("edited");
       expect(await kept.commit()).toMatchObject({
         outcome: "committed",
-        result: { executedCmds: 2, failedCmds: 0 },
+        executedCmds: 2,
+        failedCmds: 0,
       });
       expect(shell("cat draft.txt seen.txt")).toBe("editededited");
       expect(workspace.archive.read(kept.id)).toMatchObject({ state: "committed", success: true });

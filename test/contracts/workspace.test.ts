@@ -31,10 +31,11 @@ test("what a request leaves open comes from the settings of the folder", async (
   const patch = JSON.stringify([edit("update", ".env", "x"), edit("create", "next.txt", "next\n")]);
   const request = { patch, source: "test", signal: new AbortController().signal };
   const dry = await bench.open({ PICOCLAW_WORKER_DRY_RUN: "true" });
-  expect(await dry.execute(request)).toMatchObject({ status: "ran", outcome: "dry-run" });
+  expect(await dry.execute(request)).toMatchObject({ about: "job", outcome: "dry-run" });
   const stops = await bench.open({ PICOCLAW_WORKER_STOP_ON_ERROR: "true" });
-  expect(await stops.execute(request)).toMatchObject({ result: { executedCmds: 0, failedCmds: 1 } });
+  expect(await stops.execute(request)).toMatchObject({ executedCmds: 0, failedCmds: 1 });
   expect(await stops.execute({ ...request, stopOnError: false })).toMatchObject({
-    result: { executedCmds: 1, failedCmds: 1 },
+    executedCmds: 1,
+    failedCmds: 1,
   });
 });

@@ -1,9 +1,7 @@
-import type { Execution } from "../../application/jobs/execution.ts";
-import { executionFacts, type RefusalFacts } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordJob, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { JobEvent } from "../../application/ports/jobs.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
+import { type JobResult, oneLine, type RefusedJob } from "../../domain/jobs/result.ts";
 import { reportMessages } from "../../domain/texts/jobs.ts";
 import { fail, printable, type Subcommand, styleReport } from "./command.ts";
 import { openFromFlags, readFlags } from "./flags.ts";
@@ -63,28 +61,26 @@ export function createProgress(program: CliProgram, opened: Opened, on: boolean)
 }
 
 /** Says what a job did, from its facts alone, and chooses the exit code. */
-export async function reportExecution(
+export async function reportResult(
   program: CliProgram,
-  { messages, workspace }: Opened,
-  execution: Execution,
+  { messages }: Opened,
+  result: JobResult,
   json: boolean,
 ): Promise<number> {
-  const facts = executionFacts(workspace.root, execution);
-  if (facts.about === "refusal") {
+  if (result.about === "refusal") {
     const status = reportMessages(messages.locale).status("refused", 0);
-    const text = wordRefusal(messages, facts);
-    return fail(program, json, { ...failureOf(facts), text: json ? text : `${status}\n${text}` });
+    const text = wordRefusal(messages, result);
+    return fail(program, json, { ...failureOf(result), text: json ? text : `${status}\n${text}` });
   }
-  if (execution.status === "ran")
-    for (const warning of execution.warnings) program.err(`${messages.warningLabel} ${warning}\n`);
+  for (const warning of result.warnings ?? []) program.err(`${messages.warningLabel} ${warning}\n`);
   const text = json
-    ? JSON.stringify(toResultJson(messages, facts))
-    : await styleReport(program, printable(wordJob(messages, facts)), facts.status);
+    ? JSON.stringify(toResultJson(messages, result))
+    : await styleReport(program, printable(wordJob(messages, result)), result.status);
   program.out(`${text}\n`);
-  return facts.success ? EXIT.done : EXIT.failed;
+  return result.success ? EXIT.done : EXIT.failed;
 }
 
-function failureOf({ why }: RefusalFacts) {
+function failureOf({ why }: RefusedJob) {
   if (why.kind === "not-a-patch") {
     const { kind: _, code, message: __, ...facts } = why;
     return { exitCode: EXIT.usage, code, facts };
@@ -136,7 +132,7 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
   for (const signal of STOPPING) process.once(signal, stop);
   const progress = createProgress(program, opened, !json && program.errIsTerminal);
   try {
-    const execution = await opened.workspace.execute({
+    const result = await opened.workspace.execute({
       patch: read.patch,
       source: "cli",
       sessionKey: "cli:default",
@@ -152,7 +148,7 @@ async function apply(program: CliProgram, args: readonly string[]): Promise<numb
       onOutput: progress.output,
     });
     progress.end();
-    return await reportExecution(program, opened, execution, json);
+    return await reportResult(program, opened, result, json);
   } finally {
     progress.end();
     for (const signal of STOPPING) process.off(signal, stop);

@@ -5,13 +5,13 @@ import {
   wordPieces,
 } from "../../application/chat/reply-words.ts";
 import type { ActionFacts } from "../../application/jobs/action-report.ts";
-import type { Execution } from "../../application/jobs/execution.ts";
-import { executionFacts, type JobFacts, toListedJob } from "../../application/jobs/job-facts.ts";
+import { toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
 import type { Reply } from "../../application/ports/chat.ts";
 import type { StoredJob } from "../../application/ports/jobs.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import { type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
+import type { JobResult, RanJob } from "../../domain/jobs/result.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
@@ -39,7 +39,7 @@ export interface CardMaker {
   /** Null where a reply changed nothing. */
   fromReply(reply: Reply, took: string): Card | null;
   /** A command that the user ran: it has no plan, and its output is what matters. */
-  fromExecution(execution: Execution, title: string, took: string): Card | string;
+  fromResult(result: JobResult, title: string, took: string): Card | string;
   /** Any job of the workspace, whoever made it. */
   fromJob(job: StoredJob): Card;
   /** As the jobs stand by now. */
@@ -115,7 +115,7 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
   const pieceOf = <Kind extends ReplyPiece["kind"]>(said: readonly ReplyPiece[], kind: Kind) =>
     said.find((piece): piece is Extract<ReplyPiece, { kind: Kind }> => piece.kind === kind);
 
-  function remarksOf(facts: JobFacts, coder: CoderFacts | undefined, risk: "high" | undefined): string[] {
+  function remarksOf(facts: RanJob, coder: CoderFacts | undefined, risk: "high" | undefined): string[] {
     const words = wordCard(locale, {
       facts,
       ...(coder !== undefined && { coder }),
@@ -167,10 +167,9 @@ export function createCardMaker({ workspace, messages, texts }: CardDeps): CardM
       if (job !== undefined && made.status === "preview") made.status = job.facts.status;
       return made;
     },
-    fromExecution(execution, title, took) {
-      const facts = executionFacts(workspace.root, execution);
-      if (facts.about === "refusal") return wordPieces(locale, [{ kind: "refusal", facts }]);
-      return card([facts.jobId], { title, remarks: remarksOf(facts, undefined, undefined), facts: [took] });
+    fromResult(result, title, took) {
+      if (result.about === "refusal") return wordPieces(locale, [{ kind: "refusal", facts: result }]);
+      return card([result.jobId], { title, remarks: remarksOf(result, undefined, undefined), facts: [took] });
     },
     fromJob: (job) => card([job.jobId], { title: job.title }),
     refresh,

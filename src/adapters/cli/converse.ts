@@ -498,7 +498,7 @@ export async function converse(
     const key = `cli:${chatId}`;
     view.event({ type: "job-command", jobId: "", index: 1, command: `shell_command run ${command}` });
     screen.redraw();
-    const execution = await opened.workspace
+    const result = await opened.workspace
       .execute({
         patch: JSON.stringify([{ type: "shell_command", action: "run", target: command }]),
         request: `! ${command}`,
@@ -515,9 +515,7 @@ export async function converse(
     endTurn(running);
     view.end();
     const card =
-      typeof execution === "string"
-        ? execution
-        : maker.fromExecution(execution, `! ${command}`, seconds(view));
+      typeof result === "string" ? result : maker.fromResult(result, `! ${command}`, seconds(view));
     screen.print(typeof card === "string" ? paragraph(card) : deck.add(card));
     afterTurn(abort.signal.aborted);
   }

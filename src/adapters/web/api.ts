@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
-import { diffText, type RefusalFacts, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
@@ -12,6 +12,7 @@ import { dayFormatter } from "../../domain/chat/session.ts";
 import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import type { RefusedJob } from "../../domain/jobs/result.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { replyJson } from "../serve/reply-json.ts";
@@ -40,7 +41,7 @@ export function jobApi(app: Api, { host }: Web): void {
   const { viewerJobs } = host;
   const words = () => host.messagesFor(host.locale());
   const unknown = () => apiFailure(404, "unknown-job", "no such job");
-  function refusal(facts: RefusalFacts): Response {
+  function refusal(facts: RefusedJob): Response {
     const { why } = facts;
     if (why.kind === "refused") return apiFailure(409, why.refusal.code, wordRefusal(words(), facts));
     const { kind: _, code, message, ...details } = why;

@@ -3,7 +3,7 @@ import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import { affectedFiles } from "../../domain/coder/check-edits.ts";
 import { hasFlag } from "../../domain/coder/proposal.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
+import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
@@ -27,7 +27,6 @@ import {
 import { createExplorer, showAsked } from "../coder/explorer.ts";
 import { createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
-import { executionFacts, type JobFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
@@ -112,6 +111,7 @@ export async function openBench(
       : null;
   const bench = createDraftBench({
     workspace: {
+      root: workspace.root,
       files: workspace.files,
       archive: workspace.archive,
       openDraft: beside?.openDraft ?? workspace.openDraft,
@@ -198,8 +198,8 @@ export function reportWork(
 ): JobReport {
   const way = end.kind === "worked" ? toCoderFacts(workspace.mask, turn, end, checked) : null;
   const told: ReplyPiece[] = way === null ? [] : [{ kind: "coder", facts: way }];
-  if (end.execution === null) return { said: told, ok: false, actions: [] };
-  const facts = executionFacts(workspace.root, end.execution);
+  if (end.result === null) return { said: told, ok: false, actions: [] };
+  const facts = end.result;
   if (facts.about === "refusal") return { said: [{ kind: "refusal", facts }], ok: false, actions: [] };
   const plan = end.kind === "worked" ? workspace.mask(end.proposal.plan.trim()) : "";
   const isHigh = end.kind === "worked" && end.proposal.risk === "high";
@@ -224,7 +224,7 @@ export function reportWork(
 function toCoderFacts(
   mask: (text: string) => string,
   { models }: Pick<ChatTurn, "models">,
-  { proposal, execution, story }: Extract<CoderEnd, { kind: "worked" }>,
+  { proposal, result, story }: Extract<CoderEnd, { kind: "worked" }>,
   checked: ChecksFacts | null,
 ): CoderFacts {
   const { attempts, red, stopped, tried, words } = story;
@@ -237,21 +237,21 @@ function toCoderFacts(
     words: mask(words),
     costHint: mask(proposal.costHint),
     costUsd,
-    ...(checked !== null && hasChanged(execution) && { checks: checked }),
-    isDropped: execution === null,
+    ...(checked !== null && hasChanged(result) && { checks: checked }),
+    isDropped: result === null,
   };
 }
 
 /** Of a job that changed nothing, nobody wonders how it was checked. */
-function hasChanged(execution: Extract<CoderEnd, { kind: "worked" }>["execution"]): boolean {
-  if (execution?.status !== "ran") return execution === null;
-  return execution.result.changes.length > 0 && execution.outcome !== "dry-run";
+function hasChanged(result: JobResult | null): boolean {
+  if (result?.about !== "job") return result === null;
+  return result.changes.length > 0 && result.outcome !== "dry-run";
 }
 
 /** Files whose lines are counted; more is a list that nobody reads. */
 const MOST_COUNTED = 30;
 
-function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, facts: JobFacts): JobFacts {
+function withLineCounts({ archive }: Pick<ChatDeps["workspace"], "archive">, facts: RanJob): RanJob {
   if (facts.dryRun || facts.changes.length === 0 || facts.changes.length > MOST_COUNTED) return facts;
   const lineCounts: Record<string, LineCounts> = {};
   for (const { path, before, after } of archive.differences(facts.jobId)) {

@@ -1,10 +1,10 @@
 import { systemPrompt } from "../../domain/chat/agents.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import { jobActions, jobNamedInButton } from "../../domain/jobs/job-status.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, RanJob } from "../../domain/jobs/result.ts";
 import { readWorkerOutput, WORKER_CONTRACT, type WorkerOutput } from "../../domain/models/worker-output.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { type JobFacts, storedFacts } from "../jobs/job-facts.ts";
+import { storedFacts } from "../jobs/job-facts.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
 import type { RequestSize } from "../models/complete.ts";
 import { type LoopEnd, type LoopStep, shortenExchange, toolLoop } from "../models/tool-loop.ts";
@@ -86,7 +86,7 @@ export function toolFacts(
 }
 
 /** New files of its commands that match a protected pattern. */
-function guardedPaths({ commands }: JobFacts): readonly string[] {
+function guardedPaths({ commands }: RanJob): readonly string[] {
   return commands
     .flatMap(({ notes }) => notes)
     .flatMap((note) => (typeof note === "object" && note.code === "protected-created" ? note.paths : []));

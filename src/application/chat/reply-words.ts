@@ -1,6 +1,13 @@
 import type { ChecksFacts } from "../../domain/checks/verdict.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import { type Change, oneLine } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type CommandResult,
+  oneLine,
+  type RanJob,
+  type RefusedJob,
+  toPlainResult,
+} from "../../domain/jobs/result.ts";
 import { type ChatMessages, chatMessagesFor } from "../../domain/texts/chat.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -9,7 +16,6 @@ import type { Locale } from "../../domain/texts/locale.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { CoderStopReason } from "../coder/coder-loop.ts";
 import { type ActionFacts, wordAction } from "../jobs/action-report.ts";
-import type { CommandFacts, JobFacts, RefusalFacts } from "../jobs/job-facts.ts";
 import {
   countNotRun,
   explainFailures,
@@ -109,14 +115,14 @@ export type ReplyPiece =
   | NamedText
   | {
       readonly kind: "job";
-      readonly facts: JobFacts;
+      readonly facts: RanJob;
       readonly plan: string;
       /** Said beside the plan; lower ones are no news. */
       readonly risk?: "high";
       /** The results of the project's checks; its first line states them. */
       readonly checks?: ChecksFacts;
     }
-  | { readonly kind: "refusal"; readonly facts: RefusalFacts }
+  | { readonly kind: "refusal"; readonly facts: RefusedJob }
   /** How a coder came to its job. */
   | { readonly kind: "coder"; readonly facts: CoderFacts }
   | { readonly kind: "action"; readonly facts: ActionFacts }
@@ -136,7 +142,7 @@ export interface LoopFacts {
   readonly changes: readonly Change[];
   /** Calls of MCP servers; null where there were none. */
   readonly outward: OutwardFacts | null;
-  readonly evictions: readonly Pick<JobFacts, "evicted" | "quotaBytes">[];
+  readonly evictions: readonly Pick<RanJob, "evicted" | "quotaBytes">[];
   /** New files that match a protected pattern; absent in replies of older versions. */
   readonly guarded?: readonly string[];
   /** The job or group that `/undo` takes back; null where there is nothing. */
@@ -241,10 +247,11 @@ function wordOutward(chat: ChatMessages, { succeeded, total, error }: OutwardFac
 const KEPT_CHARACTERS = 2_000;
 
 /** The facts as they are kept with a reply: without what files hold, and with outputs as long as a chat shows them. */
-export function toReplyFacts(facts: JobFacts): JobFacts {
+export function toReplyFacts(facts: RanJob): RanJob {
+  const plain = toPlainResult(facts);
   return {
-    ...facts,
-    commands: facts.commands.map((one) => ({
+    ...plain,
+    commands: plain.commands.map((one) => ({
       ...one,
       command: { ...one.command, content: "" },
       output: cutMiddle(one.output, KEPT_CHARACTERS),
@@ -290,7 +297,7 @@ export interface CommandWords {
 }
 
 export interface CardPieces {
-  readonly facts: JobFacts;
+  readonly facts: RanJob;
   readonly coder?: CoderFacts;
   readonly risk?: "high";
 }
@@ -317,11 +324,11 @@ export function wordCard(locale: Locale, { facts, coder, risk }: CardPieces): Ca
   };
 }
 
-function hasPrinted({ command, success, output }: CommandFacts): boolean {
+function hasPrinted({ command, success, output }: CommandResult): boolean {
   return success && command.type === "shell_command" && output.trim() !== "";
 }
 
-function commandWords(one: CommandFacts): CommandWords {
+function commandWords(one: CommandResult): CommandWords {
   const { command, error } = withoutOutput(one);
   // The report of an edit is for the model that made it.
   const output = command.type === "file_edit" ? "" : one.output.trimEnd();
@@ -337,7 +344,7 @@ function cardReplyRoute(locale: Locale, coder: CoderFacts, checks: string): stri
     .filter((line) => line !== "" && line !== checks);
 }
 
-function cardCaveats(messages: Messages, facts: JobFacts, gitCommit: string | undefined): string[] {
+function cardCaveats(messages: Messages, facts: RanJob, gitCommit: string | undefined): string[] {
   return [
     ...(gitCommit === undefined ? [] : [messages.gitCommit(gitCommit)]),
     ...wordAllNotes(messages, facts),

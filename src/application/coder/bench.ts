@@ -1,11 +1,17 @@
 import { checkEdits } from "../../domain/coder/check-edits.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type CommandResult,
+  type JobRefusal,
+  type JobResult,
+  type RefusedJob,
+  refuseJob,
+} from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
-import type { Execution } from "../jobs/execution.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { FileDifference, JobArchive, JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
@@ -51,9 +57,9 @@ export interface Bench {
   /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
   landInTurn(attempt: number, goesBack: boolean): Promise<Landing>;
   /** Ends the draft as it is; what others changed meanwhile makes it a preview. */
-  land(): Promise<Execution>;
+  land(): Promise<JobResult>;
   /** `red`: why it does not land. */
-  keep(red?: RedReason): Promise<Execution>;
+  keep(red?: RedReason): Promise<JobResult>;
   /** Forgets everything. Idempotent, and harmless after an end. */
   drop(reason: string): Promise<void>;
 }
@@ -77,12 +83,12 @@ interface BenchAttempt {
 
 export type CarryOutResult =
   /** Nothing could be staged: no proposal will run. */
-  | { readonly kind: "refused"; readonly execution: Extract<Execution, { status: "refused" }> }
+  | { readonly kind: "refused"; readonly result: RefusedJob }
   | { readonly kind: "aborted" }
   | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
 
 export interface DraftBenchDeps {
-  readonly workspace: Pick<Workspace, "openDraft" | "files"> & {
+  readonly workspace: Pick<Workspace, "root" | "openDraft" | "files"> & {
     readonly archive: Pick<JobArchive, "list" | "differences">;
   };
   /** The parts of it that the coder has seen. */
@@ -117,12 +123,10 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
-  async function open({
-    checked = checks?.hasOwn === true,
-  } = {}): Promise<Draft | Extract<Execution, { status: "refused" }>> {
+  async function open({ checked = checks?.hasOwn === true } = {}): Promise<Draft | JobRefusal> {
     if (draft !== null) return draft;
     const opened = await workspace.openDraft({ ...request, checked });
-    if (!opened.ok) return { status: "refused", refusal: opened.refusal };
+    if (!opened.ok) return opened.refusal;
     draft = opened.draft;
     return draft;
   }
@@ -151,7 +155,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     merged = [],
   }: BenchAttempt): Promise<CarryOutResult> {
     const opened = await open();
-    if ("status" in opened) return { kind: "refused", execution: opened };
+    if ("code" in opened) return { kind: "refused", result: refuseJob(workspace.root, opened) };
     attempts++;
     checks?.propose(proposal.check ?? null);
     const { now, later, checked } = await sortCommands(parts, commands);
@@ -166,8 +170,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       onOutput: parts.onOutput,
       onEvent: parts.onEvent,
     });
-    if (ran.status === "refused") return { kind: "refused", execution: ran };
-    if (ran.status === "parse-error") throw new Error(ran.failure.message);
+    if (ran.about === "refusal") return { kind: "refused", result: ran };
     if (ran.aborted) return { kind: "aborted" };
     const own = await runChecksOf(parts, opened, number, checked);
     return { kind: "ran", results: [...ran.results, ...own] };
@@ -177,7 +180,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     async begin() {
       if (checks?.hasOwn !== true) return;
       const opened = await open();
-      if (!("status" in opened)) checks.begin(opened);
+      if (!("code" in opened)) checks.begin(opened);
     },
     files: () => parts.shown.watch(filesNow()),
     settle(commands) {
@@ -206,7 +209,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     carryOut,
     async workByHead(number, head) {
       const opened = await open({ checked: true });
-      if ("status" in opened) return { kind: "refused", execution: opened };
+      if ("code" in opened) return { kind: "refused", result: refuseJob(workspace.root, opened) };
       attempts++;
       const ran = await opened.run({
         attempt: number,
@@ -214,13 +217,12 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
         onOutput: parts.onOutput,
         onEvent: parts.onEvent,
       });
-      if (ran.status === "refused") return { kind: "refused", execution: ran };
-      if (ran.status === "parse-error") throw new Error(ran.failure.message);
+      if (ran.about === "refusal") return { kind: "refused", result: ran };
       return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results };
     },
     async tryOut(command) {
       const opened = await open({ checked: true });
-      if ("status" in opened) return null;
+      if ("code" in opened) return null;
       const tried = await opened.check({
         commands: [command],
         over: "draft",
@@ -360,7 +362,7 @@ function asResult(command: PatchCommand, { exitCode, outcome, output, durationMs
 
 export interface PlainBenchDeps {
   readonly files: ProjectFiles;
-  readonly execute: (attempt: BenchAttempt) => Promise<Execution>;
+  readonly execute: (attempt: BenchAttempt) => Promise<JobResult>;
 }
 
 /**
@@ -388,7 +390,7 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
     confirm: async () => null,
     sendOut: async () => {},
     changes: () => [],
-    landInTurn: async () => ({ kind: "ended", execution: await executed() }),
+    landInTurn: async () => ({ kind: "ended", result: await executed() }),
     land: executed,
     keep: executed,
     drop: async () => {},

@@ -1,11 +1,10 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { JudgedAttempt } from "../checks/project-checks.ts";
-import type { Execution } from "../jobs/execution.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { Bench, CarryOutResult } from "./bench.ts";
@@ -30,7 +29,7 @@ export type CoderEnd =
   | { readonly kind: "unanswered"; readonly text: Worded }
   /** No proposal could be carried out; `why` is for the user. */
   | { readonly kind: "unusable"; readonly why: string }
-  | { readonly kind: "refused"; readonly execution: Execution }
+  | { readonly kind: "refused"; readonly result: JobResult }
   | { readonly kind: "aborted" }
   /** Another coder's draft was taken. */
   | { readonly kind: "passed-over" }
@@ -38,7 +37,7 @@ export type CoderEnd =
       readonly kind: "worked";
       readonly proposal: Proposal;
       /** Null where red was to be thrown away. */
-      readonly execution: Execution | null;
+      readonly result: JobResult | null;
       readonly story: CoderStory;
     };
 
@@ -237,7 +236,7 @@ async function endGivenUp(
     const judged = await bench.judge(state.attempts);
     if (judged?.verdict === "green") {
       const landed = await bench.landInTurn(state.attempts, false);
-      if (landed.kind === "ended") return endWorked(state, landed.execution, stopped, words);
+      if (landed.kind === "ended") return endWorked(state, landed.result, stopped, words);
     }
   }
   switch (limits.onRed) {
@@ -252,8 +251,8 @@ async function endGivenUp(
 
 /** Others changed the same lines and nobody brought the two together: whatever `onRed` says, it must not land over them. */
 async function endContested({ bench, limits }: CoderLoop, state: LoopState): Promise<CoderEnd> {
-  const execution = limits.onRed === "discard" ? null : await bench.keep("conflict");
-  return endWorked(state, execution, { why: "conflict" }, "");
+  const result = limits.onRed === "discard" ? null : await bench.keep("conflict");
+  return endWorked(state, result, { why: "conflict" }, "");
 }
 
 /** The coder answered a conflict without an edit: the rest alone is not the change, so nothing of it lands. */
@@ -267,13 +266,13 @@ async function endUnsettled(loop: CoderLoop, state: LoopState, words: string): P
 
 function endWorked(
   { proposal, attempts, red, tried, answers }: LoopState,
-  execution: Extract<CoderEnd, { kind: "worked" }>["execution"],
+  result: Extract<CoderEnd, { kind: "worked" }>["result"],
   stopped: CoderStopReason | null,
   words: string,
 ): CoderEnd {
   if (proposal === null) throw new Error("a coder's work ended without a proposal");
   const said = [...answers, words].filter((text) => text !== "").join("\n\n");
-  return { kind: "worked", proposal, execution, story: { attempts, red, stopped, tried, words: said } };
+  return { kind: "worked", proposal, result, story: { attempts, red, stopped, tried, words: said } };
 }
 
 /** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
@@ -361,7 +360,7 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
   const number = state.attempts + 1;
   tell({ type: "doing", attempt: number, doing: "running" });
   const ran = await work(number, state.exchange.at(-1)?.text ?? null);
-  if (ran.kind === "refused") return { end: { kind: "refused", execution: ran.execution } };
+  if (ran.kind === "refused") return { end: { kind: "refused", result: ran.result } };
   if (ran.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (ran.kind === "unanswered") return { end: await endStoppedShort(loop, state, ran.text) };
   const { summary, results } = ran;
@@ -492,7 +491,7 @@ async function attemptProposal(
   tell({ type: "doing", attempt: number, doing: "running" });
   const { merged } = settled;
   const carried = await bench.carryOut({ number, proposal, parsed, commands: settled.commands, merged });
-  if (carried.kind === "refused") return { end: { kind: "refused", execution: carried.execution } };
+  if (carried.kind === "refused") return { end: { kind: "refused", result: carried.result } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
   if (isContested) {
     state.red = { kind: "conflict", failed: [], brief: settled.stale.map(({ path }) => path).join(", ") };
@@ -655,7 +654,7 @@ async function landBench(
   const landed = await bench.landInTurn(state.attempts, state.conflicts < CONFLICT_ROUNDS);
   switch (landed.kind) {
     case "ended":
-      return { end: endLanded(state, landed.execution) };
+      return { end: endLanded(state, landed.result) };
     case "red":
       state.red = findRedAttempt([], landed.judged);
       return sendBack(loop, state, { head: MOVED_ON, report: landed.judged.report, commands });
@@ -677,12 +676,12 @@ async function landBench(
 }
 
 /** A draft that others never let land is kept, and that is no success. */
-function endLanded(state: LoopState, execution: Execution): CoderEnd {
-  if (execution.status === "ran" && execution.outcome === "staged")
+function endLanded(state: LoopState, result: JobResult): CoderEnd {
+  if (result.about === "job" && result.outcome === "staged")
     state.red = {
       kind: "conflict",
       failed: [],
-      brief: execution.result.changes.map(({ path }) => path).join(", "),
+      brief: result.changes.map(({ path }) => path).join(", "),
     };
-  return endWorked(state, execution, state.red === null ? null : { why: "conflict" }, "");
+  return endWorked(state, result, state.red === null ? null : { why: "conflict" }, "");
 }

@@ -1,14 +1,13 @@
 import { decodeText } from "../../domain/jobs/file-bytes.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
+import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { Draft, DraftConflict } from "../jobs/draft.ts";
-import type { Execution } from "../jobs/execution.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { OtherChange, StaleEdit } from "./shown-files.ts";
 
 /** The outcome of an error-free draft when its turn to be committed came. */
 export type Landing =
-  | { readonly kind: "ended"; readonly execution: Execution }
+  | { readonly kind: "ended"; readonly result: JobResult }
   /** The checks say otherwise over the workspace as it is by now. */
   | { readonly kind: "red"; readonly judged: JudgedAttempt }
   /** Its commands were to write their files anew, and failed. */
@@ -59,14 +58,14 @@ export async function landDraft(deps: LandDeps): Promise<Landing> {
       if (outdated.length > 0) return { kind: "outdated", paths: outdated };
       await deps.sendOut();
       const remember = checks?.rememberLanded(draft, deps.files);
-      const execution = await draft.commitIf(
+      const result = await draft.commitIf(
         async () => !draft.hasMoved() && (checks === null || (await checks.holds(draft))),
       );
-      if (execution.status === "moved") continue;
-      if (execution.status === "ran" && execution.outcome === "committed") remember?.();
-      return { kind: "ended", execution };
+      if (result === "moved") continue;
+      if (result.about === "job" && result.outcome === "committed") remember?.();
+      return { kind: "ended", result };
     }
-    return { kind: "ended", execution: await draft.keep("conflict") };
+    return { kind: "ended", result: await draft.keep("conflict") };
   } finally {
     giveBack();
   }
@@ -76,7 +75,7 @@ async function yieldConflicts(
   { draft, goesBack, whoChanged }: LandDeps,
   conflicts: readonly DraftConflict[],
 ): Promise<Landing> {
-  if (!goesBack) return { kind: "ended", execution: await draft.keep("conflict") };
+  if (!goesBack) return { kind: "ended", result: await draft.keep("conflict") };
   const text = (bytes: Uint8Array | null | undefined) =>
     bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
   const stale = conflicts.map(({ path, base, ours, theirs }): StaleEdit => {

@@ -1,9 +1,10 @@
 import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
+import { type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
-import { executionFacts, type JobFacts, type RefusalFacts, toListedJob } from "../jobs/job-facts.ts";
+import { toListedJob } from "../jobs/job-facts.ts";
 import type { TakeBack } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
@@ -166,7 +167,7 @@ export interface ViewerJobs {
   differences(viewer: Viewer, jobId: string, path?: string): Promise<Iterable<FileDifference> | null>;
   /** The buttons of a reply, as they make sense now. */
   actions(reply: Pick<Reply, "actions" | "jobs">, labels: JobActionLabels): Reply["actions"];
-  run(viewer: Viewer, request: RunRequest): Promise<JobFacts | RefusalFacts>;
+  run(viewer: Viewer, request: RunRequest): Promise<JobResult>;
   takeBack(viewer: Viewer, jobId: string, way: "undo" | "redo", force: boolean): Promise<ActionFacts>;
   applyPreview(viewer: Viewer, jobId: string): Promise<ActionFacts>;
   /** Applies the changes of a preview beside the paths in conflict, as a separate job. */
@@ -187,7 +188,7 @@ export interface OwnJobs extends ViewerJobs {
 
 export interface RestFacts {
   readonly about: "rest";
-  readonly facts: JobFacts | RefusalFacts;
+  readonly facts: JobResult;
   /** Paths of the preview that were left out. */
   readonly left: readonly string[];
 }
@@ -264,7 +265,7 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
       const abort = new AbortController();
       const noted: Promise<void>[] = [];
       const ids = new Set<string>();
-      const execution = await workspace().execute({
+      const result = await workspace().execute({
         patch,
         ...(parsed !== undefined && { parsed }),
         source,
@@ -286,15 +287,14 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
           for (const jobId of ids) bus.publish({ type: "job", jobId });
         },
       });
-      if (execution.status === "ran" && execution.outcome !== "dry-run")
-        noted.push(note(viewer, execution.result.jobId));
+      if (result.about === "job" && result.outcome !== "dry-run") noted.push(note(viewer, result.jobId));
       await Promise.all(noted);
       for (const jobId of ids) {
         running.delete(jobId);
         tails.end(jobId);
         bus.publish({ type: "job", jobId });
       }
-      return executionFacts(workspace().root, execution);
+      return result;
     },
     async takeBack(viewer, jobId, direction, force) {
       const known = (await read(viewer, jobId)) !== null;
@@ -316,9 +316,10 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
       const rest = await applyRest(workspace(), jobId, AbortSignal.timeout(REST_MS));
       bus.publish({ type: "job", jobId });
       if (rest.status === "whole") return previewFacts(workspace(), jobId, rest.outcome);
-      const facts = executionFacts(workspace().root, rest.execution);
-      if (facts.about === "job") await note(viewer, facts.jobId);
-      return { about: "rest", facts, left: rest.left };
+      const { result, left } = rest;
+      if (result.about === "refusal") return { about: "rest", facts: result, left };
+      await note(viewer, result.jobId);
+      return { about: "rest", facts: toPlainResult(result), left };
     },
     async discard(viewer, jobId) {
       if ((await read(viewer, jobId)) === null) return "unknown";

@@ -1,10 +1,10 @@
 import type { JobStatus } from "../../domain/jobs/job-status.ts";
 import type { NoteFact } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { Conflict, UntouchedPath } from "../ports/jobs-transaction.ts";
+import type { UntouchedPath } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { repairNotes } from "./execution.ts";
 import { paragraphs } from "./job-report.ts";

@@ -1,12 +1,18 @@
-import { toUndoState } from "../../domain/jobs/job-status.ts";
 import type { Note } from "../../domain/jobs/note.ts";
-import type { Change, CommandResult, PatchExecutionResult } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type CommandResult,
+  type Conflict,
+  type JobOutcome,
+  type RanJob,
+  toRanJob,
+} from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import type { JobEvent, JobOutcome, JobRecord } from "../ports/jobs.ts";
-import type { Conflict, SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
+import type { JobEvent, JobRecord } from "../ports/jobs.ts";
+import type { SealedChanges, SwapOutcome, Transaction } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
-import type { ExecuteRequest, Execution, WorkspaceDeps } from "./execution.ts";
+import type { ExecuteRequest, WorkspaceDeps } from "./execution.ts";
 
 /** How a job came to its end. */
 export interface JobEnd {
@@ -57,29 +63,12 @@ interface JournaledJob {
 
 /** Remembers how a job ended, makes room for its undo record, and tells it. */
 export async function concludeJob(
-  { transactions, archive, config, messages, logger }: WorkspaceDeps,
+  { root, transactions, archive, config, messages, logger }: WorkspaceDeps,
   { record, kind, warnings, notes }: JournaledJob,
   outcome: JobOutcome,
   { results, sealed, gitCommit, swapped, ended, keptAfterFailure }: JobEnd,
-): Promise<Execution> {
+): Promise<RanJob> {
   const { jobId, success, executedCmds, failedCmds, totalCmds } = record;
-  const result: PatchExecutionResult = {
-    jobId,
-    success,
-    executedCmds,
-    failedCmds,
-    results,
-    summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
-    ...(gitCommit !== null && { gitCommit }),
-    changes: sealed.changes,
-    undo: toUndoState({
-      state: outcome === "committed" ? "committed" : "discarded",
-      kind,
-      changeCount: sealed.changes.length,
-    }),
-    dryRun: false,
-    notes,
-  };
   if (outcome !== "committed" && outcome !== "staged") archive.save(record);
   const keeps = outcome === "staged" || outcome === "committed" || outcome === "conflict";
   const evicted = keeps
@@ -100,7 +89,7 @@ export async function concludeJob(
     success,
     executed_cmds: executedCmds,
     failed_cmds: failedCmds,
-    summary: result.summary,
+    summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
     outcome,
     changes: sealed.changes.map(({ path }) => path),
     ...(failure !== undefined && {
@@ -110,21 +99,30 @@ export async function concludeJob(
   };
   if (success) logger.info("worker", ...LOG.executionCompleted, fields);
   else logger.error("worker", ...LOG.executionFailed, fields);
-  return {
-    status: "ran",
-    outcome,
-    kind,
-    result,
-    totalCmds,
-    warnings,
-    conflicts: swapped === null ? [] : swapConflicts(swapped),
-    evicted,
-    quotaBytes: config.undo_quota,
-    groupId: record.groupId,
-    ended,
-    outside: sealed.outside,
-    keptAfterFailure,
-  };
+  return toRanJob(
+    {
+      jobId,
+      groupId: record.groupId,
+      workspace: root,
+      kind,
+      outcome,
+      success,
+      totalCmds,
+      executedCmds,
+      failedCmds,
+      commands: results,
+      changes: sealed.changes,
+      ...(gitCommit !== null && { gitCommit }),
+      notes,
+      conflicts: swapped === null ? [] : swapConflicts(swapped),
+      evicted,
+      quotaBytes: config.undo_quota,
+      ended,
+      outside: sealed.outside,
+      warnings,
+    },
+    { keptAfterFailure },
+  );
 }
 
 interface BegunJob {
@@ -135,19 +133,21 @@ interface BegunJob {
   readonly at: Date;
 }
 
-interface JobEnding {
-  readonly outcome: JobOutcome;
+/** The part of a job's end that its record tells. */
+interface RecordedEnd {
   readonly results: readonly CommandResult[];
   readonly changes: readonly Change[];
   readonly gitCommit: string | null;
-  readonly notes: readonly Note[];
 }
+
+const NOTHING: RecordedEnd = { results: [], changes: [], gitCommit: null };
 
 /** The record of a job: first while it runs, with its process, then as it ended. */
 function jobRecord(
   { root, mask, now, pid, birth }: Pick<WorkspaceDeps, "root" | "mask" | "now" | "pid" | "birth">,
   { jobId, request, commands, kind, at }: BegunJob,
-  { outcome, results, changes, gitCommit, notes }: JobEnding,
+  { results, changes, gitCommit }: RecordedEnd,
+  { outcome, notes }: { readonly outcome: JobOutcome; readonly notes: readonly Note[] },
 ): JobRecord {
   const executedCmds = results.filter(({ success }) => success).length;
   return {
@@ -221,14 +221,6 @@ function cutTitle(line: string): string {
   return [...line].slice(0, TITLE_CHARACTERS).join("");
 }
 
-interface StoryResult {
-  readonly results: readonly CommandResult[];
-  readonly changes: readonly Change[];
-  readonly gitCommit: string | null;
-}
-
-const NOTHING: StoryResult = { results: [], changes: [], gitCommit: null };
-
 /** The facts of a job, as they become known: its record is made of them. */
 export class JobStory {
   readonly notes: Note[] = [];
@@ -276,13 +268,13 @@ export class JobStory {
     this.#warnings = about.warnings;
   }
 
-  record(outcome: JobOutcome, cameOf: StoryResult = NOTHING): JobRecord {
+  record(outcome: JobOutcome, end: RecordedEnd = NOTHING): JobRecord {
     const begun = {
       ...this.#job,
       request: this.#request,
       commands: this.#commands.length,
       at: this.#createdAt,
     };
-    return jobRecord(this.#parts, begun, { outcome, ...cameOf, notes: [...this.notes] });
+    return jobRecord(this.#parts, begun, end, { outcome, notes: [...this.notes] });
   }
 }

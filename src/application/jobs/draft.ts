@@ -1,11 +1,10 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import type { MergeConflict } from "../../domain/jobs/merge.ts";
-import type { Change, CommandResult } from "../../domain/jobs/result.ts";
-import type { ParseFailure, ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../../domain/jobs/result.ts";
+import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { HomeTraces, ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
-import type { Execution, MovedWorkspace } from "./execution.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {
@@ -35,9 +34,7 @@ export interface DraftRequest {
 
 export type OpenedDraft =
   | { readonly ok: true; readonly draft: Draft }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
+  | { readonly ok: false; readonly refusal: JobRefusal };
 
 /**
  * A job that stays open while a coder works: patches run in it at once, checks run over it, and it ends as one commit, a
@@ -84,14 +81,14 @@ export interface Draft {
   /** Forgets what the draft did to these files: they show what the workspace has. */
   giveWay(paths: readonly string[]): Promise<void>;
   /** Makes the draft real as one job. A conflict keeps it as a preview. */
-  commit(): Promise<Execution>;
+  commit(): Promise<RanJob>;
   /**
    * The same, if the workspace is still what `still` says, asked when nobody else can bring anything in: `moved` leaves the
    * draft open and as it was.
    */
-  commitIf(still: () => Promise<boolean>): Promise<Execution | MovedWorkspace>;
+  commitIf(still: () => Promise<boolean>): Promise<RanJob | "moved">;
   /** Keeps it as a preview, which `commitPreview` makes real; `red` is why it did not land. */
-  keep(red?: RedReason): Promise<Execution>;
+  keep(red?: RedReason): Promise<RanJob>;
   /** Forgets it; its journal stays. Idempotent, and harmless after an end. */
   discard(reason: string): Promise<void>;
 }
@@ -142,10 +139,9 @@ export interface DraftAttempt {
 }
 
 export type DraftRun =
-  | { readonly status: "parse-error"; readonly failure: ParseFailure }
-  | { readonly status: "refused"; readonly refusal: Refusal }
+  | RefusedJob
   | {
-      readonly status: "ran";
+      readonly about: "attempt";
       readonly results: readonly CommandResult[];
       /** Fewer results than this where it stopped early. */
       readonly totalCmds: number;

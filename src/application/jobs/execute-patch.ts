@@ -1,17 +1,18 @@
-import type { CommandResult, PatchExecutionResult } from "../../domain/jobs/result.ts";
+import {
+  type CommandResult,
+  type JobResult,
+  type RanJob,
+  refuseJob,
+  refusePatch,
+  type SettingRefusal,
+  toRanJob,
+} from "../../domain/jobs/result.ts";
 import { tryJsonPatch } from "../../domain/patch/formats/json.ts";
 import { executionSummary, type ParseResult, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { type BeginRequest, type BeginResult, toViewFault } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import { jobGroupId } from "./conclude-job.ts";
-import {
-  type ExecuteRequest,
-  type Execution,
-  newJobId,
-  repairNotes,
-  type SettingRefusal,
-  type WorkspaceDeps,
-} from "./execution.ts";
+import { type ExecuteRequest, newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
 import { JobRun, maskCommand } from "./job-run.ts";
 
 /** Opens the view; a disk that is full or may not be written is a refusal, not a crash. */
@@ -67,12 +68,12 @@ export async function parseCommands(patch: string): Promise<ParseResult> {
  *   parse → choose how to stage → open the view → (commit before) → commands → (commit after)
  *   → end what still runs → seal → commit, keep as preview, or roll back → remember
  */
-export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest): Promise<Execution> {
+export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest): Promise<JobResult> {
   const parsed = request.parsed ?? (await parseCommands(request.patch));
   const { logger } = parts;
   if (!parsed.ok) {
     logger.error("worker", ...LOG.executionError, { error: parsed.failure.message });
-    return { status: "parse-error", failure: parsed.failure };
+    return refusePatch(parts.root, parsed.failure);
   }
   const { commands, warnings } = parsed;
   const jobId = newJobId(parts.now(), parts.random);
@@ -118,7 +119,7 @@ export async function executePatch(parts: WorkspaceDeps, request: ExecuteRequest
   if (!begun.ok) {
     const { code, message } = begun.refusal;
     logger.error("worker", ...LOG.executionError, { job_id: jobId, code, error: message });
-    return { status: "refused", refusal: begun.refusal };
+    return refuseJob(parts.root, begun.refusal);
   }
   const run = new JobRun(stagedAs(parts, begun), request, jobId, begun.transaction);
   run.note(repairNotes(begun.repaired));
@@ -131,7 +132,7 @@ function dryRun(
   jobId: string,
   commands: readonly PatchCommand[],
   warnings: readonly string[],
-): Execution {
+): RanJob {
   for (const [index, { type, action, target }] of commands.entries()) {
     parts.logger.info("worker", "worker.dry_run", "worker.dry_run", {
       command_index: index,
@@ -140,7 +141,7 @@ function dryRun(
       target,
     });
   }
-  const results = commands.map(
+  const previewed = commands.map(
     (command): CommandResult => ({
       command: maskCommand(command, parts.mask),
       success: true,
@@ -151,31 +152,27 @@ function dryRun(
       notes: [],
     }),
   );
-  const result: PatchExecutionResult = {
-    jobId,
-    success: true,
-    executedCmds: 0,
-    failedCmds: 0,
-    results,
-    summary: parts.messages.summary({ total: commands.length, succeeded: 0, failed: 0 }),
-    changes: [],
-    undo: "none",
-    dryRun: true,
-    notes: [],
-  };
-  return {
-    status: "ran",
-    outcome: "dry-run",
-    kind: "direct",
-    result,
-    totalCmds: commands.length,
-    warnings,
-    conflicts: [],
-    evicted: [],
-    quotaBytes: parts.config.undo_quota,
-    groupId: jobGroupId(request, jobId),
-    ended: [],
-    outside: [],
-    keptAfterFailure: false,
-  };
+  return toRanJob(
+    {
+      jobId,
+      groupId: jobGroupId(request, jobId),
+      workspace: parts.root,
+      kind: "direct",
+      outcome: "dry-run",
+      success: true,
+      totalCmds: commands.length,
+      executedCmds: 0,
+      failedCmds: 0,
+      commands: previewed,
+      changes: [],
+      notes: [],
+      conflicts: [],
+      evicted: [],
+      quotaBytes: parts.config.undo_quota,
+      ended: [],
+      outside: [],
+      warnings,
+    },
+    { keptAfterFailure: false },
+  );
 }

@@ -1,14 +1,11 @@
-import type { NoteFact, TransactionKind } from "../../domain/jobs/note.ts";
-import type { PatchExecutionResult } from "../../domain/jobs/result.ts";
-import type { ParseFailure, ParseResult } from "../../domain/patch/patch-command.ts";
+import type { NoteFact } from "../../domain/jobs/note.ts";
+import type { Conflict } from "../../domain/jobs/result.ts";
+import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import type { PlanOptions } from "../../domain/patch/plan-edit.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
-import type { JobArchive, JobEvent, JobOutcome, StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type {
-  BeginResult,
-  Conflict,
-  EvictedJob,
   ProcessRunner,
   RepairedJob,
   Staging,
@@ -16,7 +13,7 @@ import type {
   Transactions,
 } from "../ports/jobs-transaction.ts";
 import type { Logger } from "../ports/platform.ts";
-import type { AutoCommitResult, OwnGit } from "./auto-commit.ts";
+import type { OwnGit } from "./auto-commit.ts";
 import type { CheckSlots } from "./check-slots.ts";
 import type { EditPolicy } from "./edit-policy.ts";
 
@@ -58,49 +55,6 @@ type Choice = "dryRun" | "preview" | "atomic" | "stopOnError" | "autoCommit";
  * and all-or-nothing are only what the caller asks for.
  */
 export type JobRequest = Omit<ExecuteRequest, Choice> & { readonly [K in Choice]?: boolean | undefined };
-
-export type Execution =
-  | { readonly status: "parse-error"; readonly failure: ParseFailure }
-  | {
-      readonly status: "refused";
-      readonly refusal: Exclude<BeginResult, { ok: true }>["refusal"] | AutoCommitRefusal | SettingRefusal;
-    }
-  | {
-      readonly status: "ran";
-      readonly outcome: JobOutcome | "dry-run";
-      readonly kind: TransactionKind;
-      readonly result: PatchExecutionResult;
-      /** Commands of the patch; more than there are results where the job stopped early. */
-      readonly totalCmds: number;
-      readonly warnings: readonly string[];
-      readonly conflicts: readonly Conflict[];
-      /** Jobs whose undo data went because the quota was passed. */
-      readonly evicted: readonly EvictedJob[];
-      readonly quotaBytes: number;
-      readonly groupId: string;
-      /** Background processes that ended with the job. */
-      readonly ended: readonly string[];
-      readonly outside: readonly string[];
-      /** A failure was to be rolled back, but this kind of transaction cannot. */
-      readonly keptAfterFailure: boolean;
-    };
-
-/** The workspace changed at the last moment: nothing was sealed, and the job is unchanged. */
-export interface MovedWorkspace {
-  readonly status: "moved";
-}
-
-interface AutoCommitRefusal {
-  readonly code: "auto-commit";
-  readonly cause: Exclude<AutoCommitResult, { ok: true }>["code"];
-  readonly message: string;
-}
-
-/** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
-export interface SettingRefusal {
-  readonly code: "confinement" | "network" | "preview";
-  readonly message: string;
-}
 
 /** `worker.limits`: 0 means no limit; sizes in bytes. */
 export interface LimitSettings {

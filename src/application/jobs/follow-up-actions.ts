@@ -4,9 +4,10 @@ import {
   jobActions,
   jobNamedInButton,
 } from "../../domain/jobs/job-status.ts";
+import type { JobResult } from "../../domain/jobs/result.ts";
 import type { FileDifference, JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import { type Execution, isJobId } from "./execution.ts";
+import { isJobId } from "./execution.ts";
 import type { ResultJson } from "./job-report.ts";
 import { readJobNumber, type TakeBack } from "./undo-job.ts";
 import type { PreviewCommit } from "./unfinished-jobs.ts";
@@ -55,7 +56,7 @@ export type ApplyRestResult =
   | { readonly status: "whole"; readonly outcome: PreviewCommit }
   | {
       readonly status: "ran";
-      readonly execution: Execution;
+      readonly result: JobResult;
       /** Paths of the preview that were left out, in conflict or not a text. */
       readonly left: readonly string[];
     };
@@ -81,14 +82,14 @@ export async function applyRest(
   const written = new Set(commands.map(({ target }) => target));
   const left = job.changes.map(({ path }) => path).filter((path) => !isWritten(path, written));
   if (commands.length === 0) return { status: "whole", outcome };
-  const execution = await workspace.execute({
+  const result = await workspace.execute({
     ...toRestRequest(job),
     patch: JSON.stringify(commands),
     atomic: true,
     signal,
   });
-  if (execution.status === "ran" && execution.outcome === "committed") await workspace.discardPreview(jobId);
-  return { status: "ran", execution, left };
+  if (result.about === "job" && result.outcome === "committed") await workspace.discardPreview(jobId);
+  return { status: "ran", result, left };
 }
 
 function toRestRequest({ request, title, source, groupId }: StoredJob) {

@@ -1,18 +1,8 @@
-import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "../../domain/jobs/job-status.ts";
-import type { Note } from "../../domain/jobs/note.ts";
-import type { Change, FailureReason } from "../../domain/jobs/result.ts";
-import type { LineCounts } from "../../domain/patch/line-counts.ts";
-import type { ParseFailure, PatchCommand } from "../../domain/patch/patch-command.ts";
-import type {
-  FileDifference,
-  IndexedJob,
-  JobEvent,
-  JobOutcome,
-  JournalLine,
-  StoredJob,
-} from "../ports/jobs.ts";
-import type { Conflict, EvictedJob } from "../ports/jobs-transaction.ts";
-import { type Execution, notesOfInterruptions } from "./execution.ts";
+import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
+import type { CommandResult, RanJob } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
+import { notesOfInterruptions } from "./execution.ts";
 
 /** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
 export function validatedJournal(lines: readonly JournalLine[]): JournalLine[] {
@@ -36,128 +26,8 @@ function isFinished(event: JobEvent): event is Extract<JobEvent, { type: "comman
   return event.type === "command_finished";
 }
 
-/** The facts of a job, in no language: plain JSON, from which every surface makes its text. */
-export interface JobFacts {
-  readonly about: "job";
-  readonly status: JobStatus;
-  readonly jobId: string;
-  readonly groupId: string;
-  readonly workspace: string;
-  readonly kind: string;
-  readonly outcome: JobOutcome | "dry-run";
-  /** Every command succeeded, and what it was to bring in is in, or staged. */
-  readonly success: boolean;
-  readonly dryRun: boolean;
-  readonly totalCmds: number;
-  readonly executedCmds: number;
-  readonly failedCmds: number;
-  readonly commands: readonly CommandFacts[];
-  readonly changes: readonly Change[];
-  /** Lines that changed in a file, by its path; only where somebody counted them. */
-  readonly lineCounts?: Readonly<Record<string, LineCounts>>;
-  readonly undo: UndoState;
-  readonly gitCommit?: string;
-  readonly notes: readonly Note[];
-  /** How it ended where nothing of it was to stay, or where that could not be had. */
-  readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
-  /** The conflicts that prevented the commit. */
-  readonly conflicts: readonly Conflict[];
-  readonly evicted: readonly EvictedJob[];
-  readonly quotaBytes: number;
-  /** Background processes that ended with it. */
-  readonly ended: readonly string[];
-  /** Paths of the workspace that changed meanwhile, though not through it. */
-  readonly outside: readonly string[];
-}
-
-export interface CommandFacts {
-  readonly command: Omit<PatchCommand, "edit">;
-  readonly success: boolean;
-  readonly output: string;
-  readonly error: string;
-  readonly reason?: FailureReason;
-  readonly duration: number;
-  readonly changes: readonly Change[];
-  readonly notes: readonly Note[];
-}
-
-type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
-
-/** A job that never began. */
-export interface RefusalFacts {
-  readonly about: "refusal";
-  readonly status: "refused";
-  readonly workspace: string;
-  readonly why:
-    | ({ readonly kind: "not-a-patch" } & ParseFailure)
-    | { readonly kind: "refused"; readonly refusal: Refusal };
-}
-
-export function executionFacts(workspace: string, execution: Execution): JobFacts | RefusalFacts {
-  switch (execution.status) {
-    case "parse-error":
-      return toRefusedFacts(workspace, { kind: "not-a-patch", ...execution.failure });
-    case "refused":
-      return toRefusedFacts(workspace, { kind: "refused", refusal: execution.refusal });
-    case "ran":
-      return ranFacts(workspace, execution);
-  }
-}
-
-function toRefusedFacts(workspace: string, why: RefusalFacts["why"]): RefusalFacts {
-  return { about: "refusal", status: "refused", workspace, why };
-}
-
-const STATES = {
-  committed: "committed",
-  staged: "staged",
-  "dry-run": "staged",
-  conflict: "staged",
-  running: "running",
-  "rolled-back": "discarded",
-  aborted: "discarded",
-} as const;
-
-export function ranFacts(workspace: string, ran: Extract<Execution, { status: "ran" }>): JobFacts {
-  const { outcome, result, kind, totalCmds, conflicts, evicted, quotaBytes, groupId, ended, outside } = ran;
-  const { jobId, success, dryRun, executedCmds, failedCmds, changes, notes, gitCommit, undo } = result;
-  const state = STATES[outcome];
-  const denied = conflicts.length > 0 && conflicts.every(({ reason }) => reason === "no-access");
-  const standing = { state, kind, changeCount: changes.length, totalCmds, executedCmds };
-  return {
-    about: "job",
-    // A preview with forbidden writes cannot be tried again unchanged.
-    status: denied ? "refused" : toJobStatus(standing, true),
-    jobId,
-    groupId,
-    workspace,
-    kind,
-    outcome,
-    success,
-    dryRun,
-    totalCmds,
-    executedCmds,
-    failedCmds,
-    commands: result.results.map(({ command: { edit: _, ...command }, process: __, ...one }) => ({
-      command,
-      ...one,
-    })),
-    changes,
-    undo,
-    ...(gitCommit !== undefined && { gitCommit }),
-    notes,
-    ...(ran.keptAfterFailure && { ending: "kept-after-failure" }),
-    ...((outcome === "rolled-back" || outcome === "aborted") && { ending: outcome }),
-    conflicts,
-    evicted,
-    quotaBytes,
-    ended,
-    outside,
-  };
-}
-
-/** The same of a job that ran earlier, as it stands now. `alive`: its process still works on it. */
-export function storedFacts(job: StoredJob, journal: readonly JournalLine[], alive: boolean): JobFacts {
+/** The result of a job that ran earlier, as it stands now. `alive`: its process still works on it. */
+export function storedFacts(job: StoredJob, journal: readonly JournalLine[], alive: boolean): RanJob {
   const quota = journal.findLast(({ event }) => event.type === "quota_evicted")?.event;
   const standing = { ...job, changeCount: job.changes.length };
   return {
@@ -187,9 +57,9 @@ export function storedFacts(job: StoredJob, journal: readonly JournalLine[], ali
   };
 }
 
-function toCommandFacts(journal: readonly JournalLine[]): CommandFacts[] {
+function toCommandFacts(journal: readonly JournalLine[]): CommandResult[] {
   const started = new Map<number, PatchCommand>();
-  const commands: CommandFacts[] = [];
+  const commands: CommandResult[] = [];
   for (const { event } of validatedJournal(journal)) {
     if (event.type === "command_started") started.set(event.index, event.command);
     if (event.type !== "command_finished") continue;

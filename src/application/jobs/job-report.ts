@@ -2,24 +2,23 @@ import type { JobStatus, UndoState } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
   type CommandResult,
+  type Conflict,
   formatExecutionResults,
+  type JobRefusal,
   oneLine,
+  type RanJob,
+  type RefusedJob,
   wholeCommand,
 } from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
-import type { Conflict } from "../ports/jobs-transaction.ts";
-import type { Execution } from "./execution.ts";
 import { SKIPPED } from "./file-edit.ts";
-import type { CommandFacts, JobFacts, RefusalFacts } from "./job-facts.ts";
 import { changeLines, describeConflicts, type Surface, wordNote } from "./word-notes.ts";
 
-type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
-
 /** A job that never began: the thing that stands in its way, and what helps. */
-function describeRefusal(messages: Messages, workspace: string, refusal: Refusal): string[] {
+function describeRefusal(messages: Messages, workspace: string, refusal: JobRefusal): string[] {
   switch (refusal.code) {
     case "auto-commit":
       switch (refusal.cause) {
@@ -118,10 +117,10 @@ export function wordStatus(messages: Messages, { status, failedCmds }: StatusFac
   return reportMessages(messages.locale).status(status, failedCmds);
 }
 
-type StatusFacts = Pick<JobFacts, "status" | "failedCmds">;
+type StatusFacts = Pick<RanJob, "status" | "failedCmds">;
 
 /** The first line of a whole report. */
-export function wordHeadline(messages: Messages, facts: JobFacts): string {
+export function wordHeadline(messages: Messages, facts: RanJob): string {
   return reportMessages(messages.locale).headline(facts.status, countFailed(facts));
 }
 
@@ -129,7 +128,7 @@ export function wordHeadline(messages: Messages, facts: JobFacts): string {
 const SHOWN_ERROR = 4000;
 
 /** A job at a terminal: its status, every command, what changed, what the user should know, how to go on. */
-export function wordJob(messages: Messages, facts: JobFacts): string {
+export function wordJob(messages: Messages, facts: RanJob): string {
   const first = wordHeadline(messages, facts);
   if (facts.dryRun) return paragraphs([first, wordDryRun(messages, facts, { counted: true })]);
   const commands = facts.commands.map((one) => ({ ...one, error: cutMiddle(one.error, SHOWN_ERROR) }));
@@ -153,7 +152,7 @@ const CHAT_ERROR = 1_500;
 const CHAT_OUTPUT = 1_200;
 
 /** The same in a chat: beside its plan, only the commands that failed and what programs printed. */
-export function wordChatJob(messages: Messages, facts: JobFacts, plan: string, checks = ""): string {
+export function wordChatJob(messages: Messages, facts: RanJob, plan: string, checks = ""): string {
   const words = reportMessages(messages.locale);
   const first = chatHeadline(messages, facts, checks);
   if (facts.dryRun) return paragraphs([first, plan, wordDryRun(messages, facts, { counted: false })]);
@@ -176,7 +175,7 @@ export function wordChatJob(messages: Messages, facts: JobFacts, plan: string, c
 }
 
 /** A sentence as a person says it, which begins with the status; `checks`: what the project's checks say, in few words. */
-function chatHeadline(messages: Messages, facts: JobFacts, checks: string): string {
+function chatHeadline(messages: Messages, facts: RanJob, checks: string): string {
   const words = reportMessages(messages.locale);
   const status = words.status(facts.status, countFailed(facts));
   if (facts.status !== "applied" && facts.status !== "partly")
@@ -192,7 +191,7 @@ function countFiles(changes: readonly Change[]): number {
 }
 
 /** Status and counts, where the rest stands beside it. */
-export function wordJobBriefly(messages: Messages, facts: JobFacts): string {
+export function wordJobBriefly(messages: Messages, facts: RanJob): string {
   return [
     chatHeadline(messages, facts, ""),
     wordJobTrouble(messages, facts, "terminal"),
@@ -203,20 +202,20 @@ export function wordJobBriefly(messages: Messages, facts: JobFacts): string {
 }
 
 /** A job that never began: why, and what helps. */
-export function wordRefusal(messages: Messages, { workspace, why }: RefusalFacts): string {
+export function wordRefusal(messages: Messages, { workspace, why }: RefusedJob): string {
   if (why.kind === "refused") return describeRefusal(messages, workspace, why.refusal).join("\n");
   return `${messages.parseError}\n${messages.parseErrorDetail(why.message, why.line ?? null)}`;
 }
 
 export function wordSummary(
   messages: Messages,
-  { totalCmds, executedCmds, failedCmds }: Pick<JobFacts, "totalCmds" | "executedCmds" | "failedCmds">,
+  { totalCmds, executedCmds, failedCmds }: Pick<RanJob, "totalCmds" | "executedCmds" | "failedCmds">,
 ): string {
   return messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds });
 }
 
 /** Notes for a person beside the result: about the commands, the job, and what accompanied it. */
-export function wordAllNotes(messages: Messages, facts: JobFacts): string[] {
+export function wordAllNotes(messages: Messages, facts: RanJob): string[] {
   const commands = facts.commands.flatMap(({ notes }) => notes).map((note) => wordNote(messages, note));
   const skipped = facts.commands
     .filter(({ output }) => output === SKIPPED)
@@ -226,7 +225,7 @@ export function wordAllNotes(messages: Messages, facts: JobFacts): string[] {
 }
 
 /** The same without those of its commands. */
-export function wordJobNotes(messages: Messages, facts: JobFacts): string[] {
+export function wordJobNotes(messages: Messages, facts: RanJob): string[] {
   const lines = facts.notes.map((note) => wordNote(messages, note));
   if (facts.outside.length > 0) lines.push(messages.changedOutside(facts.outside));
   if (facts.ended.length > 0) lines.push(messages.endedWithJob(facts.ended));
@@ -236,7 +235,7 @@ export function wordJobNotes(messages: Messages, facts: JobFacts): string[] {
 
 export function wordEviction(
   messages: Messages,
-  { evicted, quotaBytes }: Pick<JobFacts, "evicted" | "quotaBytes">,
+  { evicted, quotaBytes }: Pick<RanJob, "evicted" | "quotaBytes">,
 ): string {
   return messages.quotaEvicted({
     jobIds: evicted.map(({ jobId }) => jobId),
@@ -246,12 +245,12 @@ export function wordEviction(
 }
 
 /** The outcome of a job that was to leave nothing behind; empty for any other. */
-function wordEnding(messages: Messages, facts: JobFacts): string {
+function wordEnding(messages: Messages, facts: RanJob): string {
   return facts.ending === undefined ? "" : wordJobTrouble(messages, facts, "terminal");
 }
 
 /** The sentence below the status where something went wrong as a whole; empty where nothing did. */
-export function wordJobTrouble(messages: Messages, facts: JobFacts, at: Surface): string {
+export function wordJobTrouble(messages: Messages, facts: RanJob, at: Surface): string {
   const first = facts.commands.find(({ success }) => !success)?.error ?? "";
   const error = (first.split("\n")[0] as string).replace(/ \(output: .*$/, "");
   switch (facts.ending) {
@@ -269,15 +268,15 @@ export function wordJobTrouble(messages: Messages, facts: JobFacts, at: Surface)
 }
 
 /** A command that was stopped before it could fail has not succeeded either. */
-function countFailed({ status, failedCmds, totalCmds, executedCmds }: JobFacts): number {
+function countFailed({ status, failedCmds, totalCmds, executedCmds }: RanJob): number {
   return status === "partly" && failedCmds === 0 ? totalCmds - executedCmds : failedCmds;
 }
 
-export function countNotRun({ totalCmds, commands, ending }: JobFacts): number {
+export function countNotRun({ totalCmds, commands, ending }: RanJob): number {
   return ending === "aborted" ? 0 : Math.max(0, totalCmds - commands.length);
 }
 
-function wordDryRun(messages: Messages, { commands }: JobFacts, { counted }: { counted: boolean }): string {
+function wordDryRun(messages: Messages, { commands }: RanJob, { counted }: { counted: boolean }): string {
   const { totalCommands: total, ...counts } = executionSummary(commands.map(({ command }) => command));
   return [
     messages.dryRunHeader(commands.length),
@@ -287,7 +286,7 @@ function wordDryRun(messages: Messages, { commands }: JobFacts, { counted }: { c
 }
 
 /** How to go on. */
-function closing(messages: Messages, facts: JobFacts, at: Surface): string[] {
+function closing(messages: Messages, facts: RanJob, at: Surface): string[] {
   const { jobId, conflicts, changes } = facts;
   const words = reportMessages(messages.locale);
   const lines: string[] = [];
@@ -301,7 +300,7 @@ function closing(messages: Messages, facts: JobFacts, at: Surface): string[] {
   return lines;
 }
 
-function chatFailures(messages: Messages, facts: JobFacts, commands: readonly CommandFacts[]): string {
+function chatFailures(messages: Messages, facts: RanJob, commands: readonly CommandResult[]): string {
   const lines = commands.flatMap((one, index) =>
     one.success
       ? []
@@ -313,13 +312,13 @@ function chatFailures(messages: Messages, facts: JobFacts, commands: readonly Co
 }
 
 /** A program's output is shown below, once. */
-export function withoutOutput(facts: CommandFacts): CommandFacts {
+export function withoutOutput(facts: CommandResult): CommandResult {
   if (facts.command.type !== "shell_command" || facts.output.trim() === "") return facts;
   return { ...facts, error: facts.error.replace(/ \(output: .*$/s, "") };
 }
 
 /** The output of programs, cut; an edit's own report is of no use to a person. */
-function wordOutputs(messages: Messages, commands: readonly CommandFacts[]): string {
+function wordOutputs(messages: Messages, commands: readonly CommandResult[]): string {
   const { outputOf } = reportMessages(messages.locale);
   return commands
     .filter(({ command, output }) => command.type === "shell_command" && output.trim() !== "")
@@ -367,9 +366,13 @@ export interface CommandResultJson {
   readonly notes?: readonly string[];
 }
 
+function withoutEdit({ edit: _, ...command }: PatchCommand): Omit<PatchCommand, "edit"> {
+  return command;
+}
+
 /** Commands in a result are masked already; see `run-commands.ts`. */
-export function toResultJson(messages: Messages, facts: JobFacts): ResultJson {
-  const word = (notes: JobFacts["notes"]) => notes.map((note) => wordNote(messages, note));
+export function toResultJson(messages: Messages, facts: RanJob): ResultJson {
+  const word = (notes: RanJob["notes"]) => notes.map((note) => wordNote(messages, note));
   const notes = word(facts.notes);
   if (facts.ending !== undefined) notes.push(wordEnding(messages, facts));
   return {
@@ -380,7 +383,7 @@ export function toResultJson(messages: Messages, facts: JobFacts): ResultJson {
     executed_cmds: facts.executedCmds,
     failed_cmds: facts.failedCmds,
     results: facts.commands.map(({ command, success, output, error, duration, changes, notes: own }) => ({
-      command,
+      command: withoutEdit(command),
       success,
       output,
       error,

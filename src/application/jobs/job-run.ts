@@ -1,10 +1,20 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import { maskNote, type Note, type NoteFact, sealNote } from "../../domain/jobs/note.ts";
-import type { Change, CommandResult, FailureReason, ProcessEnd } from "../../domain/jobs/result.ts";
+import {
+  type Change,
+  type CommandResult,
+  type FailureReason,
+  type JobOutcome,
+  type JobResult,
+  type ProcessEnd,
+  type RanJob,
+  type RefusedJob,
+  refuseJob,
+} from "../../domain/jobs/result.ts";
 import { executionSummary, type PatchCommand } from "../../domain/patch/patch-command.ts";
 import { isSecretField } from "../../domain/platform/secret-name.ts";
 import { mayMatterToGit } from "../../domain/policy/git-files.ts";
-import type { JobEvent, JobOutcome } from "../ports/jobs.ts";
+import type { JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import {
   type SealedChanges,
@@ -26,14 +36,7 @@ import {
 } from "./conclude-job.ts";
 import type { MergedNote } from "./draft.ts";
 import { PolicyFault } from "./edit-policy.ts";
-import {
-  type ExecuteRequest,
-  type Execution,
-  JobBroken,
-  type MovedWorkspace,
-  type RunCommandsDeps,
-  type WorkspaceDeps,
-} from "./execution.ts";
+import { type ExecuteRequest, JobBroken, type RunCommandsDeps, type WorkspaceDeps } from "./execution.ts";
 import { type CommandOutcome, failedOutcome, runFileEdit } from "./file-edit.ts";
 import { JobProcesses, type RunOptions } from "./job-processes.ts";
 import { wordNote } from "./word-notes.ts";
@@ -248,7 +251,7 @@ const NOTHING_SEALED: SealedChanges = { changes: [], outside: [], notes: [] };
 
 type Swapping = Pick<Transactions, "commit">;
 
-const MOVED = async (): Promise<MovedWorkspace> => ({ status: "moved" });
+const MOVED = async () => "moved" as const;
 
 interface JobEnding {
   readonly preview: boolean;
@@ -318,7 +321,7 @@ export class JobRun {
     }
   }
 
-  async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<Execution> {
+  async run(commands: readonly PatchCommand[], warnings: readonly string[]): Promise<JobResult> {
     this.describe({ commands, warnings });
     return this.orBroken(async () => {
       this.start();
@@ -327,7 +330,7 @@ export class JobRun {
       const results = await this.carryOut(commands);
       // Their changes up to that point are validated when sealed, or before PicoClaw's own git commits them.
       const { preview } = this.#request;
-      return (await this.end(results, await this.endProcesses(), { preview })) as Execution;
+      return (await this.end(results, await this.endProcesses(), { preview })) as RanJob;
     });
   }
 
@@ -373,7 +376,7 @@ export class JobRun {
   }
 
   /** The commit before the first command, where it is wanted; a refusal when it failed. */
-  async commitBefore(more: { readonly except?: readonly string[] } = {}): Promise<Execution | null> {
+  async commitBefore(more: { readonly except?: readonly string[] } = {}): Promise<RefusedJob | null> {
     const { autoCommit, signal } = this.#request;
     if (!autoCommit) return null;
     const before = await this.#processes.commit("before", more);
@@ -416,12 +419,9 @@ export class JobRun {
   }
 
   /** The before-commit failed: nothing ran, and nothing is remembered of the job but its journal. */
-  private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<Execution> {
+  private async refuse(before: Exclude<AutoCommitResult, { ok: true }>): Promise<RefusedJob> {
     await this.forget();
-    return {
-      status: "refused",
-      refusal: { code: "auto-commit", cause: before.code, message: before.error },
-    };
+    return refuseJob(this.#parts.root, { code: "auto-commit", cause: before.code, message: before.error });
   }
 
   private async forget(): Promise<void> {
@@ -450,7 +450,7 @@ export class JobRun {
     settled: readonly CommandResult[],
     endedBefore: readonly string[],
     how: JobEnding,
-  ): Promise<Execution | MovedWorkspace> {
+  ): Promise<RanJob | "moved"> {
     const { transactions } = this.#parts;
     const ended = [...endedBefore];
     const refused = how.preview ? null : await this.#askHooks(settled);
@@ -505,7 +505,7 @@ export class JobRun {
     { results: looked, gitCommit, ended }: LookedAt,
     { preview, red }: JobEnding,
     held: Swapping,
-  ): Promise<() => Promise<Execution>> {
+  ): Promise<() => Promise<RanJob>> {
     const { jobId, transaction } = this;
     const request = this.#request;
     if (looked.some(({ command }) => command.type === "shell_command"))
@@ -594,7 +594,7 @@ export class JobRun {
   }
 
   /** Nothing of the job stays. A reason of null: it was stopped. */
-  private async dropAll(end: JobEnd, reason: string | null): Promise<Execution> {
+  private async dropAll(end: JobEnd, reason: string | null): Promise<RanJob> {
     await this.#parts.transactions.discard(this.jobId);
     this.emit({ type: "rolled_back", reason: reason ?? "aborted" });
     return this.conclude(reason === null ? "aborted" : "rolled-back", { ...end, gitCommit: null });
@@ -606,7 +606,7 @@ export class JobRun {
     return (await this.#parts.mayCommit?.(this.#request.signal)) ?? true;
   }
 
-  private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<Execution> {
+  private async conclude(outcome: JobOutcome, end: JobEnd, isRed = false): Promise<RanJob> {
     await this.#runHooks(outcome, isRed, end);
     const { results, sealed, gitCommit } = end;
     const told = this.#story.record(outcome, { results, changes: sealed.changes, gitCommit });

@@ -1,5 +1,11 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
-import type { CommandResult } from "../../domain/jobs/result.ts";
+import {
+  type CommandResult,
+  type JobRefusal,
+  type RanJob,
+  refuseJob,
+  refusePatch,
+} from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { Layers, TakenEdit, View } from "../ports/jobs-transaction.ts";
@@ -14,13 +20,7 @@ import type {
   Rebased,
 } from "./draft.ts";
 import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
-import {
-  type Execution,
-  type MovedWorkspace,
-  newJobId,
-  repairNotes,
-  type WorkspaceDeps,
-} from "./execution.ts";
+import { newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
@@ -48,8 +48,6 @@ export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
     }
   }
 }
-
-type Refusal = Extract<Execution, { status: "refused" }>["refusal"];
 
 /** Opens a draft. Where nothing can be staged for it, it is refused here, before any model is asked. */
 export async function openDraft(parts: WorkspaceDeps, request: DraftRequest): Promise<OpenedDraft> {
@@ -93,7 +91,7 @@ class OpenDraft implements Draft {
     this.id = newJobId(parts.now(), parts.random);
   }
 
-  begin(): Promise<Refusal | null> {
+  begin(): Promise<JobRefusal | null> {
     return this.#ensure(
       this.#request.checked || this.#autoCommit || asksHooks(this.#parts, { preview: false }),
     );
@@ -135,13 +133,13 @@ class OpenDraft implements Draft {
             commands: "head" in work ? [toHeadCommand(work.head)] : work.commands,
             warnings: [],
           } as const);
-    if (!parsed.ok) return { status: "parse-error", failure: parsed.failure };
+    if (!parsed.ok) return refusePatch(this.#parts.root, parsed.failure);
     const { commands, warnings } = parsed;
     const refusal = await this.#ensure(commands.some(({ type }) => type !== "file_edit"));
-    if (refusal !== null) return { status: "refused", refusal };
+    if (refusal !== null) return refuseJob(this.#parts.root, refusal);
     const job = this.#open;
     if (head !== undefined && this.#layers.headPort === undefined)
-      return { status: "refused", refusal: { code: "confinement", message: head.title } };
+      return refuseJob(this.#parts.root, { code: "confinement", message: head.title });
     const patch = "patch" in work ? work.patch : undefined;
     this.#earlier = this.#counted().filter(({ success }) => success);
     this.#last = { commands, results: [] };
@@ -158,19 +156,19 @@ class OpenDraft implements Draft {
       // Our own git never works in a head's view.
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
       const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
-      if (asleep !== null) return { status: "refused", refusal: asleep };
+      if (asleep !== null) return refuseJob(this.#parts.root, asleep);
       if (this.#isFirst) {
         this.#isFirst = false;
         const before = await job.commitBefore();
-        if (before?.status === "refused") {
+        if (before !== null) {
           this.#isOver = true;
-          return { status: "refused", refusal: before.refusal };
+          return before;
         }
       }
       if (head !== undefined && opened === undefined) {
         await this.#layers.rest();
         const refused = await this.#layers.wake(head.surroundings);
-        if (refused !== null) return { status: "refused", refusal: refused };
+        if (refused !== null) return refuseJob(this.#parts.root, refused);
       }
       const carried = await job.carryOut(commands, { attempt, signal, head, ...pick(told) });
       const { results, ended } = await job.settle(carried);
@@ -182,7 +180,7 @@ class OpenDraft implements Draft {
       if (job.transaction.kind === "direct" && results.some(({ success }) => !success)) job.saveRunning();
       const aborted = signal.aborted;
       const changes = this.changes();
-      return { status: "ran", results, totalCmds: commands.length, warnings, changes, ended, aborted };
+      return { about: "attempt", results, totalCmds: commands.length, warnings, changes, ended, aborted };
     });
   }
   #isFirst = true;
@@ -261,19 +259,19 @@ class OpenDraft implements Draft {
     });
   }
 
-  commit(): Promise<Execution> {
-    return this.#finish({ preview: false }) as Promise<Execution>;
+  commit(): Promise<RanJob> {
+    return this.#finish({ preview: false }) as Promise<RanJob>;
   }
 
-  commitIf(still: () => Promise<boolean>): Promise<Execution | MovedWorkspace> {
+  commitIf(still: () => Promise<boolean>): Promise<RanJob | "moved"> {
     return this.#finish({ preview: false, still });
   }
 
-  keep(red?: RedReason): Promise<Execution> {
-    return this.#finish({ preview: true, red }) as Promise<Execution>;
+  keep(red?: RedReason): Promise<RanJob> {
+    return this.#finish({ preview: true, red }) as Promise<RanJob>;
   }
 
-  #finish(how: Parameters<JobRun["end"]>[2]): Promise<Execution | MovedWorkspace> {
+  #finish(how: Parameters<JobRun["end"]>[2]): Promise<RanJob | "moved"> {
     return this.#inTurn(async () => {
       const job = this.#open;
       if (how.still === undefined) await this.#endAsides();
@@ -283,7 +281,7 @@ class OpenDraft implements Draft {
         this.#hasCommitted ||= this.#autoCommit;
         return job.end(this.#counted(), this.#ended, how);
       });
-      if (ended.status === "moved") return ended;
+      if (ended === "moved") return ended;
       this.#isOver = true;
       await this.#endAsides();
       return ended;
@@ -327,7 +325,7 @@ class OpenDraft implements Draft {
   }
 
   /** Begins the job, or takes its edits into a view in which processes can run. */
-  async #ensure(runsProcesses: boolean): Promise<Refusal | null> {
+  async #ensure(runsProcesses: boolean): Promise<JobRefusal | null> {
     const begun = this.#job;
     if (begun !== null && (begun.transaction.kind !== "direct" || !runsProcesses)) return null;
     const setting = runsProcesses ? settingRefusal(this.#parts, { preview: false }) : null;
@@ -370,7 +368,7 @@ class OpenDraft implements Draft {
     return begun === null ? null : this.#takeEdits(begun);
   }
 
-  async #takeEdits(from: JobRun): Promise<Refusal | null> {
+  async #takeEdits(from: JobRun): Promise<JobRefusal | null> {
     const taken = from.transaction.layers?.takeEdits?.();
     const { transaction } = this.#open;
     const asleep = taken?.ok === true ? await this.#layers.wake() : null;

@@ -1,12 +1,12 @@
 import { isLockFile } from "../../domain/jobs/file-bytes.ts";
 import { type MergeResult, mergeFile } from "../../domain/jobs/merge.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Conflict, RanJob } from "../../domain/jobs/result.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
-import type { BeginResult, Conflict, Transaction } from "../ports/jobs-transaction.ts";
+import type { BeginResult, Transaction } from "../ports/jobs-transaction.ts";
 import type { Draft, MergedNote } from "./draft.ts";
 import { beginJob, stagedAs } from "./execute-patch.ts";
-import { type Execution, newJobId, type WorkspaceDeps } from "./execution.ts";
+import { newJobId, type WorkspaceDeps } from "./execution.ts";
 import { JobRun } from "./job-run.ts";
 
 /** Runs the project's checks over what a merge made of the workspace, and says what they show. */
@@ -79,14 +79,13 @@ export async function undoByMerge(parts: MergeDeps, job: StoredJob): Promise<Mer
     run.start();
     run.noteMerged(merged);
     const checked = await judgeMerge(parts, run, signal);
-    const ended = (await run.end([], [], { preview: false })) as Execution;
-    if (ended.status !== "ran" || ended.outcome !== "committed") {
+    const ended = (await run.end([], [], { preview: false })) as RanJob;
+    if (ended.outcome !== "committed") {
       await parts.transactions.discard(jobId);
-      const met = ended.status === "ran" ? ended.conflicts : [];
-      return { status: "conflict", conflicts: met };
+      return { status: "conflict", conflicts: ended.conflicts };
     }
     markReversed(parts, job, jobId);
-    const { changes } = ended.result;
+    const { changes } = ended;
     return { status: "done", jobId, changes, ...(checked !== null && { checked }) };
   });
 }

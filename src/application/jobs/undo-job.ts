@@ -1,7 +1,7 @@
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { Conflict, JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
+import type { JobState, RepairedJob, UntouchedPath } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, type WorkspaceDeps } from "./execution.ts";
 import type { MergedUndo } from "./undo-by-merge.ts";
 

@@ -1,5 +1,6 @@
+import type { Conflict } from "../../domain/jobs/result.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
-import type { Conflict, JobState } from "../ports/jobs-transaction.ts";
+import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
 

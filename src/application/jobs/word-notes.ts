@@ -1,11 +1,11 @@
 import type { Note } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import type { LineCounts } from "../../domain/patch/line-counts.ts";
 import { shownPath } from "../../domain/texts/format-text.ts";
 import { type Messages, reportMessages } from "../../domain/texts/jobs.ts";
 import { confinementMessages } from "../../domain/texts/policy.ts";
 import type { StoredJob } from "../ports/jobs.ts";
-import type { Conflict, RepairedJob } from "../ports/jobs-transaction.ts";
+import type { RepairedJob } from "../ports/jobs-transaction.ts";
 import { conflictsOfStuck, repairNotes } from "./execution.ts";
 
 export function wordNote(messages: Messages, note: Note): string {

@@ -1,5 +1,5 @@
 import type { SealNote, TransactionKind, TransactionReason } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { BeginRefusal, Change, Conflict, EvictedJob } from "../../domain/jobs/result.ts";
 import type { RefusedDestination } from "../../domain/policy/network.ts";
 
 /**
@@ -298,25 +298,6 @@ export type BeginResult =
     }
   | { readonly ok: false; readonly refusal: BeginRefusal };
 
-/** Why no view could be opened; nothing ran. */
-export interface BeginRefusal {
-  readonly code:
-    | "too-large"
-    | "workspace-missing"
-    | "not-a-directory"
-    | "no-space"
-    | "read-only"
-    | "permission"
-    /** A file of the program itself is missing; `message` is its path. */
-    /** The place where jobs are kept cannot be made. */
-    | "storage"
-    | "installation"
-    | "failed";
-  readonly message: string;
-  readonly bytes?: number;
-  readonly limitBytes?: number;
-}
-
 export interface Transaction extends BeforeAndAfter {
   /** Its job is not undone by itself: the task that it belongs to is, as a whole, by git. */
   readonly undoneByTask?: boolean;
@@ -583,13 +564,6 @@ interface LateCommit {
   readonly status: "late";
 }
 
-export interface Conflict {
-  readonly path: string;
-  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access" | "interrupted";
-  /** The process that holds it open, the later job that changed it, or the job that was cut off there. */
-  readonly by?: string;
-}
-
 /** A path that a swap did not touch on purpose: a ref or index that moved on, a folder that is not empty. */
 export interface UntouchedPath {
   readonly path: string;
@@ -605,11 +579,6 @@ export interface RepairedJob {
   readonly conflicts: readonly Conflict[];
   /** Paths that it left as somebody had edited them since, and that it had not reached before. */
   readonly left: readonly string[];
-}
-
-export interface EvictedJob {
-  readonly jobId: string;
-  readonly bytes: number;
 }
 
 export type JobState = "running" | "staged" | "committed" | "undone" | "discarded" | "evicted";

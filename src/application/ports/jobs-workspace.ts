@@ -1,9 +1,10 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
+import type { JobResult } from "../../domain/jobs/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { DraftRequest, OpenedDraft } from "../jobs/draft.ts";
-import type { Execution, JobRequest } from "../jobs/execution.ts";
+import type { JobRequest } from "../jobs/execution.ts";
 import type { TakeBack, TakeBackRequest } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { JobArchive, JobProcess } from "./jobs.ts";
@@ -35,10 +36,10 @@ export interface Workspace {
   readonly staging: Staging;
   /**
    * Carries out a patch as one job, with the workspace's settings for everything that the request leaves open. A
-   * command that fails is in the result; `parse-error` and `refused` say that nothing ran. An aborted job is taken
+   * command that fails is in the result; a refusal says that nothing ran. An aborted job is taken
    * back where its transaction can be. Not idempotent: each call is a job of its own.
    */
-  execute(request: JobRequest): Promise<Execution>;
+  execute(request: JobRequest): Promise<JobResult>;
   /**
    * Opens a transaction under the id of a new job, for a caller that makes changes over several steps. It stays open
    * until it is sealed or discarded, and other jobs go on beside it. In a folder nobody else sees its changes before

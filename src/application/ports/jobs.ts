@@ -1,6 +1,6 @@
 import type { RedReason, Unsettled } from "../../domain/jobs/job-status.ts";
 import type { Interruption, Note } from "../../domain/jobs/note.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, JobOutcome } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { JobState } from "./jobs-transaction.ts";
 
@@ -111,12 +111,6 @@ export interface JobRecord {
   /** The job that took this one back by a merge; while that one stands, the state of this one is `undone`. */
   readonly reversedBy?: string;
 }
-
-/**
- * How the job ended, or was about to end when this was written: the record is written before the swap, so
- * that a job whose process died in between can still be undone. The state is authoritative.
- */
-export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
 
 export interface StoredJob extends JobRecord {
   readonly state: JobState;

@@ -248,7 +248,7 @@ export interface TaskEnvironment {
    */
   difference(signal: AbortSignal, how: { readonly exact: boolean }): Promise<Difference | string>;
   /** The project there. A draft of it is the clone itself, with everything that anybody changed since the installation. */
-  readonly workspace: Pick<Workspace, "openDraft" | "files" | "archive">;
+  readonly workspace: Pick<Workspace, "root" | "openDraft" | "files" | "archive">;
   /** Its files as a coder is shown them. */
   readonly projectOf: (files: WorkspaceFiles) => ProjectFiles;
   /** Brings such a difference in; a text says why it could not. */

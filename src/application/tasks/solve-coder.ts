@@ -192,11 +192,8 @@ async function keepJudgement(
 ): Promise<void> {
   if (work.signal.aborted || end.kind === "aborted") throw new SolveStop("stopped");
   if (end.kind === "refused") {
-    const { execution } = end;
-    throw new SolveStop(
-      "container",
-      execution.status === "refused" ? parts.mask(execution.refusal.message) : "",
-    );
+    const why = end.result.about === "refusal" ? end.result.why : null;
+    throw new SolveStop("container", why?.kind === "refused" ? parts.mask(why.refusal.message) : "");
   }
   const judged = judge.last();
   const facts = judged?.facts ?? judge.none;

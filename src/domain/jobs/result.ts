@@ -1,6 +1,7 @@
-import type { PatchCommand } from "../patch/patch-command.ts";
+import type { LineCounts } from "../patch/line-counts.ts";
+import type { ParseFailure, PatchCommand } from "../patch/patch-command.ts";
 import type { Messages } from "../texts/jobs.ts";
-import type { UndoState } from "./job-status.ts";
+import { type JobStatus, toJobStatus, toUndoState, type UndoState } from "./job-status.ts";
 import type { Note } from "./note.ts";
 
 type ChangeKind = "added" | "modified" | "deleted";
@@ -44,18 +45,159 @@ export interface CommandResult {
   readonly notes: readonly Note[];
 }
 
-export interface PatchExecutionResult {
+/**
+ * How the job ended, or was about to end when this was written: the record is written before the swap, so
+ * that a job whose process died in between can still be undone. The state is authoritative.
+ */
+export type JobOutcome = "running" | "committed" | "staged" | "conflict" | "rolled-back" | "aborted";
+
+/** A path that kept a job from being committed or taken back. */
+export interface Conflict {
+  readonly path: string;
+  readonly reason: "changed" | "exists" | "missing" | "open" | "parent-missing" | "no-access" | "interrupted";
+  /** The process that holds it open, the later job that changed it, or the job that was cut off there. */
+  readonly by?: string;
+}
+
+/** A job whose undo data went because the quota was passed. */
+export interface EvictedJob {
   readonly jobId: string;
+  readonly bytes: number;
+}
+
+/** Why no view could be opened; nothing ran. */
+export interface BeginRefusal {
+  readonly code:
+    | "too-large"
+    | "workspace-missing"
+    | "not-a-directory"
+    | "no-space"
+    | "read-only"
+    | "permission"
+    /** The place where jobs are kept cannot be made. */
+    | "storage"
+    /** A file of the program itself is missing; `message` is its path. */
+    | "installation"
+    | "failed";
+  readonly message: string;
+  readonly bytes?: number;
+  readonly limitBytes?: number;
+}
+
+interface AutoCommitRefusal {
+  readonly code: "auto-commit";
+  readonly cause: "git-missing" | "not-a-repository" | "failed";
+  readonly message: string;
+}
+
+/** The configuration asks for what cannot be had: confinement on a machine without, a preview without staging. */
+export interface SettingRefusal {
+  readonly code: "confinement" | "network" | "preview";
+  readonly message: string;
+}
+
+export type JobRefusal = BeginRefusal | AutoCommitRefusal | SettingRefusal;
+
+/** The result of a job, in no language: every surface, stored reply and printed document is made of it. */
+export type JobResult = RefusedJob | RanJob;
+
+/** A job that never began. */
+export interface RefusedJob {
+  readonly about: "refusal";
+  readonly status: "refused";
+  readonly workspace: string;
+  readonly why:
+    | ({ readonly kind: "not-a-patch" } & ParseFailure)
+    | { readonly kind: "refused"; readonly refusal: JobRefusal };
+}
+
+export interface RanJob {
+  readonly about: "job";
+  readonly status: JobStatus;
+  readonly jobId: string;
+  readonly groupId: string;
+  readonly workspace: string;
+  readonly kind: string;
+  readonly outcome: JobOutcome | "dry-run";
+  /** Every command succeeded, and what it was to bring in is in, or staged. */
   readonly success: boolean;
+  readonly dryRun: boolean;
+  /** Commands of the patch; more than there are results where the job stopped early. */
+  readonly totalCmds: number;
   readonly executedCmds: number;
   readonly failedCmds: number;
-  readonly results: readonly CommandResult[];
-  readonly summary: string;
-  readonly gitCommit?: string;
+  readonly commands: readonly CommandResult[];
   readonly changes: readonly Change[];
+  /** Lines that changed in a file, by its path; only where somebody counted them. */
+  readonly lineCounts?: Readonly<Record<string, LineCounts>>;
   readonly undo: UndoState;
-  readonly dryRun: boolean;
+  readonly gitCommit?: string;
   readonly notes: readonly Note[];
+  /** How it ended where nothing of it was to stay, or where that could not be had. */
+  readonly ending?: "rolled-back" | "aborted" | "kept-after-failure";
+  /** The conflicts that prevented the commit. */
+  readonly conflicts: readonly Conflict[];
+  readonly evicted: readonly EvictedJob[];
+  readonly quotaBytes: number;
+  /** Background processes that ended with it. */
+  readonly ended: readonly string[];
+  /** Paths of the workspace that changed meanwhile, though not through it. */
+  readonly outside: readonly string[];
+  /** The parser's; not kept with the job. */
+  readonly warnings?: readonly string[];
+}
+
+export function refuseJob(workspace: string, refusal: JobRefusal): RefusedJob {
+  return { about: "refusal", status: "refused", workspace, why: { kind: "refused", refusal } };
+}
+
+export function refusePatch(workspace: string, failure: ParseFailure): RefusedJob {
+  return { about: "refusal", status: "refused", workspace, why: { kind: "not-a-patch", ...failure } };
+}
+
+const STATES = {
+  committed: "committed",
+  staged: "staged",
+  "dry-run": "staged",
+  conflict: "staged",
+  running: "running",
+  "rolled-back": "discarded",
+  aborted: "discarded",
+} as const;
+
+type EndedJob = Omit<RanJob, "about" | "status" | "dryRun" | "undo" | "ending">;
+
+/** The result of a job that has just ended. `keptAfterFailure`: it was to be rolled back, and could not be. */
+export function toRanJob(
+  job: EndedJob,
+  { keptAfterFailure }: { readonly keptAfterFailure: boolean },
+): RanJob {
+  const { outcome, conflicts, kind, changes, totalCmds, executedCmds } = job;
+  const denied = conflicts.length > 0 && conflicts.every(({ reason }) => reason === "no-access");
+  const standing = { kind, changeCount: changes.length, totalCmds, executedCmds };
+  return {
+    about: "job",
+    // A preview with forbidden writes cannot be tried again unchanged.
+    status: denied ? "refused" : toJobStatus({ ...standing, state: STATES[outcome] }, true),
+    ...job,
+    dryRun: outcome === "dry-run",
+    undo: toUndoState({ ...standing, state: outcome === "committed" ? "committed" : "discarded" }),
+    ...(keptAfterFailure && { ending: "kept-after-failure" }),
+    ...((outcome === "rolled-back" || outcome === "aborted") && { ending: outcome }),
+  };
+}
+
+/** As a result is kept and sent: without the parsed edits, the streams of processes and the parser's warnings. */
+export function toPlainResult({ warnings: _, ...job }: RanJob): RanJob {
+  return { ...job, commands: job.commands.map(toPlainCommand) };
+}
+
+function toPlainCommand({
+  command: { edit: _, ...command },
+  process: __,
+  ...result
+}: CommandResult): CommandResult {
+  return { command, ...result };
 }
 
 /** `✓ [1] type action target (12ms)`, and the error four spaces in on a line of its own. */

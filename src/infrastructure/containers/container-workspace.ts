@@ -6,7 +6,6 @@ import { createWorkspace } from "../../application/jobs/workspace.ts";
 import type { ExecResult, SandboxManager } from "../../application/ports/containers.ts";
 import type {
   CheckView,
-  Conflict,
   EntryState as FirstStanding,
   JobState,
   Layers,
@@ -20,7 +19,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { Change } from "../../domain/jobs/result.ts";
+import type { Change, Conflict } from "../../domain/jobs/result.ts";
 import { toStanding } from "../engine/entry-identity.ts";
 import { createJobArchive } from "../engine/job-archive.ts";
 import {

@@ -2,10 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { conflictsOfStuck, type WorkerConfig, type WorkspaceDeps } from "../../application/jobs/execution.ts";
 import { createWorkspace, type WorkspaceBacking } from "../../application/jobs/workspace.ts";
 import type {
-  BeginRefusal,
   BeginRequest,
   BeginResult,
-  EvictedJob,
   JobState,
   RepairedJob,
   SwapOutcome,
@@ -13,6 +11,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
 import type { TransactionReason } from "../../domain/jobs/note.ts";
+import type { BeginRefusal, EvictedJob } from "../../domain/jobs/result.ts";
 import { InstallationIncomplete } from "../platform/installation.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { createDirectTransaction, createInPlaceTransaction } from "./direct-transaction.ts";

@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { join, relative } from "node:path";
-import type { Conflict } from "../../application/ports/jobs-transaction.ts";
+import type { Conflict } from "../../domain/jobs/result.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { type Identity, identify, identifyAt, identityOf } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";

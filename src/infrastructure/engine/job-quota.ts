@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EvictedJob } from "../../application/ports/jobs-transaction.ts";
+import type { EvictedJob } from "../../domain/jobs/result.ts";
 import {
   appendJournal,
   type JobFolder,

@@ -1,12 +1,12 @@
 import { renameSync } from "node:fs";
 import { join, relative } from "node:path";
 import type {
-  Conflict,
   JobState,
   RepairedJob,
   SwapOutcome,
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
+import type { Conflict } from "../../domain/jobs/result.ts";
 import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,

@@ -14,7 +14,8 @@ import {
   unlinkSync,
 } from "node:fs";
 import { join, relative } from "node:path";
-import type { Conflict, UntouchedPath } from "../../application/ports/jobs-transaction.ts";
+import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
+import type { Conflict } from "../../domain/jobs/result.ts";
 import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
 import { isIndexFile } from "./compare-entries.ts";
 import {

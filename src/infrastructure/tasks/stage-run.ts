@@ -9,7 +9,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
-import type { Execution } from "../../application/jobs/execution.ts";
 import type { ContainerLimits, ContainerMount, SandboxManager } from "../../application/ports/containers.ts";
 import type {
   ProcessResult,
@@ -18,6 +17,7 @@ import type {
   Transaction,
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type Note, type SealNote } from "../../domain/jobs/note.ts";
+import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import type { RunJob, WorkerRun } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -185,11 +185,11 @@ function processResult({ exec, error, findings }: CliResult): ProcessResult {
 const KEPT_DIFF = 32_000;
 
 export async function toRunJob(
-  execution: Execution,
+  result: JobResult,
   { wordNote, diffOf, mask }: JobWords,
 ): Promise<RunJob | null> {
-  if (execution.status !== "ran") return null;
-  const { result, outcome, conflicts } = execution;
+  if (result.about === "refusal") return null;
+  const { outcome, conflicts } = result;
   const diff = result.changes.length === 0 ? "" : await diffOf(result.jobId);
   return {
     id: result.jobId,
@@ -201,9 +201,9 @@ export async function toRunJob(
   };
 }
 
-export function executionRefusal(execution: Execution): string {
-  if (execution.status === "refused") return execution.refusal.message;
-  return execution.status === "parse-error" ? execution.failure.message : "";
+export function refusalText(result: JobResult): string {
+  if (result.about === "job") return "";
+  return result.why.kind === "refused" ? result.why.refusal.message : result.why.message;
 }
 
 /** The run itself went well, but the job put something back. */

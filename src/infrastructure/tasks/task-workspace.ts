@@ -1,10 +1,11 @@
 import { statSync } from "node:fs";
 import { executePatch } from "../../application/jobs/execute-patch.ts";
-import type { ExecuteRequest, Execution, WorkspaceDeps } from "../../application/jobs/execution.ts";
+import type { ExecuteRequest, WorkspaceDeps } from "../../application/jobs/execution.ts";
 import { diffText, WHOLE_DIFF } from "../../application/jobs/job-facts.ts";
 import { wordNote } from "../../application/jobs/word-notes.ts";
 import type { SandboxFailure, SandboxManager } from "../../application/ports/containers.ts";
 import type { Workspace } from "../../application/ports/jobs-workspace.ts";
+import type { JobResult } from "../../domain/jobs/result.ts";
 import { createTransactions, type Sandbox } from "../engine/folder-workspace.ts";
 import { toStorage } from "../engine/job-storage.ts";
 import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
@@ -77,7 +78,7 @@ function executeInStage(
   { workspace, parts, home, copyLimitBytes, mask }: TaskWorkspaceDeps,
   job: ExecuteRequest,
   stage: Sandbox,
-): Promise<Execution> {
+): Promise<JobResult> {
   const { root, storage: folder } = workspace;
   const storage = toStorage(root, folder, true);
   const transactions = createTransactions({

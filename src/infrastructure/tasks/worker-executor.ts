@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { JudgedAttempt } from "../../application/checks/project-checks.ts";
-import type { ExecuteRequest, Execution } from "../../application/jobs/execution.ts";
+import type { ExecuteRequest } from "../../application/jobs/execution.ts";
 import type {
   ContainerLimits,
   ContainerNetwork,
@@ -9,6 +9,7 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../application/ports/tasks.ts";
 import type { Note } from "../../domain/jobs/note.ts";
+import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
 import { firstWord, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
@@ -29,10 +30,10 @@ import { openRunJudge, type RunJudge, type RunJudgeDeps } from "./judge-run.ts";
 import { runCli } from "./run-cli.ts";
 import {
   emptyRun,
-  executionRefusal,
   makeLayers,
   overlayTrouble,
   putBackText,
+  refusalText,
   stageRun,
   sweepLayers,
   type TaskLayers,
@@ -91,7 +92,7 @@ export interface WorkerExecutorDeps {
     { readonly ok: true; readonly name: string } | { readonly ok: false; readonly detail: string }
   >;
   /** Executes a job whose processes run in `stage`. */
-  readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<Execution>;
+  readonly execute: (request: ExecuteRequest, stage: Sandbox) => Promise<JobResult>;
   readonly messages: TaskMessages;
   readonly wordNote: (note: Note) => string;
   /** The changes of a job, as a unified diff. */
@@ -256,14 +257,12 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
           options,
         }),
     });
-    const execution = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
+    const result = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
     if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
-    const job = await toRunJob(execution, parts);
+    const job = await toRunJob(result, parts);
     const guarded =
-      execution.status === "ran"
-        ? execution.result.results.find(({ success }) => !success)?.error
-        : undefined;
+      result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
       id,
       startedAt,
@@ -271,7 +270,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       exitCode: ran?.exec.exitCode ?? null,
       rawOutput: ran?.rawOutput ?? "",
       summary: ran?.findings.summary ?? "",
-      error: ran === null ? executionRefusal(execution) : (ran.error ?? putBackText(guarded)),
+      error: ran === null ? refusalText(result) : (ran.error ?? putBackText(guarded)),
       ...(ran?.missing && { missing: kind.argv[0] }),
       ...(ran && ran.notes.length > 0 && { notes: ran.notes }),
       usage: ran?.findings.usage ?? NO_USAGE,

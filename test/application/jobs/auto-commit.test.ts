@@ -29,7 +29,7 @@ describe("auto-commit", () => {
   test("commits the user's work before and the job's after, with prefix and summary", async () => {
     repository();
     bench.write("mine.txt", "uncommitted");
-    const { result } = await bench.run(PATCH, {
+    const result = await bench.run(PATCH, {
       ...COMMIT,
       plan: "Add a line to a.txt, because it is needed there now, urgently\nmore",
     });
@@ -54,13 +54,13 @@ describe("auto-commit", () => {
 
   test("a clean tree is fine: nothing is committed before, and nothing after when nothing changed", async () => {
     repository();
-    const { result } = await bench.run([shell("true")], COMMIT);
+    const result = await bench.run([shell("true")], COMMIT);
     expect([result.success, result.gitCommit, log()]).toEqual([true, undefined, ["first"]]);
   });
 
   test("after a job in which nothing succeeded there is no commit", async () => {
     repository();
-    const { result } = await bench.run([shell("echo x > made; false")], COMMIT);
+    const result = await bench.run([shell("echo x > made; false")], COMMIT);
     expect([result.executedCmds, log(), bench.read("made")]).toEqual([0, ["first"], "x\n"]);
   });
 
@@ -108,7 +108,7 @@ describe("auto-commit", () => {
       bench.write(`.git/hooks/${hook}`, `#!/bin/sh\ntouch ${bench.folder}/ran\nexit 1\n`);
       chmodSync(bench.path(`.git/hooks/${hook}`), 0o755);
     }
-    const { result } = await bench.run(PATCH, COMMIT);
+    const result = await bench.run(PATCH, COMMIT);
     expect([typeof result.gitCommit, existsSync(`${bench.folder}/ran`)]).toEqual(["string", false]);
     bench.write("mine.txt", "1");
     const refused = await bench.execute(PATCH, {
@@ -123,14 +123,14 @@ describe("auto-commit", () => {
     bench.git("init", "-q");
     bench.git("config", "commit.gpgsign", "true");
     bench.git("config", "gpg.program", "/bin/false");
-    const { result } = await bench.run(PATCH, COMMIT);
+    const result = await bench.run(PATCH, COMMIT);
     expect(bench.git("log", "--format=%an %G?")).toBe("PicoClaw N\nPicoClaw N\n");
     expect(result.notes.slice(1)).toEqual([{ code: "identity-fallback" }, { code: "signing-skipped" }]);
   });
 
   test("works in a repository without a commit, and undo returns to that", async () => {
     repository({ commit: false });
-    const { result } = await bench.run(PATCH, COMMIT);
+    const result = await bench.run(PATCH, COMMIT);
     expect(log()).toHaveLength(2);
     const worker = await bench.open();
     expect(await worker.takeBack({ direction: "undo", name: result.jobId, force: false })).toMatchObject({
@@ -161,7 +161,7 @@ describe("auto-commit that cannot be", () => {
     const execution = await bench.execute([...PATCH, shell("touch ran")], COMMIT);
     expect(execution).toMatchObject({
       status: "refused",
-      refusal: { code: "auto-commit", cause: "not-a-repository" },
+      why: { refusal: { code: "auto-commit", cause: "not-a-repository" } },
     });
     expect([bench.read("a.txt"), existsSync(bench.path("ran"))]).toEqual(["1\n", false]);
   });
@@ -170,7 +170,7 @@ describe("auto-commit that cannot be", () => {
     const execution = await bench.execute(PATCH, { ...COMMIT, settings: { PATH: "/nonexistent" } });
     expect(execution).toMatchObject({
       status: "refused",
-      refusal: { code: "auto-commit", cause: "git-missing" },
+      why: { refusal: { code: "auto-commit", cause: "git-missing" } },
     });
   });
 
@@ -186,14 +186,14 @@ describe("auto-commit that cannot be", () => {
     const before = bench.read("a.txt");
     expect(await bench.execute([shell("touch ran")], COMMIT)).toMatchObject({
       status: "refused",
-      refusal: { cause: "failed" },
+      why: { refusal: { cause: "failed" } },
     });
     expect([bench.read("a.txt"), existsSync(bench.path(".git/MERGE_HEAD"))]).toEqual([before, true]);
   });
 
   test("after the job it is a warning, and the changes are applied", async () => {
     repository();
-    const { result } = await bench.run([...PATCH, shell("touch .git/index.lock")], COMMIT);
+    const result = await bench.run([...PATCH, shell("touch .git/index.lock")], COMMIT);
     expect([result.success, bench.read("a.txt")]).toEqual([true, "1\n2\n"]);
     expect(result.notes).toContainEqual({
       code: "auto-commit-failed",

@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => bench.remove());
 const signal = AbortSignal.timeout(60_000);
 const preview = async () => {
-  const { result } = await bench.run(
+  const result = await bench.run(
     [
       edit("update", "a", "new a\n"),
       edit("update", "b", "new b\n"),
@@ -29,7 +29,7 @@ describe("a preview in conflict", () => {
     bench.write("a", "mine\n");
     const worker = await bench.open();
     const rest = await applyRest(worker, jobId, signal);
-    expect(rest).toMatchObject({ status: "ran", left: ["a"], execution: { outcome: "committed" } });
+    expect(rest).toMatchObject({ status: "ran", left: ["a"], result: { outcome: "committed" } });
     expect([bench.read("a"), bench.read("b"), bench.read("deep/c")]).toEqual([
       "mine\n",
       "new b\n",
@@ -51,7 +51,7 @@ describe("a preview in conflict", () => {
       status: "whole",
       outcome: { status: "done" },
     });
-    const { result } = await bench.run([edit("update", "a", "once more\n")], { preview: true });
+    const result = await bench.run([edit("update", "a", "once more\n")], { preview: true });
     bench.write("a", "mine\n");
     expect(await applyRest(worker, result.jobId, signal)).toMatchObject({
       status: "whole",

@@ -56,7 +56,7 @@ async function apply({ before, patch }: GitCase): Promise<boolean> {
   plantTree(bench.workspace, planted(before));
   // As a diff in a file is read: bytes that are no text have no place in a message.
   const done = await bench.execute(Buffer.from(patch, "base64").toString("utf8"));
-  return done.status === "ran" && done.result.success;
+  return done.about === "job" && done.success;
 }
 
 if (!existsSync(file)) {

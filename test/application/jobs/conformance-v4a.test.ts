@@ -54,7 +54,7 @@ if (!existsSync(scenarios) || !existsSync(more)) {
         plantTree(expected, each.after ?? each.before);
         // opencode verifies the whole patch before it writes, as an atomic job does.
         const done = await bench.execute(each.patch, { atomic: each.src === "opencode" });
-        expect(done.status === "ran" && done.result.success).toBe(each.after !== null);
+        expect(done.about === "job" && done.success).toBe(each.after !== null);
         expect(filesOnDisk(bench.workspace)).toEqual(filesOnDisk(expected));
       });
     }

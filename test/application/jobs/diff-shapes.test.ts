@@ -63,8 +63,8 @@ async function carryOut(before: Tree, after: Tree, { options = [], staged = fals
   const patch = gitDiff(before, after, options);
   if (patch === "") return;
   const whole = staged ? `${patch}\n~~~bash\ntrue\n~~~\n` : patch;
-  const { result } = await bench.run(whole, { at: workspace });
-  expect(result.results.map(({ error }) => error)).toEqual(staged ? ["", ""] : [""]);
+  const result = await bench.run(whole, { at: workspace });
+  expect(result.commands.map(({ error }) => error)).toEqual(staged ? ["", ""] : [""]);
   expect(treeOnDisk(workspace)).toEqual(treeOnDisk(expected));
   const worker = await bench.open({}, workspace);
   expect(await worker.takeBack({ direction: "undo", name: result.jobId, force: false })).toMatchObject({
@@ -133,8 +133,8 @@ describe("a diff may change what a path is", () => {
     const patch = gitDiff({ "a/b": "x\n" }, { a: TEXT }, []);
     plantTree(bench.workspace, { "a/b": "x\n", "a/mine": "m\n" });
     const before = treeOnDisk(bench.workspace);
-    const { result } = await bench.run(patch);
-    expect(result.results.map(({ error }) => error)).toEqual(["failed to write file a: is a directory: a"]);
+    const result = await bench.run(patch);
+    expect(result.commands.map(({ error }) => error)).toEqual(["failed to write file a: is a directory: a"]);
     expect(treeOnDisk(bench.workspace)).toEqual(before);
   });
 
@@ -142,8 +142,8 @@ describe("a diff may change what a path is", () => {
     const create = (path: string) =>
       `diff --git a/${path} b/${path}\nnew file mode 100644\n--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+x\n`;
     for (const patch of [create("a/b") + create("a"), create("a") + create("a/b")]) {
-      const { result } = await bench.run(patch);
-      expect(result.results[0]?.error).toContain("is not a directory");
+      const result = await bench.run(patch);
+      expect(result.commands[0]?.error).toContain("is not a directory");
       expect(treeOnDisk(bench.workspace)).toEqual({});
     }
   });

@@ -23,16 +23,16 @@ describe("an edit scenario ends in the expected tree and comes back from it", ()
       copyTree(join(folder, "input"), bench.workspace);
       const before = treeOnDisk(bench.workspace);
       const ran = await bench.run(readFileSync(join(folder, "patch.txt"), "utf8"));
-      const failed = ran.result.results.filter((result) => !result.success);
+      const failed = ran.commands.filter((result) => !result.success);
       const errors = failed.map((result) => `${result.output || result.error}\n`).join("");
       const errorFile = join(folder, "error.txt");
       expect(errors).toBe(existsSync(errorFile) ? readFileSync(errorFile, "utf8") : "");
       expect(treeOnDisk(bench.workspace)).toEqual(treeOnDisk(join(folder, "expected")));
-      if (ran.result.undo === "none") return;
+      if (ran.undo === "none") return;
       const worker = await bench.open();
-      expect(
-        await worker.takeBack({ direction: "undo", name: ran.result.jobId, force: false }),
-      ).toMatchObject({ status: "done" });
+      expect(await worker.takeBack({ direction: "undo", name: ran.jobId, force: false })).toMatchObject({
+        status: "done",
+      });
       expect(treeOnDisk(bench.workspace)).toEqual(before);
     });
   }

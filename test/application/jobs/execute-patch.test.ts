@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { ranFacts } from "../../../src/application/jobs/job-facts.ts";
 import { toResultJson } from "../../../src/application/jobs/job-report.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { type Bench, createBench, edit, shell } from "./worker-kit.ts";
@@ -21,7 +20,7 @@ describe("a job", () => {
       await bench.run([shell("true")]),
     ];
     expect([edits.kind, first.kind, second.kind]).toEqual(["direct", "copy", "copy"]);
-    expect([edits.result.notes, first.result.notes, second.result.notes]).toEqual([
+    expect([edits.notes, first.notes, second.notes]).toEqual([
       [],
       [{ code: "staging", kind: "copy", reason: "configured" }, NOT_COVERED],
       [NOT_COVERED],
@@ -34,8 +33,8 @@ describe("a job", () => {
     expect(ran).toMatchObject({
       kind: "none",
       outcome: "committed",
-      keptAfterFailure: true,
-      result: { undo: "unavailable" },
+      ending: "kept-after-failure",
+      undo: "unavailable",
     });
     expect(bench.read("made")).toBe("x\n");
   });
@@ -44,7 +43,7 @@ describe("a job", () => {
     const settings = { PICOCLAW_WORKER_CONFINE: "on", PATH: "/nonexistent" };
     expect(await bench.execute([shell("touch ran")], { settings })).toMatchObject({ status: "refused" });
     expect(existsSync(bench.path("ran"))).toBe(false);
-    expect((await bench.run([edit("create", "a", "1")], { settings })).result.success).toBe(true);
+    expect((await bench.run([edit("create", "a", "1")], { settings })).success).toBe(true);
   });
 
   test("on a workspace larger than the copy limit is refused with both numbers", async () => {
@@ -53,14 +52,17 @@ describe("a job", () => {
     const execution = await bench.execute([shell("touch ran")], { settings });
     expect(execution).toMatchObject({
       status: "refused",
-      refusal: { code: "too-large", limitBytes: 100_000 },
+      why: { refusal: { code: "too-large", limitBytes: 100_000 } },
     });
   });
 
   test("whose text is no patch runs nothing and says where", async () => {
     expect(await bench.execute('[{"type":"file_edit","action":"create"}]')).toEqual({
-      status: "parse-error",
-      failure: {
+      about: "refusal",
+      status: "refused",
+      workspace: bench.workspace,
+      why: {
+        kind: "not-a-patch",
         code: "invalid-command",
         message: "command[0]: target is required",
         index: 0,
@@ -71,13 +73,13 @@ describe("a job", () => {
 
   test("masks secrets of the environment in whatever it says", async () => {
     const settings = { MY_API_KEY: "abcdef-not-a-known-shape", PICOCLAW_WORKER_ENV_PASS: "MY_API_KEY" };
-    const { result } = await bench.run([shell("echo key $MY_API_KEY; exit 1")], { settings });
+    const result = await bench.run([shell("echo key $MY_API_KEY; exit 1")], { settings });
     expect(JSON.stringify(result)).not.toContain("abcdef-not-a-known-shape");
   });
 
   test("has a result document in snake_case without what only PicoClaw needs", async () => {
     const ran = await bench.run("*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n");
-    const json = toResultJson(messagesFor("en"), ranFacts(bench.workspace, ran));
+    const json = toResultJson(messagesFor("en"), ran);
     const [first] = json.results;
     expect(Object.keys(json)).toEqual([
       "job_id",

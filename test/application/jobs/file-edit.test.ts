@@ -69,12 +69,12 @@ const FAILED: readonly Case[] = [
 describe("file_edit", () => {
   test.each(DONE)("%s is done and says so", async (_name, command, text) => {
     const ran = await bench.run([command]);
-    expect([ran.result.success, said(ran)]).toEqual([true, [text]]);
+    expect([ran.success, said(ran)]).toEqual([true, [text]]);
   });
 
   test.each(FAILED)("%s fails and changes nothing", async (_name, command, text) => {
     const ran = await bench.run([command]);
-    expect([ran.result.success, said(ran), ran.result.changes]).toEqual([false, [text], []]);
+    expect([ran.success, said(ran), ran.changes]).toEqual([false, [text], []]);
     expect(readdirSync(bench.workspace).sort()).toEqual(["a.txt", "dir"]);
     expect([bench.read("a.txt"), bench.read("dir/in.txt")]).toEqual(["one\n", "in\n"]);
   });
@@ -106,13 +106,13 @@ describe("file_edit", () => {
     const ran = await bench.run(
       "diff --git a/s b/s\nnew file mode 120000\n--- /dev/null\n+++ b/s\n@@ -0,0 +1 @@\n+../outside\n\\ No newline at end of file\n",
     );
-    expect(lstatSync(bench.path("s")).isSymbolicLink()).toBe(ran.result.success);
+    expect(lstatSync(bench.path("s")).isSymbolicLink()).toBe(ran.success);
     const again = await bench.run([
       edit("create", "out/x", "1"),
       edit("create", "s/x", "1"),
       edit("delete", "out"),
     ]);
-    expect(again.result.results.map(({ success }) => success)).toEqual([false, false, true]);
+    expect(again.commands.map(({ success }) => success)).toEqual([false, false, true]);
     expect(said(again)[0]).toStartWith("file path outside workspace: out/x (symlink out -> ");
     expect(readdirSync(`${bench.folder}/outside`)).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe("file_edit", () => {
       edit("copy", "y", "z"),
       edit("delete", "y"),
     ]);
-    expect(ran.result.changes).toEqual([{ path: "z", kind: "added" }]);
+    expect(ran.changes).toEqual([{ path: "z", kind: "added" }]);
     expect([existsSync(bench.path("x")), bench.read("z")]).toEqual([false, "12"]);
   });
 });

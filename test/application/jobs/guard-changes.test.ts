@@ -28,7 +28,7 @@ describe("a shell command that touches protected files", () => {
   ])("%s one: it is restored and the command fails", async (_name, line) => {
     chmodSync(bench.path("a.key"), 0o600);
     const ran = await bench.run([shell(`${line}; echo ok > b`)]);
-    expect([said(ran), ran.result.changes]).toEqual([
+    expect([said(ran), ran.changes]).toEqual([
       ["protected file cannot be modified: a.key (restored)"],
       [{ path: "b", kind: "added" }],
     ]);
@@ -44,34 +44,34 @@ describe("a shell command that touches protected files", () => {
 
   test("skip restores and lets the command succeed with a note", async () => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "skip" };
-    const { result } = await bench.run([shell("echo evil > a.key")], { settings });
+    const result = await bench.run([shell("echo evil > a.key")], { settings });
     expect([result.success, bench.read("a.key")]).toEqual([true, "old"]);
-    expect(result.results[0]?.notes).toEqual([{ code: "protected-restored", paths: ["a.key"] }]);
+    expect(result.commands[0]?.notes).toEqual([{ code: "protected-restored", paths: ["a.key"] }]);
   });
 
   test("log never restores", async () => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
-    const { result } = await bench.run([shell("echo new > a.key; echo x > b.key")], { settings });
+    const result = await bench.run([shell("echo new > a.key; echo x > b.key")], { settings });
     expect([result.success, bench.read("a.key"), bench.read("b.key")]).toEqual([true, "new\n", "x\n"]);
-    expect(result.results[0]?.notes).toEqual([{ code: "protected-logged", paths: ["a.key", "b.key"] }]);
+    expect(result.commands[0]?.notes).toEqual([{ code: "protected-logged", paths: ["a.key", "b.key"] }]);
   });
 
   test("a new one is reported only", async () => {
-    const { result } = await bench.run([shell("echo x > new.pem")]);
+    const result = await bench.run([shell("echo x > new.pem")]);
     expect([result.success, bench.read("new.pem")]).toEqual([true, "x\n"]);
-    expect(result.results[0]?.notes).toEqual([{ code: "protected-created", paths: ["new.pem"] }]);
+    expect(result.commands[0]?.notes).toEqual([{ code: "protected-created", paths: ["new.pem"] }]);
   });
 
   test("in a dependency folder it is the package manager's, where one was at work", async () => {
     bench.write("node_modules/x/cert.pem", "1");
     bench.write("node_modules/x/package.json", '{"version":"1.0.0"}');
     bench.write("a/.venv/lib/cacert.pem", "1");
-    const { result } = await bench.run([
+    const result = await bench.run([
       shell(
         'echo 2 > node_modules/x/cert.pem; echo \'{"version":"2.0.0"}\' > node_modules/x/package.json; rm -rf a/.venv; mkdir -p vendor/y; echo > vendor/y/z.key',
       ),
     ]);
-    expect(result.results[0]).toMatchObject({ success: true, notes: [] });
+    expect(result.commands[0]).toMatchObject({ success: true, notes: [] });
     expect(bench.read("node_modules/x/cert.pem")).toBe("2\n");
   });
 
@@ -107,7 +107,7 @@ describe("what git itself checks out", () => {
     bench.git("checkout", "-q", "main");
     bench.git("clone", "-q", ".", join(bench.folder, "upstream"));
     const ran = await bench.run([gitOperation("checkout", "-q side"), gitOperation("checkout", "-q main")]);
-    expect([ran.result.success, said(ran), bench.read("a.key")]).toEqual([true, ["", ""], "old"]);
+    expect([ran.success, said(ran), bench.read("a.key")]).toEqual([true, ["", ""], "old"]);
     bench.write("../upstream/a.key", "pulled");
     bench.git("-C", "../upstream", "-c", "user.name=u", "-c", "user.email=u@u", "commit", "-qam", "up");
     const pulled = await bench.run([shell(`git pull -q ${bench.folder}/upstream main`)]);

@@ -69,7 +69,7 @@ describe.each(PLACES)("a shell command in %s", (_name, enter) => {
       ],
       { at: enter() },
     );
-    expect([ran.result.success, said(ran)]).toEqual([true, [""]]);
+    expect([ran.success, said(ran)]).toEqual([true, [""]]);
     expect(bench.git("remote")).toBe("origin\n");
     expect([bench.git("config", "user.name"), bench.git("branch", "--list", "side")]).toEqual([
       "Me\n",
@@ -82,7 +82,7 @@ describe("git's own files", () => {
   test("settings that ran programs before stay as they are", async () => {
     bench.git("config", "core.sshCommand", "mine");
     const ran = await bench.run([shell("git config user.name Me")]);
-    expect(ran.result.success).toBe(true);
+    expect(ran.success).toBe(true);
     expect(bench.git("config", "core.sshCommand")).toBe("mine\n");
   });
 
@@ -98,8 +98,8 @@ describe("git's own files", () => {
   test("a hook that was there may go, and may not change", async () => {
     bench.write(".git/hooks/pre-commit", "#!/bin/sh\n");
     const changed = await bench.run([shell("echo evil >> .git/hooks/pre-commit")]);
-    expect(changed.result.success).toBe(false);
+    expect(changed.success).toBe(false);
     expect(readFileSync(bench.path(".git/hooks/pre-commit"), "utf8")).toBe("#!/bin/sh\n");
-    expect((await bench.run([shell("rm .git/hooks/pre-commit")])).result.success).toBe(true);
+    expect((await bench.run([shell("rm .git/hooks/pre-commit")])).success).toBe(true);
   });
 });

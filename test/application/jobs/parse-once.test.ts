@@ -8,19 +8,19 @@ beforeEach(() => {
 afterEach(() => bench.remove());
 
 test.each([
-  ["commands", JSON.stringify([edit("create", "a", "1")]), "ran"],
-  ["commands after a byte order mark", `\uFEFF${JSON.stringify([edit("create", "a", "1")])}`, "ran"],
-  ["a whole proposal", JSON.stringify({ plan: "p", patch: "~~~bash\ntrue\n~~~\n" }), "ran"],
-  ["broken JSON", `[{"type":"file_edit"`, "parse-error"],
-  ["what is no patch", `{"a":1}`, "parse-error"],
-])("the text of a patch is parsed as JSON once: %s", async (_name, patch, status) => {
+  ["commands", JSON.stringify([edit("create", "a", "1")]), "job"],
+  ["commands after a byte order mark", `\uFEFF${JSON.stringify([edit("create", "a", "1")])}`, "job"],
+  ["a whole proposal", JSON.stringify({ plan: "p", patch: "~~~bash\ntrue\n~~~\n" }), "job"],
+  ["broken JSON", `[{"type":"file_edit"`, "refusal"],
+  ["what is no patch", `{"a":1}`, "refusal"],
+])("the text of a patch is parsed as JSON once: %s", async (_name, patch, about) => {
   const parse = spyOn(JSON, "parse");
   try {
     const done = await bench.execute(patch, { dryRun: true });
     const tried = parse.mock.calls.filter(
       ([text]) => String(text).replace("\uFEFF", "") === patch.replace("\uFEFF", ""),
     );
-    expect([done.status, tried.length]).toEqual([status as typeof done.status, 1]);
+    expect([done.about, tried.length]).toEqual([about as typeof done.about, 1]);
   } finally {
     parse.mockRestore();
   }

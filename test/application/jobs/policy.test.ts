@@ -80,24 +80,20 @@ const FORBIDDEN: readonly (readonly [name: string, target: string])[] = [
 describe("protected files", () => {
   test.each(PROTECTED)("%s: error", async (_name, command, error) => {
     const ran = await bench.run([command]);
-    expect([ran.result.success, said(ran), ran.result.changes]).toEqual([false, [error], []]);
+    expect([ran.success, said(ran), ran.changes]).toEqual([false, [error], []]);
   });
 
   test.each(PROTECTED)("%s: skip counts as success and does nothing", async (_name, command) => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "skip" };
     const ran = await bench.run([command], { settings });
-    expect([ran.result.success, said(ran), ran.result.changes]).toEqual([
-      true,
-      ["skipped (protected file)"],
-      [],
-    ]);
+    expect([ran.success, said(ran), ran.changes]).toEqual([true, ["skipped (protected file)"], []]);
   });
 
   test.each(PROTECTED)("%s: log does it and says so", async (_name, command) => {
     const settings = { PICOCLAW_WORKER_ACTION_ON_PROTECTED_FILE: "log" };
-    const { result } = await bench.run([command], { settings });
+    const result = await bench.run([command], { settings });
     expect([result.success, result.changes.length > 0]).toEqual([true, true]);
-    expect(result.results[0]?.notes.join()).toContain("protected file");
+    expect(result.commands[0]?.notes.join()).toContain("protected file");
   });
 
   test("a diff with one protected file is refused as a whole", async () => {
@@ -122,7 +118,7 @@ describe("protected files", () => {
       ],
       { settings },
     );
-    expect(ran.result.results.map(({ success }) => success)).toEqual([false, false, false, true, true]);
+    expect(ran.commands.map(({ success }) => success)).toEqual([false, false, false, true, true]);
   });
 });
 
@@ -133,7 +129,7 @@ describe("git's and PicoClaw's own files", () => {
       settings,
     });
     const error = `git internals cannot be modified by file_edit: ${target}`;
-    expect([said(ran), ran.result.changes]).toEqual([[error, error], []]);
+    expect([said(ran), ran.changes]).toEqual([[error, error], []]);
   });
 
   test(".gitignore, .github and git.txt are ordinary files", async () => {
@@ -142,7 +138,7 @@ describe("git's and PicoClaw's own files", () => {
       edit("create", ".github/ci.yml", "x"),
       edit("create", "git.txt", "x"),
     ]);
-    expect(ran.result.success).toBe(true);
+    expect(ran.success).toBe(true);
   });
 
   test("picoclaw.yaml cannot be edited", async () => {

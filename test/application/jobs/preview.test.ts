@@ -16,10 +16,15 @@ afterEach(() => bench.remove());
 
 describe("a preview", () => {
   test("is staged, then committed once, and its record follows", async () => {
-    const { result, outcome } = await bench.run([edit("update", "a", "new"), shell("echo x > b")], {
+    const result = await bench.run([edit("update", "a", "new"), shell("echo x > b")], {
       preview: true,
     });
-    expect([outcome, result.success, result.undo, bench.read("a")]).toEqual(["staged", true, "none", "old"]);
+    expect([result.outcome, result.success, result.undo, bench.read("a")]).toEqual([
+      "staged",
+      true,
+      "none",
+      "old",
+    ]);
     const worker = await bench.open();
     expect(await worker.commitPreview(result.jobId)).toMatchObject({
       status: "done",
@@ -31,7 +36,7 @@ describe("a preview", () => {
   });
 
   test("that no longer fits is a conflict and can be committed when it fits again", async () => {
-    const { result } = await bench.run([edit("create", "new", "1")], { preview: true });
+    const result = await bench.run([edit("create", "new", "1")], { preview: true });
     bench.write("new", "mine");
     const worker = await bench.open();
     expect(await worker.commitPreview(result.jobId)).toMatchObject({
@@ -45,7 +50,7 @@ describe("a preview", () => {
 test("a dry run lists the commands, masked, and leaves no job", async () => {
   const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
   const ran = await bench.run([edit("create", "x", secret), shell("touch y")], { dryRun: true });
-  expect(ran).toMatchObject({ outcome: "dry-run", result: { dryRun: true, executedCmds: 0, success: true } });
+  expect(ran).toMatchObject({ outcome: "dry-run", dryRun: true, executedCmds: 0, success: true });
   expect(JSON.stringify(ran)).not.toContain(secret);
   expect([readdirSync(bench.workspace), (await bench.open()).archive.list()]).toEqual([["a"], []]);
 });
@@ -54,11 +59,12 @@ test("a conflict at the commit keeps the job as a preview and names the path", a
   const ran = await bench.run([shell("echo job > a"), shell(`echo mine > ${bench.path("a")}`)]);
   expect(ran).toMatchObject({
     outcome: "conflict",
-    result: { success: false, undo: "none" },
+    success: false,
+    undo: "none",
     conflicts: [{ path: "a", reason: "changed" }],
   });
   expect(bench.read("a")).toBe("mine\n");
-  expect((await bench.open()).archive.read(ran.result.jobId)).toMatchObject({ state: "staged" });
+  expect((await bench.open()).archive.read(ran.jobId)).toMatchObject({ state: "staged" });
 });
 
 describe("a job whose process died", () => {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { say, wordCard, wordPieces, wordReply } from "../../../src/application/chat/reply-words.ts";
 import { previewFacts, takeBackFacts, wordAction } from "../../../src/application/jobs/action-report.ts";
-import { executionFacts, type JobFacts, storedFacts } from "../../../src/application/jobs/job-facts.ts";
+import { storedFacts } from "../../../src/application/jobs/job-facts.ts";
 import { toResultJson, wordChatJob, wordJob } from "../../../src/application/jobs/job-report.ts";
+import type { RanJob } from "../../../src/domain/jobs/result.ts";
 import { messagesFor } from "../../../src/domain/texts/jobs.ts";
 import { createBench, edit, shell } from "./worker-kit.ts";
 
@@ -15,8 +16,8 @@ afterEach(() => bench.remove());
 
 const firstLine = (text: string) => text.split("\n", 1)[0] as string;
 
-async function factsOf(...run: Parameters<typeof bench.execute>): Promise<JobFacts> {
-  const facts = executionFacts(bench.workspace, await bench.execute(...run));
+async function factsOf(...run: Parameters<typeof bench.execute>): Promise<RanJob> {
+  const facts = await bench.execute(...run);
   if (facts.about !== "job") throw new Error("the job did not begin");
   return facts;
 }
@@ -107,7 +108,7 @@ test("what the quota evicted is said by the text, the document, the journal and 
   bench.write("big", "y".repeat(15_000));
   const second = await factsOf([edit("delete", "big")], { settings });
   const evicted = [first, second].flatMap((facts) => facts.evicted.map(({ jobId }) => jobId));
-  const told = [first, second].find((facts) => facts.evicted.length > 0) as JobFacts;
+  const told = [first, second].find((facts) => facts.evicted.length > 0) as RanJob;
   expect(evicted).toContain(first.jobId);
   const workspace = await bench.open(settings);
   const stored = workspace.archive.read(told.jobId);

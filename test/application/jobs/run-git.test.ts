@@ -32,7 +32,7 @@ describe("git_operation", () => {
       gitOperation("checkout", "-- a.txt"),
       gitOperation("checkout", "-q -b side"),
     ]);
-    expect(ran.result.results.filter(({ success }) => !success)).toEqual([]);
+    expect(ran.commands.filter(({ success }) => !success)).toEqual([]);
     expect([bench.git("log", "--format=%s|%an"), bench.git("branch", "--show-current")]).toEqual([
       "second|Jo\nfirst|Jo\n",
       "side\n",
@@ -53,14 +53,14 @@ describe("git_operation", () => {
       gitOperation("checkout", "main; touch pwned"),
       gitOperation("commit", "", "`touch pwned`"),
     ]);
-    expect(ran.result.success).toBe(false);
+    expect(ran.success).toBe(false);
     expect(existsSync(bench.path("pwned"))).toBe(false);
   });
 
   test("without an identity it commits in PicoClaw's name and says so", async () => {
     bench.git("init", "-q");
     const ran = await bench.run([gitOperation("add", "."), gitOperation("commit", "", "m")]);
-    expect(ran.result.results[1]).toMatchObject({
+    expect(ran.commands[1]).toMatchObject({
       success: true,
       notes: [{ code: "identity-fallback" }],
     });
@@ -76,7 +76,7 @@ describe("git_operation", () => {
       gitOperation("add", "."),
       gitOperation("commit", "", "m"),
     ]);
-    expect(ran.result.results[2]).toMatchObject({
+    expect(ran.commands[2]).toMatchObject({
       success: true,
       notes: [{ code: "signing-skipped" }],
     });
@@ -102,13 +102,13 @@ describe("git_operation", () => {
   });
 
   test("outside a repository the result says so", async () => {
-    const { result } = await bench.run([gitOperation("add", ".")]);
-    expect(result.results[0]).toMatchObject({ success: false, reason: { code: "not-a-repository" } });
+    const result = await bench.run([gitOperation("add", ".")]);
+    expect(result.commands[0]).toMatchObject({ success: false, reason: { code: "not-a-repository" } });
   });
 
   test("without git the result says so", async () => {
-    const { result } = await bench.run([gitOperation("add", ".")], { settings: { PATH: "/nonexistent" } });
-    expect(result.results[0]).toMatchObject({ success: false, reason: { code: "git-missing" } });
+    const result = await bench.run([gitOperation("add", ".")], { settings: { PATH: "/nonexistent" } });
+    expect(result.commands[0]).toMatchObject({ success: false, reason: { code: "git-missing" } });
   });
 
   test("a timeout names its own limit", async () => {

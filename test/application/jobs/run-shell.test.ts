@@ -48,7 +48,7 @@ describe("shell_command", () => {
 
   test("an absolute workdir inside the workspace is in the view", async () => {
     const ran = await bench.run([shell("echo x > made", { workdir: bench.path("sub") })]);
-    expect(ran.result.changes).toEqual([{ path: "sub/made", kind: "added" }]);
+    expect(ran.changes).toEqual([{ path: "sub/made", kind: "added" }]);
   });
 
   test.if(requirePart("zsh"))("zsh by choice", async () => {
@@ -61,7 +61,7 @@ describe("shell_command", () => {
     const ran = await bench.run([shell("echo early; sleep 60"), shell("echo next")], {
       settings: { PICOCLAW_WORKER_COMMAND_TIMEOUT: "1" },
     });
-    expect(ran.result.results).toMatchObject([
+    expect(ran.commands).toMatchObject([
       {
         success: false,
         output: "early\n",
@@ -90,13 +90,13 @@ describe("shell_command", () => {
     const passed = await bench.run([line, shell("test $API_TOKEN = s3cr3t-value-one")], {
       settings: { ...settings, PICOCLAW_WORKER_ENV_PASS: "API_TOKEN" },
     });
-    expect(passed.result.success).toBe(true);
+    expect(passed.success).toBe(true);
     expect(said(passed)[0]).not.toContain("s3cr3t-value-one");
   });
 
   test("a secret in the patch is masked in results, journal and record", async () => {
     const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
-    const { result } = await bench.run([shell(`echo ${secret}`, { env: { DB_PASSWORD: "hunter2hunter2" } })]);
+    const result = await bench.run([shell(`echo ${secret}`, { env: { DB_PASSWORD: "hunter2hunter2" } })]);
     const { archive } = await bench.open();
     for (const text of [
       JSON.stringify(result),
@@ -110,7 +110,7 @@ describe("shell_command", () => {
 
   test("what still runs at the end of the job is named and ended", async () => {
     const ran = await bench.run([shell("sleep 300 >/dev/null 2>&1 & echo started")]);
-    expect([ran.result.success, said(ran)]).toEqual([true, ["started\n"]]);
+    expect([ran.success, said(ran)]).toEqual([true, ["started\n"]]);
     expect(ran.ended.join()).toContain("sleep 300");
   });
 });

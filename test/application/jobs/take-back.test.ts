@@ -9,7 +9,7 @@ beforeEach(() => {
 afterEach(() => bench.remove());
 
 const job = async (content: string, groupId?: string) =>
-  (await bench.run([edit("create", "a", content)], groupId === undefined ? {} : { groupId })).result.jobId;
+  (await bench.run([edit("create", "a", content)], groupId === undefined ? {} : { groupId })).jobId;
 const take = async (direction: "undo" | "redo", name?: string, force = false) =>
   (await bench.open()).takeBack({ direction, force, ...(name !== undefined && { name }) });
 
@@ -51,7 +51,7 @@ describe("taking back", () => {
     bench.write("a", "0");
     const one = await job("1", "g");
     const other = await job("2");
-    const two = (await bench.run([edit("create", "b", "1")], { groupId: "g" })).result.jobId;
+    const two = (await bench.run([edit("create", "b", "1")], { groupId: "g" })).jobId;
     expect(await take("undo", "g")).toMatchObject({
       status: "conflict",
       job: { jobId: one },
@@ -65,11 +65,11 @@ describe("taking back", () => {
   test("a record past the quota is gone and says so", async () => {
     bench.write("a", "x".repeat(10_000));
     const one = await job("y".repeat(10_000));
-    const { result, evicted } = await bench.run([edit("create", "a", "z".repeat(10_000))], {
+    const { undo, evicted } = await bench.run([edit("create", "a", "z".repeat(10_000))], {
       settings: { PICOCLAW_WORKER_UNDO_QUOTA: "80000" },
     });
     expect(evicted.map(({ jobId }) => jobId)).toContain(one);
-    expect(result.undo).toBe("available");
+    expect(undo).toBe("available");
     expect(await take("undo", one)).toMatchObject({ status: "refused", reason: "evicted" });
   });
 

@@ -3,11 +3,12 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { ExecuteRequest, Execution } from "../../../src/application/jobs/execution.ts";
+import type { ExecuteRequest } from "../../../src/application/jobs/execution.ts";
+import type { JobResult, RanJob } from "../../../src/domain/jobs/result.ts";
 import { removeTree } from "../../../src/infrastructure/engine/walk-folder.ts";
 import { openWorkspace } from "../../../src/wiring/workspace.ts";
 
-export type Ran = Extract<Execution, { status: "ran" }>;
+export type Ran = RanJob;
 export type Settings = Readonly<Record<string, string>>;
 type Commands = readonly Readonly<Record<string, unknown>>[];
 
@@ -35,7 +36,7 @@ export function createBench() {
   async function execute(
     commands: Commands | string,
     request: Partial<ExecuteRequest> & { readonly settings?: Settings; readonly at?: string } = {},
-  ): Promise<Execution> {
+  ): Promise<JobResult> {
     const { settings, at, ...rest } = request;
     const worker = await open(settings, at);
     return worker.execute({
@@ -59,9 +60,9 @@ export function createBench() {
     execute,
     /** Executes and expects the job to have begun. */
     async run(...args: Parameters<typeof execute>): Promise<Ran> {
-      const execution = await execute(...args);
-      if (execution.status !== "ran") throw new Error(JSON.stringify(execution));
-      return execution;
+      const result = await execute(...args);
+      if (result.about !== "job") throw new Error(JSON.stringify(result));
+      return result;
     },
     path: (path: string) => join(workspace, path),
     write(path: string, text: string | Uint8Array): void {
@@ -100,4 +101,4 @@ export const gitOperation = (action: string, target = "", content = "") => ({
 });
 
 /** What each command said: its error, or its output. */
-export const said = ({ result }: Ran) => result.results.map(({ error, output }) => error || output);
+export const said = ({ commands }: Ran) => commands.map(({ error, output }) => error || output);

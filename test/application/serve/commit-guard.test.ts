@@ -95,7 +95,7 @@ describe("whether a job is brought in", () => {
     state.ms = 7_000;
     state.away = true;
     const late = await execute([edit("create", "late.txt", "late\n"), shell("echo late >> kept.txt")]);
-    expect(late).toMatchObject({ status: "ran", outcome: "aborted" });
+    expect(late).toMatchObject({ about: "job", outcome: "aborted" });
     expect(bench.read("kept.txt")).toBe("kept\n");
     expect(existsSync(bench.path("late.txt"))).toBe(false);
     const states = workspace.archive.list().map(({ state: one }) => one);
@@ -114,7 +114,7 @@ describe("whether a job is brought in", () => {
       return { executed };
     });
     if (late === "busy") throw new Error("somebody else has the lock");
-    expect(await late.executed).toMatchObject({ status: "ran", outcome: "aborted" });
+    expect(await late.executed).toMatchObject({ about: "job", outcome: "aborted" });
     expect(existsSync(bench.path("waited.txt"))).toBe(false);
     expect(isWaiting()).toBe(false);
   }, 60_000);

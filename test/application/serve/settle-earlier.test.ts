@@ -27,10 +27,7 @@ describe("what an attempt that was cut off left", () => {
     const noted = await bench.run(append("b.txt"));
     await bench.run(append("c.txt"), { groupId: "web:c#msg_11" });
     const workspace = await bench.open();
-    expect(await settleEarlier(workspace, MESSAGE, [noted.result.jobId])).toEqual([
-      landed.result.jobId,
-      noted.result.jobId,
-    ]);
+    expect(await settleEarlier(workspace, MESSAGE, [noted.jobId])).toEqual([landed.jobId, noted.jobId]);
     expect(bench.read("a.txt")).toBe("x\n");
   });
 

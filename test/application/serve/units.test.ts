@@ -11,6 +11,7 @@ import { createSignIn, isUserName, type Viewer } from "../../../src/application/
 import { checkHealth, createMetrics, createTroubleReporter } from "../../../src/application/serve/health.ts";
 import { createAdmission } from "../../../src/application/serve/receive-messages.ts";
 import { createBus } from "../../../src/application/serve/serve-events.ts";
+import { refusePatch } from "../../../src/domain/jobs/result.ts";
 import { serveMessagesFor } from "../../../src/domain/texts/serve.ts";
 import { hashHex } from "../../../src/infrastructure/platform/hash.ts";
 import { createAccessStore } from "../../../src/infrastructure/serve/access-store.ts";
@@ -323,7 +324,7 @@ describe("the viewerJobs", () => {
         request.onOutput?.("one\n");
         seen.push(await viewerJobs.output("job_9_aaaaaaaa"));
         request.onEvent?.({ type: "note", text: "" });
-        return { status: "parse-error", failure: { code: "not-a-patch", message: "" } };
+        return refusePatch("/ws", { code: "not-a-patch", message: "" });
       },
     });
     bus.subscribe((event) => {

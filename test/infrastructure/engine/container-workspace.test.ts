@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Execution } from "../../../src/application/jobs/execution.ts";
 import { type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
 import {
   createContainerView,
@@ -39,7 +38,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
 
   const inside = (command: string) => docker("exec", container, "sh", "-c", command);
   const apply = async (commands: readonly object[], more: object = {}) => {
-    const execution = await place.workspace.execute({
+    const result = await place.workspace.execute({
       patch: JSON.stringify(commands),
       source: "test",
       dryRun: false,
@@ -50,8 +49,8 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
       signal: new AbortController().signal,
       ...more,
     });
-    if (execution.status !== "ran") throw new Error(JSON.stringify(execution));
-    return execution as Extract<Execution, { status: "ran" }>;
+    if (result.about !== "job") throw new Error(JSON.stringify(result));
+    return result;
   };
 
   describeWorkspace("a container", () => ({
@@ -163,15 +162,15 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
       { type: "shell_command", action: "run", target: "python src/new.py && pwd" },
       { type: "git_operation", action: "add", target: "src/new.py" },
     ]);
-    expect(ran.result.results.map(({ success, output }) => [success, output.trim()])).toEqual([
+    expect(ran.commands.map(({ success, output }) => [success, output.trim()])).toEqual([
       [true, "File src/new.py written successfully (13 bytes)"],
       [true, "new\n/workspace/project"],
       [true, expect.any(String)],
     ]);
-    expect(ran.result.undo).toBe("unavailable");
-    expect(ran.result.notes).toContainEqual({ code: "undone-by-task" });
+    expect(ran.undo).toBe("unavailable");
+    expect(ran.notes).toContainEqual({ code: "undone-by-task" });
     expect(inside("git -C /workspace/project status --short")).toContain("A  src/new.py");
-    const journal = place.workspace.archive.events(ran.result.jobId).map(({ event }) => event.type);
+    const journal = place.workspace.archive.events(ran.jobId).map(({ event }) => event.type);
     const command = ["command_started", "command_finished"] as const;
     expect(journal).toEqual(["job_started", ...command, ...command, ...command, "committed"]);
     inside("cd /workspace/project && git reset -q --hard && git clean -fdq");
@@ -185,13 +184,13 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
       { type: "file_edit", action: "create", target: "/etc/x", content: "x" },
       { type: "file_edit", action: "update", target: ".env", content: "x" },
     ]);
-    expect(ran.result.results.map(({ success }) => success)).toEqual([false, false, false, false]);
+    expect(ran.commands.map(({ success }) => success)).toEqual([false, false, false, false]);
     expect(inside("cat /workspace/project/.env")).toBe("SECRET=1");
     inside("rm /workspace/project/out");
   });
 
   test("a job of edits is taken back and brought in again; what changed since is a conflict", async () => {
-    const { result } = await apply([
+    const result = await apply([
       { type: "file_edit", action: "update", target: "a.txt", content: "changed\n" },
       { type: "file_edit", action: "create", target: "fresh/c.txt", content: "c\n" },
       { type: "file_edit", action: "delete", target: "b.txt" },
@@ -243,11 +242,11 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
 
   test("a file that is too large to be kept is deleted all the same, and told", async () => {
     inside("head -c 70000000 /dev/zero > /workspace/project/large.bin");
-    const { result } = await apply([{ type: "file_edit", action: "delete", target: "large.bin" }]);
+    const result = await apply([{ type: "file_edit", action: "delete", target: "large.bin" }]);
     expect([result.success, result.changes]).toEqual([true, [{ path: "large.bin", kind: "deleted" }]]);
     inside("head -c 70000000 /dev/zero > /workspace/project/large.bin");
     const read = await apply([{ type: "file_edit", action: "append", target: "large.bin", content: "x" }]);
-    expect(read.result.results[0]).toMatchObject({
+    expect(read.commands[0]).toMatchObject({
       success: false,
       error: expect.stringContaining("64 MiB"),
     });

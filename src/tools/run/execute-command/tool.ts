@@ -68,15 +68,14 @@ export const executeCommand = createSecureTool({
           ...(args.timeout !== undefined && { commandTimeoutSeconds: args.timeout }),
         },
       });
-    const execution = await context.commands.run(crypto.randomUUID(), job);
-    const { result } = execution;
-    const [ran] = result.results;
+    const result = await context.commands.run(crypto.randomUUID(), job);
+    const [ran] = result.commands;
     if (ran === undefined) throw new ToolError("INTERNAL", "the command left no result");
     const { jobId, changes } = result;
     return {
       data: executionOf(ran),
       job: { job_id: jobId, changes },
-      notes: [...restoredBy(ran), ...jobNotes(execution)],
+      notes: [...restoredBy(ran), ...jobNotes(result)],
     };
   },
 });
