@@ -51,7 +51,10 @@ export function describeWorkspace(name: string, bench: () => WorkspaceBench): vo
     test("a job needs a patch and a source; everything else is the workspace's settings", async () => {
       const { workspace, shell } = bench();
       const result = await ran([create("made.txt", "made\n")]);
-      expect({ outcome: result.outcome, success: result.success }).toEqual({ outcome: "committed", success: true });
+      expect({ outcome: result.outcome, success: result.success }).toEqual({
+        outcome: "committed",
+        success: true,
+      });
       expect(shell("cat made.txt")).toBe("made");
       expect(workspace.archive.read(result.jobId)).toMatchObject({
         jobId: result.jobId,
