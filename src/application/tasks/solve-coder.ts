@@ -84,7 +84,8 @@ async function takeTurn(
 async function nothingMore(work: SolveWork, bench: Bench, number: number): Promise<HeadWorkResult> {
   const { summary } = work.task;
   const proposal = { plan: summary, patch: "", risk: "low", costHint: "", flags: {} } as const;
-  const carried = await bench.carryOut({ number, proposal, commands: [] });
+  const parsed = { ok: true, commands: [], warnings: [], format: "empty" } as const;
+  const carried = await bench.carryOut({ number, proposal, parsed, commands: [] });
   return carried.kind === "ran" ? { kind: "ran", summary, results: carried.results } : carried;
 }
 
