@@ -176,7 +176,10 @@ export async function converse(
   }
 
   function titleLine(): string {
-    const folder = program.cwd.replace(new RegExp(`^${program.env.HOME ?? "//"}(?=/|$)`), "~");
+    const { cwd } = program;
+    const home = program.env.HOME ?? "";
+    const isBelow = home !== "" && `${cwd}/`.startsWith(`${home}/`);
+    const folder = isBelow ? `~${cwd.slice(home.length)}` : cwd;
     return texts.title(program.version, folder, "");
   }
 
