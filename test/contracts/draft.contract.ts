@@ -133,6 +133,25 @@ export function describeDrafts(name: string, settings: Settings): void {
       expect(bench.read("m.txt")).toBe("1\n2\n3\n4\n5\n6\nseven\n");
     });
 
+    test("commands that wrote a moved file run again; one that does not heed its content is merged, or a conflict", async () => {
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\n7\n");
+      letFileClockGoOn(bench.path("m.txt"), bench.path("tick"));
+      const draft = await open();
+      await ran(draft, [
+        shell("sed -i 's/^/+/' a.txt"),
+        shell("printf 'one\\n2\\n3\\n4\\n5\\n6\\n7\\n' > m.txt"),
+        shell("rm lib/b.txt"),
+      ]);
+      bench.write("a.txt", "one\nmine\n");
+      bench.write("m.txt", "1\n2\n3\n4\n5\n6\nseven\n");
+      expect(await draft.rebase()).toMatchObject({ conflicts: [], failed: [] });
+      expect(await green(draft, "cat a.txt; head -1 m.txt; tail -1 m.txt")).toEqual([
+        { exitCode: 0, output: "+one\n+mine\none\nseven\n" },
+      ]);
+      bench.write("lib/b.txt", "saved\n");
+      expect((await draft.rebase()).conflicts).toMatchObject([{ path: "lib/b.txt", ours: null }]);
+    });
+
     test("the same lines, a file that both made and one that was removed are conflicts until the draft gives way", async () => {
       const draft = await open();
       await ran(draft, [

@@ -1,5 +1,6 @@
 import { checkEdits } from "../../domain/coder/check-edits.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
+import { decodeText, isSameFile } from "../../domain/jobs/file-bytes.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
@@ -10,6 +11,7 @@ import {
   refuseJob,
 } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
+import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
 import type { JudgedAttempt, ProjectChecks } from "../checks/project-checks.ts";
 import type { CheckRun, Draft, DraftRequest } from "../jobs/draft.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
@@ -23,6 +25,7 @@ import {
   type OtherChange,
   type SettledCommands,
   type ShownFiles,
+  type StaleEdit,
   settleStaleEdits,
 } from "./shown-files.ts";
 
@@ -54,6 +57,8 @@ export interface Bench {
   /** Commands that reach outward wait until the rest is green: runs them, once. */
   sendOut(attempt: number): Promise<void>;
   changes(): readonly Change[];
+  /** Forgets what the draft did to these files: they show what the workspace has. */
+  giveWay(paths: readonly string[]): Promise<void>;
   /** Lands what nothing is wrong with, in its turn. `goesBack`: whether the coder may still be asked. */
   landInTurn(attempt: number, goesBack: boolean): Promise<Landing>;
   /** Ends the draft as it is; what others changed meanwhile makes it a preview. */
@@ -85,7 +90,12 @@ export type CarryOutResult =
   /** Nothing could be staged: no proposal will run. */
   | { readonly kind: "refused"; readonly result: RefusedJob }
   | { readonly kind: "aborted" }
-  | { readonly kind: "ran"; readonly results: readonly CommandResult[] };
+  | {
+      readonly kind: "ran";
+      readonly results: readonly CommandResult[];
+      /** Files whose commands wrote over, or removed, what others saved since the coder saw them. */
+      readonly stale: readonly StaleEdit[];
+    };
 
 export interface DraftBenchDeps {
   readonly workspace: Pick<Workspace, "root" | "openDraft" | "files"> & {
@@ -158,6 +168,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     if ("code" in opened) return { kind: "refused", result: refuseJob(workspace.root, opened) };
     attempts++;
     checks?.propose(proposal.check ?? null);
+    const own = new Set(opened.changes().map(({ path }) => path));
     const { now, later, checked } = await sortCommands(parts, commands);
     held.splice(0, held.length, ...later);
     const isWhole = now.length === commands.length && merged.length === 0;
@@ -172,8 +183,46 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     });
     if (ran.about === "refusal") return { kind: "refused", result: ran };
     if (ran.aborted) return { kind: "aborted" };
-    const own = await runChecksOf(parts, opened, number, checked);
-    return { kind: "ran", results: [...ran.results, ...own] };
+    const stale = await findOverwritten(ran.results, own);
+    const ofChecks = await runChecksOf(parts, opened, number, checked);
+    return { kind: "ran", results: [...ran.results, ...ofChecks], stale };
+  }
+
+  const changedMeanwhile = (path: string) =>
+    (workspace.files.changedAt?.(path) ?? 0) >= parts.since - CLOCK_SLACK_MS;
+
+  /** `own`: paths that the draft had changed before, whose base is known to it. */
+  async function findOverwritten(
+    results: readonly CommandResult[],
+    own: ReadonlySet<string>,
+  ): Promise<readonly StaleEdit[]> {
+    const isEdit = ({ command }: CommandResult) => command.type === "file_edit";
+    const paths = (some: readonly CommandResult[]) =>
+      new Set(some.flatMap(({ changes }) => changes.map(({ path }) => path)));
+    const edited = paths(results.filter(isEdit));
+    const written = [...paths(results.filter((result) => !isEdit(result)))].filter(
+      (path) => !edited.has(path) && !own.has(path) && !path.split("/").slice(0, -1).some(holdsNoSources),
+    );
+    const stale = await Promise.all(written.map(overwrittenFile));
+    return stale.filter((one) => one !== null);
+  }
+
+  /** Null: the file was as the coder saw it, or what others saved is in it still. */
+  async function overwrittenFile(path: string): Promise<StaleEdit | null> {
+    const theirs = readOrNull(workspace.files, path);
+    if (theirs === null) return null;
+    const base = parts.shown.bytes(path);
+    if (base === undefined ? !changedMeanwhile(path) : isSameFile(base, theirs)) return null;
+    const ours = readOrNull(mustBeOpen().files, path);
+    if (ours !== null && base !== undefined) {
+      const { mergeFile } = await import("../../domain/jobs/merge.ts");
+      const result = mergeFile({ base, ours, theirs });
+      if (result.kind === "same" || (result.kind === "clean" && isSameFile(result.bytes, ours))) return null;
+    }
+    const text = (bytes: Uint8Array | null | undefined) =>
+      bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
+    const what = ours === null ? "delete" : "conflict";
+    return { path, what, shown: text(base), yours: text(ours), other: whoChanged(path) };
   }
 
   return {
@@ -199,8 +248,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
             },
           },
           shown: parts.shown,
-          changedMeanwhile: (path) =>
-            (workspace.files.changedAt?.(path) ?? 0) >= parts.since - CLOCK_SLACK_MS,
+          changedMeanwhile,
           whoChanged,
         },
         commands,
@@ -219,6 +267,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       });
       if (ran.about === "refusal") return { kind: "refused", result: ran };
       return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results };
+import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
     },
     async tryOut(command) {
       const opened = await open({ checked: true });
@@ -259,12 +308,21 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       });
     },
     changes: () => draft?.changes() ?? [],
+    giveWay: async (paths) => draft?.giveWay(paths),
     land: () => mustBeOpen().commit(),
     keep: (red) => mustBeOpen().keep(red),
     async drop(reason) {
       await draft?.discard(reason);
     },
   };
+}
+
+function readOrNull(files: WorkspaceFiles, path: string): Uint8Array | null {
+  try {
+    return files.look(path).kind === "file" ? files.read(path) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The kernel's clock for files runs a few milliseconds behind. */
@@ -382,15 +440,16 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
       last = attempt;
       const checked = checkEdits(attempt.commands, files.source, files.planOptions);
       const command = attempt.commands.find(({ edit }) => edit !== undefined);
-      if (checked.ok || command === undefined) return { kind: "ran", results: [] };
+      if (checked.ok || command === undefined) return { kind: "ran", results: [], stale: [] };
       const failed = { command, success: false, output: checked.report, error: "does not match the files" };
-      return { kind: "ran", results: [{ ...failed, duration: 0, changes: [], notes: [] }] };
+      return { kind: "ran", results: [{ ...failed, duration: 0, changes: [], notes: [] }], stale: [] };
     },
     judge: async () => null,
     confirm: async () => null,
     sendOut: async () => {},
     changes: () => [],
     landInTurn: async () => ({ kind: "ended", result: await executed() }),
+import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
     land: executed,
     keep: executed,
     drop: async () => {},

@@ -493,8 +493,14 @@ async function attemptProposal(
   const carried = await bench.carryOut({ number, proposal, parsed, commands: settled.commands, merged });
   if (carried.kind === "refused") return { end: { kind: "refused", result: carried.result } };
   if (carried.kind === "aborted" || loop.signal.aborted) return { end: await endStopped(loop, state) };
-  if (isContested) {
-    state.red = { kind: "conflict", failed: [], brief: settled.stale.map(({ path }) => path).join(", ") };
+  const { stale } = carried;
+  if (stale.length > 0 && !isContested && state.conflicts < CONFLICT_ROUNDS) {
+    await bench.giveWay(stale.map(({ path }) => path));
+    return sendConflictBack(loop, state, stale);
+  }
+  if (isContested || stale.length > 0) {
+    const paths = [...settled.stale, ...stale].map(({ path }) => path);
+    state.red = { kind: "conflict", failed: [], brief: paths.join(", ") };
     state.attempts = number;
     return { end: await endContested(loop, state) };
   }

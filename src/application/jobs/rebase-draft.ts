@@ -23,7 +23,7 @@ const TRIES = 3;
 /**
  * Brings a draft that rests onto the workspace as it stands:
  *   files that others changed since → merged where both sides are text that was edited
- *   → files that commands wrote: forgotten, and the commands run once more
+ *   → files that commands wrote: forgotten, and the commands run once more; where that comes to the same bytes, merged too
  *   → whatever is left is a conflict, and stays as the draft has it
  */
 export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
@@ -35,10 +35,10 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
   const conflicts: DraftConflict[] = [];
   const edited = changedBy(deps.results, true);
   const written = changedBy(deps.results, false);
-  const again = new Set<string>();
+  const again = new Map<string, Uint8Array | null | undefined>();
   for (const [path, base] of movedPaths(deps)) {
     if (written.has(path) && !edited.has(path)) {
-      again.add(path);
+      again.set(path, base);
       continue;
     }
     const settled = await settleFile(deps, path, base);
@@ -51,13 +51,20 @@ export async function rebaseDraft(deps: RebaseDeps): Promise<Rebased> {
     ({ command, changes }) => command.type !== "file_edit" && changes.some(({ path }) => again.has(path)),
   );
   const theirs = commands.flatMap(({ changes }) => changes.map(({ path }) => path));
+  const before = new Map([...again.keys()].map((path) => [path, deps.transaction.current(path)]));
   layers.forget(theirs.filter((path) => !edited.has(path)));
   const ran = await deps.runAgain(commands.map(({ command }) => command));
-  return {
-    merged: [...merged, ...[...again].map((path) => ({ path, by: deps.whoChanged(path) }))],
-    conflicts,
-    failed: ran === null ? commands : ran.filter(({ success }) => !success),
-  };
+  const failed = ran === null ? commands : ran.filter(({ success }) => !success);
+  if (failed.length > 0) return { merged, conflicts, failed };
+  for (const [path, base] of again) {
+    // A command whose result does not depend on the file wrote over what others saved: that is no merge by itself.
+    const isBlind = !isLockFile(path) && isSameFile(before.get(path) ?? null, deps.transaction.current(path));
+    const settled = isBlind ? await settleFile(deps, path, base) : { path, by: deps.whoChanged(path) };
+    if (settled === null) continue;
+    if ("why" in settled) conflicts.push(settled);
+    else merged.push(settled);
+  }
+  return { merged, conflicts, failed };
 }
 
 /** Paths that edits changed, or that commands did. */

@@ -103,6 +103,49 @@ test.each([
   expect(reply.text).toContain("Then it stays.");
 });
 
+const bash = (script: string) => `\`\`\`bash\n${script}\n\`\`\``;
+
+test.each([
+  ["writes over", bash("printf 'new\\n' > a.txt")],
+  ["removes", bash("rm a.txt")],
+  ["moves", bash("mv a.txt b.txt")],
+])("a command that %s a file that was saved meanwhile goes back, and the save stands", async (_, patch) => {
+  await open([
+    () => {
+      at.write("a.txt", last);
+      return proposal("By a command", patch);
+    },
+    () => "Then it stays.",
+  ]);
+  const reply = await at.send("/code3 look at a.txt");
+  expect(at.asked[1]?.messages.at(-1)?.text).toContain("a.txt was changed by somebody");
+  expect(at.read("a.txt")).toBe(last);
+  expect(reply.text).not.toContain("Applied");
+});
+
+test("a command that changes other lines of a file that was saved meanwhile lands", async () => {
+  await open([
+    () => {
+      at.write("a.txt", last);
+      return proposal("By a command", bash("sed -i 's/line 0/first/' a.txt"));
+    },
+  ]);
+  expect((await at.send("/code3 change the first line of a.txt")).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(first.replace("line 9", "last"));
+});
+
+test("a file that was never shown is not removed by a command when it was saved meanwhile", async () => {
+  await open([
+    () => {
+      at.write("notes.txt", "mine\n");
+      return proposal("Tidy up", bash("rm -f notes.txt; echo x > c.txt"));
+    },
+    () => "Then it stays.",
+  ]);
+  await at.send("/code3 look at a.txt");
+  expect(at.read("notes.txt")).toBe("mine\n");
+});
+
 test("a file that was never shown is not removed when it was saved meanwhile", async () => {
   await open([
     () => {
