@@ -266,8 +266,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
         onEvent: parts.onEvent,
       });
       if (ran.about === "refusal") return { kind: "refused", result: ran };
-      return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results };
-import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
+      return ran.aborted ? { kind: "aborted" } : { kind: "ran", results: ran.results, stale: [] };
     },
     async tryOut(command) {
       const opened = await open({ checked: true });
@@ -448,8 +447,8 @@ export function createPlainBench({ files, execute }: PlainBenchDeps): Bench {
     confirm: async () => null,
     sendOut: async () => {},
     changes: () => [],
+    giveWay: async () => {},
     landInTurn: async () => ({ kind: "ended", result: await executed() }),
-import { holdsNoSources } from "../../domain/policy/tool-folders.ts";
     land: executed,
     keep: executed,
     drop: async () => {},
