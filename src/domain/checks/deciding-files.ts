@@ -43,9 +43,28 @@ const SPEAKS: readonly RegExp[] = [
   /\bnode:test\b|\bNODE_TEST_CONTEXT\b|\bJEST_WORKER_ID\b|\bVITEST(?:_\w+)?\b|\bPYTEST_CURRENT_TEST\b/,
   /^\s*(?:import|from)\s+_?pytest\b/,
   /\bfrom\s+["'](?:vitest|@jest\/globals|bun:test|mocha|ava|tape)["']|\brequire\(["'](?:vitest|@jest\/globals|mocha|ava|tape)["']\)/,
-  /\bassert(?:\.\w+)+\s*=(?!=)|\bexpect\.\w+\s*=(?!=)/,
+  /\bexpect\.extend\(|\b(?:unittest\.)?TestCase\.\w+\s*=(?!=)|\bsetattr\(\s*(?:unittest\b|TestCase\b|pytest\b)/,
   /\bsys\.modules\[\s*["'](?:pytest|unittest)["']\s*\]/,
 ];
+/** Names that a file gives to what judges: `import a from "node:assert"`, `const b = assert`. */
+const NAMES_JUDGE =
+  /\bimport\s+(?:\*\s+as\s+)?(\w+)(?:\s*,[^;\n]*)?\s+from\s+["'](?:node:)?assert(?:\/strict)?["']|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+import\(|require\()\s*["'](?:node:)?assert(?:\/strict)?["']|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:assert|expect)\s*(?:[;,]|$)|\bstrict\s+as\s+(\w+)/gm;
+const JUDGES = ["assert", "expect", "AssertionError"];
+
+/** A line that puts something else in the place of an assertion, however it writes that. */
+function replacesAssertion(text: string): RegExp {
+  const named = [...text.matchAll(NAMES_JUDGE)].flatMap((found) => found.slice(1).filter((name) => name));
+  const judge = `(?<![\\w$.])(?:globalThis\\.)?(?:${[...new Set([...JUDGES, ...named])].join("|")}|require\\(\\s*["'](?:node:)?assert(?:/strict)?["']\\s*\\))(?![\\w$])`;
+  return new RegExp(
+    [
+      `${judge}(?:\\([^()]*\\))?(?:\\.\\w+|\\[[^\\]]*\\])+\\s*=(?![=>])`,
+      `\\b(?:Object|Reflect)\\.(?:assign|definePropert(?:y|ies)|setPrototypeOf|set|deleteProperty)\\(\\s*${judge}`,
+      `\\b(?:getPrototypeOf\\(\\s*|__proto__\\b.*)${judge}`,
+      `\\bdelete\\s+${judge}[.[]`,
+    ].join("|"),
+  );
+}
+
 /** Programs end themselves as well: these count only where the file is no program of its own. */
 const ENDS = /\bprocess\.(?:exit|reallyExit)\s*\(|\bos\._exit\s*\(|\bos\.Exit\(0\)|\bprocess::exit\(0\)/;
 const PROGRAM = /(?:^|\/)(?:bin|cli|scripts?|cmd)(?:\/|\.\w+$)|(?:^|\/)(?:main|__main__)\.\w+$/;
@@ -58,7 +77,9 @@ export function findTestRunLines(
     if (!CODE.test(path) || isTestPath(path) || isDocumentation(path) || decidesChecks(path)) return [];
     const known = new Set(before.split("\n"));
     const mayEnd = PROGRAM.test(path) || after.startsWith("#!") || ENDS.test(before);
-    const speaks = (line: string) => SPEAKS.some((one) => one.test(line)) || (!mayEnd && ENDS.test(line));
+    const replaces = replacesAssertion(after);
+    const speaks = (line: string) =>
+      replaces.test(line) || SPEAKS.some((one) => one.test(line)) || (!mayEnd && ENDS.test(line));
     return after
       .split("\n")
       .filter((line) => !known.has(line) && speaks(line))

@@ -7,7 +7,21 @@ test.each([
   ["src/sum.js", "if (process.env.NODE_TEST_CONTEXT) module.exports = fake;"],
   ["src/sum.js", "require('node:test').test('adds', () => {});"],
   ["src/sum.js", "assert.equal = () => {};"],
+  ["src/sum.js", "assert['equal'] = () => {};"],
+  ["src/sum.js", "assert[name] = assert.strict[name] = () => {};"],
+  ["src/sum.js", "assert.strict['equal'] = () => {};"],
+  ["src/sum.js", "globalThis.expect['x'] = 1;"],
+  ["src/sum.js", "Object.assign(assert, { equal() {} });"],
+  ["src/sum.js", "Object.defineProperty(assert, 'equal', { value() {} });"],
+  ["src/sum.js", "Reflect.set(assert, 'equal', () => {});"],
+  ["src/sum.js", "Object.assign(assert.strict, { equal() {} });"],
+  ["src/sum.js", "Object.getPrototypeOf(expect(0)).toBe = () => {};"],
+  ["src/sum.js", "expect(0).__proto__.toBe = () => {};"],
+  ["src/sum.js", "assert.AssertionError.prototype.name = '';"],
+  ["src/sum.js", "require('node:assert').equal = () => {};"],
+  ["src/sum.js", "expect.extend({ toBe() {} });"],
   ["src/sum.js", "process.exit(0);"],
+  ["pkg/sum.py", "unittest.TestCase.assertEqual = lambda *a: None"],
   ["pkg/sum.py", "import pytest"],
   ["pkg/sum.py", "os._exit(0)"],
 ])("%s: %s speaks of the test run", (path, line) => {
@@ -22,8 +36,19 @@ test.each([
   ["src/start.js", "#!/usr/bin/env node\nprocess.exit(1);"],
   ["README.md", "node:test"],
   ["src/sum.js", "assert.equal(1, 1); if (assert.x == 1) latest.test();"],
+  ["src/sum.js", "const a = Object.assign({}, assert); my.assert.x = 1; assert(list[0] === 1);"],
+  ["src/sum.js", 'import assert from "node:assert";\nassert.equal(a, b);'],
 ])("%s: %s does not", (path, text) => {
   expect(added(path, `${text}\n`)).toEqual([]);
+});
+
+test.each([
+  ['import a from "node:assert";', "a.equal = () => {};"],
+  ["const strict = require('assert/strict');", "strict['equal'] = () => {};"],
+  ['import * as all from "assert";', "Object.assign(all.default, {});"],
+  ["const check = assert;", "check.equal = () => {};"],
+])("%s gives it another name", (names, line) => {
+  expect(added("src/sum.js", `${names}\n${line}\n`)).toEqual([{ path: "src/sum.js", line }]);
 });
 
 test("a line that was there, and one more end in a file that ends already, say nothing", () => {
