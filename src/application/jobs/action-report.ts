@@ -268,7 +268,7 @@ function wordDone(messages: Messages, { done, action }: ActionFacts): string {
   for (const { jobId, left, mergedBy, checked } of done) {
     if (mergedBy !== undefined)
       lines.push(
-        messages.undoneByMerge(jobId, mergedBy),
+        action === "redo" ? messages.redoneByMerge(jobId, mergedBy) : messages.undoneByMerge(jobId, mergedBy),
         checked?.[messages.locale] ?? messages.mergeNotChecked,
       );
     const of = (wanted: string) => left.filter(({ reason }) => reason === wanted).map(({ path }) => path);

@@ -98,10 +98,12 @@ async function swapChosen(parts: TakeBackDeps, request: TakeBackRequest): Promis
       return refused(reason, outcome.state ?? job.state);
     }
     if (outcome.status === "conflict") {
-      const mayMerge = request.direction === "undo" && outcome.conflicts.every(isChangedPath);
-      const merged = mayMerge ? ((await parts.undoByMerge?.(job)) ?? null) : null;
+      const takenOut = request.direction === "undo" ? job : parts.archive.read(reversal ?? "");
+      const mayMerge = takenOut !== null && outcome.conflicts.every(isChangedPath);
+      const merged = mayMerge ? ((await parts.undoByMerge?.(takenOut)) ?? null) : null;
       if (merged?.status === "done") {
-        parts.archive.append(job.jobId, { type: "undone", changes: merged.changes.length });
+        const type = request.direction === "undo" ? "undone" : "redone";
+        parts.archive.append(job.jobId, { type, changes: merged.changes.length });
         const { jobId: mergedBy, checked } = merged;
         done.push({
           job,

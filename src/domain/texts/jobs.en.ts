@@ -178,6 +178,8 @@ export const workTexts = {
   // Undo, redo, history
   undoneByMerge: (jobId: string, by: string) =>
     `Its files were changed since, so ${jobId} was merged out of them as ${by}, which can itself be undone.`,
+  redoneByMerge: (jobId: string, by: string) =>
+    `Its files were changed since, so ${jobId} was merged into them as ${by}, which can itself be undone.`,
   mergeNotChecked: "The project's checks did not run.",
   undoByMergeTitle: (jobId: string, title: string) => `Undo of ${jobId}: ${title}`,
   undonePartly: ({ jobId, refs }: { readonly jobId: string; readonly refs: readonly string[] }) =>

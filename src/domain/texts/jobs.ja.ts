@@ -142,6 +142,8 @@ export const workTexts: typeof englishWorkTexts = {
 
   undoneByMerge: (jobId, by) =>
     `${jobId} のファイルは後から変更されていたため、マージで取り除きました（ジョブ ${by}、これも取り消せます）。`,
+  redoneByMerge: (jobId, by) =>
+    `${jobId} のファイルは後から変更されていたため、マージで取り込みました（ジョブ ${by}、これも取り消せます）。`,
   mergeNotChecked: "プロジェクトのチェックは実行していません。",
   undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
   undonePartly: ({ jobId, refs }) =>

@@ -99,18 +99,26 @@ export function createJobArchive(
     const swapping = intent?.job_id === jobId ? intent : null;
     const unsettled = swapping !== null ? "begun" : isDue ? "due" : null;
     const marks = readRepairMarks(folder);
-    const reversal =
-      record.reversedBy === undefined ? null : readState(jobFolder(storage, record.reversedBy));
-    const isReversed = state.state === "committed" && reversal?.state === "committed";
+    const reversedAt = state.state === "committed" ? standsSince(record.reversedBy) : null;
     return {
       ...record,
-      state: isReversed ? "undone" : state.state,
-      stateAt: isReversed ? reversal.at : state.at,
+      state: reversedAt !== null ? "undone" : state.state,
+      stateAt: reversedAt ?? state.at,
       bytes: state.bytes ?? 0,
       ...(unsettled !== null && { unsettled }),
       ...interruptionsOf(marks, swapping, state.turn),
       changes: withoutLeftPaths(record.changes, marks, state.turn),
     };
+  }
+
+  /** Since when a job that took another back stands; null where it does not, as one that was itself taken back by a merge. */
+  function standsSince(jobId: string | undefined): string | null {
+    if (jobId === undefined) return null;
+    const folder = jobFolder(storage, jobId);
+    const state = readState(folder);
+    if (state?.state !== "committed") return null;
+    const reversedBy = readWhole<JobRecord>(join(folder.path, "job.json"))?.reversedBy;
+    return standsSince(reversedBy) === null ? state.at : null;
   }
 
   function list(): StoredJob[] {

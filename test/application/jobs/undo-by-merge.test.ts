@@ -45,6 +45,22 @@ test("the third of eight in one file is taken back alone, brought in again, and 
   expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
 });
 
+test("of several that were merged out, any is brought in again, in any order, and taken back once more", async () => {
+  const jobs = await eightJobs();
+  const [third, fifth] = [jobs[2] as string, jobs[4] as string];
+  for (const job of [third, fifth]) expect((await at.send(`/undo ${job}`)).ok).toBe(true);
+  const redone = await at.send(`/redo ${third}`);
+  expect(redone.text).toContain(`${third} was merged into them as job_`);
+  expect(redone.ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 4)));
+  expect([third, fifth].map((job) => at.archive.read(job)?.state)).toEqual(["committed", "undone"]);
+  expect((await at.send(`/redo ${fifth}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all));
+  expect((await at.send(`/undo ${third}`)).ok).toBe(true);
+  expect(at.read("a.txt")).toBe(withValues(all.filter((number) => number !== 2)));
+  expect(at.archive.read(third)?.state).toBe("undone");
+});
+
 test("a bare undo after it means the newest change, not the undo itself", async () => {
   const jobs = await eightJobs();
   await at.send(`/undo ${jobs[2]}`);

@@ -173,6 +173,7 @@ const SAMPLES: Samples = {
   notARepository: (say) => [say("/ws")],
   autoCommitAborted: (say) => [say("e")],
   undoneByMerge: (say) => [say("job_1", "job_2")],
+  redoneByMerge: (say) => [say("job_1", "job_2")],
   undoByMergeTitle: (say) => [say("job_1", "t")],
   mergedWith: (say) => [say("p", "job_1"), say("p", null)],
   hookRefused: (say) => [
