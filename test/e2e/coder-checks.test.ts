@@ -257,7 +257,7 @@ withChecks(
   () => {
     project(["どの数にしますか？", proposal("1 の説明を書く", renaming)]);
     const asked = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
-    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n" });
+    expect(asked).toMatchObject({ code: 0, out: "どの数にしますか？\n\n何も変更していません。\n" });
     expect(cli.git("status", "--porcelain")).toBe("");
     cli.rewrite(says(proposal("1 の説明を書く", renaming)));
     const done = cli.chat("/code3 one に説明を付けて", [], { PICOCLAW_LOCALE: "ja" });
@@ -265,6 +265,13 @@ withChecks(
     expect(done.code).toBe(0);
   },
 );
+
+withChecks("words that claim work which nobody did are followed by the truth", () => {
+  project(["I have fixed the bug in src/add.mjs; all tests pass now. Applied!"], { red: true });
+  const ran = cli.chat("/code3 fix the failing test adds");
+  expect(ran.out).toEndWith("Applied!\n\nNothing was changed.\n");
+  expect(cli.git("status", "--porcelain")).toBe("");
+});
 
 withChecks("a test script that is set to true is judged as it was", () => {
   const manifest = (test: string) => JSON.stringify({ type: "module", scripts: { test } });

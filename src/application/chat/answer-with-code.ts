@@ -388,8 +388,12 @@ async function answerForEnd(
   };
   const { mask } = parts.workspace;
   switch (end.kind) {
-    case "said":
-      return { ...createAnswer(parts, [{ kind: "text", text: mask(end.text) }], true), ...about };
+    case "said": {
+      const words = { kind: "text", text: mask(end.text) } as const;
+      // A model may claim work that nobody did. A review and a preview promise none.
+      const said = turn.preview ? [words] : [words, say("nothingChanged")];
+      return { ...createAnswer(parts, said, true), ...about };
+    }
     case "planned": {
       const said = [{ kind: "text", text: mask(end.plan) } as const, say("planHint")];
       const actions = [createLabelledAction(parts, (chat) => chat.goLabel, "go")];

@@ -174,6 +174,7 @@ export const chatTexts = {
   contested: (paths: readonly string[], jobs: readonly string[]) =>
     `${paths.join(", ")} changed meanwhile${jobs.length === 0 ? "" : ` (${jobs.join(", ")})`}; it goes back to the coder.`,
   steered: "The coder takes what you wrote into its next round.",
+  nothingChanged: "Nothing was changed.",
   planHint: "Nothing was changed. To carry this plan out: go",
   goLabel: "Go",
   stillRed: (red: RedReason, brief: string): string => `${STILL_RED[red]}: ${brief}`,

@@ -139,6 +139,7 @@ export const chatTexts: typeof englishChatTexts = {
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
   steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
+  nothingChanged: "何も変更していません。",
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
