@@ -217,9 +217,18 @@ withChecks("a test that demands something else now is said, and is no alarm", ()
     ),
   ]);
   const ran = cli.chat("/code3 make one two in src/one.mjs");
-  expect(ran.out).toContain("1 test now expect something else: one is one");
+  expect(ran.out).toStartWith("Applied: 2 files, npm test 1 passed (1 expects something else)\n");
+  expect(ran.out).toContain("1 test expects something else now: one is one");
   expect(ran.out).not.toContain("weakens");
   expect(cli.read("src/one.mjs")).toContain("one = 2");
+});
+
+withChecks("a test whose import alone follows a moved file expects what it expected", () => {
+  const moved = `\`\`\`bash\nmv src/one.mjs src/uno.mjs\n\`\`\`\n${replace("test/one.test.mjs", 'import { one } from "../src/one.mjs";', 'import { one } from "../src/uno.mjs";')}`;
+  project([proposal("Move", moved)]);
+  const ran = cli.chat("/code3 rename src/one.mjs to src/uno.mjs");
+  expect(ran.out).toMatch(/^Applied: [23] files, npm test 1 passed\n/);
+  expect(ran.out).not.toContain("something else");
 });
 
 withChecks("what tests write never reaches the change, nor when the coder runs them itself", () => {

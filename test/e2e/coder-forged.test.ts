@@ -56,6 +56,47 @@ withChecks("a red test that was to be mended is not mended by a script that runs
   expect(cli.read("package.json")).toContain("node --test");
 });
 
+const TURNED = replace(
+  "test/add.test.mjs",
+  'test("adds", () => assert.equal(add(1, 2), 3));',
+  'test("adds", () => assert.equal(add(1, 2), -1));',
+);
+
+withChecks("a red test that was to be mended and is turned round goes back once, and is told", () => {
+  project([proposal("Turn it round", TURNED), proposal("It stays", "")], { sign: "-" });
+  const ran = cli.chat("/code3 fix the failing test adds");
+  expect(ran.out).toStartWith(
+    "Applied: 1 file, npm test DOUBTFUL: 1 test expects something else now: adds\n",
+  );
+  expect(ran.out).toContain("its old version still fails: adds");
+  expect(ran.out).not.toContain("fixed)");
+  expect(ran.out).toEndWith("It stays\n");
+});
+
+withChecks("a red test that was turned round and is put back lands when the code is right", () => {
+  const back = replace(
+    "test/add.test.mjs",
+    'test("adds", () => assert.equal(add(1, 2), -1));',
+    'test("adds", () => assert.equal(add(1, 2), 3));',
+  );
+  const right = replace(
+    "src/add.mjs",
+    "export const add = (a, b) => a - b;",
+    "export const add = (a, b) => a + b;",
+  );
+  project([proposal("Turn it round", TURNED), proposal("Mend", `${back}\n${right}`)], { sign: "-" });
+  const ran = cli.chat("/code3 fix the failing test adds");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test 1 passed (1 fixed)\n");
+});
+
+withChecks("assertions that are replaced by brackets are told as well", () => {
+  const forged =
+    'import assert from "node:assert";\nassert["equal"] = () => {};\nexport const add = (a, b) => a - b;';
+  project([proposal("Subtract", code(forged)), proposal("It stays", "")]);
+  const ran = cli.chat("/code3 write add in src/add.mjs anew");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test DOUBTFUL: new code speaks of the test run\n");
+});
+
 const WORSE = code("export const add = (a, b) => a - b;");
 const ONE_TRY = { config: "coder: { attempts: 1 }\n" };
 const FAKE_NPM =

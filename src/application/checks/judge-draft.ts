@@ -1,5 +1,6 @@
 import { namedPaths } from "../../domain/checks/asked-for.ts";
 import {
+  changesImportsOnly,
   decidesChecks,
   decidesInHome,
   decidingPartOfManifest,
@@ -230,6 +231,7 @@ export async function judgeDraft(
       baseline: baseline.results,
       draft: results,
       old: checkResults(tests, old.runs),
+      importsOnly: changesImportsOnly(toTexts(draft).filter(({ path }) => isTestPath(path))),
       asked,
     });
   }
@@ -251,7 +253,8 @@ export async function judgeDraft(
       }
     }
   }
-  const testRunLines = claimsGreen(judgement.verdict) ? testRunLinesOf(draft) : [];
+  const testRunLines =
+    claimsGreen(judgement.verdict) || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];
   if (testRunLines.length > 0) judgement = { ...judgement, verdict: "doubtful" };
   let proofs: Proofs | null = null;
   if (claimsGreen(judgement.verdict)) {
@@ -352,7 +355,7 @@ async function judgeAlone(
     isAtLeast: record?.wasEnded ?? true,
   };
   const isGreen = claimsGreen(judgement.verdict);
-  const testRunLines = isGreen ? testRunLinesOf(draft) : [];
+  const testRunLines = isGreen || judgement.verdict === "doubtful" ? testRunLinesOf(draft) : [];
   if (testRunLines.length > 0)
     return { facts: { ...facts, affectedOnly, verdict: "doubtful", testRunLines }, runs };
   const noticed = record?.noticed ?? [];
@@ -388,11 +391,13 @@ function claimsGreen(verdict: Judgement["verdict"]): boolean {
 }
 
 function testRunLinesOf(draft: Pick<Draft, "diff">): TestRunLine[] {
+  return findTestRunLines(toTexts(draft));
+}
+
+function toTexts(draft: Pick<Draft, "diff">) {
   const text = (bytes: Uint8Array | null | undefined) =>
     bytes == null ? "" : new TextDecoder().decode(bytes);
-  return findTestRunLines(
-    draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) })),
-  );
+  return draft.diff().map(({ path, before, after }) => ({ path, before: text(before), after: text(after) }));
 }
 
 /** Files that the draft changed and that the output of a red test names. */

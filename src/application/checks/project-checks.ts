@@ -63,11 +63,18 @@ function wordChecks(facts: ChecksFacts, runs: readonly CheckRun[], checks: reado
 }
 
 function wordWhatIsRed(facts: ChecksFacts): string {
-  const { verdict, unended, namesChanged = [], onlyWith = [], testRunLines = [] } = facts;
+  const { verdict, unended, namesChanged = [], onlyWith = [], testRunLines = [], rewritten = [] } = facts;
   if (onlyWith.length > 0 && (verdict === "worse" || verdict === "still-red"))
     return `The checks pass only with your change of ${onlyWith.join(", ")}, which decides how they run; with that as it was they are ${verdict === "worse" ? "worse" : "still red"}. Mend the code, and leave what decides as it is unless the request is about it.`;
   switch (verdict) {
     case "doubtful": {
+      if (testRunLines.length === 0)
+        return `The request asks for these tests to pass. They pass only as you rewrote them: their old version still fails over your change.\n${rewritten
+          .slice(0, NAMES)
+          .map((name) => `- ${name}`)
+          .join(
+            "\n",
+          )}\nLeave what they expect as it was and make the code right. If the tests themselves are wrong, answer with an empty patch and say why; the user is told of them.`;
       const lines = testRunLines.slice(0, NAMES).map(({ path, line }) => `- ${path}: ${line}`);
       return `The checks pass, but these new lines of code that is no test speak of the test run, so nobody can say what the checks show:\n${lines.join("\n")}\nTake them out and make the code right. If the request needs them, answer with an empty patch and say why; the user is told of them.`;
     }

@@ -1,4 +1,4 @@
-import type { ProjectCheck } from "./find-checks.ts";
+import { isTestPath, type ProjectCheck } from "./find-checks.ts";
 import type { NewTests, TestCounts, TestOutcome, TestResults } from "./test-results.ts";
 
 /** How one check ended. `cannot-run`: its program or its dependencies are not there, which says nothing about the change. */
@@ -33,7 +33,8 @@ export function judgesBaseline({ state, results }: CheckResult): boolean {
 /**
  * `same`: green, and not red before. `better`: something was fixed and nothing is worse. `new-failing`: only
  * tests fail that did not exist before. `red-before`: red as it was, nothing worse. `still-red`: as before,
- * and the request asked for a fix. `doubtful`: nothing is worse, but the code refers to the test run.
+ * and the request asked for a fix. `doubtful`: nothing is worse, but the code refers to the test run, or what was to be fixed passes
+ * only as the draft rewrote it.
  * `unknown`: red before and after, and the failing tests are unknown.
  */
 export type Verdict =
@@ -65,6 +66,8 @@ interface JudgedTests {
   readonly moved?: readonly string[];
   /** Pass, and failed in their old version: the draft demands something else of the code. */
   readonly expectsElse?: readonly string[];
+  /** Failed before, were to be fixed, and pass only as the draft rewrote them: their old version still fails. */
+  readonly rewritten?: readonly string[];
   /** Taken away or skipped: nobody asks any more what they asked. */
   readonly weakened: readonly string[];
 }
@@ -95,20 +98,32 @@ export interface JudgeInput {
   readonly draft: CheckResult;
   /** Over the draft, with the tests that the draft changed in their old version; null where it changed none. */
   readonly old: CheckResult | null;
+  /** Of the tests that the draft changed, nothing is another but the paths of what they import. */
+  readonly importsOnly?: boolean;
   readonly asked?: AskedFor;
 }
 
 const UNCOMPARED = { worse: [], mended: [], newFailing: [], weakened: [], weakensTests: false } as const;
 
 /** One check. The exit code first; where it was red before, test by test. */
-export function judgeCheck({ baseline, draft, old, asked = NOTHING_ASKED }: JudgeInput): Judgement {
+export function judgeCheck({
+  baseline,
+  draft,
+  old,
+  importsOnly = false,
+  asked = NOTHING_ASKED,
+}: JudgeInput): Judgement {
   const counts = draft.results?.counts ?? null;
   const ran = baseline?.state === "green" || baseline?.state === "red" ? baseline : null;
   if (draft.state === "cannot-run" || draft.state === "timed-out")
     return { ...UNCOMPARED, counts, verdict: ran === null ? "not-checked" : "worse" };
   if (ran === null) return { ...UNCOMPARED, counts, verdict: draft.state === "green" ? "same" : "unknown" };
-  const compared = compare({ baseline: ran, draft, old, asked });
-  return { ...compared, counts, verdict: compareVerdict({ baseline: ran, draft, old, asked }, compared) };
+  const comparison = { baseline: ran, draft, old, importsOnly, asked };
+  const compared = compare(comparison);
+  const verdict = compareVerdict(comparison, compared);
+  const { rewritten = [], mended } = compared;
+  const isDoubtful = rewritten.length > 0 && !(asked.anyOne && mended.length > 0);
+  return { ...compared, counts, verdict: isDoubtful && !LEADING.includes(verdict) ? "doubtful" : verdict };
 }
 
 type Compared = Omit<Judgement, "verdict" | "counts">;
@@ -154,7 +169,7 @@ function hasLostTests(before: TestResults | null, now: TestResults | null, old: 
 
 const total = ({ passed, failed, skipped }: TestCounts) => passed + failed + skipped;
 
-function compare({ baseline, draft, old, asked }: Comparison): Compared {
+function compare({ baseline, draft, old, importsOnly, asked }: Comparison): Compared {
   const before = baseline.results;
   const now = draft.results;
   if (before === null || now === null) {
@@ -180,6 +195,7 @@ function compare({ baseline, draft, old, asked }: Comparison): Compared {
     unable: [],
     moved: [],
     expectsElse: [],
+    rewritten: [],
     weakened: [],
   };
   for (const name of names) {
@@ -190,6 +206,8 @@ function compare({ baseline, draft, old, asked }: Comparison): Compared {
       isElsewhere: others.has(bareTestName(name)),
       isAsked: wanted.has(name),
       isFewer,
+      isFile: isTestPath(name),
+      importsOnly,
     });
     if (change !== null) lists[change].push(name);
   }
@@ -216,6 +234,9 @@ interface Sightings {
   readonly isAsked: boolean;
   /** Fewer tests than before: one that is gone was taken away, and no other stands in its place. */
   readonly isFewer: boolean;
+  /** It stands for a whole file, as tools name one that cannot be loaded. */
+  readonly isFile: boolean;
+  readonly importsOnly: boolean;
 }
 
 type TestChange = keyof JudgedTests;
@@ -242,11 +263,13 @@ function changeOf(seen: Sightings): TestChange | null {
 
 const failsNow = (outcome: SeenOutcome) => outcome === "fail" || outcome === "error";
 
-function changeOfPassing({ now, old, isElsewhere, isFewer }: Sightings): TestChange | null {
+function changeOfPassing({ now, old, isElsewhere, isFewer, importsOnly }: Sightings): TestChange | null {
   const oldHolds = old === "pass" || old === "unlisted";
   switch (now) {
     case "pass":
-      return old === null || oldHolds || old === "skip" ? null : "expectsElse";
+      if (old === null || oldHolds || old === "skip") return null;
+      // Where a file moved, the old version of its test cannot be loaded, and demands the same.
+      return old === "absent" && importsOnly ? null : "expectsElse";
     case "unlisted":
       return null;
     case "fail":
@@ -264,10 +287,12 @@ function changeOfPassing({ now, old, isElsewhere, isFewer }: Sightings): TestCha
   }
 }
 
-function changeOfFailing({ before, now, isAsked, isFewer }: Sightings): TestChange | null {
+function changeOfFailing({ before, now, old, isAsked, isFewer, isFile }: Sightings): TestChange | null {
+  const oldFails = old !== null && failsNow(old) && !isFile;
   switch (now) {
     case "pass":
     case "unlisted":
+      if (oldFails) return isAsked ? "rewritten" : "expectsElse";
       return "mended";
     case "error":
       return before === "error" ? "unable" : isAsked ? "stillRed" : "redBefore";
@@ -277,7 +302,7 @@ function changeOfFailing({ before, now, isAsked, isFewer }: Sightings): TestChan
       return isAsked ? "stillRed" : "weakened";
     case "absent":
       // A file that could not be run, and whose tests run now, is not a test that was taken away.
-      if (!isFewer) return null;
+      if (!isFewer) return !oldFails ? null : isAsked ? "rewritten" : "expectsElse";
       return isAsked ? "stillRed" : "weakened";
   }
 }
@@ -300,11 +325,12 @@ export interface JudgeAllInput {
   readonly baseline: readonly CheckResult[] | null;
   readonly draft: readonly CheckResult[];
   readonly old: readonly CheckResult[] | null;
+  readonly importsOnly?: boolean;
   readonly asked?: AskedFor;
 }
 
 /** All checks of a project as one: what any check finds worse is worse; beyond that, tests say more than linters. */
-export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgement {
+export function judgeAll({ baseline, draft, old, importsOnly = false, asked }: JudgeAllInput): Judgement {
   const of = (results: readonly CheckResult[] | null, { command }: CheckResult) =>
     results?.find((one) => one.command === command) ?? null;
   const judged = draft.map((result) => ({
@@ -313,6 +339,7 @@ export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgem
       baseline: of(baseline, result),
       draft: result,
       old: of(old, result),
+      importsOnly,
       ...(asked !== undefined && result.kind === "test" && { asked }),
     }),
   }));
@@ -328,6 +355,7 @@ export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgem
     unable: all("unable"),
     moved: all("moved"),
     expectsElse: all("expectsElse"),
+    rewritten: all("rewritten"),
     weakened: all("weakened"),
     weakensTests: judged.some((one) => one.weakensTests),
     counts: judged.find(({ kind, counts }) => kind === "test" && counts !== null)?.counts ?? null,
@@ -335,7 +363,7 @@ export function judgeAll({ baseline, draft, old, asked }: JudgeAllInput): Judgem
 }
 
 /** If any check has one of these verdicts, it outranks the rest, in this order. */
-const LEADING: readonly Verdict[] = ["worse", "still-red", "new-failing"];
+const LEADING: readonly Verdict[] = ["worse", "still-red", "new-failing", "doubtful"];
 
 function combineVerdicts(judged: readonly { readonly kind: string; readonly verdict: Verdict }[]): Verdict {
   const ran = judged.filter(({ verdict }) => verdict !== "not-checked");

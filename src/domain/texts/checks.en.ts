@@ -154,6 +154,19 @@ function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed"
     : `${red.join(", ")} is red, and was not before`;
 }
 
+/** `1 test expects something else now: adds`: it was to be fixed. */
+function rewritten({ rewritten: changed = [] }: ChecksFacts): string {
+  return changed.length === 1
+    ? `1 test expects something else now: ${names(changed)}`
+    : `${changed.length} tests expect something else now: ${names(changed)}`;
+}
+
+/** `1 expects something else`: of the tests that pass. */
+function expectingElse({ expectsElse = [], rewritten: changed = [] }: ChecksFacts): string[] {
+  const count = expectsElse.length + changed.length;
+  return count === 0 ? [] : [count === 1 ? "1 expects something else" : `${count} expect something else`];
+}
+
 /** `; the whole suite (5 min) was not run`. */
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
@@ -215,6 +228,7 @@ export const checksTexts = {
         const more = [
           ...(newPassing.length > 0 ? [`${newPassing.length} new`] : []),
           ...(mended.length > 0 ? [`${mended.length} fixed`] : []),
+          ...expectingElse(facts),
         ];
         const passed =
           facts.counts === null
@@ -232,7 +246,9 @@ export const checksTexts = {
       case "new-failing":
         return `${by} ${facts.newFailing.length} new and failing`;
       case "doubtful":
-        return `${by} DOUBTFUL: new code speaks of the test run`;
+        return (facts.testRunLines ?? []).length === 0
+          ? `${by} DOUBTFUL: ${rewritten(facts)}`
+          : `${by} DOUBTFUL: new code speaks of the test run`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -271,7 +287,16 @@ export const checksTexts = {
     ...(facts.newFailing.length > 0 ? [`New and failing: ${names(facts.newFailing)}`] : []),
     ...listed("Red before, asked for, and still red", facts.stillRed),
     ...listed("Still red as before", facts.redBefore),
-    ...listed(`${tests(facts.expectsElse?.length ?? 0)} now expect something else`, facts.expectsElse),
+    ...listed(
+      "Was to be fixed, passes only as this change rewrote it; its old version still fails",
+      facts.rewritten,
+    ),
+    ...listed(
+      facts.expectsElse?.length === 1
+        ? "1 test expects something else now"
+        : `${facts.expectsElse?.length ?? 0} tests expect something else now`,
+      facts.expectsElse,
+    ),
     ...(facts.moved !== undefined && facts.moved.length > 0 ? [`${tests(facts.moved.length)} moved`] : []),
     ...listed("Could not be set up, before as now", facts.unable),
     ...(facts.weakensTests

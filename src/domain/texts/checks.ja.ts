@@ -136,6 +136,11 @@ function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed"
     : `${red.join("、")} は変更前は成功、変更後は失敗`;
 }
 
+function expectingElse({ expectsElse = [], rewritten = [] }: ChecksFacts): string[] {
+  const count = expectsElse.length + rewritten.length;
+  return count === 0 ? [] : [`期待変更 ${count} 件`];
+}
+
 function notWhole({ affectedOnly: part }: ChecksFacts): string {
   if (part === undefined) return "";
   const { wholeSeconds: seconds, isAtLeast } = part;
@@ -193,6 +198,7 @@ export const checksTexts: typeof englishChecksTexts = {
         const more = [
           ...(newPassing.length > 0 ? [`新規 ${newPassing.length} 件`] : []),
           ...(mended.length > 0 ? [`修復 ${mended.length} 件`] : []),
+          ...expectingElse(facts),
         ];
         const passed =
           facts.counts === null
@@ -210,7 +216,9 @@ export const checksTexts: typeof englishChecksTexts = {
       case "new-failing":
         return `${by} 新しいテスト ${facts.newFailing.length} 件が失敗`;
       case "doubtful":
-        return `${by} 要確認: 新しいコードがテストの実行に言及しています`;
+        return (facts.testRunLines ?? []).length === 0
+          ? `${by} 要確認: 期待する内容が変わったテスト ${facts.rewritten?.length ?? 0} 件: ${names(facts.rewritten ?? [])}`
+          : `${by} 要確認: 新しいコードがテストの実行に言及しています`;
       case "worse":
       case "unknown":
       case "not-checked":
@@ -244,6 +252,7 @@ export const checksTexts: typeof englishChecksTexts = {
     ...(facts.newFailing.length > 0 ? [`失敗している新しいテスト: ${names(facts.newFailing)}`] : []),
     ...listed("直すよう頼まれ、まだ失敗しているテスト", facts.stillRed),
     ...listed("変更前と同じく失敗しているテスト", facts.redBefore),
+    ...listed("直すよう頼まれ、書き換えた形でだけ成功するテスト（元の形ではまだ失敗）", facts.rewritten),
     ...listed(`期待する内容が変わったテスト ${facts.expectsElse?.length ?? 0} 件`, facts.expectsElse),
     ...(facts.moved !== undefined && facts.moved.length > 0
       ? [`移動したテスト ${facts.moved.length} 件`]

@@ -205,7 +205,8 @@ describe("a proposal that cannot run", () => {
       turn === 0 ? "Which of the two files do you mean?" : proposal("p", "```txt:a.txt\nx\n```"),
     );
     const reply = await at.send("/code3 change it");
-    expect(reply).toMatchObject({ ok: true, text: "Which of the two files do you mean?", jobs: [] });
+    const text = "Which of the two files do you mean?\n\nNothing was changed.";
+    expect(reply).toMatchObject({ ok: true, text, jobs: [] });
     await at.send("/code3 a.txt");
     expect(at.asked[1]?.messages[0]?.text).toContain("Which of the two files do you mean?");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });

@@ -40,7 +40,13 @@ function judged(baseline: string | null, draft: string, old: string | null = nul
     asked: readAskedFor(request),
   });
   const lists = [worse, mended, newFailing, weakened].map((list) => list.join(" "));
-  const told = { else: more.expectsElse, moved: more.moved, "still red": more.stillRed, unable: more.unable };
+  const told = {
+    else: more.expectsElse,
+    rewritten: more.rewritten,
+    moved: more.moved,
+    "still red": more.stillRed,
+    unable: more.unable,
+  };
   const also = Object.entries(told).flatMap(([key, list = []]) =>
     list.length === 0 ? [] : [`; ${key} ${list.join(" ")}`],
   );
@@ -142,6 +148,27 @@ describe("what the request asked to be mended", () => {
     ["passes, and another got worse", judged("red: -a +b", "red: +a -b", null, ALL), "worse|b|a||"],
     ["could never be set up", judged("red: ?a -c +b", "red: ?a +c +b", null, ALL), "better||c||; unable a"],
     ["is the only test", judged("red: -a", "red: -a", null, ALL), "still-red||||; still red a"],
+    ["was rewritten", judged("red: -a +b", "green: +a +b", "red: -a +b", ALL), "doubtful||||; rewritten a"],
+    [
+      "has another name",
+      judged("red: -a +b", "green: +c +b", "red: -a +b", ALL),
+      "doubtful||||; rewritten a",
+    ],
+    [
+      "cannot be loaded as it was",
+      judged("red: -a +b", "green: +a +b", "red: -f.js", ALL),
+      "better||a||; else b",
+    ],
+    [
+      "is a file that could not be loaded",
+      judged("red: -test/a.test.js +b", "green: +c +b", "red: -test/a.test.js +b", ALL),
+      "better||||",
+    ],
+    [
+      "is another one, and this one was rewritten",
+      judged("red: -a +b", "green: +a +b", "red: -a +b"),
+      "better||||; else a",
+    ],
   ];
   for (const [what, got, expected] of cases) test(what, () => expect(got).toBe(expected));
   test("where nothing passed, nothing is said to be no worse", () => {
