@@ -1,8 +1,9 @@
 import { type ActionCode, takeBackFacts, wordReason } from "../application/jobs/action-report.ts";
 import type { JobRequest } from "../application/jobs/execution.ts";
 import { wordAllNotes } from "../application/jobs/job-report.ts";
-import { describeConflict } from "../application/jobs/word-notes.ts";
+import { describeConflict, wordNote } from "../application/jobs/word-notes.ts";
 import type { Workspace } from "../application/ports/jobs-workspace.ts";
+import { findHookRefusal } from "../domain/jobs/note.ts";
 import type { RanJob } from "../domain/jobs/result.ts";
 import { messagesFor } from "../domain/texts/jobs.ts";
 import type { ToolContext } from "./tool-context.ts";
@@ -69,6 +70,13 @@ function requireCommitted(result: RanJob): RanJob {
     case "running":
     case "staged":
     case "rolled-back": {
+      const { jobId } = result;
+      const refusal = findHookRefusal(result.notes);
+      if (refusal !== undefined)
+        throw new ToolError(
+          "REFUSED",
+          `${wordNote(messagesFor("en"), refusal)}\nIt waits as the preview ${jobId}. To apply exactly this: picoclaw apply --job ${jobId}`,
+        );
       const failed = result.commands.find(({ success }) => !success);
       throw new ToolError("REFUSED", `nothing was written: ${failed?.error ?? result.outcome}`);
     }

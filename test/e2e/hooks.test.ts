@@ -43,11 +43,38 @@ confined("a hook before landing sees the result, and lets a job of edits and one
 confined("a hook that fails keeps the job as a preview, which the user may still apply", () => {
   configure({ before_landing: ["true", "echo no tabs please; echo x >> a.txt; exit 7"] });
   const ran = cli.apply([create("a.txt", "two\n")]);
-  expect([ran.code, ran.out.split("\n", 1)[0]]).toEqual([1, "Preview, nothing applied"]);
+  expect([ran.code, ran.out.split("\n", 1)[0]]).toEqual([1, "Preview, nothing applied: a hook refused it"]);
   expect(ran.out).toContain("(before_landing) ended with 7:\nno tabs please");
   expect(cli.read("a.txt")).toBe("one\n");
   expect(cli.run(["apply", "--job", jobIdIn(ran.out)])).toMatchObject({ code: 0 });
   expect(cli.read("a.txt")).toBe("two\n");
+  expect(cli.run(["show", jobIdIn(ran.out)]).out).not.toContain("Not applied");
+});
+
+confined("a tool that a hook refuses names the hook, and the preview that waits", () => {
+  configure({ before_landing: ["echo no tabs please; exit 7"] });
+  const ran = cli.run(["tool", "write_file", JSON.stringify({ path: "a.txt", content: "two\n" })]);
+  const { message, error } = cli.json(ran) as { message: string; error: { code: string } };
+  expect([ran.code, error.code]).toEqual([1, "REFUSED"]);
+  expect(message).toContain("(before_landing) ended with 7:\nno tabs please");
+  const jobId = jobIdIn(message);
+  expect(message).toContain(`picoclaw apply --job ${jobId}`);
+  expect(cli.run(["apply", "--job", jobId]).code).toBe(0);
+  expect(cli.read("a.txt")).toBe("two\n");
+});
+
+test("a preview that is applied has landed: the hook after a landing runs, and one that fails is told", async () => {
+  configure({ after_landing: [`printf %s "$PICOCLAW_FILES" > ${beside("landed")}`, "echo broken; exit 5"] });
+  const preview = cli.apply([create("b.txt", "b")], ["--preview"]);
+  expect(existsSync(beside("landed"))).toBe(false);
+  const ran = cli.run(["apply", "--job", jobIdIn(preview.out)]);
+  expect([ran.code, readFileSync(beside("landed"), "utf8")]).toEqual([0, "b.txt"]);
+  expect(ran.out).toContain("(after_landing) ended with 5:\nbroken");
+  server.say({ text: proposal("Two", replace("a.txt", "one", "two")) });
+  await cli.runAsync(["chat", "/preview change a.txt"]);
+  const applied = await cli.runAsync(["chat", "/apply"]);
+  expect([applied.code, readFileSync(beside("landed"), "utf8")]).toEqual([0, "a.txt"]);
+  expect(applied.out).toContain("(after_landing) ended with 5:\nbroken");
 });
 
 confined("a coder's change is refused by name, and the hook for red runs", async () => {
@@ -58,7 +85,8 @@ confined("a coder's change is refused by name, and the hook for red runs", async
   server.say({ text: proposal("Two", replace("a.txt", "one", "two")) });
   const { code, out } = await cli.runAsync(["chat", "/code3 change a.txt"]);
   expect(out).toContain("`exit 3` (before_landing) ended with 3");
-  expect(out.split("\n", 1)[0]).toStartWith("Preview, nothing applied");
+  expect(out.split("\n", 1)[0]).toStartWith("Preview, nothing applied: a hook refused it");
+  expect(out).not.toMatch(/Others changed|did not settle/);
   expect(code).toBe(1);
   expect(cli.read("a.txt")).toBe("one\n");
   expect(readFileSync(beside("red"), "utf8")).toBe(`on_red ${jobIdIn(out)}\n`);

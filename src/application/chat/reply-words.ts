@@ -60,7 +60,7 @@ function wordCoder(
   const lines = [
     facts.isDropped && red !== undefined ? chat.draftDropped(red, facts.attempts) : "",
     ...(facts.checks === undefined ? [] : wordChecked(locale, facts.checks, facts.isDropped)),
-    red === undefined || saysStillRed(facts) ? "" : chat.stillRed(red, brief ?? ""),
+    red === undefined || isSaidBeside(facts) ? "" : chat.stillRed(red, brief ?? ""),
     stopped === undefined ? "" : wordStopped(chat, locale, stopped),
     wordTried(chat, facts, counted),
     words,
@@ -76,9 +76,9 @@ function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): st
   return [...(isSaid ? checks.beside(facts) : [checks.line(facts)]), ...checks.remarks(facts)];
 }
 
-/** Whether the remarks about the checks name what is still red. */
-function saysStillRed({ red, checks }: CoderFacts): boolean {
-  return red === "still-red" && (checks?.stillRed ?? []).length > 0;
+/** Whether the job itself names the hook, or the remarks about the checks what is still red. */
+function isSaidBeside({ red, checks }: CoderFacts): boolean {
+  return red === "hook" || (red === "still-red" && (checks?.stillRed ?? []).length > 0);
 }
 
 function wordTried(chat: ChatMessages, { attempts, tried }: CoderFacts, counted: boolean): string {

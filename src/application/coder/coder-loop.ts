@@ -1,6 +1,7 @@
 import { doubtfulEdits } from "../../domain/coder/check-edits.ts";
 import { looksLikePatch, type Proposal, readProposal } from "../../domain/coder/proposal.ts";
 import type { RedReason as WhyRed } from "../../domain/jobs/job-status.ts";
+import { findHookRefusal } from "../../domain/jobs/note.ts";
 import type { CommandResult, JobResult } from "../../domain/jobs/result.ts";
 import type { ParsedPatch, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
@@ -272,7 +273,15 @@ function endWorked(
 ): CoderEnd {
   if (proposal === null) throw new Error("a coder's work ended without a proposal");
   const said = [...answers, words].filter((text) => text !== "").join("\n\n");
-  return { kind: "worked", proposal, result, story: { attempts, red, stopped, tried, words: said } };
+  const why = findHookRed(result) ?? red;
+  return { kind: "worked", proposal, result, story: { attempts, red: why, stopped, tried, words: said } };
+}
+
+/** A hook of the user's that kept the draft from landing, whatever else was the matter with it. */
+function findHookRed(result: JobResult | null): RedAttempt | null {
+  if (result?.about !== "job" || result.outcome !== "staged") return null;
+  const refusal = findHookRefusal(result.notes);
+  return refusal === undefined ? null : { kind: "hook", failed: [], brief: refusal.command };
 }
 
 /** The error of an attempt: its own commands, or the results of the checks; null if there is none. */
@@ -683,7 +692,7 @@ async function landBench(
 
 /** A draft that others never let land is kept, and that is no success. */
 function endLanded(state: LoopState, result: JobResult): CoderEnd {
-  if (result.about === "job" && result.outcome === "staged")
+  if (result.about === "job" && result.outcome === "staged" && findHookRed(result) === null)
     state.red = {
       kind: "conflict",
       failed: [],

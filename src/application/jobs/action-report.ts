@@ -34,7 +34,7 @@ export interface ActionFacts {
   /** The swapped jobs, in this order; also those before a conflict. */
   readonly done: readonly SwappedJob[];
   readonly conflicts: readonly Conflict[];
-  /** Interrupted work that was finished before it. */
+  /** Interrupted work that was finished before it, and hooks that failed after it. */
   readonly notes?: readonly NoteFact[];
   readonly state?: string;
   readonly pid?: number;
@@ -131,8 +131,10 @@ export function previewFacts(
 ): ActionFacts {
   const base = { ...about(workspace, name), action: "apply" } as const;
   switch (outcome.status) {
-    case "done":
-      return { ...base, code: "done", ...applied(outcome.job) };
+    case "done": {
+      const { job, notes } = outcome;
+      return { ...base, code: "done", ...applied(job), ...(notes.length > 0 && { notes }) };
+    }
     case "unknown":
       return { ...base, code: "unknown-job", status: null };
     case "not-a-preview":

@@ -1,4 +1,4 @@
-import type { Note } from "../../domain/jobs/note.ts";
+import type { Note, NoteFact } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import type { JobEvent } from "../ports/jobs.ts";
 import type { Transaction } from "../ports/jobs-transaction.ts";
@@ -74,13 +74,13 @@ export async function runHooks(
   parts: Pick<WorkspaceDeps, "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask">,
   moment: Exclude<HookMoment, "before_landing">,
   facts: HookFacts,
-): Promise<readonly Note[]> {
+): Promise<readonly NoteFact[]> {
   const { hooks, root, hostEnv, config, mask } = parts;
   if (hooks === undefined || hooks[moment].length === 0) return [];
   const runner = await parts.processes();
   const view = { ...hookVariables(moment, facts), PWD: root };
   const env = jobEnvironment({ host: hostEnv, pass: config.env_pass, view });
-  const notes: Note[] = [];
+  const notes: NoteFact[] = [];
   for (const command of hooks[moment]) {
     const ended = await runner.runProcess({
       argv: ["bash", "-c", command],

@@ -1,4 +1,5 @@
 import type { JobStatus, UndoState } from "../../domain/jobs/job-status.ts";
+import { findHookRefusal } from "../../domain/jobs/note.ts";
 import {
   type Change,
   type CommandResult,
@@ -121,7 +122,14 @@ type StatusFacts = Pick<RanJob, "status" | "failedCmds">;
 
 /** The first line of a whole report. */
 export function wordHeadline(messages: Messages, facts: RanJob): string {
-  return reportMessages(messages.locale).headline(facts.status, countFailed(facts));
+  const words = reportMessages(messages.locale);
+  const status = words.headline(facts.status, countFailed(facts));
+  return isRefusedByHook(facts) ? words.refusedByHook(status) : status;
+}
+
+/** A preview that waits because a hook did not let it land. */
+function isRefusedByHook({ status, notes }: RanJob): boolean {
+  return status === "preview" && findHookRefusal(notes) !== undefined;
 }
 
 /** Characters of one error on a terminal; the whole is in the journal. */
@@ -179,7 +187,11 @@ function chatHeadline(messages: Messages, facts: RanJob, checks: string): string
   const words = reportMessages(messages.locale);
   const status = words.status(facts.status, countFailed(facts));
   if (facts.status !== "applied" && facts.status !== "partly")
-    return checks === "" || facts.dryRun ? status : `${status}: ${checks}`;
+    return isRefusedByHook(facts)
+      ? [words.refusedByHook(status), checks].filter((part) => part !== "").join(", ")
+      : checks === "" || facts.dryRun
+        ? status
+        : `${status}: ${checks}`;
   const { executedCmds: succeeded, totalCmds: total } = facts;
   return words.sentence({ status, succeeded, total, files: countFiles(facts.changes), checks });
 }

@@ -1,27 +1,31 @@
+import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
 import type { JobArchive, StoredJob } from "../ports/jobs.ts";
 import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
+import { wordNote } from "./word-notes.ts";
+
+type LandedDeps = Pick<
+  WorkspaceDeps,
+  "archive" | "messages" | "hooks" | "root" | "hostEnv" | "config" | "processes" | "mask"
+>;
 
 export type PreviewCommit =
-  | { readonly status: "done"; readonly job: StoredJob }
+  /** `notes`: hooks that failed afterwards. */
+  | { readonly status: "done"; readonly job: StoredJob; readonly notes: readonly NoteFact[] }
   | { readonly status: "unknown" }
   /** It is no preview, or no longer: committed, taken back, thrown away, evicted. */
   | { readonly status: "not-a-preview"; readonly job: StoredJob }
   | { readonly status: "busy" }
   | { readonly status: "conflict"; readonly job: StoredJob; readonly conflicts: readonly Conflict[] };
 
-/** Commits exactly what a preview staged; nothing is run again. */
+/** Commits exactly what a preview staged; nothing of it is run again. The hooks after a landing run. */
 export async function commitPreview(
-  {
-    transactions,
-    archive,
-    logger,
-    mayCommit,
-  }: Pick<WorkspaceDeps, "transactions" | "archive" | "logger" | "mayCommit">,
+  parts: LandedDeps & Pick<WorkspaceDeps, "transactions" | "logger" | "mayCommit">,
   jobId: string,
 ): Promise<PreviewCommit> {
+  const { transactions, archive, logger, mayCommit } = parts;
   const job = archive.list().find((one) => one.jobId === jobId) ?? null;
   if (job === null) return { status: "unknown" };
   if (job.state !== "staged") return { status: "not-a-preview", job };
@@ -46,12 +50,30 @@ export async function commitPreview(
         ...record
       } = job;
       const success = record.executedCmds === record.totalCmds;
-      archive.save({ ...record, outcome: "committed", success });
+      // The user decided against the hook that had kept it.
+      const notes = record.notes.filter((note) => !isHookRefusal(note));
+      const landed = { ...record, notes, outcome: "committed", success } as const;
+      archive.save(landed);
       archive.append(jobId, { type: "committed", changes: swapped.changes.length });
       logger.info("worker", ...LOG.executionCompleted, { job_id: jobId, success, outcome: "committed" });
-      return { status: "done", job: archive.read(jobId) ?? job };
+      const failed = await runLandedHooks(parts, job);
+      if (failed.length > 0) archive.save({ ...landed, notes: [...notes, ...failed] });
+      return { status: "done", job: archive.read(jobId) ?? job, notes: failed };
     }
   }
+}
+
+/** An applied preview has landed as any other job. */
+async function runLandedHooks(
+  parts: LandedDeps,
+  { jobId, changes }: StoredJob,
+): Promise<readonly NoteFact[]> {
+  if (changes.length === 0 || (parts.hooks?.after_landing.length ?? 0) === 0) return [];
+  const { runHooks } = await import("./hooks.ts");
+  const failed = await runHooks(parts, "after_landing", { jobId, changes });
+  for (const note of failed)
+    parts.archive.append(jobId, { type: "note", text: wordNote(parts.messages, note) });
+  return failed;
 }
 
 export type PreviewDiscard =

@@ -140,6 +140,15 @@ export type NoteFact =
         | "foreign-owner-met";
     };
 
+/** The hook that did not let a job land; undefined: none, or it has landed since. */
+export function findHookRefusal(notes: readonly Note[]) {
+  return notes.find(isHookRefusal);
+}
+
+export function isHookRefusal(note: Note): note is Extract<NoteFact, { code: "hook-refused" }> {
+  return typeof note !== "string" && note.code === "hook-refused";
+}
+
 /** A swap that was cut off, and was settled since. */
 export interface RepairedNote {
   readonly code: "repaired";

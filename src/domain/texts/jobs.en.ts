@@ -488,6 +488,8 @@ export const reportTexts = {
     `${count} ignored by git: ${namePaths(places, places.length, (rest) => `and ${rest} more`)}`,
   /** The same line where it stands alone, above a whole report. */
   headline: status,
+  /** The same of a preview that a hook did not let land. */
+  refusedByHook: (said: string) => `${said}: a hook refused it`,
   /** The first line in a chat where something changed: what became of it, of how many files, and what checks say. */
   sentence: ({ status: said, files, checks }: ChatSentence): string =>
     [`${said}: ${files === 1 ? "1 file" : `${files} files`}`, checks]

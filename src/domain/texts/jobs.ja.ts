@@ -417,6 +417,7 @@ export const reportTexts: typeof englishReportTexts = {
   ignored: (count, places) =>
     `git が無視するもの ${count} 件: ${namePaths(places, places.length, (rest) => `ほか ${rest} 件`)}`,
   headline: (is, failed) => (is === "applied" ? "実行完了！" : status(is, failed)),
+  refusedByHook: (said) => `${said}: フックが適用を止めました`,
   sentence: ({ status: said, succeeded, total, files, checks }) => {
     const first = `${said} (${succeeded}/${total} コマンド成功)`;
     return checks === "" ? first : `${first}: ${files} ファイル、${checks}`;
