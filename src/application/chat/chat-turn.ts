@@ -108,6 +108,8 @@ export interface Answer {
     readonly text: string;
     /** What is proposed all the same stays a preview. */
     readonly preview?: boolean;
+    /** The command's own words are a notice on the way, and no part of the reply. */
+    readonly isNoticeOnly?: boolean;
   };
   /** Shiro's advice that somebody else should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };

@@ -432,7 +432,7 @@ async function answerAgain(
   parts: ChatDeps,
   begun: ChatTurn,
   command: Answer,
-  { route, text, preview = begun.preview }: NonNullable<Answer["again"]>,
+  { route, text, preview = begun.preview, isNoticeOnly = false }: NonNullable<Answer["again"]>,
 ): Promise<Reply> {
   const turn = { ...begun, preview };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
@@ -443,7 +443,7 @@ async function answerAgain(
   const merged = mergeAnswers(parts, [asked], answers, () => groupActions(parts, turn));
   await rememberTurn(parts, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
-  const said = [...answerPieces(command), ...answerPieces(merged)];
+  const said = [...(isNoticeOnly ? [] : answerPieces(command)), ...answerPieces(merged)];
   const whole = { ...merged, said, text: wordPieces(parts.messages.locale, said), actions };
   return toReply(parts, turn, whole, decision);
 }

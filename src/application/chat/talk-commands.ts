@@ -11,7 +11,7 @@ export const review: ChatCommand = async (parts, _turn, rest) => {
   if (what !== "" && !REVIEWED.test(what)) return createAnswer(parts, [say("reviewUsage")], false);
   return {
     ...createAnswer(parts, [say("reviewing", what)], true),
-    again: { route: "CODE", text: reviewRequest(what), preview: true },
+    again: { route: "CODE", text: reviewRequest(what), preview: true, isNoticeOnly: true },
   };
 };
 
