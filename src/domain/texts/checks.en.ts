@@ -147,8 +147,16 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length} of ${red.length + mended.length} still red`;
 }
 
-/** `npm run lint is red, and was not before`: which of several checks. */
-function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed" | "commands">): string {
+/** `npm run lint is red, and was not before`: which of several checks; else what shows that they are worse. */
+function newlyRed({
+  newlyRed: red = [],
+  commands,
+  counts: all,
+}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
+  if (red.length === 0)
+    return all === null || all.passed + all.failed + all.skipped === 0
+      ? "shows no test any more"
+      : "fewer tests, or fewer that pass, than before";
   return red.length === 0 || commands.length === 1
     ? "red, and was not before"
     : `${red.join(", ")} is red, and was not before`;
@@ -265,8 +273,10 @@ export const checksTexts = {
           ? `${all.failed} of ${all.passed + all.failed} tests fail`
           : verdict === "worse"
             ? facts.newlyRed === undefined
-              ? "checks got worse"
-              : newlyRed(facts)
+              ? facts.worse.length > 0
+                ? `${facts.worse.length} worse: ${names(facts.worse)}`
+                : `${facts.commands.join(", ")}: ${newlyRed({ ...facts, counts: all })}`
+              : newlyRed({ ...facts, counts: all })
             : verdict === "still-red"
               ? "still red"
               : "",

@@ -130,7 +130,15 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
-function newlyRed({ newlyRed: red = [], commands }: Pick<ChecksFacts, "newlyRed" | "commands">): string {
+function newlyRed({
+  newlyRed: red = [],
+  commands,
+  counts: all,
+}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
+  if (red.length === 0)
+    return all === null || all.passed + all.failed + all.skipped === 0
+      ? "テストが 1 件も見えなくなりました"
+      : "テスト、または成功するテストが変更前より減りました";
   return red.length === 0 || commands.length === 1
     ? "変更前は成功、変更後は失敗"
     : `${red.join("、")} は変更前は成功、変更後は失敗`;
@@ -234,8 +242,10 @@ export const checksTexts: typeof englishChecksTexts = {
           ? `${all.passed + all.failed} 件中 ${all.failed} 件失敗`
           : verdict === "worse"
             ? facts.newlyRed === undefined
-              ? "検証が悪化しました"
-              : newlyRed(facts)
+              ? facts.worse.length > 0
+                ? `${facts.worse.length} 件悪化: ${names(facts.worse)}`
+                : `${facts.commands.join("、")}: ${newlyRed({ ...facts, counts: all })}`
+              : newlyRed({ ...facts, counts: all })
             : verdict === "still-red"
               ? "まだ失敗しています"
               : "",
