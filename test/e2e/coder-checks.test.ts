@@ -174,6 +174,23 @@ withChecks("a failing test that was asked for lands when the second answer mends
   expect(ran.code).toBe(0);
 });
 
+withChecks("a proposal that changes nothing does not mend what was asked for", () => {
+  const nothing = "```bash\ntrue\n```";
+  project([proposal("A", nothing), proposal("B", nothing)], { red: true });
+  const ran = cli.chat("/code3 make the failing test pass");
+  expect(ran.out.split("\n")[0]).toContain("npm test 1 still red");
+  expect(ran.out).toContain("Red before, asked for, and still red: adds");
+  expect(ran.out).not.toContain("staged");
+  expect(ran.code).toBe(1);
+});
+
+withChecks("a proposal that changes nothing goes back, and the next one lands", () => {
+  const mended = replace("src/add.mjs", ADD.trimEnd(), ADD.trimEnd().replace("-", "+"));
+  project([proposal("A", "```bash\ntrue\n```"), proposal("B", mended)], { red: true });
+  const ran = cli.chat("/code3 make the failing test pass");
+  expect(ran.out).toStartWith("Applied: 1 file, npm test 2 passed (1 fixed)\n");
+});
+
 withChecks("a check that names no tests is one test", () => {
   project([proposal("A", wrong("a")), proposal("B", "")], {
     red: true,

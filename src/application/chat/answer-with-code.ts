@@ -237,7 +237,7 @@ function toCoderFacts(
     words: mask(words),
     costHint: mask(proposal.costHint),
     costUsd,
-    ...(checked !== null && hasChanged(result) && { checks: checked }),
+    ...(checked !== null && (hasChanged(result) || red?.kind === "still-red") && { checks: checked }),
     isDropped: result === null,
   };
 }

@@ -131,6 +131,7 @@ export async function judgeDraft(
   const changes = draft.changes();
   const unjudged = unjudgedChange(draft);
   const isRunAnyway = unjudged === "documentation" && parts.settings.enabled === "always";
+  if (unjudged === "no-change") return (await judgeUnchanged(parts, commands)) ?? none(unjudged);
   if (unjudged !== null && !isRunAnyway) return none(unjudged);
   const traces = draft.homes?.()?.own ?? [];
   let isWhole = false;
@@ -304,6 +305,22 @@ export function unjudgedChange(draft: Pick<Draft, "changes">): WhyNotChecked | n
   const changes = draft.changes();
   if (changes.length === 0) return "no-change";
   return changes.every(({ path }) => isDocumentation(path)) ? "documentation" : null;
+}
+
+/** A draft that changes nothing leaves red what was to be fixed; null where nothing was. */
+async function judgeUnchanged(
+  { baseline, asked, settings }: JudgeDraftDeps,
+  commands: readonly string[],
+): Promise<DraftJudgement | null> {
+  const before = await baseline();
+  if (!before.ok) return null;
+  const { results, isFlaky } = before;
+  const judgement = judgeAll({ baseline: results, draft: results, old: null, asked });
+  if (judgement.verdict !== "still-red") return null;
+  return {
+    facts: toChecksFacts(judgement, { commands, isFlaky, results, seconds: settings.timeout }),
+    runs: [],
+  };
 }
 
 /** Checks that take no longer than this are run whole at once. */

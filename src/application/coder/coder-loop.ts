@@ -230,7 +230,7 @@ async function endGivenUp(
     );
   }
   // There is nothing to keep; the effects of its commands are reported.
-  if (red.kind === "failing" && bench.changes().length === 0)
+  if ((red.kind === "failing" || red.kind === "still-red") && bench.changes().length === 0)
     return endWorked(state, await bench.land(), stopped, words);
   // Its own commands fail, but edits do not: the project's checks may still say that nothing is worse.
   if (red.kind === "failing" && red.failed.every(({ command }) => command.type !== "file_edit")) {

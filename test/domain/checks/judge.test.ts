@@ -2,7 +2,14 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readAskedFor } from "../../../src/domain/checks/asked-for.ts";
 import { countTests, type TestOutcome } from "../../../src/domain/checks/test-results.ts";
-import { type CheckResult, judgeAll, judgeCheck, settleFlaky } from "../../../src/domain/checks/verdict.ts";
+import {
+  type CheckResult,
+  judgeAll,
+  judgeCheck,
+  notChecked,
+  settleFlaky,
+} from "../../../src/domain/checks/verdict.ts";
+import { checksMessagesFor } from "../../../src/domain/texts/checks.ts";
 
 const OUTCOMES: Readonly<Record<string, TestOutcome>> = {
   "+": "pass",
@@ -252,4 +259,14 @@ describe("a red result that is run again", () => {
   test("and cannot be read is the second one", () => expect(settled("red", "red")).toBe("red: "));
   test("is left alone when it was green", () =>
     expect(settled("green: +a", "red: -a")).toBe("green: pass a"));
+});
+
+test("a check that was red before, and shows no test any more, is not told as newly red", () => {
+  const judgement = judgeCheck({ baseline: check("red: -a +b"), draft: check("green"), old: null });
+  const facts = { ...notChecked("no-change", ["npm test"]), ...judgement, notChecked: null };
+  const { line, brief } = checksMessagesFor("en");
+  expect(line(facts)).toBe("npm test: shows no test any more");
+  expect(brief(facts)).toBe("npm test: shows no test any more");
+  expect(line({ ...facts, newlyRed: ["npm test"] })).toBe("npm test: red, and was not before");
+  expect(checksMessagesFor("ja").line(facts)).not.toContain("変更前は成功");
 });
