@@ -21,6 +21,7 @@ import {
   isKeyUp,
   type KeyName,
   openKeyboard,
+  RESTORE_TERMINAL,
   readGround,
   wrapColumns,
 } from "./terminal-pi.ts";
@@ -40,8 +41,6 @@ interface ConverseOptions {
   readonly first: string | null;
 }
 
-/** Everything that the conversation turned on, turned off: pastes, keys, focus, and the cursor back. */
-const RESTORE = "\x1b[?2026l\x1b[?1047l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[0m\x1b[?25h\r\n";
 /** Words that users type who do not know Ctrl-D. */
 const LEAVING = new Set(["/exit", "/quit", "exit", "quit"]);
 /** Commands about jobs do not end the verdict of the card that they are about. */
@@ -187,7 +186,7 @@ export async function converse(
     // The line is on the screen before anything else is loaded.
     await new Promise((resolve) => setTimeout(resolve, 0));
     const [host, work] = await Promise.all([program.terminalHost(), import("./conversation-work.ts")]);
-    unguard = host.guardTerminal(RESTORE);
+    unguard = host.guardTerminal(RESTORE_TERMINAL);
     const found = await open((text) => screen.print(paragraph(text)));
     if (typeof found === "number") {
       leave(found);

@@ -9,11 +9,11 @@ import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
-/** `jobs`: the history of a workspace, newest last. */
+/** `jobs`: the history of a workspace, newest last; with `--live`, the jobs that run now. */
 export const command: Subcommand = {
   name: "jobs",
   usage: "jobs",
-  flags: { limit: "string", all: "boolean" },
+  flags: { limit: "string", all: "boolean", live: "boolean" },
   words: 0,
   run: jobs,
 };
@@ -21,6 +21,8 @@ export const command: Subcommand = {
 async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const opened = await openFromFlags(program, flags);
+  if (flags.values.live === true)
+    return (await import("./live-jobs.ts")).showLiveJobs(program, opened, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
     program.err(`${opened.messages.usageError(`--limit ${flags.values.limit}`)}\n`);

@@ -59,6 +59,10 @@ export function readGround(bytes: string): "dark" | "light" | null {
 /** Asks the terminal for its ground; the answer comes as a key. */
 export const ASK_GROUND = "\x1b]11;?\x07";
 
+/** Everything that a screen turned on, turned off: pastes, keys, focus, and the cursor back. */
+export const RESTORE_TERMINAL =
+  "\x1b[?2026l\x1b[?1047l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[0m\x1b[?25h\r\n";
+
 export interface Keyboard {
   write(text: string): void;
   columns(): number;

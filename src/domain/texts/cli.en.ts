@@ -70,7 +70,14 @@ export const helpTexts = {
         "--force": "overwrite what was changed since",
       },
     },
-    jobs: { does: "the history of jobs", flags: { "--limit N": "how many", "--all": "of every workspace" } },
+    jobs: {
+      does: "the history of jobs",
+      flags: {
+        "--limit N": "how many",
+        "--all": "of every workspace",
+        "--live": "the jobs that run now; at a terminal drawn again each second (q leaves)",
+      },
+    },
     discard: { does: "throw a preview away (the only one that waits, or the named one)", flags: {} },
     stop: { does: "end a running job; nothing of it is applied", flags: {} },
     show: {
@@ -206,4 +213,36 @@ export const mcpTexts = {
     `✓ ${server}: ${tools.length} tools, ${readOnly} of them read-only: ${tools.join(", ")}`,
   added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,
   removed: (name: string) => `Removed: ${name}`,
+};
+
+/** Texts of `jobs --live`. Nothing here ends in a newline. */
+export const liveTexts = {
+  none: "No job is running.",
+  running: (count: number) => (count === 1 ? "1 job is running" : `${count} jobs are running`),
+  header: { job: "Job", time: "Time", from: "From", title: "Title", step: "Step", latest: "Latest" },
+  seconds: (count: number) => `${count} s`,
+  attempt: (attempt: number) => `attempt ${attempt}`,
+  command: (command: number, commands: number | null) =>
+    commands === null ? `command ${command}` : `command ${command}/${commands}`,
+  more: (rest: number) => `… and ${rest} more`,
+  stopHint: "To end one: picoclaw stop JOB",
+  leaveHint: "q leaves; the jobs go on",
+  latest: {
+    began: "began",
+    check: (command: string, isBaseline: boolean) =>
+      `check${isBaseline ? " of the state before" : ""}: ${command}`,
+    exit: (code: number | null) => (code === null ? "did not end by itself" : `exit ${code}`),
+    autoCommit: (moment: "before" | "after", commit: string | null) =>
+      commit === null ? `nothing to commit ${moment} the job` : `committed ${commit} ${moment} the job`,
+    autoCommitFailed: (error: string) => `the commit failed: ${error}`,
+    merged: (path: string, by: string | null) =>
+      by === null ? `merged with a change from outside: ${path}` : `merged with ${by}: ${path}`,
+    staged: "kept as a preview",
+    committed: "applied",
+    conflict: (paths: string) => `conflict: ${paths}`,
+    rolledBack: (reason: string) => (reason === "" ? "taken back" : `taken back: ${reason}`),
+    undone: "undone",
+    redone: "brought in again",
+    evicted: "undo data removed",
+  },
 };

@@ -169,6 +169,8 @@ test.each([
   "adapters/cli/apply.ts",
   "adapters/cli/serve.ts",
   "adapters/cli/dispatch.ts",
+  "adapters/cli/jobs.ts",
+  "adapters/cli/live-jobs.ts",
   "wiring/program.ts",
   "wiring/chat.ts",
 ])("%s loads nothing of the screen", (file) => {
