@@ -1,6 +1,6 @@
 import { checkEdits } from "../../domain/coder/check-edits.ts";
 import type { Proposal } from "../../domain/coder/proposal.ts";
-import { decodeText, isSameFile } from "../../domain/jobs/file-bytes.ts";
+import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
   type Change,
@@ -200,8 +200,13 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const paths = (some: readonly CommandResult[]) =>
       new Set(some.flatMap(({ changes }) => changes.map(({ path }) => path)));
     const edited = paths(results.filter(isEdit));
+    // Lock files and what tools fill are computed from the rest.
     const written = [...paths(results.filter((result) => !isEdit(result)))].filter(
-      (path) => !edited.has(path) && !own.has(path) && !path.split("/").slice(0, -1).some(holdsNoSources),
+      (path) =>
+        !edited.has(path) &&
+        !own.has(path) &&
+        !isLockFile(path) &&
+        !path.split("/").slice(0, -1).some(holdsNoSources),
     );
     const stale = await Promise.all(written.map(overwrittenFile));
     return stale.filter((one) => one !== null);
@@ -214,10 +219,9 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const base = parts.shown.bytes(path);
     if (base === undefined ? !changedMeanwhile(path) : isSameFile(base, theirs)) return null;
     const ours = readOrNull(mustBeOpen().files, path);
-    if (ours !== null && base !== undefined) {
-      const { mergeFile } = await import("../../domain/jobs/merge.ts");
-      const result = mergeFile({ base, ours, theirs });
-      if (result.kind === "same" || (result.kind === "clean" && isSameFile(result.bytes, ours))) return null;
+    if (ours !== null) {
+      const { keepsOthersLines } = await import("../../domain/jobs/merge.ts");
+      if (isSameFile(ours, theirs) || keepsOthersLines({ base, ours, theirs })) return null;
     }
     const text = (bytes: Uint8Array | null | undefined) =>
       bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);

@@ -51,6 +51,44 @@ export function mergeFile({ base, ours, theirs }: MergeSides, limitMs = LIMIT_MS
   return { kind: "clean", bytes: new TextEncoder().encode(merged.join("")) };
 }
 
+/**
+ * Whether what one side made of a text is still in what a command made of it, however that was formatted: each line that the
+ * side added is there by its words, in their order, and none that it took away is back. Lines without words (a count, a brace)
+ * are computed anew by many commands, and are not looked for. An unknown base is an empty one.
+ */
+export function keepsOthersLines({ base, ours, theirs }: MergeSides): boolean {
+  const texts = [base ?? new Uint8Array(), ours, theirs].map((bytes) =>
+    bytes === null || bytes.length > MOST_BYTES ? null : decodeText(bytes),
+  );
+  if (texts.some((text) => text === null)) return false;
+  const [before, mine, other] = texts as [string, string, string];
+  const linesOf = (text: string) =>
+    new Set(
+      text
+        .split("\n")
+        .map(wordsOf)
+        .filter((line) => /\p{L}/u.test(line)),
+    );
+  const [were, are] = [linesOf(before), linesOf(other)];
+  const added = [...are].filter((line) => !were.has(line));
+  const removed = [...were].filter((line) => !are.has(line));
+  const [all, others] = [wordsOf(mine), wordsOf(other)];
+  if ((added.length + removed.length) * (all.length + others.length) > MOST_COMPARED) return false;
+  const times = (line: string, text: string) => text.split(line).length - 1;
+  return (
+    added.every((line) => all.includes(line)) &&
+    removed.every((line) => times(line, all) <= times(line, others))
+  );
+}
+
+/** Characters that are looked through for lines of others; beyond that a change counts as lost, which goes back to be settled. */
+const MOST_COMPARED = 200_000_000;
+
+/** The words of a text, each between spaces. */
+function wordsOf(text: string): string {
+  return ` ${(text.match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `.replace(/^ {2}$/, " ");
+}
+
 /** Each line with its line end. */
 function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mergeFile } from "../../../src/domain/jobs/merge.ts";
+import { keepsOthersLines, mergeFile } from "../../../src/domain/jobs/merge.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `line ${at}`);
@@ -116,4 +116,24 @@ test("what merges is what git merges, and never holds a marker", () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test.each([
+  ["a formatter", "x=1\ny=1\n", "x = 2;\ny = 1;\n", "x=2\ny=1\n", true],
+  ["a line at the other end", "m\n", "alpha\nm\nzeta\n", "alpha\nm\n", true],
+  ["lines that were joined", "f(a)\n", "g(b, f(a,\n c))\n", "g(b,\n f(a, c))\n", true],
+  ["a text that knows nothing of it", "a\n", "b\n", "a\nmine\n", false],
+  ["a line that comes back", "a\nold\n", "a\nold\nb\n", "a\n", false],
+  ["nothing left", "a\n", null, "a\nmine\n", false],
+] as const)("others' lines in what a command made of a text: %s", (_, base, ours, theirs, kept) => {
+  const bytes = (text: string | null) => (text === null ? null : new TextEncoder().encode(text));
+  expect(keepsOthersLines({ base: bytes(base), ours: bytes(ours), theirs: bytes(theirs) })).toBe(kept);
+});
+
+test("others' lines in a text are looked for in time that does not run away", () => {
+  const text = (mark: string) =>
+    new TextEncoder().encode(Array.from({ length: 30_000 }, (_, at) => `${mark} ${at}\n`).join(""));
+  const began = performance.now();
+  expect(keepsOthersLines({ base: text("a"), ours: text("b"), theirs: text("c") })).toBe(false);
+  expect(performance.now() - began).toBeLessThan(5_000);
 });
