@@ -83,7 +83,7 @@ describe("set-up", () => {
   test("on a bare machine there is nothing to choose", async () => {
     const { found } = await start({}).open();
     expect(found).toMatchObject({ ollama: { reachable: false, models: [] }, sources: [], docker: null });
-    expect(usualChoice(found)).toEqual({ chat: null, coder: null, cloudMayTalk: false });
+    expect(usualChoice(found)).toEqual({ chat: null, coder: null, cloudMayTalk: false, head: null });
   });
 
   test("the usual choice are the best installed models, and OLLAMA_HOST is where they are", async () => {
@@ -140,7 +140,7 @@ describe("set-up", () => {
     const opened = await at.open();
     const choice = usualChoice(opened.found);
     const served = { provider: "openai", model: "served-1", local: true };
-    expect(choice).toEqual({ chat: served, coder: served, cloudMayTalk: false });
+    expect(choice).toEqual({ chat: served, coder: served, cloudMayTalk: false, head: null });
     expect(await opened.test(choice, signal)).toMatchObject({ chat: { ok: true }, coder: { ok: true } });
     opened.write(choice, { replace: false });
     expect((await at.config()).roles).toMatchObject({
@@ -158,7 +158,7 @@ describe("set-up", () => {
     const opened = await at.open();
     const cloud = { provider: "claude", model: "served-1", local: false };
     expect(offeredFor(opened.found, "talk")).toEqual([cloud]);
-    expect(usualChoice(opened.found)).toEqual({ chat: null, coder: cloud, cloudMayTalk: false });
+    expect(usualChoice(opened.found)).toEqual({ chat: null, coder: cloud, cloudMayTalk: false, head: null });
     opened.write({ chat: cloud, coder: cloud, cloudMayTalk: true }, { replace: false });
     const config = await at.config();
     expect(config.security.local_only).toBe(false);
@@ -177,7 +177,7 @@ describe("set-up", () => {
       { address: `${address}/v1`, models: ["served-1", "embed-1"] },
     ]);
     const choice = usualChoice(opened.found);
-    expect(choice).toEqual({ chat: null, coder, cloudMayTalk: false });
+    expect(choice).toEqual({ chat: null, coder, cloudMayTalk: false, head: null });
     expect(await opened.test(choice, signal)).toMatchObject({ coder: { ok: true } });
     opened.write(choice, { replace: true });
     expect((await at.config()).providers.deepseek.base_url).toBe(`${address}/v1`);

@@ -30,13 +30,6 @@ const SWAPS = { commit: "applied", undo: "taken back", redo: "brought in again" 
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… and ${rest} more`);
 
-interface HookText {
-  readonly moment?: string;
-  readonly command: string;
-  readonly ended: HookEnd;
-  readonly output: string;
-}
-
 const hookEnded = (ended: HookEnd) =>
   ended === "timeout" ? "took too long" : ended === "not-run" ? "could not run" : `ended with ${ended}`;
 const quoted = (output: string) => (output === "" ? "." : `:\n${output}`);
@@ -265,10 +258,27 @@ export const workTexts = {
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
-  hookRefused: ({ command, ended, output }: HookText) =>
-    `Not applied: the hook \`${command}\` (before_landing) ${hookEnded(ended)}${quoted(output)}`,
-  hookFailed: ({ moment = "", command, ended, output }: HookText) =>
-    `The hook \`${command}\` (${moment}) ${hookEnded(ended)}${quoted(output)}`,
+  hookRefused: ({
+    command,
+    ended,
+    output,
+  }: {
+    readonly moment?: string;
+    readonly command: string;
+    readonly ended: HookEnd;
+    readonly output: string;
+  }) => `Not applied: the hook \`${command}\` (before_landing) ${hookEnded(ended)}${quoted(output)}`,
+  hookFailed: ({
+    moment = "",
+    command,
+    ended,
+    output,
+  }: {
+    readonly moment?: string;
+    readonly command: string;
+    readonly ended: HookEnd;
+    readonly output: string;
+  }) => `The hook \`${command}\` (${moment}) ${hookEnded(ended)}${quoted(output)}`,
   autoCommitFailed: (error: string) =>
     `The commit after the patch failed (the changes are applied): ${error}`,
   identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",

@@ -229,7 +229,9 @@ export function locateStorage(workspace: string, home: string, outermost: string
     return at(entry, false);
   const known = readLocation(entry, workspace, movedFrom);
   if (known !== null && renameable(known.folder, workspace)) {
-    if (!isTrusted(known.folder, home, known)) return at(known.folder, false);
+    const places = new Set([known.folder, dirname(known.folder), outerOf(known.folder)]);
+    const own = BELOW_OUTER.test(known.folder) ? [...places] : [known.folder];
+    if (!own.every((folder) => isTrusted(folder, home, known))) return at(known.folder, false);
     succeeds(() => noteWorkspace(entry, workspace));
     return at(known.folder);
   }
