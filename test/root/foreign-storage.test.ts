@@ -55,7 +55,7 @@ describe.if(isRoot)("root's jobs", () => {
     mkdirSync(cli.home, { recursive: true });
     writeFileSync(join(cli.home, "config.yaml"), JSON.stringify(config));
     const said = cli.run(["chat", "/code3 mend the test"]);
-    expect(said.out).toContain("npm test: green again");
+    expect(said.out).toStartWith("Applied: 1 file, npm test green\n");
     expect([said.code, cli.read("a.txt")]).toEqual([0, "good\n"]);
     const kept = readdirSync(join(cli.home, "workspaces"), { recursive: true, encoding: "utf8" });
     expect(kept.filter((name) => name.includes("check-"))).toEqual([]);
