@@ -94,7 +94,7 @@ describe("one message for an agent", () => {
   withChecks("no change: its last words are the reply, and no job is told", async () => {
     cli = await createHeadProject({ turns: [{ text: "It is 42, see a.txt." }] });
     const ran = await cli.send("/head claude what is it?");
-    expect([ran.out.trim(), ran.code]).toEqual(["It is 42, see a.txt.", 0]);
+    expect([ran.out.trim(), ran.code]).toEqual(["It is 42, see a.txt.\n\nNothing was changed.", 0]);
   });
 
   withChecks(
@@ -152,7 +152,7 @@ describe("one message for an agent", () => {
       });
       expect(home[".stub/fs-answer"]).toContain("not offered");
       expect(existsSync(join(cli.workspace, "by-client.txt"))).toBe(false);
-      expect((await cli.send("/head acp and now?")).out.trim()).toBe("still here");
+      expect((await cli.send("/head acp and now?")).out.trim()).toBe("still here\n\nNothing was changed.");
       expect(cli.headHome()[".stub/sessions"]).toBe("stub-session\n");
     },
   );
@@ -210,7 +210,7 @@ describe("a head that cannot work says why, before any draft", () => {
         );
       write(Date.now() + 9e6);
       const before = [readFileSync(file, "utf8"), statSync(file).mtimeMs];
-      expect((await cli.send("/head claude-code x", none)).out.trim()).toBe("hello");
+      expect((await cli.send("/head claude-code x", none)).out.trim()).toBe("hello\n\nNothing was changed.");
       expect(cli.asked.map(({ headers }) => headers["x-api-key"])).toEqual(["real-person"]);
       expect([readFileSync(file, "utf8"), statSync(file).mtimeMs]).toEqual(before);
       write(Date.now() - 1);
