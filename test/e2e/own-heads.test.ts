@@ -375,7 +375,9 @@ describe("a head that does not behave", () => {
       await running;
       expect(performance.now() - began).toBeLessThan(20_000);
       expect([cli.read("a.txt"), processesLeft()]).toEqual(["one\n", []]);
-      expect((await cli.send("/head claude-code y")).out.trim()).toBe("I was stopped");
+      expect((await cli.send("/head claude-code y")).out.trim()).toBe(
+        "I was stopped\n\nNothing was changed.",
+      );
       expect(String(cli.asked[1]?.headers["x-args"])).toContain("--resume");
     },
   );
