@@ -413,7 +413,7 @@ export function createAcpSessions(host: AcpHost) {
       sessions.set(id, session);
       return session;
     },
-    /** What was said in it, as updates. */
+    /** Sends the session's messages as updates. */
     async replay({ id, folder }: AcpSession, send: (update: SessionUpdate) => void): Promise<void> {
       for (const { role, text } of await folder.spoken(chatKeyOf(CHANNEL, id), MOST_REPLAYED)) {
         if (text === "") continue;

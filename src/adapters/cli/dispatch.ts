@@ -82,7 +82,7 @@ async function guarded(
   const state = { isInterrupted: false };
   const interrupt = () => {
     state.isInterrupted = true;
-    // Nobody else listens: there is nothing to be taken back first.
+    // A single listener means that no job has to be taken back first.
     if (process.listenerCount("SIGINT") === 1) process.exit(INTERRUPTED);
   };
   process.on("SIGINT", interrupt);

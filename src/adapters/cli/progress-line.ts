@@ -41,7 +41,7 @@ export function createLiveLine(
     isDrawn = true;
   };
   const timer = enabled ? setInterval(draw, TICK_MS) : undefined;
-  // Whoever only waits for this line is not kept from ending.
+  // The timer alone does not keep the process alive.
   timer?.unref?.();
   return {
     draw,

@@ -6,7 +6,7 @@ import type { Style } from "./terminal-style.ts";
 export interface StatusFacts {
   /** Said once in place of everything else. */
   readonly hint: string;
-  /** What was typed of a command of vi's normal mode; null in every other mode. */
+  /** The keys of an unfinished command of vi's normal mode; null in every other mode. */
   readonly mode: string | null;
   /** `provider/model`. */
   readonly model: string;

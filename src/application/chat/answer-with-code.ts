@@ -50,7 +50,7 @@ export interface OpenedBench {
   readonly bench: Bench;
   /** The checks that judge, as people type them; none where nobody does. */
   readonly checks: readonly string[];
-  /** What is known of them by now; null where nothing is going to be judged. */
+  /** The state of the checks so far; null where nothing is going to be judged. */
   readonly state: ChecksState | null;
   /** The results of the checks, or why they did not run; null if there is nothing to report. */
   readonly checked: () => ChecksFacts | null;
@@ -421,7 +421,7 @@ async function answerForEnd(
   }
 }
 
-/** What is known of the checks before the coder is asked; that they are going to run alone is no news. */
+/** Words the state of the checks before the coder is asked; that they are going to run alone is no news. */
 function wordKnownState(locale: Locale, state: ChecksState | null): string {
   if (state === null || (state.none === null && state.checks.every(({ result }) => result === null)))
     return "";

@@ -67,7 +67,7 @@ function inAllWords(trouble: HeadTrouble): Worded {
 export interface HeadTask {
   readonly name: HeadName;
   readonly text: string;
-  /** Whatever it changes is thrown away; its words are the plan. */
+  /** The head's changes are thrown away, and its words are the plan. */
   readonly planOnly: boolean;
 }
 

@@ -106,7 +106,7 @@ export interface Answer {
   readonly again?: {
     readonly route: Route;
     readonly text: string;
-    /** What is proposed all the same stays a preview. */
+    /** A proposal of the answer stays a preview. */
     readonly preview?: boolean;
     /** The command's own words are a notice on the way, and no part of the reply. */
     readonly isNoticeOnly?: boolean;

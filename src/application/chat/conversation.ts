@@ -72,7 +72,7 @@ export interface OpenChat {
   readonly chats: NamedChats;
   /** The editors', of every workspace, the one that was used last first. */
   editorChats(): Promise<readonly NamedChat[]>;
-  /** What was said last in a chat of this workspace, oldest first: its last day. */
+  /** The messages of the last day of a chat of this workspace, oldest first. */
   spoken(chatKey: string, limit: number): Promise<readonly NewTurn[]>;
   /** For a process that stays: sessions end with their day, though nobody speaks. Returns how to end it. */
   keepTime(): () => void;
@@ -468,7 +468,7 @@ async function rememberTurn(parts: ChatDeps, turn: ChatTurn, said: string, answe
   parts.afterReply(() => sessions.compact(session, AbortSignal.timeout(60_000)));
 }
 
-/** What was said, and the names of the images beside it. */
+/** The text of a message, and the names of the images beside it. */
 function withImageMarks(said: string, { images }: Pick<ChatTurn, "images">): string {
   const marks = images.map(({ name }) => imageMark(name)).filter((mark) => !said.includes(mark));
   return [said, ...marks].join("\n");

@@ -69,7 +69,7 @@ function wordCoder(
   return lines.filter((line) => line !== "").join("\n");
 }
 
-/** What the first line of the reply does not say of the checks. `isDropped`: there is no such line. */
+/** The facts about the checks that the first line of the reply leaves out. `isDropped`: there is no such line. */
 function wordChecked(locale: Locale, facts: ChecksFacts, isDropped: boolean): string[] {
   const checks = checksMessagesFor(locale);
   const isSaid = !isDropped && checks.headline(facts) !== "";

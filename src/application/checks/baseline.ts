@@ -107,7 +107,7 @@ export async function measureBaseline(
   const fingerprint = memory.fingerprint();
   const lines = checks.map(({ line }) => line);
   const known = recallChecks(memory, checks);
-  // What could not run may run by now: no file of the project tells of a program that was installed.
+  // A check that could not run may run by now: no file of the project tells of a program that was installed.
   if (known?.results?.some(judgesBaseline) && known.fingerprint === fingerprint)
     return { ok: true, fingerprint, results: known.results, isFlaky: known.isFlaky };
   // The tests that a change concerns judge alone then.

@@ -10,7 +10,7 @@ import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { CheckRecord } from "../ports/checks.ts";
 import type { FoundChecks } from "./baseline.ts";
 
-/** What is known of the checks before a coder is asked. */
+/** The state of the checks before a coder is asked. */
 export interface ChecksState {
   /** Those that are going to judge, with their results over the workspace as it stands where those are known. */
   readonly checks: readonly KnownCheck[];

@@ -45,7 +45,7 @@ import {
 } from "./baseline.ts";
 import { type Proofs, proveTests } from "./prove-tests.ts";
 
-/** What checks need of a draft. */
+/** The part of a draft that checks use. */
 export type JudgedDraft = Pick<Draft, "check" | "changes" | "diff" | "files" | "homes">;
 
 interface JudgeDraftDeps {
@@ -160,7 +160,7 @@ export async function judgeDraft(
   const early = isFirst
     ? await judgeAffected({ checks: parts.checks, check, changes, asked }, affected)
     : null;
-  // What the draft's commands installed may be what is missing: that is asked of all tests.
+  // A package that the draft's commands installed may be the missing one: all tests are asked.
   if (early !== null && isRedEarly(early.judgement) && traces.length === 0)
     return toEarlyJudgement(early, commands, parts.settings.timeout);
 
@@ -263,7 +263,7 @@ export async function judgeDraft(
     proofs = await proveTests({ checks, results, judgement, check, noticed }, draft, affected);
     rememberNoticed(parts, proofs.noticed);
   }
-  // What an earlier run built may stand in the way of what was changed: once more without it.
+  // Files that an earlier run built may hide the change: the check runs once more without them.
   if (proofs?.isBlind === true && !fresh && runs.some(({ overBuilt }) => overBuilt === true))
     return judgeDraft(parts, draft, attempt, { fresh: true });
   const facts = toChecksFacts(judgement, { commands, isFlaky, results, seconds: parts.settings.timeout });

@@ -68,7 +68,7 @@ interface SwappedJob {
   readonly left: readonly UntouchedPath[];
   /** The job that took it back by a merge. */
   readonly mergedBy?: string;
-  /** What the project's checks say of that; absent where they did not run. */
+  /** The verdict of the project's checks on the merge; absent where they did not run. */
   readonly checked?: Worded;
 }
 

@@ -60,7 +60,7 @@ export interface Draft {
    * that is not trusted.
    */
   check(request: CheckRequest): Promise<Checked>;
-  /** What commands left in the private home. Absent, or null, where checks cannot be kept from it. */
+  /** The files that commands left in the private home. Absent, or null, where checks cannot be kept from it. */
   readonly homes?: () => HomeTraces | null;
   /** Everything that the draft changes so far. */
   changes(): readonly Change[];
@@ -204,6 +204,6 @@ export interface CheckRun {
   readonly durationMs: number;
   /** It was red over the baseline's build folders, and this is its result without them. */
   readonly repeated: boolean;
-  /** What the baseline's checks built was in sight. */
+  /** The files that the baseline's checks built were in sight. */
   readonly overBuilt?: boolean;
 }

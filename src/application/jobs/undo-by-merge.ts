@@ -24,7 +24,7 @@ export type MergedUndo =
       readonly status: "done";
       readonly jobId: string;
       readonly changes: readonly Change[];
-      /** What the project's checks say of it; absent where nobody judges. */
+      /** The verdict of the project's checks on the merge; absent where nobody judges. */
       readonly checked?: Worded;
     }
   /** Lines of the job were changed since, or something of it is not known any more. Nothing changed. */

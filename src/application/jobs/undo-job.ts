@@ -23,7 +23,7 @@ export interface TakenBack {
   readonly left: readonly UntouchedPath[];
   /** The job that took it back by a merge, because its files were changed since. */
   readonly mergedBy?: string;
-  /** What the project's checks say of that. */
+  /** The verdict of the project's checks on the merge. */
   readonly checked?: Worded;
 }
 

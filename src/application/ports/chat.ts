@@ -199,7 +199,7 @@ export interface Reply {
    * whoever shows it later can ask what became of them.
    */
   readonly actions: readonly JobAction[];
-  /** What a command listed, for a surface that has lists to choose from; the text names all of it for the others. */
+  /** The entries of a command's list, for a surface that has lists to choose from; the text names all of them for the others. */
   readonly choices?: readonly ReplyChoice[];
 }
 

@@ -413,7 +413,7 @@ export interface Layers {
    * job must rest, unless the view is of the workspace. Absent where that cannot be.
    */
   readonly openCheck?: (request: CheckViewRequest) => Promise<OpenedCheck>;
-  /** What commands left in the private home. Absent where views of checks cannot be kept from it. */
+  /** The files that commands left in the private home. Absent where views of checks cannot be kept from it. */
   readonly homes?: () => HomeTraces;
   /** Absent, like the next two, where a job cannot be brought onto a workspace that moved on. */
   readonly moved?: () => readonly MovedPath[];

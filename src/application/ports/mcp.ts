@@ -3,7 +3,7 @@ import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 /** The MCP servers that PicoClaw itself calls, for `mcp add|list|test|remove`. */
 export interface McpServers {
   list(): readonly ListedMcpServer[];
-  /** What is named and cannot be used, and why: a file that is not trusted, a variable that is not set. */
+  /** Servers that are named and cannot be used, and why: a file that is not trusted, a variable that is not set. */
   readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
   /** Starts one, or all of them, asks for their tools and ends them. Never rejects. */
   test(name: string | null): Promise<readonly McpServerReport[]>;

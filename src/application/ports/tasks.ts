@@ -115,7 +115,7 @@ export interface SolveTask {
   readonly stepsBefore?: number;
   readonly commands: readonly CommandFact[];
   readonly checks: readonly CheckFact[];
-  /** What the checks show of the change, as for any coder's; null where nothing was changed, or nothing judged yet. */
+  /** The verdict of the checks on the change, as for any coder's; null where nothing was changed, or nothing judged yet. */
   readonly judged?: ChecksFacts | null;
   readonly summary: string;
   /** The project's own command for its tests, as it stood when it was cloned. */
@@ -329,7 +329,7 @@ export interface WorkerExecutor {
     readonly signal: AbortSignal;
     /** A command that is going to be run: where its program is missing, nothing is begun. */
     readonly test?: string;
-    /** What the task asks for: one about what decides how tests run may change that. */
+    /** The request of the task: a task about the files that decide how tests run may change them. */
     readonly request?: string;
     readonly onProgress?: (text: string) => void;
   }): Promise<ExecutorStarted>;

@@ -30,7 +30,7 @@ export function envelopeText(envelope: object): string {
   return `${JSON.stringify({ ...envelope, data: facts })}\n${content}`;
 }
 
-/** What stood in a container when its dependencies were installed, and how our own scripts run there. */
+/** The state of a container after its dependencies were installed, and how our own scripts run there. */
 export interface ClonePlace {
   /** The cloned commit. */
   readonly base: string;

@@ -17,7 +17,7 @@ import { type SolveOptions, solveClaimed } from "./solve-task.ts";
 import type { SolveDeps } from "./solve-work.ts";
 import { type TraceTaskDeps, traceTask } from "./trace-task.ts";
 
-/** Whoever solves tasks from forges, for the command line and for `serve`. */
+/** The service that solves tasks from forges, for the command line and for `serve`. */
 interface TaskSolver {
   readonly config: Pick<Config, "tasks" | "forges">;
   readonly store: SolveStore;

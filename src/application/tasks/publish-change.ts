@@ -104,7 +104,7 @@ export function checkWords({ checks, judged }: SolveTask, messages: SolveMessage
   return [...each, ...told];
 }
 
-/** What the judgement says beyond each check, in the words of every reply. */
+/** The remarks of the judgement beyond each check, in the words of every reply. */
 function judgementWords(judged: NonNullable<SolveTask["judged"]>, { locale }: SolveMessages): string[] {
   const texts = checksMessagesFor(locale);
   const why = judged.notChecked === null ? [] : [texts.line(judged)];

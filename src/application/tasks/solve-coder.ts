@@ -51,7 +51,7 @@ export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsL
 
 interface Turn {
   readonly attempt: number;
-  /** What the loop says to the coder's last turn; null: nothing yet. */
+  /** The loop's answer to the coder's last turn; null: nothing yet. */
   readonly back: string | null;
   readonly news: NewsListener;
   readonly bench: Bench;
@@ -185,7 +185,7 @@ function environmentOf(work: SolveWork): TaskEnvironment {
   return work.environment as TaskEnvironment;
 }
 
-/** What the checks showed, as the report, the pull request and the next go on the task find it. */
+/** The results of the checks, as the report, the pull request and the next go on the task find them. */
 async function keepJudgement(
   parts: SolveDeps,
   work: SolveWork,

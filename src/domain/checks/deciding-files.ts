@@ -110,7 +110,7 @@ export function builtAmong(paths: readonly string[]): string[] {
   return built.length === paths.length ? [] : built;
 }
 
-/** What tools download and packages that they install, relative to a home. */
+/** Downloads of tools and packages that they install, relative to a home. */
 const STORED =
   /^(?:\.cache|\.npm|\.pnpm-store|\.yarn|\.local\/(?:lib|share|state)|go\/pkg|\.cargo\/(?:registry|git)|\.rustup|\.m2\/repository|\.gradle|\.bun\/install|\.gem|\.bundle\/cache|\.composer\/cache)\//;
 /** Python runs these as it starts. */

@@ -149,7 +149,7 @@ function compareVerdict({ baseline, draft, old, asked }: Comparison, compared: C
   return before.counts.passed > 0 ? "red-before" : "unknown";
 }
 
-/** Whatever could be set up passed. */
+/** All tests that could be set up passed. */
 function isOnlyUnable({ passed, failed, unable = 0 }: TestCounts): boolean {
   return passed > 0 && unable > 0 && failed === unable;
 }

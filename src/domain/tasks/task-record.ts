@@ -141,7 +141,7 @@ export interface TestRun {
   readonly durationMs: number;
   /** Why it does not pass, where the exit code does not tell. */
   readonly error: string | null;
-  /** What it shows of the change, as for any coder's; absent where only the exit code was looked at. */
+  /** The verdict of the test on the change, as for any coder's; absent where only the exit code was looked at. */
   readonly judged?: ChecksFacts;
 }
 

@@ -481,7 +481,7 @@ const aboutTokens = (tokens: number) =>
   `about ${tokens < 1000 ? tokens : `${(tokens / 1000).toFixed(1)}k`} tokens`;
 const messageCount = (count: number) => (count === 1 ? "1 message" : `${count} messages`);
 
-/** What the models are given of a conversation. */
+/** The part of a conversation that models are given. */
 interface ContextFacts {
   readonly sessionId: string;
   readonly begunAt: string;

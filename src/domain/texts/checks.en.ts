@@ -285,7 +285,7 @@ export const checksTexts = {
     const counted = done === 0 ? [] : [of === null || done > of ? tests(done) : `${done} of ${tests(of)}`];
     return `${command}: ${[...counted, `${seconds} s`, ...(latest === "" ? [] : [latest])].join(", ")}`;
   },
-  /** What is known of the checks before a change, in one line. */
+  /** The state of the checks before a change, in one line. */
   state: ({ checks, none }: ChecksState): string =>
     none === null ? checks.map(knownCheck).join("; ") : `Not checked: ${whyNot(none)}`,
   /** Below a first line that says the rest: which commands judged in the place of others. */

@@ -37,7 +37,7 @@ export interface ClonePoint {
 export interface CloneView extends View, WorkspaceFiles {}
 
 /**
- * What stands in a clone, by git: commands change files as edits do. Its files are read here, where they were brought at once; a
+ * The files of a clone, by git: commands change files as edits do. Its files are read here, where they were brought at once; a
  * program inside answers no questions about them.
  */
 export interface CloneState {

@@ -276,7 +276,7 @@ interface ContainerTransactionDeps {
   readonly processes: ProcessRunner;
   /** Null where nobody knows what was cloned: a draft has no baseline there. */
   readonly clone: CloneState | null;
-  /** What processes are given beside the image's own variables. */
+  /** The variables of processes beside the image's own. */
   readonly variables: Readonly<Record<string, string>>;
   readonly now: () => Date;
 }

@@ -146,7 +146,7 @@ export interface ProcessFamily {
 
 const OWN_FAMILY: ProcessFamily = { register: createRunRegister(), signalsOwnOnly: false };
 
-/** What a thread that runs processes of its own needs to know of those of the others. */
+/** The facts about other threads' processes that a thread with processes of its own needs. */
 export function lendRegister(): RunRegister {
   return OWN_FAMILY.register;
 }
@@ -284,7 +284,7 @@ function killGroup({ group }: ProcessEntry): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // Nobody is left in it.
+    // The container has no process left.
   }
 }
 
@@ -577,7 +577,7 @@ export function createProcessRunner(family: ProcessFamily = OWN_FAMILY): Process
       const killed = await killProcesses({ jobMarker, family }, options.graceMs ?? DEFAULT_GRACE_MS);
       stopDraining(jobMarker);
       leave(family.register.jobs, jobHash(jobMarker));
-      // What could not be ended is still looked for by who asks again.
+      // Processes that could not be ended are looked for again by the next caller.
       if (!killed.some(({ survived }) => survived)) startedSince.delete(jobMarker);
       return killed;
     },

@@ -13,7 +13,7 @@ export interface SpawnedChild {
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** What a child reads. Nothing throws once it has ended. */
+/** The input of a child. Nothing throws once the child has ended. */
 interface ChildInput {
   write(text: string): void;
   end(): void;

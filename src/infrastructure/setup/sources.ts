@@ -221,7 +221,7 @@ export interface SurveyRequest {
   readonly hasProgram: (name: string) => boolean;
 }
 
-/** What there is on this machine to set PicoClaw up with. */
+/** The models, keys and programs of this machine to set PicoClaw up with. */
 export async function surveyMachine({
   env,
   providers,
