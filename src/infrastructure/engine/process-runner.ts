@@ -284,7 +284,7 @@ function killGroup({ group }: ProcessEntry): void {
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // The container has no process left.
+    // The group has no process left.
   }
 }
 
