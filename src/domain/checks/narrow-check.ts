@@ -26,12 +26,9 @@ export function narrowLine(
   }
   if (/^go test -v \.\/\.\.\.$/.test(line)) return narrowGo(files, texts);
   if (/ -m pytest /.test(line)) return `${line} ${files.filter(isPython).map(quote).join(" ")}`;
-  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
-  const call = line.slice(own.length);
-  if (/[&|;<>()`$\n]/.test(call)) return null;
-  const words = splitWords(call);
-  const start = splitWords(VARIABLES.exec(call)?.[0] ?? "").length;
-  const program = words[start] ?? "";
+  const read = readCall(line);
+  if (read === null) return null;
+  const { own, words, start, program } = read;
   if (!FILES_APPENDED.test(program)) return null;
   // Without its own test runner, node runs the first file alone.
   if (program === "node" && !words.includes("--test")) return null;
@@ -47,6 +44,25 @@ export function takesFiles(line: string): boolean {
 const isPython = (path: string) => path.endsWith(".py");
 
 /** Words as the shell parts them; quotes stay on. */
+interface SimpleCall {
+  /** Puts the project's own programs first. */
+  readonly own: string;
+  readonly words: readonly string[];
+  /** Where the program stands among the words, behind its variables. */
+  readonly start: number;
+  readonly program: string;
+}
+
+/** One call of a program; null where a shell would make more of the line. */
+function readCall(line: string): SimpleCall | null {
+  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
+  const call = line.slice(own.length);
+  if (/[&|;<>()`$\n]/.test(call)) return null;
+  const words = splitWords(call);
+  const start = splitWords(VARIABLES.exec(call)?.[0] ?? "").length;
+  return { own, words, start, program: words[start] ?? "" };
+}
+
 function splitWords(call: string): string[] {
   return call.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
 }
@@ -98,12 +114,9 @@ function runEachFile(line: string): Pick<ProjectCheck, "command" | "line"> | nul
       PYTEST_FILES,
       'for f in tests/**/test_*.py; do python -m pytest "$f"; done',
     );
-  const own = OWN_PROGRAMS.exec(line)?.[0] ?? "";
-  const call = line.slice(own.length);
-  if (/[&|;<>()`$\n]/.test(call)) return null;
-  const words = splitWords(call);
-  const start = splitWords(VARIABLES.exec(call)?.[0] ?? "").length;
-  const program = words[start] ?? "";
+  const read = readCall(line);
+  if (read === null) return null;
+  const { own, words, start, program } = read;
   if (!IN_ONE_PROCESS.test(program)) return null;
   const isFile = (word: string, at: number) => at > start && isTested(word, words[at - 1] ?? "");
   const kept = words.filter((word, at) => !isFile(word, at)).join(" ");

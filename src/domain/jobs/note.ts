@@ -79,8 +79,14 @@ export function gatherSealNotes(notes: readonly SealNote[]): SealNote[] {
  */
 export type Note = string | NoteFact;
 
-/** The exit code, or why there is none. */
+/** The exit code, or why there is none. `not-run`: the hook could not be started, or was ended. */
 export type HookEnd = number | "timeout" | "not-run";
+
+export interface HookRun {
+  readonly command: string;
+  readonly ended: HookEnd;
+  readonly output: string;
+}
 
 export type NoteFact =
   | SealNote
@@ -89,21 +95,10 @@ export type NoteFact =
   | { readonly code: "auto-commit-failed"; readonly error: string }
   /** `by`: the job whose change it was; null where it was made outside of PicoClaw. */
   | { readonly code: "merged"; readonly path: string; readonly by: string | null }
-  /** A hook that did not let the job land. `not-run`: it could not be started, or was ended. */
-  | {
-      readonly code: "hook-refused";
-      readonly command: string;
-      readonly ended: HookEnd;
-      readonly output: string;
-    }
+  /** A hook that did not let the job land. */
+  | (HookRun & { readonly code: "hook-refused" })
   /** A hook after the fact that failed; nothing depends on it. */
-  | {
-      readonly code: "hook-failed";
-      readonly moment: string;
-      readonly command: string;
-      readonly ended: HookEnd;
-      readonly output: string;
-    }
+  | (HookRun & { readonly code: "hook-failed"; readonly moment: string })
   | {
       readonly code:
         | "protected-restored"

@@ -8,6 +8,7 @@ import type { JobStatus } from "../jobs/job-status.ts";
 import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
 import type {
   HookEnd,
+  HookRun,
   Interruption,
   NotCovered,
   RepairedNote,
@@ -258,27 +259,10 @@ export const workTexts = {
   autoCommitAborted: (error: string) => `The commit before the patch failed, so nothing was run: ${error}`,
   mergedWith: (path: string, by: string | null) =>
     by === null ? `merged with a change from outside in ${path}` : `merged with job ${by} in ${path}`,
-  hookRefused: ({
-    command,
-    ended,
-    output,
-  }: {
-    readonly moment?: string;
-    readonly command: string;
-    readonly ended: HookEnd;
-    readonly output: string;
-  }) => `Not applied: the hook \`${command}\` (before_landing) ${hookEnded(ended)}${quoted(output)}`,
-  hookFailed: ({
-    moment = "",
-    command,
-    ended,
-    output,
-  }: {
-    readonly moment?: string;
-    readonly command: string;
-    readonly ended: HookEnd;
-    readonly output: string;
-  }) => `The hook \`${command}\` (${moment}) ${hookEnded(ended)}${quoted(output)}`,
+  hookRefused: ({ command, ended, output }: HookRun) =>
+    `Not applied: the hook \`${command}\` (before_landing) ${hookEnded(ended)}${quoted(output)}`,
+  hookFailed: ({ moment, command, ended, output }: HookRun & { readonly moment: string }) =>
+    `The hook \`${command}\` (${moment}) ${hookEnded(ended)}${quoted(output)}`,
   autoCommitFailed: (error: string) =>
     `The commit after the patch failed (the changes are applied): ${error}`,
   identityFallback: "Git has no user.name / user.email here; committed under PicoClaw's own name.",

@@ -218,7 +218,7 @@ export const workTexts: typeof englishWorkTexts = {
       : `${path} はジョブ ${by} の変更とマージしました`,
   hookRefused: ({ command, ended, output }) =>
     `適用していません: フック \`${command}\`（before_landing）が${hookEnded(ended)}${quoted(output)}`,
-  hookFailed: ({ moment = "", command, ended, output }) =>
+  hookFailed: ({ moment, command, ended, output }) =>
     `フック \`${command}\`（${moment}）が${hookEnded(ended)}${quoted(output)}`,
   autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は反映済み）: ${error}`,
   identityFallback: "Git の user.name / user.email が未設定のため、PicoClaw の名前でコミットしました。",
