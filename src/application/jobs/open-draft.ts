@@ -254,9 +254,25 @@ class OpenDraft implements Draft {
   giveWay(paths: readonly string[]): Promise<void> {
     return this.#inTurn(async () => {
       await this.#layers.rest();
-      this.#layers.forget?.(paths);
-      for (const path of paths) this.#bases.delete(path);
+      const given = [...paths, ...this.#withdraw(new Set(paths))];
+      this.#layers.forget?.(given);
+      for (const path of given) this.#bases.delete(path);
     });
+  }
+
+  /**
+   * Commands that wrote one of these files are withdrawn: a rebase runs them no more, since the coder proposes them anew.
+   * Returns the other files that they alone wrote.
+   */
+  #withdraw(paths: ReadonlySet<string>): string[] {
+    const wrote = ({ changes }: CommandResult) => changes.some(({ path }) => paths.has(path));
+    const pathsOf = (results: readonly CommandResult[]) =>
+      results.flatMap(({ changes }) => changes.map(({ path }) => path));
+    const counted = this.#counted().filter((result) => !this.#once.has(result));
+    const withdrawn = counted.filter((result) => result.command.type !== "file_edit" && wrote(result));
+    for (const result of withdrawn) this.#once.add(result);
+    const kept = new Set(pathsOf(counted.filter((result) => !withdrawn.includes(result))));
+    return pathsOf(withdrawn).filter((path) => !kept.has(path) && !paths.has(path));
   }
 
   commit(): Promise<RanJob> {

@@ -117,6 +117,29 @@ withChecks("what commands wrote is written anew, not merged, where another wrote
   expect(at.tree()).toEqual({ list: "alpha\nm\nzeta\n", "list.lock": "3\n" });
 });
 
+withChecks("a command whose file gave way to a save is not run twice when it lands", async () => {
+  at = await openConversation(async () =>
+    proposal("Add alpha", "```bash\necho alpha >> list; wc -l < list > list.lock; echo ready; sleep 1\n```"),
+  );
+  at.write("list", "m\n");
+  at.write("list.lock", "1\n");
+  let saved = false;
+  const reply = await at.conversation.handle(
+    { channel: "cli", chatId: "default", userId: "u", text: "/code3 add alpha" },
+    {
+      signal: new AbortController().signal,
+      onEvent: (event) => {
+        if (saved || !JSON.stringify(event).includes("ready\\n")) return;
+        saved = true;
+        at.write("list", "m\nzeta\n");
+        at.write("list.lock", "2\n");
+      },
+    },
+  );
+  expect({ ok: reply.ok, saved }).toEqual({ ok: true, saved: true });
+  expect(at.tree()).toEqual({ list: "m\nzeta\nalpha\n", "list.lock": "3\n" });
+});
+
 withChecks("a user who saves during the checks keeps both changes, and it is checked again", async () => {
   at = await openConversation(async () => proposal("Edit", replace("a.txt", "one", "ONE")), {
     config: 'checks: { command: "test -f a.txt; echo checked >> /dev/null; sleep 0.5" }\n',
