@@ -38,7 +38,7 @@ const CHECKS: readonly Step[] = [
   },
 ];
 const FLOORS: Step = { name: "coverage floors", argv: ["scripts/coverage-floors.ts"] };
-const TEST_OPTIONS = ["--only-failures", "--timeout", "60000"];
+const TEST_OPTIONS = ["--only-failures", "--timeout", "300000"];
 const timesOf = (part: string) => join(root, "coverage", `${part}.xml`);
 const reportsIn = (part: string) => [
   "--reporter=junit",

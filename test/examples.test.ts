@@ -34,7 +34,7 @@ function run(example: string, argument?: string) {
         DOCKER_HOST,
       },
       encoding: "utf8",
-      timeout: 60_000,
+      timeout: 280_000,
     },
   );
   return { said: stdout + stderr, left: readdirSync(workspace).sort(), workspace, home };
@@ -85,7 +85,7 @@ describe.if(requirePart("docker"))("with Docker", () => {
     } finally {
       removeInstallation(home);
     }
-  }, 90_000);
+  }, 300_000);
 });
 
 test("each example is named on their page", () => {

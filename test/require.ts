@@ -77,7 +77,7 @@ function inPath(program: string): boolean {
 }
 
 function succeeds(program: string, args: readonly string[]): boolean {
-  return spawnSync(program, args, { stdio: "ignore", timeout: 10_000 }).status === 0;
+  return spawnSync(program, args, { stdio: "ignore", timeout: 60_000 }).status === 0;
 }
 
 function readFolder(path: string): readonly string[] {

@@ -212,7 +212,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     url = server.newDatabase();
     db = openPostgres(url);
     await prepare(db);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await db?.destroy();
     server?.stop();
@@ -265,7 +265,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     unlisten();
     await here.close();
     await elsewhere.close();
-  }, 30_000);
+  }, 300_000);
   test("a queue that nobody here has claimed from is looked into by its kind, and told of once", async () => {
     const [here, elsewhere] = [
       await createPgBossEngine(url, () => {}),
@@ -289,7 +289,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     expect(await here.waits(db, ["kind"])).toBe(false);
     await here.close();
     await elsewhere.close();
-  }, 30_000);
+  }, 300_000);
   test("once it is installed, a role that may create nothing works with it", async () => {
     const owner = server.newDatabase();
     const admin = openPostgres(owner);
@@ -315,7 +315,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     await queue.close();
     await plain.destroy();
     await admin.destroy();
-  }, 20_000);
+  }, 300_000);
 
   testTurns(() => ({ db, kit: kitOver(db, () => createPgBossEngine(url, () => {})) }));
   describeWorkQueue("pg-boss", () =>

@@ -40,4 +40,4 @@ if (requirePart("bwrap"))
       printed += `$ ${command}\n${ran.stdout}`;
     }
     expect(steady(printed)).toBe(steady(shown));
-  }, 30_000);
+  }, 300_000);

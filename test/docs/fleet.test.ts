@@ -21,4 +21,4 @@ test("the configuration in docs/fleet.md is valid, and every command there is on
   for (const [, flag] of text.matchAll(/`picoclaw join[^`]*?(--\w+)/g))
     expect(cli.run(["join", "--help"]).out).toContain(flag as string);
   await cli.remove();
-}, 30_000);
+}, 300_000);

@@ -28,7 +28,7 @@ if ((isWanted || runs(1) > 1) && requirePart("chromium") && requirePart("bwrap")
       await page.fill("#text", "Fix the failing test");
       await page.press("#text", "Enter");
       await page.waitForSelector(".pending");
-      await page.waitForSelector(".log:has(.exchange):not(:has(.pending))", { timeout: 60_000 });
+      await page.waitForSelector(".log:has(.exchange):not(:has(.pending))", { timeout: 280_000 });
       await take(page, "console-chat");
       const [job = ""] = await page
         .locator("a[href^='/jobs/']")
@@ -50,7 +50,7 @@ if ((isWanted || runs(1) > 1) && requirePart("chromium") && requirePart("bwrap")
       await browser.close();
       await server.close();
     }
-  }, 120_000);
+  }, 300_000);
 
 async function take(page: Page, name: string): Promise<void> {
   const path = join(place, `${name}.png`);

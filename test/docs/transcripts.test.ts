@@ -66,7 +66,7 @@ describe.each(pages)("%s", (page) => {
           );
         }
       }
-    }, 60_000);
+    }, 300_000);
 
   test("names only commands and options that there are", () => {
     const calls = blocks

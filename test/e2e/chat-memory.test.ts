@@ -75,7 +75,7 @@ test("a decision is explained, corrected, learned and forgotten", () => {
   expect(rules).toContain('The rule "(a+)+$" is not used, it could take for ever');
   expect(cli.chat("/forget 1").code).toBe(0);
   expect(cli.chat("/rules").out).toContain("learned no rules");
-}, 60_000);
+}, 300_000);
 
 test("a session is begun anew and gone back to; usage adds up", () => {
   const cli = chatCli();
@@ -85,7 +85,7 @@ test("a session is begun anew and gone back to; usage adds up", () => {
   expect(cli.chat("/resume").out).toMatch(/The session goes on: \d{8}-cli-default \(4 turns\)/);
   // Two answers, and the note of the session that ended.
   expect(cli.chat("/usage").out).toContain("demo/demo: 3 calls");
-}, 60_000);
+}, 300_000);
 
 test("a failed classifier is logged", () => {
   const cli = chatCli();
@@ -99,7 +99,7 @@ test("a failed classifier is logged", () => {
     error_type: "malformed",
     fallback_route: "CHAT",
   });
-}, 60_000);
+}, 300_000);
 
 test("a store that is no database is named with what helps, and nothing runs", () => {
   const cli = chatCli();
@@ -110,7 +110,7 @@ test("a store that is no database is named with what helps, and nothing runs", (
     true,
     true,
   ]);
-}, 60_000);
+}, 300_000);
 
 test("a store of an older version is refused with what to do, in both languages, and a new one is made in its place", () => {
   const cli = chatCli();
@@ -146,7 +146,7 @@ test("a store of an older version is refused with what to do, in both languages,
   renameSync(file, `${file}.old`);
   for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
   expect(cli.chat("/chat hello").out).toContain("fine");
-}, 120_000);
+}, 300_000);
 
 test.if(requirePart("postgres"))(
   "with database_url everything lives in Postgres, and a server that is gone is told without its password",
@@ -166,5 +166,5 @@ test.if(requirePart("postgres"))(
     expect([gone.code, gone.err.includes("postgres://127.0.0.1:1/db")]).toEqual([3, true]);
     expect(gone.out + gone.err).not.toContain("hunter22");
   },
-  60_000,
+  300_000,
 );

@@ -171,7 +171,7 @@ withBrowser(
       rmSync(scratch, { recursive: true, force: true });
     }
   },
-  60_000,
+  300_000,
 );
 
 test("uses_browser without a browser server says what to configure", () => {

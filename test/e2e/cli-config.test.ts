@@ -119,4 +119,4 @@ test("the demo fixes a failing test, undoes rm -rf .git node_modules src byte fo
   expect(out).toMatch(/↶ Undone: all \d+ files are back, byte for byte\n/);
   expect(out.trimEnd()).toEndWith("Connect your model: picoclaw init");
   expect(cli.json(cli.run(["jobs", "--all", "--json"])).jobs).toEqual([]);
-}, 120_000);
+}, 300_000);

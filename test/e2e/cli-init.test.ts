@@ -144,7 +144,7 @@ describe("init", () => {
         await server.stop();
       }
     },
-    60_000,
+    300_000,
   );
 
   test("a local model can be preferred to the cloud, and --yes never opens it", async () => {

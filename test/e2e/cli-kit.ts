@@ -41,7 +41,7 @@ export function createCli(under = tmpdir()) {
       env: environment(options.env),
       input: options.input ?? "",
       encoding: "utf8",
-      timeout: 55_000,
+      timeout: 280_000,
       killSignal: "SIGKILL",
     });
     return { code: ran.status, out: ran.stdout, err: ran.stderr };
@@ -117,7 +117,7 @@ export function jobIdIn(text: string): string {
 }
 
 /** Asks again until the answer is there; fails loudly when it never comes. */
-export async function until<T>(ask: () => T | undefined | false, deadlineMs = 25_000): Promise<T> {
+export async function until<T>(ask: () => T | undefined | false, deadlineMs = 120_000): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const answer = ask();

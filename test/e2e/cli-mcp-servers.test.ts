@@ -37,7 +37,7 @@ test("a program is added below the comments that were there, listed, tried and r
   ]);
   expect(cli.run(["mcp", "remove", "sums"]).code).toBe(0);
   expect(cli.run(["mcp", "list", "--json"]).out).toBe('{"success":true,"servers":[],"unavailable":[]}\n');
-}, 60_000);
+}, 300_000);
 
 test("what cannot be used is said, and nothing is written that would not be accepted", () => {
   const before = config();
@@ -59,4 +59,4 @@ test("what cannot be used is said, and nothing is written that would not be acce
   expect(cli.run(["mcp", "add", "far", "http://127.0.0.1:1/mcp", "--header", header]).code).toBe(0);
   const tried = cli.run(["mcp", "test"]);
   expect([tried.code, tried.out]).toEqual([1, expect.stringMatching(/^✗ far: /)]);
-}, 60_000);
+}, 300_000);

@@ -104,7 +104,7 @@ withChecks(
     expect(cli.run(["jobs"]).out).toContain("Not applied: checks did not end");
     expect(cli.run(["jobs", "--all"]).out).toContain("Not applied: checks did not end");
   },
-  60_000,
+  300_000,
 );
 
 withChecks("coder.on_red: apply lands it, and says that it is worse", () => {

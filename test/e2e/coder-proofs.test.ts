@@ -117,7 +117,7 @@ withChecks(
     expect(broken.out).toContain("Newly failing or missing: one works");
     expect(broken.code).toBe(1);
   },
-  120_000,
+  300_000,
 );
 
 withChecks(
@@ -153,5 +153,5 @@ withChecks(
       .map(({ detail = "" }) => detail);
     expect(told.some((detail) => /^npm test: 1 of 2 tests, \d+ s, one works/.test(detail))).toBe(true);
   },
-  120_000,
+  300_000,
 );

@@ -49,7 +49,7 @@ test("the first undone job, within a minute", async () => {
   const { code, text } = await type("picoclaw demo");
   expect(text).toContain("files are back, byte for byte");
   expect(code).toBe(0);
-}, 60_000);
+}, 300_000);
 
 test("the console, within a minute and a half: npm start, the link, its button", async () => {
   const { child, said, ended } = begin("npm start -- --port 0", ROOT);
@@ -66,7 +66,7 @@ test("the console, within a minute and a half: npm start, the link, its button",
   expect(await (await visitor.get("/chat/operator")).text()).toContain("picoclaw init");
   process.kill(-(child.pid as number), "SIGTERM");
   await ended;
-}, 90_000);
+}, 300_000);
 
 test("the first edit by a key, within five minutes: init, a message, undo", async () => {
   const model = await startModelServer({

@@ -25,7 +25,7 @@ interface Fleet {
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-}, 30_000);
+}, 300_000);
 
 async function open(config = ""): Promise<Server> {
   const server = await createServer({ config });
@@ -52,14 +52,14 @@ describe("one machine", () => {
     expect(refused.code).toBe(3);
     expect(refused.err).toContain("database_url");
     expect(server.run(["fleet", "retry"]).code).toBe(2);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe.if(requirePart("postgres"))("Postgres", () => {
   let postgres: PostgresServer;
   beforeAll(() => {
     postgres = startPostgres();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => postgres.stop());
 
   test("join adds labels and lanes, and drains on SIGTERM; given up work is listed, discarded, tried again", async () => {
@@ -111,5 +111,5 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     const older = server.run(["join"]);
     expect(older.code).toBe(3);
     expect(older.err).toContain("Upgrade PicoClaw on this machine");
-  }, 90_000);
+  }, 300_000);
 });

@@ -8,7 +8,7 @@ import { until } from "./cli-kit.ts";
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-}, 30_000);
+}, 300_000);
 
 /** What `db migrate` of a later version leaves for others to see. */
 function migrated(server: Server, name: string): void {
@@ -53,4 +53,4 @@ test("a process goes on with a store that a later version only added to, and fin
   expect(server.errors().match(/998-more-columns/g)).toHaveLength(1);
   // What ran when it was noticed was answered, not given back.
   expect(working()).toBe("done");
-}, 90_000);
+}, 300_000);

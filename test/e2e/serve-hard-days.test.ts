@@ -20,7 +20,7 @@ interface Answered {
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-}, 30_000);
+}, 300_000);
 
 async function open(config: string): Promise<Server> {
   const server = await createServer({ script: SCRIPT, config });
@@ -96,7 +96,7 @@ describe("one process", () => {
     await alice.answer(await alice.say("c2", "/stop"));
     await alice.answer(await alice.say("c3", "/stop"));
     expect(await alice.answer(behind)).toContain("re: hello again");
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("two processes", () => {
@@ -133,7 +133,7 @@ describe("two processes", () => {
     const next = await join(server);
     expect(await alice.answer(slow, next.url)).toContain("slow answer");
     expect(performance.now() - began).toBeLessThan(20_000);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe.if(requirePart("postgres"))("Postgres", () => {
@@ -162,5 +162,5 @@ describe.if(requirePart("postgres"))("Postgres", () => {
     await alice.reach(hung, "working");
     expect(await alice.answer(await alice.say("c2", "/stop"))).not.toBe("");
     await alice.answer(hung);
-  }, 90_000);
+  }, 300_000);
 });

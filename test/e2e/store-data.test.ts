@@ -24,7 +24,7 @@ beforeAll(async () => {
   // One is in work and one waits behind it when the store is copied.
   await say("bob", "hang", 0);
   await say("bob", "waits", 0);
-}, 90_000);
+}, 300_000);
 afterAll(() => server.close());
 
 async function say(user: string, text: string, wait: number, url = server.url) {
@@ -77,7 +77,7 @@ test("a backup is made while the server works, and brings everything back into a
   expect(server.run(["restore", folder], { env: elsewhere(other) }).err).toContain("messages.ndjson");
   rmSync(join(folder, "manifest.json"));
   expect(server.run(["restore", folder], { env: elsewhere(other) }).code).toBe(3);
-}, 60_000);
+}, 300_000);
 
 describe.if(requirePart("postgres"))("to Postgres", () => {
   test("the store is copied and compared, and what waited is answered there", async () => {
@@ -100,7 +100,7 @@ describe.if(requirePart("postgres"))("to Postgres", () => {
         child.stdout?.once("data", (data) => resolve(String(data))),
       );
       const there = (JSON.parse(line) as { url: string }).url;
-      const deadline = Date.now() + 30_000;
+      const deadline = Date.now() + 120_000;
       for (;;) {
         const all = await texts(there, "bob");
         if (all.length === 3 && all.every((one) => one.endsWith(": done"))) break;
@@ -125,5 +125,5 @@ describe.if(requirePart("postgres"))("to Postgres", () => {
     } finally {
       postgres.stop();
     }
-  }, 120_000);
+  }, 300_000);
 });

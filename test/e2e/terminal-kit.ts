@@ -65,7 +65,7 @@ export interface StartOptions {
 
 export type Shown = ReturnType<typeof startProgram>;
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 120_000;
 
 export function startProgram(world: TerminalWorld, options: StartOptions = {}) {
   const size = { cols: options.columns ?? 80, rows: options.rows ?? 24 };

@@ -15,5 +15,5 @@ test.each(TOUR_SIZES)(
     const stored = STORED.slice(first, next < 0 ? undefined : next);
     expect(tour.trimEnd()).toBe(stored.trimEnd());
   },
-  120_000,
+  300_000,
 );

@@ -12,7 +12,7 @@ import {
 import { type Tree, withoutTimes } from "../contracts/tree.ts";
 
 const CHILD = join(import.meta.dir, "crash-child.ts");
-const SLOW = { timeout: 90_000 };
+const SLOW = { timeout: 300_000 };
 
 interface Ran {
   readonly killed: boolean;

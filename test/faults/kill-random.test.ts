@@ -182,7 +182,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         };
         await Promise.all(Array.from({ length: LANES }, (_, i) => lane(i)));
       },
-      60_000,
+      300_000,
     );
   },
 );

@@ -42,7 +42,7 @@ class Writer {
     this.#await("open");
   }
   #await(mark: string): void {
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 120_000;
     while (!existsSync(`${this.#marks}.${mark}`)) {
       if (performance.now() > deadline) throw new Error(`the writer never came to: ${mark}`);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
@@ -97,7 +97,7 @@ const ANY_MOMENTS = [
   fc.constantFrom<Action>("write", "remove", "rename"),
 ] as const;
 
-const whole = { timeout: 120_000 };
+const whole = { timeout: 300_000 };
 
 describe.if(process.platform === "linux")("a process that opens a file after the check", () => {
   test(

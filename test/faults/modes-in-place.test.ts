@@ -94,6 +94,6 @@ describe.each(kinds)("modes changed by a job (%s)", (kind) => {
         if (reached.length < point) break;
       }
     },
-    { timeout: 60_000 },
+    { timeout: 280_000 },
   );
 });

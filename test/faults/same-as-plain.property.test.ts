@@ -44,7 +44,7 @@ async function expectSame(
     spawnSync("env", [...powerless, "sh", "-c", lines.join("\n")], {
       cwd: plain,
       stdio: "ignore",
-      timeout: 10_000,
+      timeout: 60_000,
     });
     const reported = new Set<string>();
     const jobId = await bench.apply(async (_, transaction) => {

@@ -25,7 +25,7 @@ async function carryOutJob(bench: TransactionBench, work: Work): Promise<string>
     }
     const [cwd, line] = [transaction.directory as string, work.lines.join("\n")];
     if (transaction.processes === undefined)
-      spawnSync("sh", ["-c", line], { cwd, stdio: "ignore", timeout: 10_000 });
+      spawnSync("sh", ["-c", line], { cwd, stdio: "ignore", timeout: 60_000 });
     else
       await transaction.processes.runProcess({
         argv: ["sh", "-c", line],

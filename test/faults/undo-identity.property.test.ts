@@ -9,7 +9,7 @@ import { carryOut, edits, plant, type Seed, seeds, shellLine } from "./random-tr
 const SLOW = { timeout: 600_000 };
 
 function runLines({ directory }: Transaction, lines: readonly string[]): void {
-  spawnSync("sh", ["-c", lines.join("\n")], { cwd: directory as string, stdio: "ignore", timeout: 10_000 });
+  spawnSync("sh", ["-c", lines.join("\n")], { cwd: directory as string, stdio: "ignore", timeout: 60_000 });
 }
 
 async function expectIdentity(

@@ -24,7 +24,7 @@ async function within(kind: StagingKind, use: (bench: TransactionBench) => Promi
 }
 
 const run = (cwd: string, lines: readonly string[]) =>
-  spawnSync("sh", ["-c", lines.join("\n")], { cwd, stdio: "ignore", timeout: 10_000 });
+  spawnSync("sh", ["-c", lines.join("\n")], { cwd, stdio: "ignore", timeout: 60_000 });
 
 async function turn(bench: TransactionBench, direction: "undo" | "redo", jobId: string): Promise<void> {
   const outcome = await bench.transactions[direction](jobId, { force: false });

@@ -45,7 +45,7 @@ describe.if(process.platform === "linux" && requirePart("docker"))("in an unpriv
       expect(Number(/\n (\d+) pass\n/.exec(said)?.[1])).toBeGreaterThan(80);
       expect(status).toBe(0);
     },
-    120_000,
+    300_000,
   );
 
   test.if(image !== undefined && requirePart("bwrap"))(
@@ -72,6 +72,6 @@ describe.if(process.platform === "linux" && requirePart("docker"))("in an unpriv
       expect(said).toMatch(/! Commands are (NOT|limited, not) confined/);
       expect(said.match(/status 3/g)?.length).toBe(2);
     },
-    120_000,
+    300_000,
   );
 });

@@ -30,7 +30,7 @@ function git(...args: string[]): string {
   const ran = spawnSync("git", [...WHO, ...args], {
     cwd: target.workspace,
     encoding: "utf8",
-    timeout: 20_000,
+    timeout: 120_000,
   });
   return `${ran.stdout}${ran.stderr}`;
 }

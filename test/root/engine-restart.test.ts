@@ -25,12 +25,12 @@ describe.if(requirePart("dockerd") && process.getuid?.() === 0)("an engine that 
   beforeAll(() => {
     control("start");
     engine = openRealEngine({ host, image: "picoclaw-debian:bookworm" });
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await engine?.sandbox.close();
     control("stop");
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  }, 300_000);
 
   test("a command under way is disconnected, calls fail by name, and afterwards all works again", async () => {
     const { id, name } = await engine.start();
@@ -56,5 +56,5 @@ describe.if(requirePart("dockerd") && process.getuid?.() === 0)("an engine that 
     const again = await engine.start();
     expect((await engine.run(again.id, "echo back")).stdout).toBe("back\n");
     expect(await engine.sandbox.stopContainer(again.id)).toEqual({ removed: true, leftovers: [] });
-  }, 120_000);
+  }, 300_000);
 });

@@ -67,7 +67,7 @@ describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
     expect(next?.answers[0]?.text).toContain("re: hello a1");
     const dead = await sql<{ ref: string }>`select ref from dead_work`.execute(fleet.db);
     expect(dead.rows).toEqual([{ ref: "msg_a0" }]);
-  }, 120_000);
+  }, 300_000);
 
   test("a role with the documented rights alone answers, and a backup fills another Postgres", async () => {
     const fleet = kit.open();
@@ -84,7 +84,7 @@ describe.if(hasNamespaces() && requirePart("postgres"))("a fleet", () => {
     const env = { PICOCLAW_DATABASE_URL: kit.postgres().newDatabase() };
     const restored = a.cli.json(a.cli.run(["restore", folder, "--json"], { env }));
     expect(restored).toEqual({ success: true, rows: saved.rows });
-  }, 120_000);
+  }, 300_000);
 
   const byNight: Parameters<typeof test>[] = [
     [

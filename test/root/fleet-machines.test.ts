@@ -100,5 +100,5 @@ describe.if(hasNamespaces() && requirePart("postgres"))("machines in namespaces"
     console.log(`a machine's next boot worked after ${Math.round(performance.now() - began)} ms`);
     const { rows } = await sql<{ count: string }>`select count(*) from machines`.execute(fleet.db);
     expect(Number(rows[0]?.count)).toBe(1);
-  }, 120_000);
+  }, 300_000);
 });

@@ -33,7 +33,7 @@ function run(args: readonly string[], input: unknown, options: { groups?: string
     },
     input: JSON.stringify(input),
     encoding: "utf8",
-    timeout: 25_000,
+    timeout: 120_000,
   });
   return { code: ran.status, out: ran.stdout, err: ran.stderr };
 }

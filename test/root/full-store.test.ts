@@ -16,7 +16,7 @@ const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NI
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
-}, 30_000);
+}, 300_000);
 
 /** A file system of so many megabytes; null where none can be made. */
 function smallDisk(megabytes = 16): string | null {
@@ -80,7 +80,7 @@ describe.if(process.getuid?.() === 0)("a full disk under SQLite", () => {
     // It keeps what it found for some seconds.
     if (nightly) while ((await ask("/readyz")).status !== 200) await Bun.sleep(20);
     expect(server.pid()).toBe(pid);
-  }, 60_000);
+  }, 300_000);
 });
 
 interface Said {
@@ -107,5 +107,5 @@ describe.if(process.getuid?.() === 0 && requirePart("postgres"))("a full disk un
     );
     rmSync(filler);
     await tryWrite(db, new Date(3));
-  }, 60_000);
+  }, 300_000);
 });

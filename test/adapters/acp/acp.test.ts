@@ -183,7 +183,7 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
   } finally {
     await server.stop();
   }
-}, 60_000);
+}, 300_000);
 
 test("sessions are listed and loaded with what was said, and one that nobody knows is refused", async () => {
   editor = createEditor([{ when: { role: "chat" }, text: "Hello." }]);
@@ -223,7 +223,7 @@ test("sessions are listed and loaded with what was said, and one that nobody kno
     const refused = agent.request(method, { ...place, sessionId: "never-there" });
     expect(await refused.then(() => "taken").catch((error: { code: number }) => error.code)).toBe(-32002);
   }
-}, 60_000);
+}, 300_000);
 
 test("a job is shown with kinds, places and plan; modes and the editor's MCP servers hold for a session", async () => {
   const child = join(import.meta.dir, "../../application/chat/mcp-server-child.ts");
@@ -256,4 +256,4 @@ test("a job is shown with kinds, places and plan; modes and the editor's MCP ser
   expect(editor.of("tool_call_update")).toContainEqual(expect.objectContaining({ kind: "execute" }));
   const wrong = agent.request(session.setMode, { sessionId, modeId: "nonsense" });
   expect(await wrong.then(() => "taken").catch((error: { code: number }) => error.code)).toBe(-32602);
-}, 60_000);
+}, 300_000);

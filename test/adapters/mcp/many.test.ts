@@ -33,7 +33,7 @@ test.each(["stdio", "http"] as const)(
     expect([...lines].sort()).toEqual(["end", ...inserted].sort());
     expect(Object.keys(mcp.tree()).length).toBe(1 + COUNT / 2 - COUNT / 10);
   },
-  120_000,
+  300_000,
 );
 
 test("120 sessions of others end no call that runs", async () => {
@@ -45,7 +45,7 @@ test("120 sessions of others end no call that runs", async () => {
   });
   for (let n = 0; n < 120; n += 1) await http.connect();
   expect(JSON.stringify(await running)).toContain("went");
-}, 120_000);
+}, 300_000);
 
 /** Of ten calls five read, four create a file each, one inserts into the same file as all others. */
 function argumentsOf(n: number): Record<string, unknown> {
@@ -92,4 +92,4 @@ test("whatever the arguments are, a call ends with a result or an error, and not
   );
   expect(await client.ping()).toEqual({});
   expect(readdirSync(mcp.folder).sort()).toEqual(["home", "user", "ws"]);
-}, 60_000);
+}, 300_000);

@@ -66,7 +66,7 @@ test("real results hold to it: the data is there, and nothing stands there that 
     ends.set(name, (ends.get(name) ?? new Set()).add(isError));
   }
   expect([...(ends.get("read_file") ?? [])]).toEqual([false, true]);
-}, 30_000);
+}, 300_000);
 
 test("a result without its data is not what the schema says", () => {
   const ajv = new AjvJsonSchemaValidator();

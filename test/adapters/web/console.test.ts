@@ -38,7 +38,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.goto(server.login);
       await page.getByRole("button").click();
       await page.waitForURL("**/chat**");
-    }, 60_000);
+    }, 300_000);
     afterAll(async () => {
       await browser?.close();
       await server?.close();
@@ -56,7 +56,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(await page.textContent(".reply .text")).toContain("/undo");
       expect(await page.evaluate("'same' in window")).toBe(true);
       expect(await page.inputValue("#text")).toBe("");
-    }, 30_000);
+    }, 300_000);
 
     test("a change is carried out, shown with its difference, taken back and brought in again", async () => {
       await page.fill("#text", "/code3 write a test for greet");
@@ -85,7 +85,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(await page.textContent("#head")).toContain("Taken back");
       await page.click("button:has-text('Redo')");
       await page.waitForSelector("button:has-text('Undo')");
-    }, 30_000);
+    }, 300_000);
 
     test("a slash offers the commands, and a chip is sent when it is pressed", async () => {
       await page.goto(`${server.url}/chat/operator.chips`);
@@ -101,7 +101,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.click(".examples button");
       await page.waitForSelector(".bubble");
       await settled();
-    }, 30_000);
+    }, 300_000);
 
     test("the playground reads, previews and applies a patch of any of the five formats", async () => {
       for (const example of ["json", "markdown", "diff", "v4a", "search-replace"]) {
@@ -118,7 +118,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.fill("#patch", "no patch at all");
       await page.click("button[value=apply]");
       expect(await page.textContent(".notice.bad")).toContain("This is not a patch");
-    }, 60_000);
+    }, 300_000);
 
     test("output of a running job is seen while it runs, and the job can be stopped", async () => {
       await page.goto(`${server.url}/playground`);
@@ -144,7 +144,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await page.goto(`${server.url}/jobs`);
       expect(await page.locator(".state.running").count()).toBe(0);
       await other.close();
-    }, 30_000);
+    }, 300_000);
 
     test("a file that is attached is read with the message", async () => {
       await page.goto(`${server.url}/chat/operator.files`);
@@ -158,7 +158,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await settled();
       expect(await page.textContent(".said")).toContain("notes <b>.txt");
       expect(await page.textContent(".reply .text")).toContain("/undo");
-    }, 30_000);
+    }, 300_000);
 
     test("hostile texts run nothing", async () => {
       await page.goto(`${server.url}/chat/operator`);
@@ -170,7 +170,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await settled();
       await page.goto(`${server.url}/sessions`);
       expect(trouble).toEqual([]);
-    }, 30_000);
+    }, 300_000);
 
     test("the keyboard reaches what the mouse does", async () => {
       await page.goto(`${server.url}/jobs`);
@@ -181,7 +181,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
         await page.keyboard.press("Tab");
       await page.keyboard.press("Enter");
       await page.waitForSelector(".timeline");
-    }, 30_000);
+    }, 300_000);
 
     const paths = () => [
       "/chat/operator",
@@ -238,7 +238,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
               expect([path, found]).toEqual([path, []]);
             }
             await context.close();
-          }, 120_000);
+          }, 300_000);
 
     test("pages read without JavaScript, and a message can be sent", async () => {
       const context = await browser.newContext({
@@ -253,7 +253,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       await plain.goto(`${server.url}/jobs/${jobId}`);
       expect(await plain.locator(".diff tr.added").count()).toBeGreaterThan(0);
       await context.close();
-    }, 30_000);
+    }, 300_000);
 
     test("the first sight of the console is small, and asks nobody else for anything", async () => {
       const context = await browser.newContext({ storageState: await desk.storageState() });
@@ -279,7 +279,7 @@ if (requirePart("chromium") && requirePart("bwrap"))
       expect(elsewhere).toEqual([]);
       expect(trouble).toEqual([]);
       await context.close();
-    }, 30_000);
+    }, 300_000);
   });
 
 interface Violation {

@@ -23,7 +23,7 @@ describe("settings in the console", () => {
       env: { PICOCLAW_ROLES_WORKER_MODEL: "demo" },
     });
     operator = await signIn(server.login);
-  }, 60_000);
+  }, 300_000);
   afterAll(() => server?.close());
 
   test("a budget is written where no budget was, and every other line stays", async () => {
@@ -39,7 +39,7 @@ describe("settings in the console", () => {
     expect(await press("/manage/notify", { chat: "slack:C1" })).toContain("Saved");
     expect(file().endsWith("\nnotify:\n  chat: slack:C1\n")).toBe(true);
     writeFileSync(join(server.home, "config.yaml"), before);
-  }, 30_000);
+  }, 300_000);
 
   test("a model is exchanged in its place; what is not known is not written", async () => {
     const before = file();
@@ -61,7 +61,7 @@ describe("settings in the console", () => {
     expect(file()).toBe(
       now.replace("coder3: { provider: demo, model: demo }\n", (line) => `${line}  default_coder: coder1\n`),
     );
-  }, 30_000);
+  }, 300_000);
 
   test("a schedule is added, stopped and removed", async () => {
     const before = file();
@@ -91,7 +91,7 @@ describe("settings in the console", () => {
     await press("/manage/schedules/remove", { name: "dawn" });
     expect(file().trimEnd()).toBe(before.trimEnd());
     expect(await press("/manage/schedules/remove", { name: "dawn" })).toContain("There is no schedule dawn.");
-  }, 30_000);
+  }, 300_000);
 
   test("a model that a role may not use is refused, the file stays, and the form keeps what was chosen", async () => {
     const before = file();
@@ -112,7 +112,7 @@ describe("settings in the console", () => {
     expect(file()).toContain("local_only: false");
     await press("/manage/roles/chat", { provider: "demo", model: "demo" });
     expect(await press("/manage/local-only", { local_only: "true" })).toContain("Saved");
-  }, 30_000);
+  }, 300_000);
 
   test("a schedule whose time cannot be read is refused beside its form, and nothing has to be typed again", async () => {
     const typed = {
@@ -128,7 +128,7 @@ describe("settings in the console", () => {
     expect(section).toContain("Example: 0 9 * * * (09:00 every day)");
     for (const kept of ["dawn", "every day at 9", "UTC", "web:operator", "Up &lt;b&gt;"])
       expect(section).toContain(`value="${kept}"`);
-  }, 30_000);
+  }, 300_000);
 
   test("the folder is trusted with the file that was read, and no longer when it changed", async () => {
     const own = join(server.workspace, "picoclaw.yaml");
@@ -154,7 +154,7 @@ describe("settings in the console", () => {
     expect(await operator.text("/manage/settings")).toContain('name="seen"');
     rmSync(own);
     rmSync(dirname(dirname(command)), { recursive: true });
-  }, 30_000);
+  }, 300_000);
 
   test("a file that is no YAML is left alone", async () => {
     const before = file();
@@ -165,5 +165,5 @@ describe("settings in the console", () => {
     expect(file()).toBe("a: [");
     writeFileSync(join(server.home, "config.yaml"), before);
     expect(existsSync(join(server.home, `config.yaml.${server.pid()}.tmp`))).toBe(false);
-  }, 30_000);
+  }, 300_000);
 });

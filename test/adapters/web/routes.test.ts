@@ -42,4 +42,4 @@ for (const [route, message, shown, file] of [
       file === null ? 0 : 1,
     ]);
     if (file !== null) expect(server.read(file)).toBe("x\n");
-  }, 30_000);
+  }, 300_000);

@@ -73,7 +73,7 @@ test("an operator is led through it; a model that is silent is not written, one 
   } finally {
     await ollama.stop(true);
   }
-}, 60_000);
+}, 300_000);
 
 test("without any model it says the two ways out; users and configured servers are not led there", async () => {
   const login = await serve({ PICOCLAW_OLLAMA_BASE_URL: "http://127.0.0.1:9" });
@@ -85,4 +85,4 @@ test("without any model it says the two ways out; users and configured servers a
   expect((await mei.get(`${origin}/chat`)).headers.get("location")).toBe("/chat/mei");
   expect((await mei.get(`${origin}/setup`)).status).toBe(403);
   expect((await mei.post(`${origin}/setup`, { chat: "", coder: "" })).status).toBe(403);
-}, 60_000);
+}, 300_000);

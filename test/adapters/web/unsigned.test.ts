@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await createServer({
     env: { LINE_CHANNEL_SECRET: SECRET, LINE_CHANNEL_ACCESS_TOKEN: "line-access-token-of-a-test" },
   });
-}, 30_000);
+}, 300_000);
 afterAll(() => server.close());
 
 const residentBytes = () =>
@@ -58,7 +58,7 @@ test("without a signature, or with a length that is too large, nothing of a body
   unsigned.end();
   long.end();
   expect(await genuine()).toBe(200);
-}, 60_000);
+}, 300_000);
 
 test("bodies under a false signature share one budget, and give it back", async () => {
   const before = residentBytes();
@@ -67,10 +67,10 @@ test("bodies under a false signature share one budget, and give it back", async 
   expect(new Set(many.answers)).toEqual(new Set(["503"]));
   expect(residentBytes() - before).toBeLessThan(150 * 1024 ** 2);
   many.end();
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 120_000;
   while ((await genuine()) !== 200)
     if (Date.now() > deadline) throw new Error("the budget was not given back");
-}, 60_000);
+}, 300_000);
 
 test("a body of no told length ends at its limit or at the budget, one that drips when its time is over", async () => {
   const gate = createBodyGate({ budgetBytes: 100, shareBytes: 100, mostOpen: 9, shareOpen: 9, readMs: 200 });
@@ -173,7 +173,7 @@ test("whoever has a token fills no memory with bodies that never end", async () 
   expect(residentBytes() - before).toBeLessThan(200 * 1024 ** 2);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   many.end();
-}, 60_000);
+}, 300_000);
 
 test("three thousand strangers with a megabyte each are turned away within the same bound", async () => {
   const before = residentBytes();
@@ -185,7 +185,7 @@ test("three thousand strangers with a megabyte each are turned away within the s
     many.end();
   }
   expect(Math.max(...peaks)).toBeLessThan(250 * 1024 ** 2);
-}, 120_000);
+}, 300_000);
 
 test("a source is an address or a network, and only a proxy on this machine speaks for others", () => {
   const source = (from: string, forwarded = "") =>

@@ -69,7 +69,7 @@ test("a deleted folder is shown with its files, in the page of its job and where
   expect(await operator.text(`${address}/diff?path=bare`)).toContain("empty folder");
   await operator.post(`${address}/undo`, {});
   expect(await operator.text(address)).toContain("gone/in/b.txt");
-}, 30_000);
+}, 300_000);
 
 test("a preview that was thrown away is discarded, not stopped", async () => {
   const patch = "```text:thrown.txt\nx\n```";
@@ -81,7 +81,7 @@ test("a preview that was thrown away is discarded, not stopped", async () => {
   expect(page).not.toContain("Rolled back");
   expect(page).not.toContain("Stopped, nothing changed");
   expect(server.run(["jobs"]).out).toContain("Discarded");
-}, 30_000);
+}, 300_000);
 
 test("what the server works with is told, and beside it what was edited since", async () => {
   const file = join(server.home, "config.yaml");
@@ -96,7 +96,7 @@ test("what the server works with is told, and beside it what was edited since", 
   expect(row).toContain("not read yet: <code>&quot;later&quot;</code>");
   writeFileSync(file, before);
   expect(await operator.text("/system")).not.toContain("not read yet");
-}, 30_000);
+}, 300_000);
 
 test("a chat is called by its first message, and chats of a terminal stand in the same list", async () => {
   await answered(operator, "operator.other", "Something else");
@@ -112,7 +112,7 @@ test("a chat is called by its first message, and chats of a terminal stand in th
   expect(await operator.text("/sessions/cli/nightly")).toContain("re: typed at a terminal");
   expect(await alice.text("/sessions")).not.toContain("nightly");
   expect((await alice.get("/sessions/cli/nightly")).status).toBe(404);
-}, 30_000);
+}, 300_000);
 
 test("a button that takes back leaves a card, and no message in anybody's name", async () => {
   const page = await answered(operator, "operator.pressed", "/code3 named");
@@ -129,7 +129,7 @@ test("a button that takes back leaves a card, and no message in anybody's name",
   const typed = await answered(operator, "operator.pressed", field("text").replace("/undo", "/redo"));
   expect(typed).toContain('<div class="bubble">/redo');
   await answered(operator, "operator.pressed", field("text"));
-}, 30_000);
+}, 300_000);
 
 describe("an image in the console", () => {
   const send = async (visitor: Visitor, chat: string, bytes: Uint8Array<ArrayBuffer>, name = "a.png") => {
@@ -153,7 +153,7 @@ describe("an image in the console", () => {
     expect(new Uint8Array(await picture.arrayBuffer())).toEqual(PNG);
     expect((await alice.get(address)).status).toBe(404);
     expect((await operator.get(`${address.slice(0, -4)}0000`)).status).toBe(404);
-  }, 30_000);
+  }, 300_000);
 
   test("is refused before it is sent where no model takes such a file", async () => {
     const sent = await send(operator, "operator.noimage", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0]));
@@ -163,7 +163,7 @@ describe("an image in the console", () => {
     large.set(PNG);
     expect((await send(operator, "operator.noimage", large)).status).toBe(413);
     expect(await operator.text("/chat/operator.noimage")).not.toContain("a.png");
-  }, 30_000);
+  }, 300_000);
 });
 
 describe("a reader of another language and zone than the server's", () => {
@@ -361,7 +361,7 @@ describe("the border", () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
     await closed;
     clearInterval(drip);
-  }, 30_000);
+  }, 300_000);
 
   test("paths lead nowhere but to pages", async () => {
     for (const path of [

@@ -28,5 +28,5 @@ test.if(requirePart("bwrap"))(
     }
     expect(cli.tree()).toEqual({});
   },
-  60_000,
+  300_000,
 );

@@ -261,7 +261,7 @@ test("whatever models write, the conversation answers, and what it did can be ta
     ),
     { numRuns: cases(40) },
   );
-}, 60_000);
+}, 300_000);
 
 describe("a forced route (LINE)", () => {
   const line = { channel: "line", chatId: "U1", forcedRoute: "CHAT" } as const;

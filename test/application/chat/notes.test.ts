@@ -24,7 +24,7 @@ test("what is kept by name is told to local models of this session, and forgotte
   expect((await at.send("/memo")).text).toStartWith("Nothing is kept in this session.");
   await at.send("/resume");
   expect((await at.send("/memo n1")).text).toBe("n1 = 1");
-}, 30_000);
+}, 300_000);
 
 test("notes of past days are read and forgotten, also from what the open session carries", async () => {
   const time = { now: "2026-03-01T03:00:00.000Z" };

@@ -39,7 +39,7 @@ export function openPty(
   return {
     seen: () => written,
     type: (text) => void terminal.write(text),
-    async expect(text, deadlineMs = 25_000) {
+    async expect(text, deadlineMs = 120_000) {
       const end = performance.now() + deadlineMs;
       for (;;) {
         const rest = written.slice(read);

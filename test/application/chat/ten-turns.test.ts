@@ -170,7 +170,7 @@ withNode(
       expect(everything(at.workspace)).toEqual(before[turn + 1]!);
     }
   },
-  60_000,
+  300_000,
 );
 
 function git(...args: string[]): void {

@@ -76,7 +76,7 @@ test("each role speaks its provider's protocol, and what it proposes is done", a
   );
   expect((await chat("/analyze a.txt")).out).toBe("It says 4.\n");
   expect(server.requests.at(-1)).toMatchObject({ protocol: "ollama", body: { model: "worker-v1:latest" } });
-}, 90_000);
+}, 300_000);
 
 test("the whole request of a one-edit task stays under 6,000 bytes on the wire", async () => {
   cli.write("a.txt", "one\n");

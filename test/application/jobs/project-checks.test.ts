@@ -111,7 +111,7 @@ describe.if(confines)("a draft over a green project", () => {
     expect(result).toMatchObject({ verdict: "red", brief: "make test did not end in 6 s" });
     expect(line(result)).toBe("make test: did not end in 6 s");
     expect(result.report).toContain("did not end in 6 seconds");
-  }, 60_000);
+  }, 300_000);
 
   test("that brings a failing test is sent back once", async () => {
     const checks = checksWith();

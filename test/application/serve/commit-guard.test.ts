@@ -100,7 +100,7 @@ describe("whether a job is brought in", () => {
     expect(existsSync(bench.path("late.txt"))).toBe(false);
     const states = workspace.archive.list().map(({ state: one }) => one);
     expect(states.toSorted()).toEqual(["committed", "discarded"]);
-  }, 60_000);
+  }, 300_000);
 
   test("a job that waited for the workspace is asked about when it has the lock", async () => {
     const { state, guard, lost } = await createProcess();
@@ -117,5 +117,5 @@ describe("whether a job is brought in", () => {
     expect(await late.executed).toMatchObject({ about: "job", outcome: "aborted" });
     expect(existsSync(bench.path("waited.txt"))).toBe(false);
     expect(isWaiting()).toBe(false);
-  }, 60_000);
+  }, 300_000);
 });

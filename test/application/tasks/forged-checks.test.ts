@@ -60,7 +60,7 @@ test("tests that vanish are no green, and tests that the change takes away on pu
     { fresh: true },
   );
   expect(removed.task).toMatchObject({ state: "done", checks: [{ exitCode: 0 }] });
-}, 60_000);
+}, 300_000);
 
 test("code that speaks of the test run, and tests that notice nothing of the change, close nothing", async () => {
   await kit.stop();
@@ -89,4 +89,4 @@ test("code that speaks of the test run, and tests that notice nothing of the cha
     judged: { notChecked: "blind", unnoticed: ["other.js"] },
   });
   expect(closes()).toBe(false);
-}, 60_000);
+}, 300_000);

@@ -161,7 +161,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
   beforeAll(() => {
     server = startPostgres();
     url = server.newDatabase();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => server?.stop());
   describeClaims(
     "Postgres",

@@ -23,7 +23,7 @@ if (requirePart("docker"))
       // A shell that just found room for itself may find none for what it starts: that command is told the limit.
       for (let i = 0; i < 5 && after.limit?.kind === "processes"; i++) after = await look();
       expect(after).toMatchObject({ outcome: "exited", exitCode: 0, stdout: "kept\n" });
-    }, 120_000);
+    }, 300_000);
 
     test("what a background process writes counts between commands", async () => {
       const { id } = await engine.start();
@@ -37,7 +37,7 @@ if (requirePart("docker"))
         left = await engine.sandbox.listProcesses(id);
       }
       expect(left).toEqual([]);
-    }, 120_000);
+    }, 300_000);
 
     test("so does what many short commands write", async () => {
       const { id } = await engine.start();
@@ -46,5 +46,5 @@ if (requirePart("docker"))
         ended = (await engine.run(id, `head -c 30000000 /dev/zero > /workspace/tmp/g${i}; sleep 0.3`)).limit
           ?.kind;
       expect(ended).toBe("disk");
-    }, 120_000);
+    }, 300_000);
   });

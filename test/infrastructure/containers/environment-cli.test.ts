@@ -82,7 +82,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("picocla
     });
     expect(left()).toEqual([]);
     expect(run("list").out).toBe("There are no environments.\n");
-  }, 60_000);
+  }, 300_000);
 
   const wrong: readonly [args: readonly string[], code: number, said: string][] = [
     [["frob"], 2, "Unknown: env frob"],

@@ -266,7 +266,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a task'
     });
     expect(ran.stdout).toBe("first\n10001\n");
     await local.manager.cleanup(uuid);
-  }, 120_000);
+  }, 300_000);
 
   test("what a person has not committed is not in the clone, and is told", async () => {
     const path = kit.repository({ "a.py": "1\n" });

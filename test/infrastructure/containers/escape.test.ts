@@ -107,7 +107,7 @@ describe.if(requirePart("docker"))("from inside a task's container", () => {
     process.env.PICOCLAW_ESCAPE_SECRET = SECRET;
     engine = openRealEngine();
     id = (await engine.start({ network: { mode: "open", allowedHosts: [] } })).id;
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     delete process.env.PICOCLAW_ESCAPE_SECRET;
     rmSync(folder, { recursive: true, force: true });

@@ -221,7 +221,7 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     expect(outputs.map(({ stdout }) => stdout)).toEqual(started.map((_, i) => `${i}\n`));
     const removals = await Promise.all(started.map(({ id }) => engine.sandbox.stopContainer(id)));
     expect(removals.every(({ removed }) => removed)).toBe(true);
-  }, 90_000);
+  }, 300_000);
 
   test("another process of this installation finds it, runs in it, and is told of its task", async () => {
     const { id, name } = await engine.start({ taskId: randomUUID(), labels: { environment: "python" } });
@@ -306,5 +306,5 @@ describe.if(requirePart("docker"))("the warm pool", () => {
     } finally {
       await engine.end();
     }
-  }, 60_000);
+  }, 300_000);
 });

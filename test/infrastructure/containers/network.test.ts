@@ -51,7 +51,7 @@ describe.if(requirePart("docker"))("the network of a container", () => {
     const allowedHosts = [`host.docker.internal:${port}`];
     ids.listed = await start({ mode: "allow-list", allowedDomains: ["example.org"], allowedHosts });
     ids.empty = await start({ mode: "allow-list", allowedDomains: [], allowedHosts: [] });
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     server?.close();
     await engine?.end();

@@ -20,7 +20,7 @@ describe.if(requirePart("docker"))("an image without Perl", () => {
       docker("rm", "-f", made);
     }
     id = (await engine.start({ image: IMAGE })).id;
-  }, 60_000);
+  }, 300_000);
   afterAll(() => engine?.end());
 
   test("a command has its streams, its exit code, its folder and its user", async () => {

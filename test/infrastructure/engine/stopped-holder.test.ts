@@ -42,7 +42,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
     const holder = await start("lock-child.ts");
     expect(await take(300)).toBe("busy");
     expect(lives(holder)).toBe(true);
-  }, 30_000);
+  }, 300_000);
 
   for (const script of ["lock-child.ts", "flock-child.ts"])
     test(`and is stopped is named and left alone, and goes on when it is continued (${script})`, async () => {
@@ -53,7 +53,7 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
       holder.kill("SIGCONT");
       expect(await take(100)).toBe("busy");
       expect(lives(holder)).toBe(true);
-    }, 30_000);
+    }, 300_000);
 
   test("and is ended by somebody leaves the lock to whoever waits, and its name nowhere", async () => {
     const holder = await start("lock-child.ts");
@@ -62,5 +62,5 @@ describe.if(process.platform === "linux")("a process that holds the lock of a fo
     holder.kill("SIGKILL");
     expect(await waiting).toBe("mine");
     expect(nameLockHolder(folder)).toBeNull();
-  }, 30_000);
+  }, 300_000);
 });

@@ -112,7 +112,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
         [cut.id, "cut-off"],
       ]),
     );
-  }, 60_000);
+  }, 300_000);
 
   test("whoever waits for an order is told when the machine that took it goes away", async () => {
     const store = open();
@@ -124,7 +124,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     while ((await far.orders.take()) === null) await Bun.sleep(20);
     await sql`update machine_processes set beat_at = beat_at - 20000`.execute(store.db);
     expect(await given).toEqual({ status: "gone" });
-  }, 60_000);
+  }, 300_000);
 
   test("whoever serves an order asks the store what its asker may do", async () => {
     const store = open();
@@ -172,7 +172,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     ])
       await give(asker);
     expect(viewers()).toEqual([" user", "user-1 user", " user", " user"]);
-  }, 60_000);
+  }, 300_000);
 
   test("a job is ended by the server that carries it out, whichever of its machine takes the order", async () => {
     const store = open();
@@ -199,7 +199,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       expect(await giver.give({ ...order, verb: "stop" })).toMatchObject({ status: "answered" });
     }
     expect(ended).toEqual([1, 1, 1, 1]);
-  }, 60_000);
+  }, 300_000);
 
   test("a chat's card shows the command and the last lines of a job that another process runs for its message", async () => {
     const store = open();
@@ -225,7 +225,7 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
     await elsewhere.jobs.write({ job, changeCount: 3_412, alive: false, events: [], tail: "" });
     expect(await look()).toBeUndefined();
     expect(await here.jobs.read(job.jobId)).toMatchObject({ job, changeCount: 3_412 });
-  }, 60_000);
+  }, 300_000);
 
   test("a reply of a machine that is away is sent by one that reaches its channel, and no other reply is", async () => {
     const store = open();
@@ -284,5 +284,5 @@ describe.if(requirePart("postgres"))("a fleet on Postgres", () => {
       { channel: "elsewhere", state: "waiting", attempts: 0 },
       { channel: "test", state: "sent", attempts: 1 },
     ]);
-  }, 60_000);
+  }, 300_000);
 });

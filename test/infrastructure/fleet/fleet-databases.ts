@@ -8,10 +8,10 @@ export function useFleetDatabases() {
   const closing: (() => Promise<unknown>)[] = [];
   beforeAll(() => {
     postgres = startPostgres();
-  }, 60_000);
+  }, 300_000);
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close().catch(() => {});
-  }, 30_000);
+  }, 300_000);
   afterAll(() => postgres.stop());
 
   function open() {

@@ -130,7 +130,7 @@ describe.each(FORGE_KINDS.map((kind) => [kind]))("what reaches %s", (kind: Forge
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  }, 300_000);
 });
 
 /** The words of a request, without the mark that is ours. */

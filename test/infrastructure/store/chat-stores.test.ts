@@ -93,7 +93,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
   beforeAll(() => {
     server = startPostgres();
     db = openPostgres(server.newDatabase());
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await db?.destroy();
     server?.stop();

@@ -83,7 +83,7 @@ function run(program: string, args: readonly string[], cwd?: string): string {
   const done = spawnSync(program, args, {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: 60_000,
+    timeout: 280_000,
     env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8" },
     ...(cwd !== undefined && { cwd }),
   });

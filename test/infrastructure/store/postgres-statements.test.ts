@@ -23,7 +23,7 @@ describe.if(requirePart("postgres"))("statements on Postgres", () => {
 
   beforeAll(() => {
     server = startPostgres();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => server?.stop());
 
   const opened = async (at: string, act: (db: Kysely<Database>) => Promise<void>) => {

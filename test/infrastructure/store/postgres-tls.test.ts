@@ -58,7 +58,7 @@ describe.if(requirePart("postgres") && requirePart("openssl"))("a Postgres with 
       } catch (error) {
         if (tried === TRIES) throw error;
       }
-  }, 60_000);
+  }, 300_000);
   afterAll(() => {
     server.postgres?.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -196,7 +196,7 @@ describe.if(requirePart("postgres"))("with a server", () => {
   beforeAll(async () => {
     held.server = startPostgres();
     held.db = await openPostgres(held.server.newDatabase());
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await held.db?.destroy();
     held.server?.stop();

@@ -326,7 +326,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
     server = startPostgres();
     url = server.newDatabase();
     db = openPostgres(url);
-  }, 60_000);
+  }, 300_000);
   afterAll(async () => {
     await db?.destroy();
     server?.stop();

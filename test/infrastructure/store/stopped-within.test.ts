@@ -26,5 +26,5 @@ test.if(requirePart("postgres"))(
       postgres.stop();
     }
   },
-  60_000,
+  300_000,
 );

@@ -167,7 +167,7 @@ describe.if(requirePart("postgres"))("postgres", () => {
   let server: PostgresServer;
   beforeAll(() => {
     server = startPostgres();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => server?.stop());
   const urls = new Map<Kysely<Database>, string>();
   const empty = () => {

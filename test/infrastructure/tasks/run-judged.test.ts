@@ -25,7 +25,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     const [judged] = testsOf(ran);
     expect(judged).toMatchObject({ judged: { verdict: "still-red", onlyWith: ["Makefile"] } });
     expect(judged?.exitCode).not.toBe(0);
-  }, 180_000);
+  }, 300_000);
 
   test("a right change passes, and judging it leaves nothing in the repository", async () => {
     const objects = () => bench.git("count-objects");
@@ -39,5 +39,5 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(testsOf(ran)).toMatchObject([{ exitCode: 0, error: null, judged: { verdict: "better" } }]);
     expect(bench.git("status", "--porcelain", "--", ".", ":!.picoclaw")).toBe(" M code.txt\n");
     expect(objects()).toBe(before);
-  }, 180_000);
+  }, 300_000);
 });

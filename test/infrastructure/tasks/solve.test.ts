@@ -184,7 +184,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
           expect(readFileSync(path).includes(world.token), path).toBe(false);
         expect(docker("volume", "ls", "-q").includes(task.task_id)).toBe(false);
         expect(spawnSync("grep", ["-rqF", world.token, home]).status).toBe(1);
-      }, 120_000);
+      }, 300_000);
 
     const FIX_NODE = {
       command: "str_replace",
@@ -217,7 +217,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expectSolved(again, "calc.js");
       expect(again.task.task_id).toBe(failed.task.task_id);
       expect(again.task.record).toContainEqual(expect.objectContaining({ kind: "taken-up", again: true }));
-    }, 120_000);
+    }, 300_000);
 
     /** A solve that is under way, and what its container runs. */
     const begin = () => {
@@ -270,7 +270,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       const solved = await solve();
       expectSolved(solved, "calc.js");
       expect(solved.task.task_id).toBe(paused.task.task_id);
-    }, 180_000);
+    }, 300_000);
 
     test("a forge that refuses the pull request (401, 404, 503): the remedy is told, nothing is left, and the next solve only publishes", async () => {
       set("node");
@@ -297,7 +297,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         script();
       }
       expectSolved(await solve(), "calc.js");
-    }, 180_000);
+    }, 300_000);
 
     test("solve --candidates 2: two containers, the one that passes is published, none is left", async () => {
       set("node");
@@ -321,12 +321,12 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       expect(solved.task.record).toContainEqual(
         expect.objectContaining({ kind: "chosen", discarded: [expect.any(Number)] }),
       );
-    }, 120_000);
+    }, 300_000);
 
     test("GitLab: the same, up to a merge request", async () => {
       set("python", "gitlab");
       expectSolved(await solve(), "calc.py");
-    }, 120_000);
+    }, 300_000);
 
     test("GitLab, red to the end: exit 1, a draft that closes nothing and commands nothing, with the lock file that the installation began", async () => {
       set("node", "gitlab");
@@ -355,7 +355,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
       });
       expect(pull?.body).toContain("tasks.allow_ci_files");
       expect(containersOf(task.task_id)).toBe("");
-    }, 120_000);
+    }, 300_000);
 
     test("solve --worker codex-cli: the real CLI does the work in the project's environment, where its tests run", async () => {
       buildImages("agent-runner-codex");
@@ -433,7 +433,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         child.kill("SIGTERM");
         expect(await child.exited).toBe(0);
       }
-    }, 120_000);
+    }, 300_000);
 
     for (const phase of ["read the task", "plan", "prepare the environment", "work", "verify", "publish"])
       test(`kill -9 in “${phase}”, and the next run finishes the task, once`, async () => {
@@ -449,7 +449,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))(
         const solved = await solve();
         expectSolved(solved, "calc.py");
         expect(issue.comments.length).toBe(1);
-      }, 120_000);
+      }, 300_000);
   },
 );
 

@@ -119,7 +119,7 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
         code: "worker",
         summary: expect.stringContaining("ended after 4 seconds"),
       });
-    }, 120_000);
+    }, 300_000);
 
   test("the task file of docs/tasks.md runs: Python beside codex, and pytest judges", async () => {
     const at = createTaskBench("ws", findWorkerKind("codex-cli"));
@@ -178,5 +178,5 @@ describe.if(requirePart("docker"))("the real worker CLIs in their images", () =>
     } finally {
       await close();
     }
-  }, 120_000);
+  }, 300_000);
 });

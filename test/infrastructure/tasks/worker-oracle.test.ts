@@ -81,5 +81,5 @@ describe.if(requirePart("docker"))("runs of a worker, one after the other in one
       }),
       { numRuns: runs(4), examples: [[MADE_AGAIN]] },
     );
-  }, 120_000);
+  }, 300_000);
 });

@@ -92,7 +92,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(at.git("log", "--format=%s")).toBe("first\n");
     expect(containers()).not.toContain("staging1");
     expect(readdirSync(join(workspace.storage, "tasks", "staging1"))).not.toContain("view");
-  }, 60_000);
+  }, 300_000);
 
   test("protected files, hooks and git's settings are put back, in the container too", async () => {
     const at = bench();
@@ -110,7 +110,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
     expect(second?.summary).toBe("PORT=1\nno hook\nno pager\n");
     expect(at.read(".env")).toBe("PORT=1\n");
     expect(existsSync(join(at.workspace, ".git/hooks/pre-commit"))).toBe(false);
-  }, 60_000);
+  }, 300_000);
 
   test("what they leave gives nobody more power, and makes no git directory that runs something", async () => {
     const at = bench();
@@ -130,7 +130,7 @@ describe.if(requirePart("docker"))("a worker's runs on the host's repository", (
       at.git("config", "--default", "", name).trim(),
     );
     expect(settings).toEqual(["../o", ""]);
-  }, 60_000);
+  }, 300_000);
 
   test("what hides from being ended stands still while the job is judged and copied", async () => {
     const at = bench();
@@ -141,7 +141,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     // At least once a run: an engine that hears late of a pause of its own tells it twice.
     expect(paused.filter((action) => action === "pause").length).toBeGreaterThanOrEqual(3);
     expect(existsSync(join(at.workspace, "two"))).toBe(true);
-  }, 60_000);
+  }, 300_000);
 
   test("what somebody edits on the host meanwhile is a conflict, and never lost", async () => {
     const at = bench();
@@ -154,7 +154,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     });
     expect([record.state, record.end?.code]).toEqual(["FAILED", "conflict"]);
     expect(at.read("a.txt")).toBe("mine\n");
-  }, 60_000);
+  }, 300_000);
 
   test("what somebody edits between two runs is left alone by the second", async () => {
     const at = bench();
@@ -175,7 +175,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       "made/one": "1\n",
       "made/mine": "mine\n",
     });
-  }, 60_000);
+  }, 300_000);
 
   test("a preview leaves the repository as it is until it is applied", async () => {
     const at = bench();
@@ -192,7 +192,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     const { workspace } = await at.open();
     expect((await workspace.commitPreview(job?.id ?? "")).status).toBe("done");
     expect(at.read("a.txt")).toBe("one\ntwo\n");
-  }, 60_000);
+  }, 300_000);
 
   test("a run past its time is ended with everything it started, and the next one goes on", async () => {
     const at = bench();
@@ -208,7 +208,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(first?.error).toContain("ended after 2 seconds");
     expect(first?.job?.changes).toEqual([{ path: "p.txt", kind: "added" }]);
     expect(second?.summary).toBe("0\nnone\n");
-  }, 60_000);
+  }, 300_000);
 
   test("a container that is killed from outside fails the run, and the next run gets another", async () => {
     const at = bench();
@@ -223,7 +223,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(first?.error).not.toBeNull();
     expect([second?.error, record.state]).toEqual([null, "COMPLETE"]);
     expect(at.tree()).toMatchObject({ "kept.txt": "kept\n" });
-  }, 60_000);
+  }, 300_000);
 
   test("an interrupt takes the run back, removes the container, and a resume goes on", async () => {
     const at = bench();
@@ -243,7 +243,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(second.record.state).toBe("COMPLETE");
     expect(at.tree()).toMatchObject({ "whole.txt": "whole\n" });
     expect(at.read(".picoclaw/task-staging8.md")).toContain("COMPLETE");
-  }, 60_000);
+  }, 300_000);
 
   test("a crash leaves the repository as it was, and the next task clears away what is left", async () => {
     const child = Bun.spawn([process.execPath, "--no-env-file", join(import.meta.dir, "task-child.ts")], {
@@ -270,7 +270,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(existsSync(join(workspace.storage, "tasks/killed1/view"))).toBe(false);
     const resumed = await at.run({ id: "killed1", prompts: ["echo done > a.txt"], resume: true });
     expect([resumed.record.state, at.read("a.txt")]).toEqual(["COMPLETE", "done\n"]);
-  }, 60_000);
+  }, 300_000);
 
   test("where no overlay can be laid, a copy serves, and its difference is the job", async () => {
     const at = bench("w,s");
@@ -281,7 +281,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(record.loops.flatMap(({ run }) => (run ? [run.error] : []))).toEqual([null, null]);
     expect(at.tree()).toEqual({ "a.txt": "one\ntwo\n" });
     expect(record.loops[1]?.run?.job?.changes).toEqual([{ path: "n", kind: "deleted" }]);
-  }, 60_000);
+  }, 300_000);
 
   test("a worktree's commits land in the repository it belongs to", async () => {
     const at = bench();
@@ -318,7 +318,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     });
     expect(ran).toMatchObject({ ok: true, record: { state: "COMPLETE", end: { summary: "side\n" } } });
     expect(at.git("log", "--format=%s", "-1", "side")).toBe("side\n");
-  }, 60_000);
+  }, 300_000);
 
   test("the project's own tests do not see the worker's key", async () => {
     const at = bench();
@@ -329,7 +329,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       test: 'test -z "$CODEX_API_KEY"',
     });
     expect(record.state).toBe("COMPLETE");
-  }, 60_000);
+  }, 300_000);
 
   test("the login's files are in memory only, and nothing of a key stays anywhere", async () => {
     const at = bench();
@@ -361,7 +361,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(seen).toContain("agent-runner-staging11");
     expect(everything).not.toContain(secret);
     expect(everything).not.toContain(at.env.CODEX_API_KEY);
-  }, 60_000);
+  }, 300_000);
 
   test("a key stays outside: the worker uses it, and nothing in the container has it", async () => {
     const got: string[] = [];
@@ -391,7 +391,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     expect(at.read("seen")).toContain("CODEX_API_KEY=picoclaw-");
     expect(at.read("seen")).not.toContain(at.env.CODEX_API_KEY);
     expect([record.state, record.notes]).toEqual(["COMPLETE", []]);
-  }, 60_000);
+  }, 300_000);
 
   test("a login that is refreshed inside is refreshed outside, and one that was tampered with is not", async () => {
     const at = bench();
@@ -411,7 +411,7 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
     });
     expect(readFileSync(file, "utf8")).toBe(login("new-token"));
     expect(record.notes.at(-1)).toContain("not the same login refreshed");
-  }, 60_000);
+  }, 300_000);
 });
 
 function filesBelow(folder: string): string[] {

@@ -18,10 +18,10 @@ export function fleetKit() {
   const closing: Close[] = [];
   beforeAll(() => {
     server.postgres = startPostgres();
-  }, 60_000);
+  }, 300_000);
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close();
-  }, 60_000);
+  }, 300_000);
   afterAll(() => server.postgres?.stop());
   const postgres = () => server.postgres as PostgresServer;
 
