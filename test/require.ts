@@ -59,10 +59,10 @@ export function requirePart(name: string): boolean {
   return works;
 }
 
-/** Rounds of a randomised test: `count` by day, twenty times that with PICOCLAW_TEST_NIGHTLY=1. */
+/** Rounds of a randomised test: `count` by day, sixty times that with PICOCLAW_TEST_NIGHTLY=1. */
 export function runs(count: number): number {
   const nightly = process.env.TEST_NIGHTLY === "1" || process.env.PICOCLAW_TEST_NIGHTLY === "1";
-  return nightly ? count * 20 : count;
+  return nightly ? count * 60 : count;
 }
 
 /** Cases of a property: as `runs`, and a fifth with PICOCLAW_TEST_BRIEF=1, where a full run beside it takes the same. */

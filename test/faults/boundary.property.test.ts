@@ -138,7 +138,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
           expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
           expect(beside()).toEqual(outside);
         }),
-        { numRuns: cases(kind === "direct" ? 120 : 50) },
+        { numRuns: cases(kind === "direct" ? 40 : 16) },
       );
     },
     SLOW,

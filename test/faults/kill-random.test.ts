@@ -169,7 +169,7 @@ async function finished(): Promise<{ after: unknown; durationMs: number }> {
 describe.if(process.platform === "linux" && requirePart("bwrap"))(
   "a job that is killed at a random moment",
   () => {
-    const batches = Array.from({ length: runs(200) / ROUNDS_A_TEST }, (_, i) => i + 1);
+    const batches = Array.from({ length: runs(60) / ROUNDS_A_TEST }, (_, i) => i + 1);
     test.each(batches)(
       "is there as a whole or not at all (batch %i)",
       async (seed) => {

@@ -206,7 +206,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
           }
           bench.remove();
         }),
-        { numRuns: runs(24) },
+        { numRuns: runs(8) },
       );
     },
     { timeout: 600_000 },
@@ -235,7 +235,7 @@ describe.if(process.platform === "linux")("a process that opens a file after the
           }
           bench.remove();
         }),
-        { numRuns: runs(16) },
+        { numRuns: runs(6) },
       );
     },
     { timeout: 600_000 },

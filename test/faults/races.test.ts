@@ -64,7 +64,7 @@ describe("a folder that is swapped for a symlink while jobs write through it", (
         const flipper = await start("flip", "door", outside);
         const outcomes = new Set<string>();
         try {
-          for (let i = 0; i < runs(kind === "direct" ? 150 : 25); i++) {
+          for (let i = 0; i < runs(kind === "direct" ? 50 : 10); i++) {
             const jobId = newJobId();
             const begun = await bench.transactions.begin({ jobId, kind });
             if (!begun.ok) {
@@ -103,7 +103,7 @@ describe("a user who saves a file in a loop while jobs commit to it", () => {
       bench.save("note.txt", "save 0\n");
       const log = join(bench.folder, "saves.log");
       writeFileSync(log, "");
-      const count = runs(150);
+      const count = runs(50);
       const user = await start("save", "note.txt", log, String(count));
       const statuses = new Map<string, number>();
       const kept: string[] = [];
@@ -207,7 +207,7 @@ describe("processes that apply jobs to one workspace at once", () => {
       `are ${many}: every job is there whole or not at all, and its record says which`,
       async () => {
         bench.save("shared.txt", "");
-        const each = Math.ceil(runs(24) / many);
+        const each = Math.ceil(runs(8) / many);
         const actors = await Promise.all(
           Array.from({ length: many }, (_, i) => start("jobs", `p${i}`, String(each))),
         );

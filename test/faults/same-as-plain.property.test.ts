@@ -147,7 +147,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))(
         );
         await fc.assert(
           fc.asyncProperty(openSeeds, lines, (planted, list) => expectSame("overlay", planted, list)),
-          { numRuns: cases(60) },
+          { numRuns: cases(20) },
         );
       },
       SLOW,

@@ -47,7 +47,7 @@ for (const kind of ["direct", "copy"] satisfies StagingKind[])
             for (const edit of list) carryOut(view, edit);
           }),
         ),
-        { numRuns: cases(kind === "direct" ? 150 : 60) },
+        { numRuns: cases(kind === "direct" ? 50 : 20) },
       );
     },
     SLOW,
@@ -60,7 +60,7 @@ test(
       fc.asyncProperty(seeds, fc.array(shellLine, { minLength: 1, maxLength: 10 }), (planted, lines) =>
         expectIdentity("copy", planted, (_, transaction) => runLines(transaction, lines)),
       ),
-      { numRuns: cases(150) },
+      { numRuns: cases(50) },
     );
   },
   SLOW,
@@ -90,7 +90,7 @@ test(
         expect(trees[0]).toEqual(trees[1]);
       }),
       {
-        numRuns: cases(60),
+        numRuns: cases(20),
         examples: [
           [
             [

@@ -61,7 +61,7 @@ test.if(process.platform === "linux")(
           expect(bench.tree()).toEqual(after);
         }),
       ),
-      { numRuns: cases(45) },
+      { numRuns: cases(15) },
     );
   },
   SLOW,
@@ -118,7 +118,7 @@ test.if(process.platform === "linux")(
           expect(bench.tree()).toEqual(before);
         }),
       ),
-      { numRuns: cases(35) },
+      { numRuns: cases(12) },
     );
   },
   SLOW,
@@ -167,7 +167,7 @@ test(
           expect(bench.tree()).toEqual(before);
         }),
       ),
-      { numRuns: cases(45) },
+      { numRuns: cases(15) },
     );
   },
   SLOW,
