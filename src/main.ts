@@ -6,6 +6,9 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
     console.log(VERSION);
     return 0;
   }
+  // Beside a background process, started by this program itself.
+  if (command === "--keep-process")
+    return (await import("./wiring/processes.ts")).keepProcessOf(process.env, rest[0] ?? "");
   const { dispatch } = await import("./adapters/cli/dispatch.ts");
   const { createProgram } = await import("./wiring/program.ts");
   return dispatch(command, rest, createProgram(process.env, process.cwd()));

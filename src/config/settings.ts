@@ -94,6 +94,11 @@ export function confinementSettings({ worker }: Config) {
   };
 }
 
+export function processesSettings({ processes }: Config) {
+  const { keep, limit, log_limit: logLimitBytes } = processes;
+  return { keep, limit, logLimitBytes };
+}
+
 export function toolLimits({ tools }: Config) {
   const { max_bytes: applyPatchBytes, max_error_chars: applyPatchErrorChars } = tools.apply_patch;
   return { applyPatchBytes, applyPatchErrorChars };

@@ -63,6 +63,8 @@ export interface ChatChoices {
   readonly process?: string;
   /** Where there are other machines. */
   readonly farJobs?: FarJobs;
+  /** The program ends with the answer to one message. */
+  readonly isOnce?: boolean;
   /** For whoever traces. */
   readonly onModelCall?: ((call: ModelCall) => void) | undefined;
 }
@@ -132,6 +134,7 @@ export async function openChat(
     isTrusted: () => areCommandsTrusted({ home, workspace: root }),
     mask: workspace.mask,
   });
+  const openProcesses = async () => (await import("./processes.ts")).openProcesses(opened, choices.isOnce);
   const chat = chatMessagesFor(locale);
   const parts: ChatDeps = {
     ...memory,
@@ -151,13 +154,14 @@ export async function openChat(
     steering: createSteering(),
     meter: metered.meter,
     openToolbox: async (request) =>
-      (await import("./toolbox.ts")).openToolbox({ opened, options, pool }, request),
+      (await import("./toolbox.ts")).openToolbox({ opened, openProcesses, options, pool }, request),
     namesServers: () => Object.keys(config.mcp_servers).length > 0 || existsSync(join(root, MCP_FILE)),
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     heads: {
       standing: config.roles.coder.head,
       open: async () => (await import("./heads.ts")).openHeads(env, opened),
     },
+    openProcesses,
     afterReply: background.start,
     ownCommands,
     settings: chatSettings(config),

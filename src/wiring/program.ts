@@ -42,12 +42,23 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     askLine: async (question) => (await import("../infrastructure/platform/terminal.ts")).askLine(question),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
+    openProcesses: async (options) => {
+      const opened = await (await import("./workspace.ts")).openWorkspace(env, options);
+      if (!opened.ok) return opened;
+      const { openProcesses, listEveryProcess } = await import("./processes.ts");
+      return {
+        ...opened,
+        processes: openProcesses(opened, true),
+        listEverywhere: () => listEveryProcess(opened),
+      };
+    },
     openToolkit: async (options) => (await import("./toolkit.ts")).openToolkit(env, options),
     terminalHost: async () =>
       (await import("../infrastructure/platform/terminal.ts")).createTerminalHost(env),
     isConfigured: () => isConfigured(env, cwd),
     chatHistory: openChatHistory(resolveHome(env)),
-    openChat: async (options) => (await import("./chat.ts")).openChat(env, options),
+    openChat: async ({ isOnce = false, ...options }) =>
+      (await import("./chat.ts")).openChat(env, options, { isOnce }),
     openEnvironments: async (options) => (await import("./environments.ts")).openEnvironments(env, options),
     openSolve: async (options) => (await import("./solve.ts")).openSolve(env, options),
     openTasks: async (options) => (await import("./tasks.ts")).openTasks(env, options),

@@ -7,8 +7,8 @@ import type { Remedy } from "../domain/jobs/machine-trouble.ts";
 import { ownPathsInside, protectFolder } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
-import { locateStorage } from "../infrastructure/engine/job-storage.ts";
-import { chooseStaging, findProgram } from "../infrastructure/engine/staging.ts";
+import { locateStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
+import { chooseStaging, findProgram, type Staging } from "../infrastructure/engine/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
 /** The parts behind an opened workspace, for code that builds on it. */
@@ -64,14 +64,7 @@ export async function openWorkspace(
       protection: await protectFolder(root, { patterns, action, ownPaths }),
       rootNames: [...new Set([root, given])],
     },
-    sandbox: async () =>
-      (await import("../infrastructure/engine/create-sandbox.ts")).createSandbox({
-        env,
-        storage,
-        home,
-        ...confinementSettings(config),
-        staging,
-      }),
+    sandbox: () => openSandbox(services, storage, staging),
     logger: services.log,
     messages,
     mask,
@@ -80,6 +73,12 @@ export async function openWorkspace(
     mayCommit,
   });
   return { ok: true, config, messages, warnings, services, ...folder };
+}
+
+/** The sandbox of a folder's processes; loaded with the first. */
+export async function openSandbox({ env, home, config }: Services, storage: Storage, staging: Staging) {
+  const { createSandbox } = await import("../infrastructure/engine/create-sandbox.ts");
+  return createSandbox({ env, storage, home, ...confinementSettings(config), staging });
 }
 
 function folderTrouble(services: Services): NotOpened | null {

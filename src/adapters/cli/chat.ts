@@ -137,7 +137,9 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
   }
   if (stays)
     return (await import("./open-conversation.ts")).openConversation(program, values, { route, first });
-  const opened = await openedOrStop(program, values, program.openChat);
+  const opened = await openedOrStop(program, values, (options) =>
+    program.openChat({ ...options, isOnce: true }),
+  );
   try {
     if (values.list === true || typeof values.forget === "string") {
       const { forgetChat, listChats } = await import("./chat-names.ts");

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   redo: async () => (await import("./redo.ts")).command,
   jobs: async () => (await import("./jobs.ts")).command,
   stop: async () => (await import("./stop.ts")).command,
+  ps: async () => (await import("./ps.ts")).command,
   show: async () => (await import("./show.ts")).command,
   tool: async () => (await import("./tool.ts")).command,
   tools: async () => (await import("./tools.ts")).command,

@@ -1,5 +1,6 @@
 import type { OpenChat } from "../../application/chat/conversation.ts";
 import type { OpenEnvironments } from "../../application/containers/open-environments.ts";
+import type { BackgroundProcess, WorkspaceProcesses } from "../../application/ports/engine-processes.ts";
 import type { OpenedFleet } from "../../application/ports/fleet.ts";
 import type { AllJobs } from "../../application/ports/jobs.ts";
 import type {
@@ -40,6 +41,8 @@ export interface CliProgram {
   /** The same program in another folder with another environment. */
   readonly elsewhere: (place: { readonly cwd: string; readonly env: CliProgram["env"] }) => CliProgram;
   readonly openWorkspace: (options: OpenOptions) => Promise<Opening>;
+  /** The background processes of a workspace. */
+  readonly openProcesses: (options: OpenOptions) => Promise<OpenedProcesses>;
   /** The agent's tools on a workspace; loaded when they are asked for. */
   readonly openToolkit: (options: OpenOptions) => Promise<OpenedToolkit>;
   readonly toolDefinitions: (form: ToolForm) => Promise<readonly object[]>;
@@ -60,7 +63,7 @@ export interface CliProgram {
   /** The input history of conversations. */
   readonly chatHistory: { readonly file: string; save(text: string): void };
   /** The conversation on a workspace. */
-  readonly openChat: (options: OpenOptions) => Promise<OpenedChat>;
+  readonly openChat: (options: OpenOptions & { readonly isOnce?: boolean }) => Promise<OpenedChat>;
   /** Task environments; whatever speaks to Docker is loaded when they are asked for. */
   readonly openEnvironments: (options: OpenOptions) => Promise<OpenedEnvironments>;
   readonly openIndex: (options: OpenOptions) => Promise<OpenedIndex>;
@@ -112,6 +115,12 @@ interface ModelRoleTrouble {
 export type OpenedStoreData =
   | { readonly ok: true; readonly data: StoreData; readonly words: MemoryMessages }
   | NotOpened;
+
+export type OpenedProcesses = Opening<{
+  readonly processes: WorkspaceProcesses;
+  /** Those of every workspace of this home. */
+  listEverywhere(): Promise<readonly BackgroundProcess[]>;
+}>;
 
 export type OpenedIndex = { readonly ok: true; readonly index: AllJobs } | NotOpened;
 

@@ -43,6 +43,8 @@ export interface MadeCall {
   readonly server?: string;
   /** The host that was asked. */
   readonly web?: string;
+  /** The background process that was started or ended. */
+  readonly process?: string;
 }
 
 /** Jobs of one message, oldest first. */
@@ -290,7 +292,7 @@ async function callTool(
   );
   const outcome = await toolbox.call(name, args, { signal: turn.signal, onOutput: output.add });
   output.end();
-  const { ok, text, jobId, server, web } = outcome;
+  const { ok, text, jobId, server, web, process } = outcome;
   turn.emit({
     type: "tool",
     name,
@@ -304,6 +306,7 @@ async function callTool(
     ...(jobId !== undefined && { jobId }),
     ...(server !== undefined && { server }),
     ...(web !== undefined && { web }),
+    ...(process !== undefined && { process }),
   };
 }
 
@@ -368,6 +371,7 @@ export async function answerWithTools(
       facts.rest,
       ...(model === undefined ? [] : standInNote(model, turn)),
       ...webRead(worked.calls),
+      ...touchedProcesses(worked.calls),
       ...(model === undefined || model.local
         ? []
         : [say("cloudAnswered", `${model.provider}/${model.model}`)]),
@@ -394,6 +398,12 @@ export async function answerWithTools(
 function webRead(calls: readonly MadeCall[]): ReplyPiece[] {
   const hosts = new Set(calls.flatMap(({ web }) => (web === undefined || web === "" ? [] : [web])));
   return hosts.size === 0 ? [] : [say("webRead", [...hosts])];
+}
+
+/** Which background processes were started or ended: no undo reaches them. */
+function touchedProcesses(calls: readonly MadeCall[]): ReplyPiece[] {
+  const names = new Set(calls.flatMap(({ process }) => process ?? []));
+  return names.size === 0 ? [] : [say("processesTouched", [...names])];
 }
 
 interface BrowserWork {

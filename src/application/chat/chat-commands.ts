@@ -36,6 +36,7 @@ export const BUILT_IN = [
   "review",
   "export",
   "jobs",
+  "ps",
   "diff",
   "help",
 ] as const;

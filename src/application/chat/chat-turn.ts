@@ -25,6 +25,7 @@ import type {
 } from "../ports/chat.ts";
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
@@ -160,6 +161,8 @@ export interface ChatDeps {
   readonly farJobs?: FarJobs;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;
+  /** The background processes of the workspace. Absent where there can be none. */
+  readonly openProcesses?: () => Promise<WorkspaceProcesses>;
   /** Runs what nobody waits for; the program ends after it. */
   readonly afterReply: (work: () => Promise<void>) => void;
   readonly settings: ConversationSettings;
@@ -189,7 +192,7 @@ export interface HeadsDoor {
 
 export type ChatCommand = (parts: ChatDeps, turn: ChatTurn, rest: string) => Promise<Answer>;
 
-/** Changes nothing, so that it may be answered beside whatever runs. */
+/** Changes nothing of its chat and makes no job, so that it may be answered beside whatever runs. */
 export type LookCommand = (parts: ChatDeps, look: LookRequest, rest: string) => Promise<Answer>;
 
 interface ConversationSettings {
@@ -261,6 +264,8 @@ export interface ToolOutcome {
   readonly server?: string;
   /** Set for a read of the web: the host that was asked. */
   readonly web?: string;
+  /** Set where a background process was started or ended: its name. */
+  readonly process?: string;
 }
 
 /** An answer of facts, with its text in the configured language. */

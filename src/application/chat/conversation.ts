@@ -237,6 +237,7 @@ function newGroupId({ now, random }: ChatDeps, sessionKey: string): string {
 /** Those that only look. */
 const LOOK_COMMANDS = {
   jobs: async () => (await import("./look-commands.ts")).jobs,
+  ps: async () => (await import("./process-commands.ts")).ps,
   diff: async () => (await import("./look-commands.ts")).diff,
   help: async () => (await import("./look-commands.ts")).help,
 } as const;

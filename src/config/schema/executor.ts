@@ -232,6 +232,18 @@ export const worker = z
   })
   .prefault({});
 
+/** Background processes of a workspace. */
+export const processes = z
+  .strictObject({
+    keep: flag(
+      false,
+      "Background processes outlive the program that started them (a conversation, `serve`). Those that `picoclaw ps start` starts always do.",
+    ),
+    limit: count(20, "Background processes that may run at once, of all workspaces.", { min: 1 }),
+    log_limit: size(2 * MIB, "What is kept of each one's output; the oldest goes first."),
+  })
+  .prefault({});
+
 export const log = z
   .strictObject({
     level: z

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { LOCALES } from "../../domain/texts/locale.ts";
-import { commandExecutor, hooks, log, telemetry, worker } from "./executor.ts";
+import { commandExecutor, hooks, log, processes, telemetry, worker } from "./executor.ts";
 import {
   databaseUrl,
   forges,
@@ -48,6 +48,7 @@ export const configSchema = z.strictObject({
   research,
   worker,
   hooks,
+  processes,
   security,
   command_executor: commandExecutor,
   session,

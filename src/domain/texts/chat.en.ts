@@ -225,6 +225,8 @@ export const chatTexts = {
     `Applied (${succeeded}/${total} commands succeeded)`,
   webRead: (hosts: readonly string[]) =>
     `Read from the web: ${hosts.join(", ")}. That others were asked cannot be taken back.`,
+  processesTouched: (names: readonly string[]) =>
+    `Background processes started or ended: ${names.join(", ")} (/ps). What they do cannot be taken back.`,
   browserNotUndoable: "What was done in the browser or at other services cannot be taken back.",
   browserMissing:
     "This proposal needs a browser, but mcp_servers.browser is not configured. Configure it and send this again.",
@@ -332,6 +334,7 @@ export const chatTexts = {
     ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
     ["/review [branch|A..B]", "a coder reads a change and says what is wrong with it"],
     ["/export [html]", "this conversation as Markdown or as a page"],
+    ["/ps [start|log|restart|stop]", "background processes: a dev server, a watcher, a database"],
     ["/apply /discard [job]", "bring in a preview, or throw it away"],
     ["/dry on|off", "show proposals, run nothing"],
     ["/why /route X", "why this route; teach the right one"],

@@ -178,6 +178,8 @@ export const chatTexts: typeof englishChatTexts = {
     `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
   webRead: (hosts) => `Web から読み取りました: ${hosts.join("、")}。外部への問い合わせは取り消せません。`,
+  processesTouched: (names) =>
+    `バックグラウンドのプロセスを起動または終了しました: ${names.join("、")}（/ps）。プロセスがしたことは取り消せません。`,
   browserNotUndoable: "ブラウザ操作と外部サービスへの影響は取り消せません。",
   browserMissing:
     "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
@@ -281,6 +283,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/head 名前 依頼", "ご自身のエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
     ["/review [ブランチ|A..B]", "コーダーが変更を読み、問題点を答えます"],
     ["/export [html]", "この会話を Markdown か HTML で出力します"],
+    ["/ps [start|log|restart|stop]", "バックグラウンドのプロセス（開発サーバー、監視、データベース）"],
     ["/apply /discard [job]", "プレビューを適用する、破棄する"],
     ["/dry on|off", "実行せず内容だけ示します"],
     ["/why /route X", "なぜその担当か、正しい担当を教える"],

@@ -80,6 +80,21 @@ export const helpTexts = {
     },
     discard: { does: "throw a preview away (the only one that waits, or the named one)", flags: {} },
     stop: { does: "end a running job; nothing of it is applied", flags: {} },
+    ps: {
+      does: "background processes of this folder (a dev server, a watcher): start, log, restart, stop, clear",
+      flags: {
+        "start -- COMMAND": "start one; it stays until it is stopped",
+        "log NAME": "the end of what it printed",
+        "restart NAME": "end it and start it again",
+        "stop NAME": "end it with everything it started",
+        clear: "forget those that have ended",
+        "--name NAME": "start: its name (default: from the command)",
+        "--port N": "start: the port it will listen on; it finds the number as PORT",
+        "--restart": "start: start it again after each job that lands",
+        "--lines N": "log: how many lines (50)",
+        "--all": "of every workspace; stop: all of this one",
+      },
+    },
     show: {
       does: "one job with its changes",
       flags: {

@@ -77,6 +77,21 @@ export const helpTexts: typeof englishHelpTexts = {
     },
     discard: { does: "プレビューを破棄する（1 件だけならそれ、または指定したもの）", flags: {} },
     stop: { does: "実行中のジョブを止める（何も適用しない）", flags: {} },
+    ps: {
+      does: "このフォルダのバックグラウンドプロセス（開発サーバー、監視など）: start、log、restart、stop、clear",
+      flags: {
+        "start -- COMMAND": "起動する（停止するまで動き続ける）",
+        "log NAME": "出力の末尾",
+        "restart NAME": "終了して、もう一度起動する",
+        "stop NAME": "そこから始まったものも含めて終了する",
+        clear: "終了したものを一覧から消す",
+        "--name NAME": "start: 名前（既定: コマンドから）",
+        "--port N": "start: 待ち受けるポート（変数 PORT で渡す）",
+        "--restart": "start: ジョブが適用されるたびに再起動する",
+        "--lines N": "log: 行数（50）",
+        "--all": "すべてのワークスペース（stop: このフォルダのすべて）",
+      },
+    },
     show: {
       does: "1 つのジョブの詳細",
       flags: { "--diff": "差分を表示する", "--all": ".git や git が無視するパスもすべて表示する" },

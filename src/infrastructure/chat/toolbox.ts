@@ -1,4 +1,5 @@
 import type { Toolbox, ToolOutcome } from "../../application/chat/chat-turn.ts";
+import type { ProcessTools } from "../../application/chat/process-tools.ts";
 import type { WebTools } from "../../application/chat/web-tools.ts";
 import type { ModelTool } from "../../application/ports/models.ts";
 import {
@@ -10,6 +11,7 @@ import {
 } from "../../domain/chat/mcp-servers.ts";
 import { MCP_FILE } from "../../domain/config/command-folders.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
+import type { WebDeps } from "../engine/read-web.ts";
 import type { McpTools } from "./mcp-tools.ts";
 
 /** Characters of a tool's result that a model is given; local windows are small. */
@@ -26,6 +28,7 @@ type CallOptions = Parameters<Toolbox["call"]>[2];
 export interface ToolboxDeps {
   readonly own: OwnTools | null;
   readonly web: WebTools | null;
+  readonly processes?: ProcessTools | null;
   readonly mcp: McpTools | null;
   /** Which tools of MCP servers are offered. Default: all. */
   readonly offers?: (tool: McpTools["tools"][number]) => boolean;
@@ -37,7 +40,7 @@ export interface ToolboxDeps {
 
 /** Tools of every kind as one box; results are masked and cut. */
 export function createToolbox(parts: ToolboxDeps): Toolbox {
-  const { own, web, mcp, mask, close, offers = () => true, unavailable = [] } = parts;
+  const { own, web, processes = null, mcp, mask, close, offers = () => true, unavailable = [] } = parts;
   const offered = mcp?.tools.filter(offers) ?? [];
   const shorten = (text: string) => cutMiddle(mask(text), RESULT_CHARS);
   const call = async (name: string, args: unknown, options: CallOptions): Promise<ToolOutcome> => {
@@ -45,12 +48,15 @@ export function createToolbox(parts: ToolboxDeps): Toolbox {
       return mcp.call(name, args, options.signal);
     const read = web?.call(name, args, options.signal) ?? null;
     if (read !== null) return read;
+    const kept = processes?.call(name, args, options.signal) ?? null;
+    if (kept !== null) return kept;
     return own?.invoke(name, args, options) ?? { ok: false, text: `unknown tool: ${name.slice(0, 100)}` };
   };
   return {
     tools: [
       ...(own?.tools ?? []),
       ...(web?.tools ?? []),
+      ...(processes?.tools ?? []),
       ...offered.map(({ name, description, parameters }) => ({ name, description, parameters })),
     ],
     unavailable: [...unavailable, ...(mcp?.unavailable ?? [])],
@@ -134,6 +140,7 @@ export async function openWebTools(
   settings: ResearchSettings,
   mask: (text: string) => string,
   userAgent: string,
+  isOwnPort: WebDeps["isOwnPort"],
 ): Promise<WebTools | null> {
   const { fetch, allowed, denied, search_url: searchUrl, timeout } = settings;
   if (!fetch) return null;
@@ -149,6 +156,7 @@ export async function openWebTools(
     timeoutMs: timeout * 1_000,
     limitBytes: PAGE_BYTES,
     userAgent,
+    ...(isOwnPort !== undefined && { isOwnPort }),
   });
   return createWebTools({ web, searchUrl, limit: PAGE_CHARS, mask });
 }

@@ -404,10 +404,9 @@ function createInputQueue(send: (piece: InputPiece) => void): {
   };
 }
 
-const LONGEST_MS = 2 ** 31 - 1;
-
+/** JSON has no infinity; a time that no timer can hold is none. */
 function clampTimeout(timeoutMs: number): number {
-  return Math.min(timeoutMs, LONGEST_MS);
+  return Math.min(timeoutMs, Number.MAX_SAFE_INTEGER);
 }
 
 function executorDied(durationMs: number): ProcessResult {

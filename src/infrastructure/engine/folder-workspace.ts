@@ -38,6 +38,7 @@ import type { Storage } from "./job-storage.ts";
 import type { LandingTurns } from "./landing-turns.ts";
 import type { LimitCopy } from "./limited-copy.ts";
 import type { OverlayBeginResult } from "./overlay-transaction.ts";
+import { noteLanding } from "./process-record.ts";
 import { killStrays } from "./process-table.ts";
 import { createJobHolders, createRunningJobs, jobsOfThisProcess } from "./running-jobs.ts";
 import type { Staging } from "./staging.ts";
@@ -75,6 +76,8 @@ export interface TransactionDeps {
   /** Opens overlay views and confines copies; absent where the machine or the configuration has none. */
   readonly sandbox?: () => Promise<Sandbox>;
   readonly now: () => Date;
+  /** Called when the files of the workspace have changed by a job: one that landed, or an undo or redo. */
+  readonly onSwapped?: () => void;
   /** For fault tests: called between the steps of a swap. */
   readonly checkpoint?: Checkpoint;
 }
@@ -255,7 +258,9 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null) return { status: "refused", reason: "evicted" };
     if (direction === "commit") keepAfterImages(folder, plan);
-    return swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
+    const outcome = swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
+    if (outcome.status === "done") parts.onSwapped?.();
+    return outcome;
   }
 
   async function repair(): Promise<RepairedJob | null> {
@@ -395,6 +400,7 @@ export function createFolderWorkspace(given: FolderWorkspaceDeps): {
       sandbox,
       copyAttributes: (from, fd) => void copyXattrs(from, fd),
       now,
+      onSwapped: () => noteLanding(home, storage.workspace, now()),
     }),
     archive: createJobArchive(storage.folder, now, storage.workspace),
     ownGit: async () => {

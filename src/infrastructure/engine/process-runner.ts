@@ -151,6 +151,15 @@ export function lendRegister(): RunRegister {
   return OWN_FAMILY.register;
 }
 
+/**
+ * A child of this process that is no job's: it waits for its own children, and no job takes it for an orphan. Returns how
+ * to forget it, once it has ended.
+ */
+export function registerOwnChild(pid: number): () => void {
+  enter(OWN_FAMILY.register.leaders, pid);
+  return () => leave(OWN_FAMILY.register.leaders, pid);
+}
+
 /** When the first process of a job was started, for each job of this thread that has any. */
 const startedSince = new Map<string, number>();
 

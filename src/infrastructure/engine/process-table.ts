@@ -160,6 +160,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** Dead, and not buried by its parent yet. False where there is no /proc. */
+export function isZombie(pid: number): boolean {
+  return readStat(pid)?.zombie ?? false;
+}
+
 /** `elsewhere`: its number means nothing here, so nobody can tell by it. */
 export type Life = "lives" | "gone" | "elsewhere";
 

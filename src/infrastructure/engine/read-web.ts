@@ -9,7 +9,15 @@ export interface WebDeps extends AddressDeps {
   /** Bytes of a page that are read. */
   readonly limitBytes: number;
   readonly userAgent: string;
+  /** Whether a port of this machine's loopback is a background process of the workspace: it may be read, whatever the policy. */
+  readonly isOwnPort?: (port: number) => Promise<boolean>;
 }
+
+const LOOPBACK_HOSTS: Readonly<Record<string, readonly string[]>> = {
+  localhost: ["127.0.0.1", "::1"],
+  "127.0.0.1": ["127.0.0.1"],
+  "::1": ["::1"],
+};
 
 const MOST_REDIRECTS = 5;
 const TEXTUAL = /^(?:text\/|application\/(?:json|xml|xhtml\+xml|javascript|[\w.+-]+\+(?:json|xml))$)/;
@@ -45,7 +53,7 @@ async function readOnce(
     return { ok: false, why: "bad-url", detail: given };
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const destination: Destination = { host, port: Number(url.port || (url.protocol === "https:" ? 443 : 80)) };
-  const judged = await findAllowedAddresses(parts, destination);
+  const judged = await findAddresses(parts, destination);
   if (!judged.ok) {
     if ("refused" in judged) return { ok: false, why: "refused", detail: url.host };
     return { ok: false, why: judged.failed, detail: url.host };
@@ -73,6 +81,14 @@ async function readOnce(
     if (signal.aborted) return { ok: false, why: "aborted", detail: url.host };
     return { ok: false, why: "unreachable", detail: `${url.host}: ${(error as Error).message}` };
   }
+}
+
+async function findAddresses(parts: WebDeps, destination: Destination) {
+  const { host, port } = destination;
+  const loopback = Object.hasOwn(LOOPBACK_HOSTS, host) ? LOOPBACK_HOSTS[host] : undefined;
+  if (loopback !== undefined && (await parts.isOwnPort?.(port)) === true)
+    return { ok: true as const, addresses: loopback };
+  return findAllowedAddresses(parts, destination);
 }
 
 function requestPage(

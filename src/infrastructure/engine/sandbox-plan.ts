@@ -53,7 +53,7 @@ export type SandboxNetwork = "host" | "none" | { readonly proxy: string };
 /** `lowers`: folders of the host between the root and its upper, uppermost first. */
 type OverlaySource =
   | { readonly kind: "overlay"; readonly lowers?: readonly string[] }
-  | { readonly kind: "bind"; readonly folder: string };
+  | { readonly kind: "bind"; readonly folder: string; readonly readOnly?: boolean };
 
 /**
  * Where a sandbox keeps its plain names while it is being set up; hidden before anything else runs. One that shows the
@@ -300,7 +300,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   args.push(...homeArguments(plan, stage));
   plan.roots.forEach(({ path, source }, i) => {
     args.push("--ro-bind", path, path);
-    if (source.kind === "bind") args.push("--bind", source.folder, `${stage}/bind${i}`);
+    if (source.kind === "bind")
+      args.push(source.readOnly === true ? "--ro-bind" : "--bind", source.folder, `${stage}/bind${i}`);
     else
       args.push("--ro-bind", path, `${stage}/low${i}`, ...bindLowerLayers(`${stage}/low${i}`, source.lowers));
   });

@@ -21,6 +21,7 @@ import {
   type Frame,
   writeFrame,
 } from "./executor-channel.ts";
+import { isInside } from "./git-roots.ts";
 import type { PrivateHome } from "./home.ts";
 import { killStrays } from "./process-table.ts";
 import {
@@ -88,10 +89,9 @@ type WatchedDisk = Pick<SandboxPlan, "job" | "roots" | "limits"> & {
 };
 
 function findLimitReached({ job, home, roots, limits }: WatchedDisk): LimitReached | null {
-  const copied = roots.reduce(
-    (sum, { path, source }) => sum + (source.kind === "bind" ? bytesIn(path) : 0),
-    0,
-  );
+  const isCopy = ({ source }: SandboxPlan["roots"][number]) =>
+    source.kind === "bind" && isInside(job, source.folder);
+  const copied = roots.reduce((sum, root) => sum + (isCopy(root) ? bytesIn(root.path) : 0), 0);
   const inHome = home === null ? 0 : bytesIn(home.folder);
   const changes = bytesIn(job) - copied - (home?.folder.startsWith(job) ? inHome : 0);
   if (changes > limits.disk) return new LimitReached("changes", changes, limits.disk);
@@ -409,7 +409,12 @@ export function createWakeable(parts: {
 export interface ConfinedCopyDeps {
   readonly workspace: string;
   readonly job: string;
-  readonly copies: readonly { readonly original: string; readonly copy: string }[];
+  readonly copies: readonly {
+    readonly original: string;
+    /** The original itself, where it is to be written to at once. */
+    readonly copy: string;
+    readonly readOnly?: boolean;
+  }[];
   readonly installation: Installation;
   readonly env: Readonly<Record<string, string>>;
   readonly takeRefused?: () => readonly RefusedHost[];
@@ -451,9 +456,9 @@ export async function confineCopy({
   takeRefused,
   hiddenHome,
 }: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
-  const roots = copies.map(({ original, copy }) => ({
+  const roots = copies.map(({ original, copy, readOnly = false }) => ({
     path: original,
-    source: { kind: "bind" as const, folder: copy },
+    source: { kind: "bind" as const, folder: copy, readOnly },
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };

@@ -1,0 +1,141 @@
+import { processMessagesFor } from "../../domain/texts/engine.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../engine/process-report.ts";
+import type { Reply } from "../ports/chat.ts";
+import type {
+  BackgroundProcess,
+  ProcessStart,
+  ProcessStarted,
+  WorkspaceProcesses,
+} from "../ports/engine-processes.ts";
+import {
+  type Answer,
+  answerInEveryLanguage,
+  type ChatDeps,
+  createAnswer,
+  type LookCommand,
+} from "./chat-turn.ts";
+
+const LOG_LINES = 30;
+/** Processes that get buttons. */
+const MOST_OFFERED = 5;
+
+/**
+ * `/ps`: the background processes of the workspace; `/ps start|log|restart|stop|clear`. A process belongs to the workspace and
+ * not to a message, so that none of this waits for what runs in the chat.
+ */
+export const ps: LookCommand = async (parts, _, rest) => {
+  const processes = await parts.openProcesses?.();
+  if (processes === undefined) return usage(parts);
+  const [, action = "", words = ""] = /^\s*(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+  const name = words.trim();
+  switch (action) {
+    case "":
+      return listProcesses(parts, processes);
+    case "start": {
+      const request = readStart(words);
+      if (typeof request === "string")
+        return usage(parts, (locale) => processMessagesFor(locale).badPort(request));
+      return request.command === "" ? usage(parts) : answerStart(parts, await processes.start(request));
+    }
+    case "restart":
+      return name === "" ? usage(parts) : answerStart(parts, await processes.restart(name), true);
+    case "stop": {
+      if (name === "") return usage(parts);
+      const stopped = await processes.stop(name);
+      return answerInEveryLanguage(
+        parts,
+        (locale) => wordStopped(stopped, locale),
+        stopped.status === "stopped",
+      );
+    }
+    case "log":
+      return name === "" ? usage(parts) : answerLog(parts, processes, name);
+    case "clear": {
+      const forgotten = await processes.forgetEnded();
+      return answerInEveryLanguage(parts, (locale) => processMessagesFor(locale).forgotten(forgotten));
+    }
+    default:
+      return usage(parts);
+  }
+};
+
+/** A text: the port that is none. */
+function readStart(text: string): ProcessStart | string {
+  const flags = {
+    name: undefined as string | undefined,
+    port: undefined as number | undefined,
+    restart: false,
+  };
+  let rest = text.trim();
+  for (;;) {
+    const [whole = "", flag, value = ""] =
+      /^--(name|port)[ =]+(\S+)\s*/.exec(rest) ?? /^--(restart)()(?:\s+|$)/.exec(rest) ?? [];
+    if (flag === undefined) break;
+    if (flag === "name") flags.name = value;
+    else if (flag === "restart") flags.restart = true;
+    else {
+      flags.port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
+      if (flags.port < 1 || flags.port > 65_535) return value;
+    }
+    rest = rest.slice(whole.length);
+  }
+  return {
+    command: rest.replace(/^--\s+/, "").trim(),
+    restartsOnLanding: flags.restart,
+    ...(flags.name !== undefined && { name: flags.name }),
+    ...(flags.port !== undefined && { port: flags.port }),
+  };
+}
+
+function usage(parts: ChatDeps, why?: (locale: Locale) => string): Answer {
+  const word = (locale: Locale) =>
+    [...(why === undefined ? [] : [why(locale)]), processMessagesFor(locale).chatUsage].join("\n");
+  return answerInEveryLanguage(parts, word, false);
+}
+
+async function listProcesses(parts: ChatDeps, processes: WorkspaceProcesses): Promise<Answer> {
+  const list = await processes.list();
+  const now = parts.now();
+  return {
+    ...answerInEveryLanguage(parts, (locale) => wordProcessList(list, locale, now)),
+    actions: list
+      .filter(isUp)
+      .slice(-MOST_OFFERED)
+      .flatMap((process) => actionsFor(parts, process)),
+  };
+}
+
+function actionsFor(
+  { messages }: Pick<ChatDeps, "messages">,
+  { name }: Pick<BackgroundProcess, "name">,
+): NonNullable<Reply["actions"]> {
+  const button = (label: "logLabel" | "stopLabel", message: string) => ({
+    label: processMessagesFor(messages.locale)[label](name),
+    labels: inEveryLanguage((locale) => processMessagesFor(locale)[label](name)),
+    message,
+  });
+  return [button("logLabel", `/ps log ${name}`), button("stopLabel", `/ps stop ${name}`)];
+}
+
+function answerStart(parts: ChatDeps, started: ProcessStarted, again = false): Answer {
+  const answer = answerInEveryLanguage(
+    parts,
+    (locale) => wordStarted(started, locale, { where: "chat", again }),
+    started.ok,
+  );
+  return started.ok && isUp(started.process)
+    ? { ...answer, actions: actionsFor(parts, started.process) }
+    : answer;
+}
+
+async function answerLog(parts: ChatDeps, processes: WorkspaceProcesses, name: string): Promise<Answer> {
+  const log = await processes.log(name, LOG_LINES);
+  if (log === null)
+    return answerInEveryLanguage(parts, (locale) => processMessagesFor(locale).unknown(name), false);
+  if (log.text === "") return answerInEveryLanguage(parts, (locale) => wordLog(log, locale));
+  const fence = log.text.includes("```") ? "~~~~" : "```";
+  const block = `${fence}\n${log.text}\n${fence}`;
+  return createAnswer(parts, [{ kind: "text", text: block }], true);
+}

@@ -1,0 +1,144 @@
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../engine/process-report.ts";
+import type { Web } from "../ports/engine.ts";
+import type { BackgroundProcess, WorkspaceProcesses } from "../ports/engine-processes.ts";
+import type { ModelTool } from "../ports/models.ts";
+import type { ToolOutcome } from "./chat-turn.ts";
+
+/** The tool `process`, as a model calls it. What a process does cannot be undone, so every start and stop is reported. */
+export interface ProcessTools {
+  readonly tools: readonly ModelTool[];
+  /** Null for another tool. */
+  call(name: string, args: unknown, signal: AbortSignal): Promise<ToolOutcome> | null;
+}
+
+export interface ProcessToolsDeps {
+  readonly processes: () => Promise<WorkspaceProcesses>;
+  /** Reads pages of the workspace's own processes and of nobody else. */
+  readonly web: () => Promise<Web>;
+  readonly now: () => Date;
+  /** Whether nothing may be started or ended. */
+  readonly readOnly: boolean;
+}
+
+const PROCESS: ModelTool = {
+  name: "process",
+  description:
+    "Background processes of the workspace that outlive this message: a dev server, a watcher, a database. They run over the real folder; what they write there cannot be undone. fetch reads a page of one by its name and path. Commands that end by themselves are not for this.",
+  parameters: {
+    type: "object",
+    properties: {
+      action: { type: "string", enum: ["list", "start", "log", "fetch", "restart", "stop"] },
+      name: { type: "string", description: "Which one; start: a short name for it" },
+      command: { type: "string", description: "start: one line for bash, in the foreground" },
+      port: { type: "integer", description: "start: the port it will listen on, given to it as PORT" },
+      restart_on_landing: {
+        type: "boolean",
+        description: "start: start it again after each change that lands",
+      },
+      path: { type: "string", description: "fetch: such as /api/health; / by default" },
+      lines: { type: "integer", description: "log: how many of the last lines; 50 by default" },
+    },
+    required: ["action"],
+  },
+};
+
+const PAGE_CHARS = 8_000;
+const MOST_LINES = 400;
+
+export function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
+  return {
+    tools: [PROCESS],
+    call(name, args, signal) {
+      if (name !== PROCESS.name) return null;
+      return callProcess(parts, typeof args === "object" && args !== null ? (args as Given) : {}, signal);
+    },
+  };
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortSignal): Promise<ToolOutcome> {
+  const { action } = given;
+  const name = typeof given.name === "string" ? given.name : "";
+  if (parts.readOnly && (action === "start" || action === "restart" || action === "stop"))
+    return { ok: false, text: "nothing is started or ended in a preview or in dry mode" };
+  const processes = await parts.processes();
+  switch (action) {
+    case "list":
+      return { ok: true, text: wordProcessList(await processes.list(), "en", parts.now()) };
+    case "start": {
+      const { port, command, restart_on_landing: restarts } = given;
+      const started = await processes.start({
+        command: typeof command === "string" ? command : "",
+        restartsOnLanding: restarts === true,
+        ...(name !== "" && { name }),
+        ...(typeof port === "number" && { port }),
+      });
+      return report(
+        started.ok,
+        wordStarted(started, "en", { where: "chat" }),
+        started.ok ? started.process : null,
+      );
+    }
+    case "restart": {
+      const started = await processes.restart(name);
+      const text = wordStarted(started, "en", { where: "chat", again: true });
+      return report(started.ok, text, started.ok ? started.process : null);
+    }
+    case "stop": {
+      const stopped = await processes.stop(name);
+      return report(
+        stopped.status === "stopped",
+        wordStopped(stopped, "en"),
+        "process" in stopped ? stopped.process : null,
+      );
+    }
+    case "log": {
+      const lines = Math.min(MOST_LINES, Math.max(1, Math.floor(Number(given.lines ?? 50)) || 50));
+      const log = await processes.log(name, lines);
+      return log === null ? unknown(name) : { ok: true, text: wordLog(log, "en") };
+    }
+    case "fetch":
+      return fetchPage(
+        parts,
+        processes,
+        { name, path: typeof given.path === "string" ? given.path : "/" },
+        signal,
+      );
+    default:
+      return { ok: false, text: "process needs an action: list, start, log, fetch, restart or stop" };
+  }
+}
+
+function report(ok: boolean, text: string, process: BackgroundProcess | null): ToolOutcome {
+  return { ok, text, ...(process !== null && { process: process.name }) };
+}
+
+function unknown(name: string): ToolOutcome {
+  return { ok: false, text: `there is no process ${name}; action list shows them` };
+}
+
+async function fetchPage(
+  parts: ProcessToolsDeps,
+  processes: WorkspaceProcesses,
+  { name, path }: { readonly name: string; readonly path: string },
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const list = await processes.list();
+  const process = name === "" ? list.find(isUp) : list.find((one) => one.name === name);
+  if (process === undefined) return unknown(name);
+  const [first] = process.ports;
+  const port = process.port !== null && process.ports.includes(process.port) ? process.port : first;
+  if (port === undefined) return { ok: false, text: `${process.name} listens on no port` };
+  const url = new URL(`http://127.0.0.1:${port}/`);
+  const [pathname = "", query] = path.split("?", 2);
+  url.pathname = pathname;
+  if (query !== undefined) url.search = query;
+  const read = await (await parts.web()).read(url.href, signal);
+  if (!read.ok) return { ok: false, text: `${url.href}: ${read.why} ${read.detail}` };
+  return {
+    ok: read.status < 400,
+    text: `${read.url} (${read.status})\n\n${cutMiddle(read.text, PAGE_CHARS)}`,
+  };
+}

@@ -1,0 +1,119 @@
+/**
+ * The background processes of a workspace: a dev server, a watcher, a database. Each runs over the live folder under a
+ * name, and outlives the command or message that started it. What it writes there is no job: nobody can undo it, and a job
+ * that lands beside it merges with it as with a person's change.
+ *
+ * Expected failures are values of the results. Any number of programs see the same processes.
+ */
+export interface WorkspaceProcesses {
+  /**
+   * Starts one and waits until it listens on a port, has lived for a second, or has ended. One that ended by then
+   * with an error is a failure with its last lines.
+   */
+  start(request: ProcessStart): Promise<ProcessStarted>;
+  /** Those that run, and those that ended since they were last started, oldest first. Settles what a crash left. */
+  list(): Promise<readonly BackgroundProcess[]>;
+  /** The end of what it printed; null: there is no such process. */
+  log(name: string, lines: number): Promise<ProcessLog | null>;
+  /** Ends everything of it. Harmless for one that has ended. */
+  stop(name: string): Promise<ProcessStopped>;
+  /** Ends it, if it runs, and starts the same command again. */
+  restart(name: string): Promise<ProcessStarted>;
+  /** Forgets those that have ended, with their logs; says how many. */
+  forgetEnded(): Promise<number>;
+}
+
+export interface ProcessStart {
+  /** One line for the shell. */
+  readonly command: string;
+  /** Default: made from the command. */
+  readonly name?: string;
+  /** The port that it will listen on; it finds the number as `PORT`. Refused where somebody else listens there. */
+  readonly port?: number;
+  /** Starts again after each job that lands, and after each undo. */
+  readonly restartsOnLanding?: boolean;
+  /** Does not end with the program that starts it. Default: `processes.keep`. */
+  readonly keeps?: boolean;
+}
+
+export interface BackgroundProcess {
+  readonly name: string;
+  /** Marks everything that it starts. */
+  readonly id: string;
+  readonly command: string;
+  /** The folder of its workspace. */
+  readonly root: string;
+  readonly startedAt: string;
+  readonly state: ProcessState;
+  /** Ports of this machine's loopback on which it listens now. */
+  readonly ports: readonly number[];
+  /** The port that was asked for. */
+  readonly port: number | null;
+  /** Ends with the program that started it. */
+  readonly endsWithProgram: boolean;
+  readonly restartsOnLanding: boolean;
+  /** How often it was started. */
+  readonly runs: number;
+  /** `limited`: it can write to the workspace alone, but sees more of the machine. Null before it runs. */
+  readonly confinement: ProcessConfinement | null;
+}
+
+export type ProcessConfinement = "confined" | "limited" | "none";
+
+export type ProcessState =
+  | { readonly kind: "starting" }
+  | { readonly kind: "running" }
+  /** Of another machine or container that shares this home: nobody here can tell, or end it. */
+  | { readonly kind: "elsewhere" }
+  | ({ readonly kind: "ended" } & ProcessEnd);
+
+export interface ProcessEnd {
+  readonly at: string;
+  readonly why: ProcessEndReason;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** Why it was never started. */
+  readonly message?: string;
+}
+
+export type ProcessEndReason =
+  | "exited"
+  | "stopped"
+  /** The program that started it has ended. */
+  | "program-ended"
+  /** Its workspace was removed. */
+  | "workspace-gone"
+  /** PicoClaw's own process beside it was killed. */
+  | "lost"
+  | "not-started";
+
+export type ProcessStarted = { readonly ok: true; readonly process: BackgroundProcess } | ProcessNotStarted;
+
+export type ProcessNotStarted = { readonly ok: false } & (
+  | { readonly why: "empty-command" }
+  | { readonly why: "bad-name"; readonly name: string }
+  | { readonly why: "unknown"; readonly name: string }
+  | { readonly why: "name-taken"; readonly name: string }
+  | { readonly why: "limit"; readonly most: number }
+  /** `holder`: the process of ours that listens there. */
+  | { readonly why: "port-taken"; readonly port: number; readonly holder: string | null }
+  /** It could not be started, or ended at once. */
+  | { readonly why: "ended"; readonly process: BackgroundProcess; readonly lastLines: string }
+  /** The configuration asks for a confinement that this machine cannot give. */
+  | { readonly why: "not-confined" }
+  | { readonly why: "busy" }
+);
+
+export type ProcessStopped =
+  | { readonly status: "stopped"; readonly process: BackgroundProcess }
+  | { readonly status: "not-running"; readonly process: BackgroundProcess }
+  /** Something of it could not be ended. */
+  | { readonly status: "survived"; readonly process: BackgroundProcess }
+  | { readonly status: "unknown"; readonly name: string };
+
+export interface ProcessLog {
+  readonly process: BackgroundProcess;
+  readonly text: string;
+  /** There was more that is not kept or not shown. */
+  readonly cut: boolean;
+}

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { connect } from "node:net";
+import type { ProcessEntry } from "./process-table.ts";
+
+const LISTENS = "0A";
+/** Addresses that the loopback of this machine leads to: its own, and any. */
+const LOOPBACK = /^(?:0100007F|00000000|0{32}|0{24}01000000|0000000000000000FFFF0000(?:0100007F|00000000))$/i;
+
+/** Sockets of a table of the kernel (`/proc/net/tcp`) that listen and can be reached from this machine: port by inode. */
+export function parseListeners(table: string): ReadonlyMap<string, number> {
+  const ports = new Map<string, number>();
+  for (const line of table.split("\n").slice(1)) {
+    const fields = line.trim().split(/\s+/);
+    const [address = "", port = ""] = (fields[1] ?? "").split(":");
+    if (fields[3] === LISTENS && LOOPBACK.test(address) && fields[9] !== undefined)
+      ports.set(fields[9], Number.parseInt(port, 16));
+  }
+  return ports;
+}
+
+/** Everything below a process, without itself. */
+export function descendantsOf(table: readonly ProcessEntry[], pid: number): readonly ProcessEntry[] {
+  const childrenOf = Map.groupBy(table, (entry) => entry.parentPid);
+  const found: ProcessEntry[] = [];
+  const queue = [...(childrenOf.get(pid) ?? [])];
+  for (let entry = queue.pop(); entry !== undefined; entry = queue.pop()) {
+    found.push(entry);
+    queue.push(...(childrenOf.get(entry.pid) ?? []));
+  }
+  return found;
+}
+
+/**
+ * The ports of this program's loopback on which these processes listen, by the sockets that they hold: a port of somebody
+ * else is never among them, nor one of a network that a sandbox has for itself.
+ */
+export function findListeningPorts(processes: readonly Pick<ProcessEntry, "pid">[]): readonly number[] {
+  const ports = new Set<number>();
+  const listeners = readListeners();
+  if (listeners.size === 0) return [];
+  for (const { pid } of processes) {
+    for (const descriptor of namesOf(`/proc/${pid}/fd`)) {
+      const inode = /^socket:\[(\d+)\]$/.exec(readLink(`/proc/${pid}/fd/${descriptor}`) ?? "")?.[1];
+      const port = inode === undefined ? undefined : listeners.get(inode);
+      if (port !== undefined) ports.add(port);
+    }
+  }
+  return [...ports].sort((a, b) => a - b);
+}
+
+function readListeners(): ReadonlyMap<string, number> {
+  return new Map(["tcp", "tcp6"].flatMap((name) => [...parseListeners(readText(`/proc/self/net/${name}`))]));
+}
+
+const CONNECT_MS = 500;
+
+/** Whether somebody answers on a port of the loopback. */
+export async function isPortTaken(port: number): Promise<boolean> {
+  const answers = await Promise.all(["127.0.0.1", "::1"].map((host) => answersAt(host, port)));
+  return answers.includes(true);
+}
+
+function answersAt(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const settle = (taken: boolean) => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.setTimeout(CONNECT_MS, () => settle(false));
+    socket.once("connect", () => settle(true));
+    socket.once("error", () => settle(false));
+  });
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function readLink(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function namesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
