@@ -134,7 +134,8 @@ export async function openChat(
     isTrusted: () => areCommandsTrusted({ home, workspace: root }),
     mask: workspace.mask,
   });
-  const openProcesses = async () => (await import("./processes.ts")).openProcesses(opened, choices.isOnce);
+  const openDoor = async () =>
+    (await import("./processes.ts")).createProcessesDoor(opened, choices.isOnce ?? false);
   const chat = chatMessagesFor(locale);
   const parts: ChatDeps = {
     ...memory,
@@ -154,14 +155,18 @@ export async function openChat(
     steering: createSteering(),
     meter: metered.meter,
     openToolbox: async (request) =>
-      (await import("./toolbox.ts")).openToolbox({ opened, openProcesses, options, pool }, request),
+      (await import("./toolbox.ts")).openToolbox(
+        { opened, processes: await openDoor(), options, pool },
+        request,
+      ),
     namesServers: () => Object.keys(config.mcp_servers).length > 0 || existsSync(join(root, MCP_FILE)),
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     heads: {
       standing: config.roles.coder.head,
       open: async () => (await import("./heads.ts")).openHeads(env, opened),
     },
-    openProcesses,
+    openProcesses: async () => (await openDoor()).open(),
+    openProcessTools: async (readOnly) => (await openDoor()).openTools(readOnly),
     afterReply: background.start,
     ownCommands,
     settings: chatSettings(config),

@@ -1,13 +1,15 @@
 import { realpathSync } from "node:fs";
 import { jobEnvironment } from "../application/jobs/job-processes.ts";
+import type { ProcessTools } from "../application/chat/process-tools.ts";
 import type { BackgroundProcess, WorkspaceProcesses } from "../application/ports/engine-processes.ts";
-import { confinementSettings, processesSettings } from "../config/settings.ts";
+import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/engine/background-processes.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
 import { keepProcess, openLivePlace } from "../infrastructure/engine/process-keeper.ts";
 import { readProcessRecord } from "../infrastructure/engine/process-record.ts";
 import { chooseStaging } from "../infrastructure/engine/staging.ts";
+import { VERSION } from "../version.ts";
 import { type Environment, openServices } from "./services.ts";
 import { type OpenedFolder, openSandbox } from "./workspace.ts";
 
@@ -34,6 +36,61 @@ export function openProcesses(
     now: parts.now,
     random: parts.random,
   });
+}
+
+/** The processes as a conversation needs them; each part is loaded when it is asked for. */
+export interface WorkspaceProcessesDoor {
+  open(): Promise<WorkspaceProcesses>;
+  /** The tool `process`. */
+  openTools(readOnly: boolean): Promise<ProcessTools>;
+  /** Whether one of the processes listens on a port now. */
+  isOwnPort(port: number): Promise<boolean>;
+}
+
+const OWN_PAGE_MS = 20_000;
+const OWN_PAGE_BYTES = 1024 ** 2;
+
+export function createProcessesDoor(opened: OpenedFolder, isOnce: boolean): WorkspaceProcessesDoor {
+  const open = async () => openProcesses(opened, isOnce);
+  const isOwnPort = async (port: number) => {
+    const processes = await (await open()).list();
+    return processes.some(({ ports }) => ports.includes(port));
+  };
+  /** Pages of these processes, and of nobody else. */
+  const openPages = async () => {
+    const [{ createWeb }, { createNetworkPolicy }] = await Promise.all([
+      import("../infrastructure/engine/read-web.ts"),
+      import("../domain/policy/network.ts"),
+    ]);
+    return createWeb({
+      policy: createNetworkPolicy({ allowed: [], denied: ["*:*"] }),
+      timeoutMs: OWN_PAGE_MS,
+      limitBytes: OWN_PAGE_BYTES,
+      userAgent: `PicoClaw/${VERSION}`,
+      isOwnPort,
+    });
+  };
+  return {
+    open,
+    isOwnPort,
+    openTools: async (readOnly) => {
+      const [{ createProcessTools }, { policyVerdict }] = await Promise.all([
+        import("../application/chat/process-tools.ts"),
+        import("../tools/tool-context.ts"),
+      ]);
+      const { config } = opened.services;
+      // Whoever may not run a command may not run one in the background either.
+      const isDenied = ["process", "execute_command"].some(
+        (name) => policyVerdict(toolPolicy(config), [name]) === "deny",
+      );
+      return createProcessTools({
+        processes: open,
+        web: openPages,
+        now: opened.parts.now,
+        readOnly: readOnly || isDenied || config.tools.write_scope === "read-only",
+      });
+    },
+  };
 }
 
 /** Those of every workspace of this home. */

@@ -1,5 +1,4 @@
-import type { ChatDeps, Toolbox, ToolboxRequest } from "../application/chat/chat-turn.ts";
-import { createProcessTools } from "../application/chat/process-tools.ts";
+import type { Toolbox, ToolboxRequest } from "../application/chat/chat-turn.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
@@ -14,12 +13,13 @@ import {
 import { modelTools } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
+import type { WorkspaceProcessesDoor } from "./processes.ts";
 import { contextOf } from "./toolkit.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
 interface ToolboxWiring {
   readonly opened: OpenedFolder;
-  readonly openProcesses: NonNullable<ChatDeps["openProcesses"]>;
+  readonly processes: WorkspaceProcessesDoor;
   readonly options: OpenOptions;
   readonly pool: McpPool;
 }
@@ -57,50 +57,15 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
             services.config.research,
             workspace.mask,
             `PicoClaw/${VERSION}`,
-            ownPortOf(wiring.openProcesses),
+            wiring.processes.isOwnPort,
           )
         : null,
-    processes: request.toolkit === false ? null : processTools(wiring, readOnly),
+    processes: request.toolkit === false ? null : await wiring.processes.openTools(readOnly),
     mcp: servers.length === 0 ? null : await pool.take(key, open),
     ...(forCoder && { offers: mayCoderCall(servers) }),
     ...(!readOnly && wanted === undefined && { unavailable: named.unavailable }),
     mask: workspace.mask,
     close: () => pool.release(key),
-  });
-}
-
-/** Whether one of the workspace's processes listens on a port now. */
-function ownPortOf(openProcesses: ToolboxWiring["openProcesses"]) {
-  return async (port: number) => {
-    const processes = await (await openProcesses()).list();
-    return processes.some(({ ports }) => ports.includes(port));
-  };
-}
-
-/** Pages of the workspace's own processes, and of nobody else. */
-async function openOwnPages(openProcesses: ToolboxWiring["openProcesses"]) {
-  const [{ createWeb }, { createNetworkPolicy }] = await Promise.all([
-    import("../infrastructure/engine/read-web.ts"),
-    import("../domain/policy/network.ts"),
-  ]);
-  return createWeb({
-    policy: createNetworkPolicy({ allowed: [], denied: ["*:*"] }),
-    timeoutMs: OWN_PAGE_MS,
-    limitBytes: OWN_PAGE_BYTES,
-    userAgent: `PicoClaw/${VERSION}`,
-    isOwnPort: ownPortOf(openProcesses),
-  });
-}
-
-const OWN_PAGE_MS = 20_000;
-const OWN_PAGE_BYTES = 1024 ** 2;
-
-function processTools({ opened, openProcesses }: ToolboxWiring, readOnly: boolean) {
-  return createProcessTools({
-    processes: openProcesses,
-    web: () => openOwnPages(openProcesses),
-    now: opened.parts.now,
-    readOnly,
   });
 }
 

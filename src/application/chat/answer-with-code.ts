@@ -299,7 +299,7 @@ export async function runCoder(
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
     openBench(parts, turn, { request: text, judged: !planOnly, shown: shownFiles, beside }),
-    openOutside(parts, turn, role),
+    openOutside(parts, turn, role, text),
   ]);
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
@@ -336,16 +336,27 @@ export async function runCoder(
     tell: (event) => reportCoderEvent(parts, turn, event, checks, state),
     mask: workspace.mask,
   }).finally(() => outside?.close());
-  return { role, text, end, talk, checked: checked(), called: outside?.called() ?? [] };
+  const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
+  return { role, text, end, talk, checked: checked(), called, touchedProcesses };
 }
 
-/** The tools of MCP servers; nothing of them is loaded where there are none. */
-async function openOutside(parts: ChatDeps, turn: ChatTurn, role: CoderRole) {
-  if ((turn.message.editorServers ?? []).length === 0 && !parts.namesServers()) return null;
+/**
+ * The tools of MCP servers, and `process` where the request is about something that runs; nothing of them is loaded where
+ * there is neither.
+ */
+async function openOutside(parts: ChatDeps, turn: ChatTurn, role: CoderRole, text: string) {
+  const hasServers = (turn.message.editorServers ?? []).length > 0 || parts.namesServers();
+  if (!hasServers && !ABOUT_PROCESSES.test(text)) return null;
   const model = turn.models.models.forRole(role);
   if (!("generate" in model)) return null;
-  return (await import("./coder-tools.ts")).openCoderTools(parts, turn, model);
+  const { openCoderTools, withProcessTool } = await import("./coder-tools.ts");
+  const tools = hasServers ? await openCoderTools(parts, turn, model) : null;
+  return ABOUT_PROCESSES.test(text) ? withProcessTool(parts, turn, model, tools) : tools;
 }
+
+/** A tool that is rarely needed is not in every request. */
+const ABOUT_PROCESSES =
+  /\b(?:servers?|watch(?:er|es|ing)?|process(?:es)?|background|localhost|ports?|database|daemon)\b|サーバー?|プロセス|バックグラウンド|ポート|データベース|監視|起動/iu;
 
 /** A look as the observer sees it: the tool, and its arguments. */
 function wordCall({ name, arguments: given }: ToolCall): string {
@@ -361,6 +372,8 @@ export interface CoderRunResult {
   readonly checked: ChecksFacts | null;
   /** Tools of MCP servers that were called. */
   readonly called?: readonly string[];
+  /** Background processes that were started or ended. */
+  readonly touchedProcesses?: readonly string[];
 }
 
 /** The answer to the user for a coder's end. Calls of MCP servers are outside of every undo, so they are said. */
@@ -370,9 +383,13 @@ export async function answerForCoder(
   result: CoderRunResult,
 ): Promise<Answer> {
   const answer = await answerForEnd(parts, turn, result);
-  const { called = [] } = result;
-  if (called.length === 0) return answer;
-  const said = [...answerPieces(answer), say("mcpCalled", [...new Set(called)])];
+  const { called = [], touchedProcesses = [] } = result;
+  if (called.length === 0 && touchedProcesses.length === 0) return answer;
+  const said = [
+    ...answerPieces(answer),
+    ...(called.length === 0 ? [] : [say("mcpCalled", [...new Set(called)])]),
+    ...(touchedProcesses.length === 0 ? [] : [say("processesTouched", [...new Set(touchedProcesses)])]),
+  ];
   return { ...answer, said, text: wordPieces(parts.messages.locale, said) };
 }
 

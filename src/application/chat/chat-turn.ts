@@ -35,6 +35,7 @@ import type { Logger } from "../ports/platform.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";
 import { type Exchange, isCoderAgent } from "./exchanges.ts";
 import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+import type { ProcessTools } from "./process-tools.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -163,6 +164,8 @@ export interface ChatDeps {
   readonly heads?: HeadsDoor;
   /** The background processes of the workspace. Absent where there can be none. */
   readonly openProcesses?: () => Promise<WorkspaceProcesses>;
+  /** The tool `process` over them. */
+  readonly openProcessTools?: (readOnly: boolean) => Promise<ProcessTools>;
   /** Runs what nobody waits for; the program ends after it. */
   readonly afterReply: (work: () => Promise<void>) => void;
   readonly settings: ConversationSettings;

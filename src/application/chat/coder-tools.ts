@@ -1,14 +1,17 @@
 import type { ToolResult } from "../models/tool-loop.ts";
 import type { Model, ModelTool, ToolCall } from "../ports/models.ts";
 import { type ChatDeps, type ChatTurn, createNotice, type Toolbox } from "./chat-turn.ts";
+import type { ProcessOutcome } from "./process-tools.ts";
 
-/** The tools of MCP servers, as a coder calls them beside its own. */
+/** The tools of MCP servers and of background processes, as a coder calls them beside its own. */
 export interface CoderTools {
   readonly tools: readonly ModelTool[];
   /** Null for a tool that is none of these. Never rejects. */
   call(call: ToolCall): Promise<ToolResult> | null;
-  /** The names of those that were called. */
+  /** The names of the servers' tools that were called. */
   called(): readonly string[];
+  /** The background processes that were started or ended. */
+  touchedProcesses?(): readonly string[];
   close(): Promise<void>;
 }
 
@@ -67,6 +70,36 @@ export async function openCoderTools(
   if (tools.length > 0) return createCoderTools(toolbox, tools, turn);
   await toolbox.close();
   return null;
+}
+
+/** With the tool `process`, under the same conditions. */
+export async function withProcessTool(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  model: Pick<Model, "local">,
+  beside: CoderTools | null,
+): Promise<CoderTools | null> {
+  if (model.local || turn.dryRun || turn.preview) return beside;
+  const processes = await parts.openProcessTools?.(false);
+  if (processes === undefined) return beside;
+  const touched: string[] = [];
+  const callProcess = async (name: string, calling: Promise<ProcessOutcome>): Promise<ToolResult> => {
+    turn.emit({ type: "tool", name, state: "started" });
+    const { ok, text, process } = await calling;
+    turn.emit({ type: "tool", name, state: ok ? "succeeded" : "failed" });
+    if (process !== undefined) touched.push(process);
+    return { ok, text: parts.workspace.mask(text) };
+  };
+  return {
+    tools: [...processes.tools, ...(beside?.tools ?? [])],
+    call(call) {
+      const calling = processes.call(call.name, call.arguments, turn.signal);
+      return calling === null ? (beside?.call(call) ?? null) : callProcess(call.name, calling);
+    },
+    called: () => beside?.called() ?? [],
+    touchedProcesses: () => touched,
+    close: async () => beside?.close(),
+  };
 }
 
 function createCoderTools(toolbox: Toolbox, tools: readonly ModelTool[], turn: ChatTurn): CoderTools {

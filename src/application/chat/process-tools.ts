@@ -3,13 +3,20 @@ import { isUp, wordLog, wordProcessList, wordStarted, wordStopped } from "../eng
 import type { Web } from "../ports/engine.ts";
 import type { BackgroundProcess, WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { ModelTool } from "../ports/models.ts";
-import type { ToolOutcome } from "./chat-turn.ts";
 
 /** The tool `process`, as a model calls it. What a process does cannot be undone, so every start and stop is reported. */
 export interface ProcessTools {
   readonly tools: readonly ModelTool[];
   /** Null for another tool. */
-  call(name: string, args: unknown, signal: AbortSignal): Promise<ToolOutcome> | null;
+  call(name: string, args: unknown, signal: AbortSignal): Promise<ProcessOutcome> | null;
+}
+
+export interface ProcessOutcome {
+  readonly ok: boolean;
+  /** For the model. */
+  readonly text: string;
+  /** Set where a process was started or ended: its name. */
+  readonly process?: string;
 }
 
 export interface ProcessToolsDeps {
@@ -58,11 +65,11 @@ export function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
 
 type Given = Readonly<Record<string, unknown>>;
 
-async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortSignal): Promise<ToolOutcome> {
+async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortSignal): Promise<ProcessOutcome> {
   const { action } = given;
   const name = typeof given.name === "string" ? given.name : "";
   if (parts.readOnly && (action === "start" || action === "restart" || action === "stop"))
-    return { ok: false, text: "nothing is started or ended in a preview or in dry mode" };
+    return { ok: false, text: "nothing may be started or ended here: a preview, dry mode, or the policy of tools" };
   const processes = await parts.processes();
   switch (action) {
     case "list":
@@ -111,11 +118,11 @@ async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortS
   }
 }
 
-function report(ok: boolean, text: string, process: BackgroundProcess | null): ToolOutcome {
+function report(ok: boolean, text: string, process: BackgroundProcess | null): ProcessOutcome {
   return { ok, text, ...(process !== null && { process: process.name }) };
 }
 
-function unknown(name: string): ToolOutcome {
+function unknown(name: string): ProcessOutcome {
   return { ok: false, text: `there is no process ${name}; action list shows them` };
 }
 
@@ -124,7 +131,7 @@ async function fetchPage(
   processes: WorkspaceProcesses,
   { name, path }: { readonly name: string; readonly path: string },
   signal: AbortSignal,
-): Promise<ToolOutcome> {
+): Promise<ProcessOutcome> {
   const list = await processes.list();
   const process = name === "" ? list.find(isUp) : list.find((one) => one.name === name);
   if (process === undefined) return unknown(name);

@@ -299,7 +299,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   covered.forEach((folder, i) => void args.push("--ro-bind", folder, `${stage}/own${i}`));
   args.push(...homeArguments(plan, stage));
   plan.roots.forEach(({ path, source }, i) => {
-    args.push("--ro-bind", path, path);
+    // One that is shown as itself would count as mounted, and stay read-only.
+    if (source.kind !== "bind" || source.folder !== path) args.push("--ro-bind", path, path);
     if (source.kind === "bind")
       args.push(source.readOnly === true ? "--ro-bind" : "--bind", source.folder, `${stage}/bind${i}`);
     else
