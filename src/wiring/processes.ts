@@ -6,7 +6,8 @@ import { confinementSettings, processesSettings, toolPolicy } from "../config/se
 import { createBackgroundProcesses, listAll } from "../infrastructure/engine/background-processes.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage } from "../infrastructure/engine/job-storage.ts";
-import { keepProcess, openLivePlace } from "../infrastructure/engine/process-keeper.ts";
+import { keepProcess } from "../infrastructure/engine/process-keeper.ts";
+import { isPreviewWaiting, openLivePlace, openPreviewPlace } from "../infrastructure/engine/process-place.ts";
 import { readProcessRecord } from "../infrastructure/engine/process-record.ts";
 import { chooseStaging } from "../infrastructure/engine/staging.ts";
 import { VERSION } from "../version.ts";
@@ -31,6 +32,7 @@ export function openProcesses(
     settings: { ...settings, keep: settings.keep || isOnce },
     env,
     isUnconfinable: mustConfine && !parts.staging.confinable,
+    isPreview: (jobId) => isPreviewWaiting(workspace.storage, jobId),
     pid: parts.pid,
     mask: workspace.mask,
     now: parts.now,
@@ -102,7 +104,7 @@ export function listEveryProcess({ services }: Pick<OpenedFolder, "services">): 
 export async function keepProcessOf(env: Environment, folder: string): Promise<number> {
   const record = readProcessRecord(folder);
   if (record === null) return 2;
-  const { root, configFile } = record;
+  const { root, configFile, over } = record;
   const services = await openServices(env, {
     cwd: root,
     workspace: root,
@@ -120,7 +122,11 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
   const pass = config.worker.env_pass;
   await keepProcess({
     folder,
-    open: (run) => openLivePlace(sandbox, { root, run }),
+    open: (run) =>
+      over === null
+        ? openLivePlace(sandbox, { root, run })
+        : openPreviewPlace(sandbox, { root, run, storage: storage.folder, jobId: over }),
+    isOver: () => (over === null || isPreviewWaiting(storage.folder, over) ? null : "preview-over"),
     environment: (view) => jobEnvironment({ host: env, pass, view }),
     now: () => new Date(),
   });

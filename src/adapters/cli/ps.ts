@@ -17,7 +17,7 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "ps",
   usage: "ps [ACTION]",
-  flags: { all: "boolean", name: "string", port: "string", restart: "boolean", lines: "string" },
+  flags: { all: "boolean", name: "string", port: "string", over: "string", restart: "boolean", lines: "string" },
   words: 256,
   run: ps,
 };
@@ -91,7 +91,7 @@ async function start(
   flags: Flags,
   words: readonly string[],
 ): Promise<number> {
-  const { name, port, restart } = flags.values;
+  const { name, port, over, restart } = flags.values;
   const number = typeof port === "string" ? readPort(port) : undefined;
   if (number === null) return usage(program, opened, flags, textsOf(opened).badPort(String(port)));
   const [line = "", ...rest] = words;
@@ -100,6 +100,7 @@ async function start(
     command: rest.length === 0 ? line : quoteWords(words),
     ...(typeof name === "string" && { name }),
     ...(number !== undefined && { port: number }),
+    ...(typeof over === "string" && { over }),
     restartsOnLanding: restart === true,
   });
   return reportStart(program, opened, flags, started);

@@ -65,15 +65,17 @@ export const ps: LookCommand = async (parts, _, rest) => {
 function readStart(text: string): ProcessStart | string {
   const flags = {
     name: undefined as string | undefined,
+    over: undefined as string | undefined,
     port: undefined as number | undefined,
     restart: false,
   };
   let rest = text.trim();
   for (;;) {
     const [whole = "", flag, value = ""] =
-      /^--(name|port)[ =]+(\S+)\s*/.exec(rest) ?? /^--(restart)()(?:\s+|$)/.exec(rest) ?? [];
+      /^--(name|port|over)[ =]+(\S+)\s*/.exec(rest) ?? /^--(restart)()(?:\s+|$)/.exec(rest) ?? [];
     if (flag === undefined) break;
     if (flag === "name") flags.name = value;
+    else if (flag === "over") flags.over = value;
     else if (flag === "restart") flags.restart = true;
     else {
       flags.port = /^\d{1,5}$/.test(value) ? Number(value) : 0;
@@ -86,6 +88,7 @@ function readStart(text: string): ProcessStart | string {
     restartsOnLanding: flags.restart,
     ...(flags.name !== undefined && { name: flags.name }),
     ...(flags.port !== undefined && { port: flags.port }),
+    ...(flags.over !== undefined && { over: flags.over }),
   };
 }
 

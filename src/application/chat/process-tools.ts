@@ -43,6 +43,7 @@ const PROCESS: ModelTool = {
         type: "boolean",
         description: "start: start it again after each change that lands",
       },
+      over: { type: "string", description: "start: the job id of a preview to run over, instead of the real folder" },
       path: { type: "string", description: "fetch: such as /api/health; / by default" },
       lines: { type: "integer", description: "log: how many of the last lines; 50 by default" },
     },
@@ -75,12 +76,13 @@ async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortS
     case "list":
       return { ok: true, text: wordProcessList(await processes.list(), "en", parts.now()) };
     case "start": {
-      const { port, command, restart_on_landing: restarts } = given;
+      const { port, command, over, restart_on_landing: restarts } = given;
       const started = await processes.start({
         command: typeof command === "string" ? command : "",
         restartsOnLanding: restarts === true,
         ...(name !== "" && { name }),
         ...(typeof port === "number" && { port }),
+        ...(typeof over === "string" && over !== "" && { over }),
       });
       return report(
         started.ok,

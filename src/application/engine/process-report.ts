@@ -27,6 +27,7 @@ export function toProcessJson(process: BackgroundProcess) {
     ports: process.ports,
     urls: process.ports.map(toUrl),
     restart_on_landing: restartsOnLanding,
+    over: process.over,
     keeps: !endsWithProgram,
     runs: process.runs,
     confinement: process.confinement,
@@ -99,7 +100,7 @@ export function wordStarted(
   if (!started.ok) return wordNotStarted(started, words);
   const { process } = started;
   const { name, ports, port, state, confinement } = process;
-  if (state.kind === "ended") return [words.over(name), wordState(state, words)].join(" ");
+  if (state.kind === "ended") return [words.ranToEnd(name), wordState(state, words)].join(" ");
   const facts = [
     process.endsWithProgram ? words.endsWithProgram : words.keeps,
     ...(process.restartsOnLanding ? [words.restartsOnLanding] : []),
@@ -108,7 +109,8 @@ export function wordStarted(
   return [
     [again ? words.startedAgain(name) : words.started(name), ...ports.map(toUrl)].join(" · "),
     ...(port !== null && !ports.includes(port) ? [words.notListening(port)] : []),
-    `${facts.join(" · ")}. ${words.liveWrites}`,
+    facts.join(" · "),
+    process.over === null ? words.liveWrites : words.over(process.over),
     where === "cli" ? words.hint(name) : words.chatHint(name),
   ].join("\n");
 }
@@ -123,6 +125,8 @@ function wordNotStarted(failure: Extract<ProcessStarted, { ok: false }>, words: 
       return words.unknown(failure.name);
     case "name-taken":
       return words.nameTaken(failure.name);
+    case "no-preview":
+      return words.noPreview(failure.jobId);
     case "limit":
       return words.limit(failure.most);
     case "port-taken":

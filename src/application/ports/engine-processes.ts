@@ -30,6 +30,11 @@ export interface ProcessStart {
   readonly name?: string;
   /** The port that it will listen on; it finds the number as `PORT`. Refused where somebody else listens there. */
   readonly port?: number;
+  /**
+   * A preview that waits: the process sees the folder as it would be with it, writes nothing to the folder itself, and ends
+   * when the preview is applied or thrown away. Without a port of its own it is given a free one.
+   */
+  readonly over?: string;
   /** Starts again after each job that lands, and after each undo. */
   readonly restartsOnLanding?: boolean;
   /** Does not end with the program that starts it. Default: `processes.keep`. */
@@ -52,6 +57,8 @@ export interface BackgroundProcess {
   /** Ends with the program that started it. */
   readonly endsWithProgram: boolean;
   readonly restartsOnLanding: boolean;
+  /** The preview over which it runs; null: the live folder. */
+  readonly over: string | null;
   /** How often it was started. */
   readonly runs: number;
   /** `limited`: it can write to the workspace alone, but sees more of the machine. Null before it runs. */
@@ -83,6 +90,8 @@ export type ProcessEndReason =
   | "program-ended"
   /** Its workspace was removed. */
   | "workspace-gone"
+  /** The preview that it ran over was applied or thrown away. */
+  | "preview-over"
   /** PicoClaw's own process beside it was killed. */
   | "lost"
   | "not-started";
@@ -94,6 +103,7 @@ export type ProcessNotStarted = { readonly ok: false } & (
   | { readonly why: "bad-name"; readonly name: string }
   | { readonly why: "unknown"; readonly name: string }
   | { readonly why: "name-taken"; readonly name: string }
+  | { readonly why: "no-preview"; readonly jobId: string }
   | { readonly why: "limit"; readonly most: number }
   /** `holder`: the process of ours that listens there. */
   | { readonly why: "port-taken"; readonly port: number; readonly holder: string | null }

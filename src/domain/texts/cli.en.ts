@@ -90,6 +90,7 @@ export const helpTexts = {
         clear: "forget those that have ended",
         "--name NAME": "start: its name (default: from the command)",
         "--port N": "start: the port it will listen on; it finds the number as PORT",
+        "--over JOB": "start: over a preview, on a free port; nothing of the folder is changed",
         "--restart": "start: start it again after each job that lands",
         "--lines N": "log: how many lines (50)",
         "--all": "of every workspace; stop: all of this one",

@@ -87,6 +87,7 @@ export const helpTexts: typeof englishHelpTexts = {
         clear: "終了したものを一覧から消す",
         "--name NAME": "start: 名前（既定: コマンドから）",
         "--port N": "start: 待ち受けるポート（変数 PORT で渡す）",
+        "--over JOB": "start: プレビューの上で、空いたポートを使って動かす（フォルダは変わらない）",
         "--restart": "start: ジョブが適用されるたびに再起動する",
         "--lines N": "log: 行数（50）",
         "--all": "すべてのワークスペース（stop: このフォルダのすべて）",

@@ -14,6 +14,7 @@ export const processTexts = {
     stopped: "stopped",
     "program-ended": "ended with its program",
     "workspace-gone": "ended: the folder is gone",
+    "preview-over": "ended with its preview",
     lost: "ended: PicoClaw's process beside it was killed",
     "not-started": "not started",
   },
@@ -27,7 +28,7 @@ export const processTexts = {
   },
   started: (name: string) => `Started: ${name}`,
   startedAgain: (name: string) => `Started again: ${name}`,
-  over: (name: string) => `${name} ran to its end.`,
+  ranToEnd: (name: string) => `${name} ran to its end.`,
   notListening: (port: number) => `It does not listen on port ${port} yet.`,
   hint: (name: string) => `Its output: picoclaw ps log ${name} · to end it: picoclaw ps stop ${name}`,
   chatHint: (name: string) => `Its output: /ps log ${name} · to end it: /ps stop ${name}`,
@@ -42,6 +43,8 @@ export const processTexts = {
   nameTaken: (name: string) => `${name} runs already. Another name, or: picoclaw ps restart ${name}`,
   badName: (name: string) =>
     `Not a name: ${name} (a letter or digit, then up to 39 letters, digits, dots, dashes, underscores)`,
+  noPreview: (jobId: string) => `${jobId} is no preview that waits. See: picoclaw jobs`,
+  over: (jobId: string) => `over the preview ${jobId}: nothing of the folder is changed`,
   emptyCommand: "No command was given.",
   limit: (most: number) => `${most} background processes run already (processes.limit). Stop one first.`,
   portTaken: (port: number, holder: string | null) =>
@@ -53,9 +56,9 @@ export const processTexts = {
   cut: "(the beginning is left out)",
   forgotten: (count: number) => (count === 1 ? "1 forgotten." : `${count} forgotten.`),
   usage:
-    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
+    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
   chatUsage:
-    "/ps · /ps start [--name NAME] [--port N] [--restart] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
+    "/ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
   stopLabel: (name: string) => `Stop ${name}`,
   logLabel: (name: string) => `Output of ${name}`,
 };

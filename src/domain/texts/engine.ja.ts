@@ -15,6 +15,7 @@ export const processTexts: typeof englishProcessTexts = {
     stopped: "停止済み",
     "program-ended": "プログラムと共に終了",
     "workspace-gone": "終了: フォルダがなくなりました",
+    "preview-over": "プレビューと共に終了",
     lost: "終了: 付き添う PicoClaw のプロセスが強制終了されました",
     "not-started": "起動できませんでした",
   },
@@ -28,7 +29,7 @@ export const processTexts: typeof englishProcessTexts = {
   },
   started: (name) => `起動しました: ${name}`,
   startedAgain: (name) => `再起動しました: ${name}`,
-  over: (name) => `${name} は最後まで実行されました。`,
+  ranToEnd: (name) => `${name} は最後まで実行されました。`,
   notListening: (port) => `ポート ${port} ではまだ待ち受けていません。`,
   hint: (name) => `出力: picoclaw ps log ${name} · 停止: picoclaw ps stop ${name}`,
   chatHint: (name) => `出力: /ps log ${name} · 停止: /ps stop ${name}`,
@@ -43,6 +44,8 @@ export const processTexts: typeof englishProcessTexts = {
   nameTaken: (name) =>
     `${name} はすでに動いています。別の名前にするか、再起動してください: picoclaw ps restart ${name}`,
   badName: (name) => `名前に使えません: ${name}（文字か数字で始まり、文字・数字・. - _ で 40 字まで）`,
+  noPreview: (jobId) => `${jobId} は適用待ちのプレビューではありません。一覧: picoclaw jobs`,
+  over: (jobId) => `プレビュー ${jobId} の上で動きます。フォルダは変わりません`,
   emptyCommand: "コマンドがありません。",
   limit: (most) => `すでに ${most} 個のプロセスが動いています（processes.limit）。どれかを停止してください。`,
   portTaken: (port, holder) =>
@@ -55,9 +58,9 @@ export const processTexts: typeof englishProcessTexts = {
   cut: "（先頭は省略しました）",
   forgotten: (count) => `${count} 個を一覧から消しました。`,
   usage:
-    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
+    "picoclaw ps · ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] -- COMMAND · ps log NAME · ps restart NAME · ps stop NAME · ps clear",
   chatUsage:
-    "/ps · /ps start [--name NAME] [--port N] [--restart] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
+    "/ps · /ps start [--name NAME] [--port N] [--restart] [--over PREVIEW] COMMAND · /ps log NAME · /ps restart NAME · /ps stop NAME · /ps clear",
   stopLabel: (name) => `${name} を停止`,
   logLabel: (name) => `${name} の出力`,
 };

@@ -13,7 +13,7 @@ import type {
 } from "../../application/ports/engine-processes.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { withFolderLocks } from "./folder-lock.ts";
-import { descendantsOf, findListeningPorts, isPortTaken } from "./listening-ports.ts";
+import { descendantsOf, findFreePort, findListeningPorts, isPortTaken } from "./listening-ports.ts";
 import { KEEPER_SIGNALS } from "./process-keeper.ts";
 import {
   type BornProcess,
@@ -57,6 +57,8 @@ export interface BackgroundProcessesDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The configuration asks for a confinement that is not to be had here. */
   readonly isUnconfinable: boolean;
+  /** Whether a job is a preview that waits. */
+  readonly isPreview: (jobId: string) => boolean;
   /** The process with which those end that are not kept. */
   readonly pid: number;
   /** Default: 5 seconds, in which a database writes what it has. */
@@ -104,18 +106,21 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
 
   /** Under the lock: the name of one whose keeper was started. */
   async function begin(request: ProcessStart): Promise<string | ProcessNotStarted> {
-    const { command, port = null } = request;
+    const { command, port: wanted = null, over = null } = request;
     const all = await listAll(parts);
     const alive = all.filter(isAlive);
     if (alive.length >= parts.settings.limit) return { ok: false, why: "limit", most: parts.settings.limit };
     const own = alive.filter((one) => one.root === root);
     const name = request.name ?? freeName(nameFromCommand(command), own);
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
-    if (port !== null) {
+    if (over !== null && !parts.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
+    if (wanted !== null) {
+      const port = wanted;
       const holder = alive.find((one) => one.ports.includes(port) || one.port === port);
       if (holder !== undefined || (await isPortTaken(port)))
         return { ok: false, why: "port-taken", port, holder: holder?.name ?? null };
     }
+    const port = wanted ?? (over === null ? null : await findFreePort());
     const keeps = request.keeps ?? parts.settings.keep;
     removeTree(folderOf(name));
     launch({
@@ -127,6 +132,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       startedAt: parts.now().toISOString(),
       port,
       restartsOnLanding: request.restartsOnLanding ?? false,
+      over,
       configFile: parts.configFile,
       logLimitBytes: parts.settings.logLimitBytes,
       graceMs: parts.graceMs ?? GRACE_MS,
@@ -201,7 +207,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
   async function restart(name: string): Promise<ProcessStarted> {
     const process = await find(name);
     if (process === null) return { ok: false, why: "unknown", name };
-    const { command, port, restartsOnLanding, endsWithProgram } = process;
+    const { command, port, restartsOnLanding, endsWithProgram, over } = process;
     if (process.state.kind === "starting") return settle(name);
     if (isAlive(process)) {
       const record = readProcessRecord(folderOf(name));
@@ -216,6 +222,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       restartsOnLanding,
       keeps: !endsWithProgram,
       ...(port !== null && { port }),
+      ...(over !== null && { over }),
     });
   }
 
@@ -287,7 +294,8 @@ async function describe(folder: string, record: ProcessRecord): Promise<Backgrou
   const life = keeperLife(folder, record);
   const settled = record.end === null && life === "gone" ? await bury(folder, record) : record;
   const state = stateOf(settled, life);
-  const { name, id, command, root, startedAt, port, owner, restartsOnLanding, runs, confinement } = settled;
+  const { name, id, command, root, startedAt, port, owner, restartsOnLanding, runs, confinement, over } =
+    settled;
   return {
     name,
     id,
@@ -299,6 +307,7 @@ async function describe(folder: string, record: ProcessRecord): Promise<Backgrou
     port,
     endsWithProgram: owner !== null,
     restartsOnLanding,
+    over,
     runs,
     confinement,
   };

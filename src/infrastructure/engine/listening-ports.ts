@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import type { ProcessEntry } from "./process-table.ts";
 
 const LISTENS = "0A";
@@ -58,6 +58,18 @@ const CONNECT_MS = 500;
 export async function isPortTaken(port: number): Promise<boolean> {
   const answers = await Promise.all(["127.0.0.1", "::1"].map((host) => answersAt(host, port)));
   return answers.includes(true);
+}
+
+/** A port of the loopback that nobody has now. */
+export function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 function answersAt(host: string, port: number): Promise<boolean> {

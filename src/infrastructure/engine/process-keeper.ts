@@ -1,12 +1,8 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type {
-  ProcessConfinement,
-  ProcessEnd,
-  ProcessEndReason,
-} from "../../application/ports/engine-processes.ts";
-import type { ProcessResult, ProcessRunner } from "../../application/ports/jobs-transaction.ts";
-import type { Sandbox } from "./folder-workspace.ts";
+import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
+import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import type { ProcessPlace } from "./process-place.ts";
 import {
   folderIdentity,
   openProcessLog,
@@ -16,68 +12,15 @@ import {
   readProcessRecord,
   writeProcessRecord,
 } from "./process-record.ts";
-import { createProcessRunner } from "./process-runner.ts";
 import { processBirth, processLife } from "./process-table.ts";
 import { removeTree } from "./walk-folder.ts";
-
-/** Where a background process runs: over the live folder, as far from the rest of the machine as a job is. */
-export interface LivePlace {
-  readonly processes: ProcessRunner;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly confinement: ProcessConfinement;
-  /** Why it ended by itself: the disk was full, say. */
-  readonly whyEnded: () => Error | null;
-  /** Ends everything in it. */
-  stop(): Promise<void>;
-}
-
-/**
- * Opens the live folder for a process. In a sandbox git's own files can be read and not written: a hook or a setting that a
- * server writes would run outside with the user's next git command.
- */
-export async function openLivePlace(
-  sandbox: Sandbox,
-  { root, run }: { readonly root: string; readonly run: string },
-): Promise<LivePlace | { readonly complaint: string }> {
-  const git = join(root, ".git");
-  const stats = lstatSync(git, { throwIfNoEntry: false });
-  const hasGit = stats?.isDirectory() === true || stats?.isFile() === true;
-  const copies = [
-    { original: root, copy: root },
-    ...(hasGit ? [{ original: git, copy: git, readOnly: true }] : []),
-  ];
-  const confined = await sandbox.confine()?.(run, copies, { network: true, throwAway: true });
-  if (confined !== undefined && confined !== null && "complaint" in confined) return confined;
-  if (confined !== undefined && confined !== null)
-    return {
-      processes: confined.processes,
-      environment: confined.environment,
-      confinement: confined.confined ? "confined" : "none",
-      whyEnded: confined.whyEnded,
-      stop: confined.stop,
-    };
-  const limited = (await sandbox.limit()?.(run, [{ copy: root }], { network: true })) ?? null;
-  if (limited !== null)
-    return {
-      processes: limited.processes,
-      environment: limited.environment,
-      confinement: "limited",
-      whyEnded: () => null,
-      stop: async () => limited.stop(),
-    };
-  return {
-    processes: createProcessRunner(),
-    environment: {},
-    confinement: "none",
-    whyEnded: () => null,
-    stop: async () => {},
-  };
-}
 
 export interface KeeperDeps {
   /** The folder of the process's record. */
   readonly folder: string;
-  readonly open: (run: string) => Promise<LivePlace | { readonly complaint: string }>;
+  readonly open: (run: string) => Promise<ProcessPlace | { readonly complaint: string }>;
+  /** Why it is to end now for a reason of its place; null: for none. */
+  readonly isOver: () => ProcessEndReason | null;
   /** The variables of the process, given those of its place. */
   readonly environment: (place: Readonly<Record<string, string>>) => Record<string, string>;
   readonly now: () => Date;
@@ -99,7 +42,8 @@ interface Wishes {
  * it is told to, when the program that it belongs to is gone, or when its workspace is. With the keeper its sandbox
  * goes; what ran without one bears the mark of its record and is ended by whoever lists the processes next.
  */
-export async function keepProcess({ folder, open, environment, now }: KeeperDeps): Promise<void> {
+export async function keepProcess(parts: KeeperDeps): Promise<void> {
+  const { folder, now } = parts;
   const first = readProcessRecord(folder);
   if (first === null) return;
   const keeper = { pid: process.pid, birth: processBirth(process.pid) };
@@ -124,13 +68,10 @@ export async function keepProcess({ folder, open, environment, now }: KeeperDeps
   process.on(KEEPER_SIGNALS.stop, () => stop("stopped"));
   process.on("SIGINT", () => stop("stopped"));
   process.on(KEEPER_SIGNALS.restart, restart);
-  const watch = setInterval(createWatch(folder, first, { stop, restart }), LOOK_MS);
+  const watch = setInterval(createWatch(parts, first, { stop, restart }), LOOK_MS);
   save({});
   for (;;) {
-    const end = await runOnce(
-      { folder, open, environment, now, save, log, wishes, signal: running.abort.signal },
-      state.record,
-    );
+    const end = await runOnce({ ...parts, save, log, wishes, signal: running.abort.signal }, state.record);
     if (wishes.stop === null && wishes.again) {
       wishes.again = false;
       running.abort = new AbortController();
@@ -145,7 +86,7 @@ export async function keepProcess({ folder, open, environment, now }: KeeperDeps
 
 /** Looks for the reasons to end or to start again that nobody tells. */
 function createWatch(
-  folder: string,
+  { folder, isOver }: KeeperDeps,
   { owner, root, rootIdentity, restartsOnLanding }: ProcessRecord,
   { stop, restart }: { readonly stop: (why: ProcessEndReason) => void; readonly restart: () => void },
 ): () => void {
@@ -154,6 +95,8 @@ function createWatch(
     if (owner !== null && processLife(owner.pid, owner.birth) === "gone") stop("program-ended");
     if (folderIdentity(root) !== rootIdentity) stop("workspace-gone");
     if (folderIdentity(folder) === null) stop("lost");
+    const over = isOver();
+    if (over !== null) stop(over);
     const landing = restartsOnLanding ? readLanding(dirname(folder)) : seen.landing;
     if (landing === seen.landing) return;
     seen.landing = landing;

@@ -30,6 +30,8 @@ export interface ProcessRecord {
   readonly startedAt: string;
   readonly port: number | null;
   readonly restartsOnLanding: boolean;
+  /** The preview over which it runs; null: the live folder. */
+  readonly over: string | null;
   /** The configuration file that was named at the start. */
   readonly configFile: string | null;
   readonly logLimitBytes: number;

@@ -411,8 +411,11 @@ export interface ConfinedCopyDeps {
   readonly job: string;
   readonly copies: readonly {
     readonly original: string;
-    /** The original itself, where it is to be written to at once. */
-    readonly copy: string;
+    /**
+     * The original itself, where it is to be written to at once. Null: it is laid over, and its changes stay in the job's
+     * folder, in `u` and `w` with its number.
+     */
+    readonly copy: string | null;
     readonly readOnly?: boolean;
   }[];
   readonly installation: Installation;
@@ -458,7 +461,10 @@ export async function confineCopy({
 }: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy, readOnly = false }) => ({
     path: original,
-    source: { kind: "bind" as const, folder: copy, readOnly },
+    source:
+      copy === null
+        ? { kind: "overlay" as const }
+        : { kind: "bind" as const, folder: copy, readOnly },
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };
