@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
-import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { ProcessTools } from "../application/chat/process-tools.ts";
+import { jobEnvironment } from "../application/jobs/job-processes.ts";
 import type { BackgroundProcess, WorkspaceProcesses } from "../application/ports/engine-processes.ts";
 import { confinementSettings, processesSettings, toolPolicy } from "../config/settings.ts";
 import { createBackgroundProcesses, listAll } from "../infrastructure/engine/background-processes.ts";

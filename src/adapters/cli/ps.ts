@@ -17,7 +17,14 @@ import { columnsOf } from "./terminal-text.ts";
 export const command: Subcommand = {
   name: "ps",
   usage: "ps [ACTION]",
-  flags: { all: "boolean", name: "string", port: "string", over: "string", restart: "boolean", lines: "string" },
+  flags: {
+    all: "boolean",
+    name: "string",
+    port: "string",
+    over: "string",
+    restart: "boolean",
+    lines: "string",
+  },
   words: 256,
   run: ps,
 };

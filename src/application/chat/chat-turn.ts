@@ -34,8 +34,8 @@ import type { Model, ModelTool } from "../ports/models.ts";
 import type { Logger } from "../ports/platform.ts";
 import type { ChatQueue, Steering } from "./chat-queue.ts";
 import { type Exchange, isCoderAgent } from "./exchanges.ts";
-import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { ProcessTools } from "./process-tools.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Router } from "./route-message.ts";
 import type { Sessions } from "./sessions.ts";
 

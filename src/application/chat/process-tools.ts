@@ -43,7 +43,10 @@ const PROCESS: ModelTool = {
         type: "boolean",
         description: "start: start it again after each change that lands",
       },
-      over: { type: "string", description: "start: the job id of a preview to run over, instead of the real folder" },
+      over: {
+        type: "string",
+        description: "start: the job id of a preview to run over, instead of the real folder",
+      },
       path: { type: "string", description: "fetch: such as /api/health; / by default" },
       lines: { type: "integer", description: "log: how many of the last lines; 50 by default" },
     },
@@ -66,11 +69,18 @@ export function createProcessTools(parts: ProcessToolsDeps): ProcessTools {
 
 type Given = Readonly<Record<string, unknown>>;
 
-async function callProcess(parts: ProcessToolsDeps, given: Given, signal: AbortSignal): Promise<ProcessOutcome> {
+async function callProcess(
+  parts: ProcessToolsDeps,
+  given: Given,
+  signal: AbortSignal,
+): Promise<ProcessOutcome> {
   const { action } = given;
   const name = typeof given.name === "string" ? given.name : "";
   if (parts.readOnly && (action === "start" || action === "restart" || action === "stop"))
-    return { ok: false, text: "nothing may be started or ended here: a preview, dry mode, or the policy of tools" };
+    return {
+      ok: false,
+      text: "nothing may be started or ended here: a preview, dry mode, or the policy of tools",
+    };
   const processes = await parts.processes();
   switch (action) {
     case "list":

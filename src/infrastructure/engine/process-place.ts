@@ -74,7 +74,8 @@ export async function openPreviewPlace(
 ): Promise<ProcessPlace | { readonly complaint: string }> {
   const { root, run, storage, jobId } = preview;
   const plan = readOwnPlan(jobFolder(storage, jobId), root);
-  if (plan.status !== "own" || !isPreviewWaiting(storage, jobId)) return { complaint: `no preview: ${jobId}` };
+  if (plan.status !== "own" || !isPreviewWaiting(storage, jobId))
+    return { complaint: `no preview: ${jobId}` };
   for (const name of ["u0", "w0"]) mkdirSync(join(run, name), { mode: 0o700 });
   const laid = [{ original: root, copy: null }];
   const confined = await sandbox.confine()?.(run, laid, { network: true, throwAway: true });
@@ -85,7 +86,12 @@ export async function openPreviewPlace(
     for (const op of plan.plan.ops) {
       const absolute = join(plan.plan.roots[op.root] as string, op.path);
       if (isInside(root, absolute) && op.inPlace !== true)
-        layChange(confined.view, relative(root, absolute), op, opSlotPath(jobFolder(storage, jobId), op.n, "b"));
+        layChange(
+          confined.view,
+          relative(root, absolute),
+          op,
+          opSlotPath(jobFolder(storage, jobId), op.n, "b"),
+        );
     }
   } catch (error) {
     await confined.stop();

@@ -461,10 +461,7 @@ export async function confineCopy({
 }: ConfinedCopyDeps): Promise<Omit<ConfinedCopy, "homeAside"> | { readonly complaint: string }> {
   const roots = copies.map(({ original, copy, readOnly = false }) => ({
     path: original,
-    source:
-      copy === null
-        ? { kind: "overlay" as const }
-        : { kind: "bind" as const, folder: copy, readOnly },
+    source: copy === null ? { kind: "overlay" as const } : { kind: "bind" as const, folder: copy, readOnly },
   }));
   const started = await startExecutor({ ...sandbox, job, directory: workspace, roots }, installation, env);
   if (!started.ok) return { complaint: started.complaint };

@@ -10,7 +10,9 @@ afterEach(async () => {
 });
 
 const SERVER = `${process.execPath} -e 'Bun.serve({port: 0, hostname: "127.0.0.1", fetch: (r) => new Response(new URL(r.url).pathname)}); console.log("up")'`;
-const call = (given: Readonly<Record<string, unknown>>) => ({ calls: [{ name: "process", arguments: given }] });
+const call = (given: Readonly<Record<string, unknown>>) => ({
+  calls: [{ name: "process", arguments: given }],
+});
 
 test("/ps starts, lists, logs and stops a process of the workspace, with buttons, in both languages", async () => {
   at = await openConversation(() => "nobody is asked");
@@ -18,7 +20,9 @@ test("/ps starts, lists, logs and stops a process of the workspace, with buttons
   expect((await at.send("/ps")).text).toBe("No background process.");
   const started = await at.send(`/ps start --name web ${SERVER}`);
   expect(started).toMatchObject({ ok: true });
-  expect(started.text).toMatch(/^Started: web · http:\/\/127\.0\.0\.1:\d+\/\nends with this program · confined\nWhat it writes /);
+  expect(started.text).toMatch(
+    /^Started: web · http:\/\/127\.0\.0\.1:\d+\/\nends with this program · confined\nWhat it writes /,
+  );
   expect(started.actions?.map(({ message }) => message)).toEqual(["/ps log web", "/ps stop web"]);
   expect((await at.send("/ps")).text).toMatch(/^● web · running · \d+ s · http:\S+ · /);
   expect((await at.send("/ps log web")).text).toBe("```\nup\n```");
@@ -54,8 +58,7 @@ test("Shiro starts one, reads a page of it and of no other port, and the reply n
 
 test("a coder is offered the tool where the request is about something that runs, and not in a preview", async () => {
   at = await openConversation(
-    (_, turn) =>
-      turn === 0 ? call({ action: "list" }) : proposal("Write it", "```txt:a.txt\na\n```"),
+    (_, turn) => (turn === 0 ? call({ action: "list" }) : proposal("Write it", "```txt:a.txt\na\n```")),
     { local: (role) => role === "chat" || role === "worker" },
   );
   const offered = (index: number) => at.asked[index]?.tools?.some(({ name }) => name === "process") ?? false;
@@ -71,7 +74,9 @@ test("a coder is offered the tool where the request is about something that runs
 test("what a process writes is somebody's change: undo does not take it back", async () => {
   at = await openConversation(() => proposal("Write it", "```txt:a.txt\nours\n```"));
   names = ["writer"];
-  await at.send("/ps start --name writer until [ -e go ]; do sleep 0.05; done; echo theirs >> a.txt; touch done; sleep 99");
+  await at.send(
+    "/ps start --name writer until [ -e go ]; do sleep 0.05; done; echo theirs >> a.txt; touch done; sleep 99",
+  );
   await at.send("/code3 write it");
   at.write("go", "");
   while (!("done" in at.tree())) await new Promise((resolve) => setTimeout(resolve, 20));

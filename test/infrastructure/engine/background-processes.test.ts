@@ -61,6 +61,7 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
       ...(confinement === "none" && { PICOCLAW_WORKER_CONFINE: "off" }),
     },
     isUnconfinable: false,
+    isPreview: () => false,
     pid: process.pid,
     graceMs: 200,
     mask: (text) => text.replaceAll("hunter2", "***"),
@@ -130,7 +131,8 @@ describe.each(["confined", "none"] as const)("a background process (%s)", (confi
       status: "stopped",
       process: { state: { kind: "ended", why: "stopped" } },
     });
-    if (confinement === "none") expect(isRunning(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
+    if (confinement === "none")
+      expect(isRunning(Number(readFileSync(join(root, "pid"), "utf8")))).toBe(false);
   });
 
   test("whose keeper was killed is ended by whoever looks next, and no stranger is", async () => {
@@ -232,6 +234,11 @@ describe("a background process", () => {
     server.close();
     expect(started(await processes.start({ command: "sleep 300" })).name).toBe("sleep");
     expect(await processes.start({ command: "sleep 300" })).toEqual({ ok: false, why: "limit", most: 2 });
+    expect(await processes.start({ command: "sleep 300", over: "job_1_x" })).toMatchObject({ why: "limit" });
+    expect(await open({ isUnconfinable: true }).start({ command: "true" })).toEqual({
+      ok: false,
+      why: "not-confined",
+    });
     expect(await processes.start({ command: "  " })).toMatchObject({ why: "empty-command" });
     expect(await processes.start({ command: "x", name: "../x" })).toMatchObject({ why: "bad-name" });
     await processes.stop("twin");
