@@ -170,7 +170,7 @@ function readJobQuery(field: (name: string) => string, perPage: number): JobQuer
 const LONGEST_WAIT_SECONDS = 25;
 const MOST_CHARACTERS = 100_000;
 
-const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard"]);
+const JOB_COMMANDS: ReadonlySet<string> = new Set(["undo", "redo", "rewind", "apply", "discard", "ps"]);
 
 function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspace">): string {
   return sha256(workspace()).slice(0, 12);

@@ -283,14 +283,28 @@ export async function listAll({ home }: Pick<BackgroundProcessesDeps, "home">): 
 
 async function listFolder(folder: string): Promise<BackgroundProcess[]> {
   const found: BackgroundProcess[] = [];
+  const readTable = readTableOnce();
   for (const at of listProcessFolders(folder)) {
     const record = readProcessRecord(at);
-    if (record !== null) found.push(await describe(at, record));
+    if (record !== null) found.push(await describe(at, record, readTable));
   }
   return found;
 }
 
-async function describe(folder: string, record: ProcessRecord): Promise<BackgroundProcess> {
+/** One look at the machine's processes for a whole list, and none where nothing runs. */
+function readTableOnce(): typeof readProcessTable {
+  const read: { table?: ReturnType<typeof readProcessTable> } = {};
+  return () => {
+    read.table ??= readProcessTable();
+    return read.table;
+  };
+}
+
+async function describe(
+  folder: string,
+  record: ProcessRecord,
+  readTable = readProcessTable,
+): Promise<BackgroundProcess> {
   const life = keeperLife(folder, record);
   const settled = record.end === null && life === "gone" ? await bury(folder, record) : record;
   const state = stateOf(settled, life);
@@ -303,7 +317,10 @@ async function describe(folder: string, record: ProcessRecord): Promise<Backgrou
     root,
     startedAt,
     state,
-    ports: state.kind === "running" && record.keeper !== null ? await portsBelow(record.keeper.pid) : [],
+    ports:
+      state.kind === "running" && record.keeper !== null
+        ? await portsBelow(record.keeper.pid, readTable)
+        : [],
     port,
     endsWithProgram: owner !== null,
     restartsOnLanding,
@@ -358,8 +375,8 @@ async function bury(
   return buried;
 }
 
-async function portsBelow(keeper: number): Promise<readonly number[]> {
-  return findListeningPorts(descendantsOf(await readProcessTable(), keeper));
+async function portsBelow(keeper: number, readTable: typeof readProcessTable): Promise<readonly number[]> {
+  return findListeningPorts(descendantsOf(await readTable(), keeper));
 }
 
 /** Asks the keeper; one that does not end in time is killed, and what it kept with it. */
