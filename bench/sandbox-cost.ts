@@ -6,9 +6,9 @@ import { DEFAULTS } from "../src/config/config.ts";
 import { createSandbox } from "../src/infrastructure/engine/create-sandbox.ts";
 import { createTransactions } from "../src/infrastructure/engine/folder-workspace.ts";
 import { locateStorage } from "../src/infrastructure/engine/job-storage.ts";
-import { createLimitCopy, limitedEntry } from "../src/infrastructure/engine/limited-copy.ts";
+import { createLimitCopy } from "../src/infrastructure/engine/limited-copy.ts";
 import { findProgram } from "../src/infrastructure/engine/staging.ts";
-import { findInstallation } from "../src/infrastructure/platform/installation.ts";
+import { findInstallation, threadEntry } from "../src/infrastructure/platform/installation.ts";
 import { LEAST_ABI, landlockAbi } from "../src/infrastructure/platform/landlock.ts";
 import { openWorkspace } from "../src/wiring/workspace.ts";
 import { inTurns, milliseconds, type Row, type Sample, type Side } from "./measure.ts";
@@ -154,7 +154,7 @@ function limitOnce(folder: string): Side["run"] {
     ? { folder: ROOT, runtime: process.execPath, executor: BUNDLED }
     : findInstallation();
   const readable = [ROOT, installation.runtime];
-  const parts = { entry: limitedEntry(installation), readable, shown: null, closed: [] };
+  const parts = { entry: threadEntry(installation, "limited"), readable, shown: null, closed: [] };
   const limit = createLimitCopy(() => parts);
   const at = join(folder, "limited");
   mkdirSync(at);

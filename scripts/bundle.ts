@@ -49,10 +49,10 @@ const { edit, jobs, help } = loadedPieces(join(fresh, "main.js"));
 await together("edit", edit);
 await together("jobs", jobs.difference(edit));
 await together("help", help.difference(edit).difference(jobs));
-for (const entry of ["wiring/executor.ts", "wiring/limited.ts", "wiring/proxy.ts"])
+for (const entry of ["executor", "limited", "container-files", "proxy"])
   await build({
     ...BYTECODE,
-    entrypoints: [join(root, "src", entry)],
+    entrypoints: [join(root, `src/wiring/${entry}.ts`)],
     root: join(root, "src"),
     outdir: fresh,
   });

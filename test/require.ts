@@ -4,12 +4,15 @@
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
 interface Part {
   readonly works: () => boolean;
   readonly remedy: string;
 }
+
+/** The address for TLS and a client's files, beside the socket of an engine of ours. */
+export const DOCKER_TLS = join(dirname((process.env.DOCKER_HOST ?? "").replace("unix://", "")), "tls");
 
 const PARTS: Readonly<Record<string, Part>> = {
   bwrap: {
@@ -20,6 +23,10 @@ const PARTS: Readonly<Record<string, Part>> = {
   docker: {
     works: () => succeeds("docker", ["version"]),
     remedy: "install Docker, start it, and let this user reach its socket (DOCKER_HOST)",
+  },
+  "docker-tls": {
+    works: () => existsSync(join(DOCKER_TLS, "host")),
+    remedy: "an engine of test/real/docker-engine.sh listens by TLS too (DOCKER_HOST)",
   },
   "environment-images": {
     works: () =>

@@ -4,6 +4,7 @@ import type { ClonePlace, OpenClone } from "../application/tasks/container-envir
 import { toolLimits } from "../config/settings.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { createProtection } from "../domain/policy/protection.ts";
+import { type ContainerFileThread, createFileThread } from "../infrastructure/containers/container-files.ts";
 import {
   type ContainerWorkspace,
   openCloneInContainer,
@@ -12,6 +13,7 @@ import {
 import type { Engine } from "../infrastructure/containers/docker-engine.ts";
 import { globCompiler } from "../infrastructure/engine/folder-protection.ts";
 import { jobsOfThisProcess } from "../infrastructure/engine/running-jobs.ts";
+import { findInstallation, threadEntry } from "../infrastructure/platform/installation.ts";
 import { createFarProjectFiles } from "../tools/read/project-files.ts";
 import {
   createProgramRunner,
@@ -27,8 +29,12 @@ import type { Services } from "./services.ts";
 export interface ContainerToolDeps {
   readonly services: Services;
   readonly sandboxes: SandboxManager;
-  readonly engine: Engine;
   readonly records: EnvironmentRecords;
+}
+
+/** Starts its thread when the first container is opened. */
+export function createContainerFiles(engine: Engine): ContainerFileThread {
+  return createFileThread(engine, () => threadEntry(findInstallation(), "container-files"));
 }
 
 /** The project in a container, with what its tools are given. */
@@ -39,10 +45,14 @@ export interface OpenContainer {
 }
 
 /** Rejects with an `EnvironmentError` when the container's files cannot be reached. */
-export async function openContainer(deps: ContainerToolDeps, info: ContainerInfo): Promise<OpenContainer> {
-  const { engine, sandboxes } = deps;
+export async function openContainer(
+  deps: ContainerToolDeps,
+  files: ContainerFileThread,
+  info: ContainerInfo,
+): Promise<OpenContainer> {
+  const { sandboxes } = deps;
   const given = await workspaceDeps(deps, info);
-  const workspace = await openContainerWorkspace({ engine, sandboxes, ...given }, info);
+  const workspace = await openContainerWorkspace({ files, sandboxes, ...given }, info);
   const context = containerContext(deps, workspace, info);
   return { workspace, context, toolkit: createAgentToolkit(context) };
 }

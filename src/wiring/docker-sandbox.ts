@@ -21,7 +21,9 @@ export function openEngine(
   docker: Docker,
   env: Readonly<Record<string, string | undefined>>,
 ): Engine | SandboxFailure {
-  const certificates = env.DOCKER_TLS_VERIFY ? env.DOCKER_CERT_PATH : undefined;
+  const certificates = env.DOCKER_TLS_VERIFY
+    ? (env.DOCKER_CERT_PATH ?? join(env.HOME ?? "/", ".docker"))
+    : undefined;
   const address = parseEngineAddress(docker.host, certificates);
   if (!address) return sandboxFailure("bad-host", `${docker.host} is neither unix:///… nor tcp://host:port`);
   return createEngine({ address, host: docker.host, timeoutMs: docker.api_timeout * 1000 });

@@ -16,6 +16,7 @@ import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { environmentImages } from "../domain/containers/image-recipes.ts";
 import { byForge } from "../domain/forges/forge-items.ts";
 import { environmentMessages } from "../domain/texts/containers.ts";
+import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";
 import { lookUp } from "../infrastructure/engine/dial.ts";
 import { mayLive, processBirth } from "../infrastructure/engine/process-table.ts";
@@ -55,10 +56,13 @@ export function createEnvironments(
   if ("ok" in opened) return opened;
   const sandboxes = observer?.sandboxes(opened) ?? opened;
   const records = createEnvironmentRecords(home);
-  const toolParts = { services, sandboxes, engine, records };
-  const connections = keepConnections(async (info) =>
-    (await import("./container-toolkits.ts")).openContainer(toolParts, info),
-  );
+  const toolParts = { services, sandboxes, records };
+  let files: ContainerFileThread | null = null;
+  const connections = keepConnections(async (info) => {
+    const { createContainerFiles, openContainer } = await import("./container-toolkits.ts");
+    files ??= createContainerFiles(engine);
+    return openContainer(toolParts, files, info);
+  });
   const invoke = async (info: ContainerInfo, tool: string, args: unknown, signal?: AbortSignal) =>
     (await connections.open(info)).toolkit.invoke(tool, args, { ...(signal && { signal }) });
   const definitions = async () => (await import("../tools/registry/definitions.ts")).environmentDefinitions();
@@ -112,6 +116,7 @@ export function createEnvironments(
     callTool: invoke,
     async close() {
       connections.close();
+      files?.close();
       await sandboxes.close();
     },
   };

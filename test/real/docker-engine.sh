@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A Docker engine of one's own for the tests, beside whatever the machine has. Root only.
 #
-#   docker-engine.sh start DIR [GROUP]   starts dockerd with socket, pid file and log in DIR, imports the Debian root
+#   docker-engine.sh start DIR [GROUP]   starts dockerd with socket, pid file and log in DIR, imports the Debian root; DIR/tls
+#                                        has its address for TLS (host) and the files of a client, as DOCKER_CERT_PATH wants
 #   docker-engine.sh stop DIR            ends it by its pid, waits for it
 #   docker-engine.sh root                makes the Debian root once and prints where its archive is
 #
@@ -39,8 +40,37 @@ debian_root() {
   echo "$archive"
 }
 
+# Certificates of an authority that is made up for one engine; the server's is for loopback.
+make_certificates() {
+  local tls=$1 group=$2 name subject usage
+  mkdir -p "$tls"
+  (
+    cd "$tls"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=made-up-authority \
+      -keyout ca-key.pem -out ca.pem
+    for name in server:127.0.0.1:serverAuth client:client:clientAuth; do
+      IFS=: read -r name subject usage <<<"$name"
+      openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$subject" \
+        -keyout "$name-key.pem" -out "$name.csr"
+      openssl x509 -req -in "$name.csr" -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -out "$name-cert.pem" \
+        -extfile <(printf 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=%s\n' "$usage")
+    done
+    mv client-cert.pem cert.pem
+    mv client-key.pem key.pem
+  ) >"$tls/log" 2>&1 || { tail -n 20 "$tls/log" >&2; return 1; }
+  chmod 640 "$tls"/*.pem
+  [ -z "$group" ] || chgrp -R "$group" "$tls"
+}
+
+free_port() {
+  local port
+  for port in $(shuf -i 20000-29999 -n 50); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+  done
+}
+
 start() {
-  local dir=$1 group=${2:-} data try
+  local dir=$1 group=${2:-} data try tls port
   mkdir -p "$dir"
   data=$dir/data
   # The lock lives as long as the engine: a second one at the same time keeps its data to itself.
@@ -49,7 +79,9 @@ start() {
   local bridge=()
   if flock -n 8; then
     data=$cache/dockerd
-    # Images alone are kept: networks and volumes are made anew, as on a machine that never ran an engine.
+    # Images alone are kept: networks and volumes are made anew, as on a machine that never ran an engine. One that was
+    # killed has left its mounts.
+    awk -v below="$data/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r -n 1 umount --lazy
     rm -rf "$data/network" "$data/volumes"
   else
     exec 8>&-
@@ -60,7 +92,12 @@ start() {
     bridge=(--bridge "pc$$")
     echo "pc$$" >"$dir/bridge"
   fi
-  setsid nohup dockerd --data-root "$data" --exec-root "$dir/run" --pidfile "$dir/dockerd.pid" \
+  tls=$dir/tls
+  make_certificates "$tls" "$group"
+  port=$(free_port)
+  echo "tcp://127.0.0.1:$port" >"$tls/host"
+  setsid nohup dockerd --host "tcp://127.0.0.1:$port" --tlsverify --tlscacert "$tls/ca.pem" --tlscert "$tls/server-cert.pem" \
+    --tlskey "$tls/server-key.pem" --data-root "$data" --exec-root "$dir/run" --pidfile "$dir/dockerd.pid" \
     --host "unix://$dir/docker.sock" ${group:+--group "$group"} ${bridge[@]+"${bridge[@]}"} >"$dir/log" 2>&1 </dev/null &
   exec 8>&-
   export DOCKER_HOST=unix://$dir/docker.sock
@@ -116,7 +153,7 @@ case ${1:-} in
   stop) stop "${2:?a folder}" ;;
   root) debian_root ;;
   *)
-    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,6 @@
 import type { CloneRange } from "../../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { OutputStream } from "./jobs-transaction.ts";
+import type { OutputStream, ProcessResult } from "./jobs-transaction.ts";
 
 /**
  * Containers as tasks need them. Nothing here rejects for what can be expected: failures are values.
@@ -181,16 +181,9 @@ export interface ExecRequest {
  */
 export type ExecOutcome = "exited" | "signaled" | "timed-out" | "aborted" | "disconnected" | "not-started";
 
-export interface ExecResult {
+/** A process's result, where it ran in a container: `exitCode` as a shell says it (128 + signal). */
+export interface ExecResult extends Omit<ProcessResult, "outcome" | "output" | "error"> {
   readonly outcome: ExecOutcome;
-  /** As a shell says it (128 + signal); null when the command did not end by itself. */
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Bytes missing from stdout and stderr together. */
-  readonly truncatedBytes: number;
-  readonly durationMs: number;
   /** The limit of the container that the command ran into, as far as the kernel's counters tell. */
   readonly limit?: ExceededLimit;
   /** The processes that this command left running. */

@@ -10,14 +10,10 @@ export const LABEL = {
   task: "picoclaw.task",
   claim: "picoclaw.claim",
   lease: "picoclaw.lease",
-  inside: "picoclaw.inside",
   volumes: "picoclaw.volumes",
   settings: "picoclaw.settings",
   proxy: "picoclaw.proxy",
 } as const;
-
-/** The program inside: the supervisor in Perl, or one exec of a shell per command where there is no Perl. */
-export type InsideProgram = "perl" | "sh";
 
 export interface ContainerSettings {
   readonly cwd: string;
@@ -50,7 +46,6 @@ export function readContainerSettings(
 export interface ContainerBodyRequest {
   readonly spec: ContainerSpec;
   readonly labels: Readonly<Record<string, string>>;
-  readonly inside: InsideProgram;
   /** Of `/workspace`. */
   readonly volume: string;
   /** The volume with the proxy's socket, and the variables that lead to it. */
@@ -71,7 +66,7 @@ const LOG = { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } }
 
 /** The body of `POST /containers/create`. */
 export function createContainerBody(parts: ContainerBodyRequest): object {
-  const { spec, labels, inside, volume, proxy, stopGraceSeconds, socket } = parts;
+  const { spec, labels, volume, proxy, stopGraceSeconds, socket } = parts;
   const { uid, gid, limits } = toContainerSettings(spec);
   const env = { ...proxy?.env, ...spec.env };
   return {
@@ -80,18 +75,14 @@ export function createContainerBody(parts: ContainerBodyRequest): object {
     User: `${uid}:${gid}`,
     WorkingDir: "/",
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
-    Labels: {
-      ...labels,
-      [LABEL.inside]: inside,
-      [LABEL.settings]: JSON.stringify(toContainerSettings(spec)),
-    },
-    Entrypoint: inside === "perl" ? ["perl", "-e", keeper] : ["tail", "-f", "/dev/null"],
-    Cmd: inside === "perl" && proxy ? [PROXY_SOCKET, String(PROXY_PORT)] : [],
+    Labels: { ...labels, [LABEL.settings]: JSON.stringify(toContainerSettings(spec)) },
+    Entrypoint: ["perl", "-e", keeper],
+    Cmd: proxy ? [PROXY_SOCKET, String(PROXY_PORT)] : [],
     StopSignal: "SIGTERM",
     StopTimeout: stopGraceSeconds,
     HostConfig: {
       ...NO_ROOT_POWERS,
-      Init: inside === "sh",
+      Init: false,
       NetworkMode: "none",
       ExtraHosts: [`${HOST_NAME}:127.0.0.1`],
       IpcMode: "private",

@@ -1,9 +1,8 @@
 import type { SandboxFailure } from "../../application/ports/containers.ts";
 import { type Entry, toViewFault, type View, ViewFault } from "../../application/ports/jobs-transaction.ts";
-import { type BlockingSocket, type EngineAddress, openBlockingSocket } from "../platform/connections.ts";
-import { createExec } from "./container-state.ts";
-import { type Engine, sandboxFailure } from "./docker-engine.ts";
-import program from "./inside/files.pl" with { type: "text" };
+import { decodeList, encodeList } from "./container-frames.ts";
+import { type EngineDeps, sandboxFailure } from "./docker-engine.ts";
+import { EMPTY, type FileThreadEvent, type FileThreadRequest, LOST, WORD, WORDS } from "./file-thread.ts";
 
 /** A question with its fields, answered before it returns. Throws a `ChannelFault` for what the other side refused. */
 export interface FileChannel {
@@ -24,145 +23,157 @@ class ChannelFault extends Error {
 
 /** Without a single byte for so long, a container hangs; the program does nothing else meanwhile. */
 const PATIENCE_MS = 10_000;
-const STDOUT = 1;
-const READ_BYTES = 256 * 1024;
-/** The answering server is not trusted: a task can meddle with it, since it runs as the user of the task. */
-const LARGEST_ANSWER = 80 * 1024 ** 2;
+/** A question takes its time on a slow way, too: a millisecond for so many bytes. */
+const SLOWEST_BYTES = 512;
+const ROOM_BYTES = 1024 ** 2;
 
-/**
- * Files of a container, for callers that cannot wait by a promise: one long exec of our file server, on a connection
- * that waits. An answer takes about as long as the engine needs to pass two small messages on.
- */
-export async function openFileChannel(
-  engine: Engine,
-  address: EngineAddress,
-  container: string,
-  root: string,
-): Promise<FileChannel | SandboxFailure> {
-  if (address.kind === "tcp" && address.tls !== undefined)
-    return sandboxFailure("bad-host", "files in an environment cannot be reached over an engine with TLS");
-  const created = await createExec(engine, container, { argv: ["perl", "-e", program, root], stdin: true });
-  if (!created.ok) return created;
-  let socket: BlockingSocket;
-  try {
-    socket = openBlockingSocket(address, PATIENCE_MS);
-  } catch (error) {
-    return sandboxFailure("engine-unreachable", (error as Error).message, error);
-  }
-  try {
-    const reader = createReader(socket, startFileProgram(socket, created.value.Id));
-    const [, ready] = reader();
-    if (ready?.toString() !== "ready") throw new Error("the file server did not answer");
-    return channelOver(socket, reader);
-  } catch (error) {
-    socket.close();
-    return sandboxFailure("disconnected", `${container}: ${(error as Error).message}`, error);
-  }
+/** The files of an engine's containers, for callers that cannot wait by a promise. */
+export interface ContainerFileThread {
+  open(container: string, root: string): Promise<FileChannel | SandboxFailure>;
+  /** Hangs up on every container. */
+  close(): void;
 }
 
-function channelOver(socket: BlockingSocket, reader: () => Buffer[]): FileChannel {
-  const state = { broken: false };
-  const exchange = (fields: readonly (string | Uint8Array)[]): Buffer[] => {
+interface RunningThread {
+  readonly worker: Worker;
+  readonly words: Int32Array;
+  readonly room: Uint8Array;
+  readonly opening: Map<number, (failure: SandboxFailure | null) => void>;
+  readonly channels: Map<number, { broken: boolean }>;
+}
+
+/**
+ * A thread has the connections, and runs our file server in each container; whoever asks waits for a word that both share.
+ * An answer takes about as long as the engine needs to pass two small messages on. The thread is there while a channel is.
+ */
+export function createFileThread(engine: EngineDeps, entry: () => string): ContainerFileThread {
+  const { address, host, timeoutMs } = engine;
+  let running: RunningThread | null = null;
+  let next = 1;
+
+  function start(): RunningThread {
+    const worker = new Worker(entry(), { smol: true });
+    const words = new Int32Array(new SharedArrayBuffer(4 * WORDS));
+    const room = new Uint8Array(new SharedArrayBuffer(ROOM_BYTES));
+    const thread: RunningThread = { worker, words, room, opening: new Map(), channels: new Map() };
+    worker.onmessage = ({ data }: { readonly data: FileThreadEvent }) => {
+      if (data.kind === "lost") return drop(thread, data.channel);
+      thread.opening.get(data.channel)?.(data.failure);
+    };
+    worker.onerror = ({ message }) => stop(thread, message);
+    post(thread, { kind: "share", words: words.buffer, room: room.buffer });
+    return thread;
+  }
+
+  /** All of its channels are broken then: later data could be the answer to a question that was given up. */
+  function stop(thread: RunningThread, why: string): void {
+    if (running === thread) running = null;
+    for (const channel of thread.channels.values()) channel.broken = true;
+    thread.channels.clear();
+    for (const settle of thread.opening.values()) settle(sandboxFailure("disconnected", why));
+    thread.worker.terminate();
+  }
+
+  function drop(thread: RunningThread, number: number): void {
+    const channel = thread.channels.get(number);
+    if (channel !== undefined) channel.broken = true;
+    thread.channels.delete(number);
+    if (thread.channels.size === 0 && thread.opening.size === 0) stop(thread, "closed");
+  }
+
+  return {
+    async open(container, root) {
+      running ??= start();
+      const thread = running;
+      const channel = next++;
+      const { promise, resolve } = Promise.withResolvers<SandboxFailure | null>();
+      thread.opening.set(channel, resolve);
+      thread.worker.ref();
+      post(thread, { kind: "open", channel, engine: { address, host, timeoutMs }, container, root });
+      const failure = await promise;
+      thread.opening.delete(channel);
+      // One that is only kept for later does not hold the process.
+      if (thread.opening.size === 0) thread.worker.unref();
+      if (failure === null) {
+        const state = { broken: false };
+        thread.channels.set(channel, state);
+        return channelOver(thread, channel, state, {
+          drop: () => drop(thread, channel),
+          stop: (why) => stop(thread, why),
+        });
+      }
+      drop(thread, channel);
+      return failure;
+    },
+    close() {
+      if (running !== null) stop(running, "closed");
+    },
+  };
+}
+
+function post({ worker }: Pick<RunningThread, "worker">, request: FileThreadRequest): void {
+  worker.postMessage(request);
+}
+
+function channelOver(
+  thread: RunningThread,
+  channel: number,
+  state: { broken: boolean },
+  { drop, stop }: { readonly drop: () => void; readonly stop: (why: string) => void },
+): FileChannel {
+  const { words, room } = thread;
+  let questions = 0;
+
+  /** Waits for the next part of the answer, as long as anything is heard; says whether it was the last. */
+  function takePart(parts: Uint8Array[], patienceMs: number): boolean {
+    for (let heard = Atomics.load(words, WORD.heard); ; heard = Atomics.load(words, WORD.heard)) {
+      if (Atomics.wait(words, WORD.state, EMPTY, patienceMs) !== "timed-out") break;
+      if (Atomics.load(words, WORD.heard) !== heard) continue;
+      const why = `nothing was heard for ${Math.round(patienceMs / 1000)} s`;
+      stop(why);
+      throw new Error(why);
+    }
+    parts.push(room.slice(0, Atomics.load(words, WORD.size)));
+    if (Atomics.load(words, WORD.left) === 0) return true;
+    Atomics.store(words, WORD.state, EMPTY);
+    Atomics.notify(words, WORD.state);
+    return false;
+  }
+
+  const close = () => {
+    if (state.broken) return;
+    state.broken = true;
+    post(thread, { kind: "close", channel });
+  };
+
+  function ask(what: string, ...fields: readonly (string | Uint8Array)[]): readonly Buffer[] {
     if (state.broken) throw new Error("the connection is closed");
+    Atomics.store(words, WORD.state, EMPTY);
+    const parts: Uint8Array[] = [];
+    const payload = encodeList([what, ...fields]);
+    post(thread, { kind: "ask", channel, id: ++questions, payload });
+    while (!takePart(parts, PATIENCE_MS + payload.length / SLOWEST_BYTES));
+    const bytes = Buffer.concat(parts);
+    const type = Atomics.load(words, WORD.type);
+    if (type === LOST) {
+      drop();
+      throw new Error(bytes.toString());
+    }
+    const list = readList(bytes);
+    if (String.fromCharCode(type) === "a") return list;
+    throw new ChannelFault(list[0]?.toString() ?? "EIO", list[1]?.toString() ?? "");
+  }
+
+  function readList(bytes: Buffer): readonly Buffer[] {
     try {
-      socket.write(encodeChannelFrame(fields));
-      return reader();
+      return decodeList(bytes);
     } catch (error) {
-      // Any later data could be the answer to this question.
-      state.broken = true;
-      socket.close();
+      close();
       throw error;
     }
-  };
-  return {
-    ask(what, ...fields) {
-      const [status, ...answer] = exchange([what, ...fields]);
-      if (status?.toString() === "ok") return answer;
-      throw new ChannelFault(answer[0]?.toString() ?? "EIO", answer[1]?.toString() ?? "");
-    },
-    isBroken: () => state.broken,
-    close() {
-      state.broken = true;
-      socket.close();
-    },
-  };
-}
-
-function encodeChannelFrame(fields: readonly (string | Uint8Array)[]): Uint8Array {
-  const parts = fields.map((field) => (typeof field === "string" ? Buffer.from(field) : field));
-  const size = parts.reduce((sum, part) => sum + 4 + part.length, 0);
-  const out = Buffer.allocUnsafe(4 + size);
-  out.writeUInt32BE(size, 0);
-  let at = 4;
-  for (const part of parts) {
-    out.writeUInt32BE(part.length, at);
-    out.set(part, at + 4);
-    at += 4 + part.length;
   }
-  return out;
-}
 
-/** Asks for the exec's streams; returns what came after the engine's head. */
-function startFileProgram(socket: BlockingSocket, exec: string): Buffer {
-  const body = JSON.stringify({ Detach: false, Tty: false });
-  socket.write(
-    Buffer.from(
-      `POST /exec/${exec}/start HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    ),
-  );
-  let head = Buffer.alloc(0);
-  for (;;) {
-    head = Buffer.concat([head, socket.read(READ_BYTES)]);
-    const end = head.indexOf("\r\n\r\n");
-    if (end < 0) continue;
-    if (!/^HTTP\/1\.1 (101|200)/.test(head.toString("latin1", 0, 12)))
-      throw new Error(head.toString("utf8", end + 4).trim() || "the engine refused");
-    return head.subarray(end + 4);
-  }
-}
-
-/**
- * Splits the engine's frames and assembles PicoClaw's. Any output of the server on its standard error ends
- * it.
- */
-function createReader(socket: BlockingSocket, first: Buffer): () => Buffer[] {
-  let raw = first;
-  const held: Buffer[] = [];
-  let size = 0;
-  const fill = () => {
-    const need = () => (raw.length < 8 ? 8 : 8 + raw.readUInt32BE(4));
-    while (raw.length < need()) raw = Buffer.concat([raw, socket.read(READ_BYTES)]);
-    const end = need();
-    const payload = raw.subarray(8, end);
-    const stream = raw[0];
-    raw = raw.subarray(end);
-    if (stream !== STDOUT) throw new Error(payload.toString().trim());
-    held.push(payload);
-    size += payload.length;
-  };
-  const take = (length: number): Buffer => {
-    while (size < length) fill();
-    const all = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
-    held.length = 0;
-    held.push(all.subarray(length));
-    size -= length;
-    return all.subarray(0, length);
-  };
-  return () => {
-    const size = take(4).readUInt32BE(0);
-    if (size > LARGEST_ANSWER) throw new Error(`an answer of ${size} bytes is too large`);
-    const body = take(size);
-    const fields: Buffer[] = [];
-    for (let at = 0; at < body.length; ) {
-      if (at + 4 > body.length) throw new Error("a broken answer");
-      const length = body.readUInt32BE(at);
-      if (at + 4 + length > body.length) throw new Error("a broken answer");
-      fields.push(body.subarray(at + 4, at + 4 + length));
-      at += 4 + length;
-    }
-    return fields;
-  };
+  return { ask, isBroken: () => state.broken, close };
 }
 
 export interface ContainerFiles extends View {

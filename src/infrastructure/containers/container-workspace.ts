@@ -37,8 +37,7 @@ import { createOutputCapture } from "../engine/output-capture.ts";
 import { createJobHolders, jobsOfThisProcess } from "../engine/running-jobs.ts";
 import { hashHex } from "../platform/hash.ts";
 import { type ClonePoint, type CloneState, createCloneState } from "./clone-state.ts";
-import { createContainerView, openFileChannel } from "./container-files.ts";
-import { type Engine, parseEngineAddress } from "./docker-engine.ts";
+import { type ContainerFileThread, createContainerView } from "./container-files.ts";
 
 /**
  * Processes of jobs in a container. A command's background processes continue with the task (001 lets a
@@ -529,7 +528,7 @@ export function openCloneInContainer(
 }
 
 export interface ContainerWorkspaceDeps extends Omit<PlacedWorkspaceDeps, "root" | "processes"> {
-  readonly engine: Engine;
+  readonly files: ContainerFileThread;
   readonly sandboxes: SandboxManager;
 }
 
@@ -550,11 +549,9 @@ export async function openContainerWorkspace(
   given: ContainerWorkspaceDeps,
   info: ContainerInfo,
 ): Promise<ContainerWorkspace> {
-  const { engine, sandboxes, ...rest } = given;
+  const { files, sandboxes, ...rest } = given;
   const root = info.workspace_path;
-  const address = parseEngineAddress(engine.host);
-  if (address === undefined) throw new EnvironmentError(engine.host);
-  const channel = await openFileChannel(engine, address, info.container_id, root);
+  const channel = await files.open(info.container_id, root);
   if ("ok" in channel) throw new EnvironmentError(channel.detail);
   const processes = createContainerProcesses(sandboxes, info.container_id);
   const workspace = createPlacedWorkspace(

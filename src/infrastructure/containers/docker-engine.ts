@@ -82,12 +82,18 @@ function failureFromThrown(error: unknown, host: string): SandboxFailure {
   return sandboxFailure("engine-unreachable", `${host}: ${FAILURE_WORDS[code] ?? message}`, error);
 }
 
+/** Where an engine is, and how long it may take to answer: another thread opens it again with these. */
+export interface EngineDeps {
+  readonly address: EngineAddress;
+  readonly host: string;
+  readonly timeoutMs: number;
+}
+
 /**
  * The Docker Engine API, without a client library: the usual one takes half a second and 40 MB to load here.
  * Paths carry no version, which every engine answers with its newest.
  */
-export interface Engine {
-  readonly host: string;
+export interface Engine extends EngineDeps {
   /** One call with a JSON answer; an empty answer is null. */
   call<T>(request: EngineRequest): Promise<EngineAnswer<T> | SandboxFailure>;
   /** One call whose answer is read as it comes; the caller reads or cancels it. */
@@ -119,12 +125,6 @@ export interface EngineStream {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-export interface EngineDeps {
-  readonly address: EngineAddress;
-  readonly host: string;
-  readonly timeoutMs: number;
-}
-
 export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
   const send = async (request: EngineRequest): Promise<Response | SandboxFailure> => {
     const patience = request.timeoutMs ?? timeoutMs;
@@ -150,7 +150,9 @@ export function createEngine({ address, host, timeoutMs }: EngineDeps): Engine {
     }
   };
   return {
+    address,
     host,
+    timeoutMs,
     async call<T>(request: EngineRequest) {
       const response = await send(request);
       if (!(response instanceof Response)) return response;

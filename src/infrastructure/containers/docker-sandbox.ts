@@ -9,7 +9,7 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/containers.ts";
-import { type InsideProgram, LABEL, PROXY_PORT } from "./container-body.ts";
+import { LABEL, PROXY_PORT } from "./container-body.ts";
 import { claimText, createLeases, createOwners, isOfSuccessor, readClaim } from "./container-owners.ts";
 import { cleanUpStale, removeIdleProxies, removeOwnContainer } from "./container-removal.ts";
 import {
@@ -126,7 +126,6 @@ export function createDockerSandbox(parts: DockerSandboxDeps): SandboxManager {
     newId,
     socketAllowed: parts.mountDockerSocket,
     socket: () => socketOf(engine.host),
-    insides: new Map<string, InsideProgram>(),
     async proxyFor(spec, { signal, onProgress }) {
       onProgress?.({ step: "network", image: spec.image });
       state.proxies = true;

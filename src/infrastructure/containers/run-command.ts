@@ -9,7 +9,6 @@ import type {
 import { type ContainerSettings, LABEL, readContainerSettings } from "./container-body.ts";
 import { inspectContainer } from "./container-state.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
-import { openPlainExec } from "./plain-exec.ts";
 import { lostResult, openSupervisor, type SupervisedRequest, type Supervisor } from "./supervisor.ts";
 
 /**
@@ -197,9 +196,8 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
     if (!settings) return sandboxFailure("not-allowed", `${container} is no container of PicoClaw's`);
     if (!State.Running)
       return sandboxFailure("container-stopped", `${container} is not running (${State.Status})`);
-    const parts = { engine, container, limits: settings.limits, now, signal: closing.signal };
     const [supervisor] = await Promise.all([
-      Config.Labels?.[LABEL.inside] === "sh" ? openPlainExec(parts) : openSupervisor(parts),
+      openSupervisor({ engine, container, limits: settings.limits, now, signal: closing.signal }),
       wakeProxy(engine, Config.Labels?.[LABEL.proxy]),
     ]);
     if ("ok" in supervisor) return supervisor;
@@ -241,13 +239,9 @@ export function createCommandChannels({ engine, now, restart, onUse }: CommandCh
 
   const runOnce = async (container: string, request: ExecRequest, own: boolean): Promise<ExecResult> => {
     const started = now();
-    if (request.signal?.aborted)
-      return { ...lostChannelResult(sandboxFailure("aborted", "aborted"), 0), outcome: "aborted" };
+    if (request.signal?.aborted) return lostResult(sandboxFailure("aborted", "aborted"), 0);
     const channel = await orAborted(channelOf(container), request.signal);
-    if ("ok" in channel) {
-      const result = lostChannelResult(channel, Math.round(now() - started));
-      return channel.code === "aborted" ? { ...result, outcome: "aborted" } : result;
-    }
+    if ("ok" in channel) return lostResult(channel, Math.round(now() - started));
     const { settings, supervisor, watch, sessions } = channel;
     const supervised: SupervisedRequest = {
       ...request,
@@ -327,10 +321,6 @@ function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
 function argvOf({ command, session }: ExecRequest): readonly string[] {
   if (typeof command !== "string") return command;
   return session === undefined ? ["sh", "-c", command] : sessionArgv(session, command);
-}
-
-function lostChannelResult(failure: SandboxFailure, durationMs: number): ExecResult {
-  return lostResult(failure, durationMs, { stdout: "", stderr: "" });
 }
 
 /**

@@ -4,17 +4,11 @@ import type {
   StartedContainer,
   StartOptions,
 } from "../../application/ports/containers.ts";
-import {
-  createContainerBody,
-  type InsideProgram,
-  LABEL,
-  ownVolumes,
-  toContainerSettings,
-} from "./container-body.ts";
+import { createContainerBody, LABEL, ownVolumes, toContainerSettings } from "./container-body.ts";
 import { claimText } from "./container-owners.ts";
 import { type RemoveContainerDeps, removeContainer, removeVolumes } from "./container-removal.ts";
 import { inspectContainer } from "./container-state.ts";
-import { type Engine, sandboxFailure } from "./docker-engine.ts";
+import { sandboxFailure } from "./docker-engine.ts";
 import type { ProxySidecar } from "./proxy-sidecar.ts";
 import { archiveStream } from "./tar-archive.ts";
 
@@ -37,8 +31,6 @@ export interface StartContainerDeps extends RemoveContainerDeps {
     hasRelay: boolean,
     signal: AbortSignal | undefined,
   ) => Promise<boolean | SandboxFailure>;
-  /** Facts about images by their id: whether they have Perl. */
-  readonly insides: Map<string, InsideProgram>;
 }
 
 export type ContainerRole = "task" | "warm";
@@ -56,22 +48,15 @@ export async function startColdContainer(
     return sandboxFailure("not-allowed", "command_executor.docker.mount_docker_socket is false");
   const proxy = spec.network.mode === "none" ? undefined : await parts.proxyFor(spec, options);
   if (proxy && "ok" in proxy) return proxy;
-  const image = await engine.call<{ Id: string }>({
-    method: "GET",
-    path: `/images/${spec.image}/json`,
-    signal,
-  });
-  if (!image.ok) return image;
   onProgress?.({ step: "creating", name: spec.name, image: spec.image });
   const volume = `picoclaw-workspace-${parts.newId()}`;
-  const createWith = (inside: InsideProgram, cpus: number) =>
+  const createWith = (cpus: number) =>
     engine.call<{ Id: string }>({
       method: "POST",
       path: "/containers/create",
       query: { name: spec.name },
       body: createContainerBody({
         spec: { ...spec, limits: { ...spec.limits, cpus } },
-        inside,
         volume,
         proxy,
         stopGraceSeconds: parts.stopGraceSeconds,
@@ -80,37 +65,23 @@ export async function startColdContainer(
       }),
       signal,
     });
-  const known = parts.insides.get(image.value.Id);
-  const create = async (inside: InsideProgram) => {
-    const created = await createWith(inside, spec.limits.cpus);
-    // More cores than the machine has are refused, and mean all of them.
-    const there = created.ok ? null : /only (\d+) CPUs? available/.exec(created.detail)?.[1];
-    return there ? createWith(inside, Number(there)) : created;
-  };
-  if (known === "sh" && proxy) return noRelay(spec.image);
-  let created = await create(known ?? "perl");
+  const first = await createWith(spec.limits.cpus);
+  // More cores than the machine has are refused, and mean all of them.
+  const there = first.ok ? null : /only (\d+) CPUs? available/.exec(first.detail)?.[1];
+  const created = there ? await createWith(Number(there)) : first;
   if (!created.ok) return clearUp(parts, spec, volume, created);
-  let id = created.value.Id;
+  const id = created.value.Id;
   const giveUp = async (failure: SandboxFailure) => {
     await removeContainer(parts, id, { force: true });
     return failure;
   };
-  if (known === undefined) {
-    const inside = await lookInside(engine, id, signal);
-    if (typeof inside !== "string") return giveUp(inside);
-    parts.insides.set(image.value.Id, inside);
-    if (inside === "sh") {
-      await removeContainer(parts, id, { force: true });
-      if (proxy) return noRelay(spec.image);
-      created = await create("sh");
-      if (!created.ok) return clearUp(parts, spec, volume, created);
-      id = created.value.Id;
-    }
-  }
   parts.onCreated(id, spec);
   onProgress?.({ step: "starting", name: spec.name });
   const started = await engine.call({ method: "POST", path: `/containers/${id}/start`, signal });
-  if (!started.ok) return giveUp(started);
+  if (!started.ok)
+    return giveUp(
+      /"perl": executable file not found/.test(started.detail) ? unfitImage(spec.image) : started,
+    );
   const ready = await prepareFolders(parts, id, spec, signal);
   if (ready !== undefined) return giveUp(ready);
   const inspected = await inspectContainer(engine, id, signal);
@@ -138,9 +109,9 @@ async function clearUp(
   return failure;
 }
 
-/** The program that passes connections on to the proxy is written in Perl. */
-function noRelay(image: string): SandboxFailure {
-  return sandboxFailure("no-proxy", `${image} has no perl; without it the network can only be off`);
+/** An image that was not made fit: its first process, and all that PicoClaw runs in it, is in Perl. */
+function unfitImage(image: string): SandboxFailure {
+  return sandboxFailure("bad-spec", `${image} has no perl, and was not made fit for an environment`);
 }
 
 function labelsOf(
@@ -162,26 +133,6 @@ function labelsOf(
     [LABEL.volumes]: volumes.join(","),
     ...(proxy !== undefined && { [LABEL.proxy]: proxy }),
   };
-}
-
-const PERL = ["/usr/bin/perl", "/usr/local/bin/perl"];
-
-async function lookInside(
-  engine: Engine,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<InsideProgram | SandboxFailure> {
-  for (const path of PERL) {
-    const found = await engine.call({
-      method: "HEAD",
-      path: `/containers/${id}/archive`,
-      query: { path },
-      signal,
-    });
-    if (found.ok) return "perl";
-    if (found.code !== "container-missing") return found;
-  }
-  return "sh";
 }
 
 /** An image of ours has the folders in a volume that its user owns; for any other the engine puts them there. */

@@ -10,137 +10,82 @@ import type {
 } from "../../application/ports/containers.ts";
 import type { OutputStream } from "../../application/ports/jobs-transaction.ts";
 import { createCharacterGate, createOutputCapture } from "../engine/output-capture.ts";
-import type { RawConnection } from "../platform/connections.ts";
-import { createFrameReader, createStreamReader } from "./container-frames.ts";
-import { createExec } from "./container-state.ts";
+import { decodeList, encodeList, type Frame } from "./container-frames.ts";
 import { type Engine, sandboxFailure } from "./docker-engine.ts";
 import program from "./inside/supervisor.pl" with { type: "text" };
+import { type InsideProgram, openInsideProgram } from "./inside-program.ts";
 
-/** A message of the supervisor; see `inside/supervisor.pl`. */
-export interface SupervisorFrame {
-  readonly type: string;
-  readonly id: number;
-  readonly payload: Buffer;
-}
+/** How a command ended, without what it printed. */
+type Ending = Omit<ExecResult, "stdout" | "stderr" | "truncatedBytes" | "durationMs">;
 
-/** A process inside may have taken the supervisor over: a length is not trusted beyond what it ever sends. */
-const LONGEST_FRAME = 1024 ** 2;
-
-export function createSupervisorReader(onFrame: (frame: SupervisorFrame) => void, onBroken: () => void) {
-  return createFrameReader(
-    { headBytes: 9, limitBytes: LONGEST_FRAME, lengthOf: (head) => head.readUInt32BE(0) - 5 },
-    (head, payload) =>
-      onFrame({ type: String.fromCharCode(head[4] ?? 0), id: head.readUInt32BE(5), payload }),
-    onBroken,
-  );
-}
-
-export function encodeFrame(type: "S" | "K" | "P" | "Q", id: number, payload: Uint8Array): Buffer {
-  const frame = Buffer.alloc(9 + payload.length);
-  frame.writeUInt32BE(5 + payload.length, 0);
-  frame.write(type, 4, "latin1");
-  frame.writeUInt32BE(id, 5);
-  frame.set(payload, 9);
-  return frame;
-}
-
-/** Texts and bytes, each after its length. */
-function encodeList(items: readonly (string | Uint8Array)[]): Buffer {
-  const parts = items.flatMap((item) => {
-    const bytes = typeof item === "string" ? Buffer.from(item) : item;
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
-    return [length, bytes];
-  });
-  return Buffer.concat(parts);
-}
-
-function decodeList(bytes: Buffer): readonly string[] {
-  const items: string[] = [];
-  for (let at = 0; at + 4 <= bytes.length; ) {
-    const end = at + 4 + bytes.readUInt32BE(at);
-    items.push(bytes.toString("utf8", at + 4, end));
-    at = end;
-  }
-  return items;
-}
-
-/** `kind` as in the program: 0 ended, 1 no such folder, 2 outside, 3 no such program, 4 no more processes, 5 lost. */
-export interface EndedFrame {
-  readonly kind: number;
-  readonly status: number;
-  readonly errno: number;
-  readonly oomKills: number;
-  readonly refusedForks: number;
-  readonly left: readonly string[];
-}
-
-function decodeEnded(payload: Buffer): EndedFrame {
-  const field = (index: number) => payload.readUInt32BE(index * 4);
-  return {
-    kind: field(0),
-    status: field(1),
-    errno: field(2),
-    oomKills: field(3) | 0,
-    refusedForks: field(4) | 0,
-    left: decodeList(payload.subarray(20)),
-  };
-}
-
-export interface EndedCommand {
-  readonly outcome: ExecOutcome;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-  readonly background: readonly BackgroundProcess[];
-  readonly limit?: ExceededLimit;
-  readonly failure?: SandboxFailure;
-}
+/** As the program says it. */
+const KINDS = ["ended", "no-cwd", "outside", "no-program", "no-fork", "lost"] as const;
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 
-/** The meaning of the supervisor's last message about a command. */
+/**
+ * The meaning of the supervisor's last message about a command: its kind, wait status, errno, OOM kills and refused forks
+ * meanwhile, then what it left running. Throws a `RangeError` for anything else.
+ */
 export function readEnding(
-  ended: EndedFrame,
+  payload: Buffer,
   { cwd, program, stderr }: { readonly cwd: string; readonly program: string; readonly stderr: string },
   limits: ContainerLimits,
-): EndedCommand {
-  const none = { exitCode: null, signal: null, background: [] };
-  const refuse = (failure: SandboxFailure): EndedCommand => ({ ...none, outcome: "not-started", failure });
-  switch (ended.kind) {
-    case 1:
+): Ending {
+  const [kind, status, errno, oomKills, refusedForks] = [0, 4, 8, 12, 16].map((at) =>
+    payload.readInt32BE(at),
+  ) as [number, number, number, number, number];
+  const refuse = (failure: SandboxFailure) => failedEnding(failure, "not-started");
+  switch (KINDS[kind]) {
+    case "no-cwd":
       return refuse(sandboxFailure("cwd-missing", `no such folder, or not yours to enter: ${cwd}`));
-    case 2:
+    case "outside":
       return refuse(sandboxFailure("outside", `the working directory is outside the workspace: ${cwd}`));
-    case 3:
-      return refuse(sandboxFailure("program-missing", `cannot run ${program} (errno ${ended.errno})`));
-    case 4:
+    case "no-program":
+      return refuse(sandboxFailure("program-missing", `cannot run ${program} (errno ${errno})`));
+    case "no-fork":
       return {
         ...refuse(sandboxFailure("no-resources", `the process limit of ${limits.pids} is used up`)),
         limit: { kind: "processes", limit: limits.pids },
       };
-    case 5:
-      return {
-        ...none,
-        outcome: "disconnected",
-        failure: sandboxFailure(
-          "disconnected",
-          "somebody inside killed the process that watched the command",
-        ),
-      };
+    case "lost":
+      return failedEnding(
+        sandboxFailure("disconnected", "somebody inside killed the process that watched the command"),
+      );
+    case "ended":
+      break;
+    case undefined:
+      throw new RangeError(`no such ending: ${kind}`);
   }
-  const signal = ended.status & 127;
-  const exitCode = signal === 0 ? ended.status >> 8 : 128 + signal;
-  const limit = exceededLimit(ended, exitCode, stderr, limits);
+  const signal = status & 127;
+  const exitCode = signal === 0 ? status >> 8 : 128 + signal;
+  const limit = exceededLimit({ oomKills, refusedForks }, exitCode, stderr, limits);
   return {
     outcome: signal === 0 ? "exited" : "signaled",
     exitCode,
     signal: signal === 0 ? null : (SIGNAL_NAMES.get(signal) ?? `SIG${signal}`),
-    background: readProcesses(ended.left),
+    background: readProcesses(payload.subarray(20)),
     ...(limit && { limit }),
   };
 }
 
-export function readProcesses(list: readonly string[]): readonly BackgroundProcess[] {
+/** Nothing more is known of the command. */
+function failedEnding(failure: SandboxFailure, outcome: ExecOutcome = lostOutcome(failure)): Ending {
+  return { outcome, exitCode: null, signal: null, background: [], failure };
+}
+
+function lostOutcome({ code }: SandboxFailure): ExecOutcome {
+  return code === "disconnected" || code === "aborted" ? code : "not-started";
+}
+
+/** The result of a command that did not get as far as a process. */
+export function lostResult(failure: SandboxFailure, durationMs: number): ExecResult {
+  return { ...failedEnding(failure), stdout: "", stderr: "", truncatedBytes: 0, durationMs };
+}
+
+/** Of a list of ids and command lines. */
+function readProcesses(payload: Buffer): readonly BackgroundProcess[] {
+  const list = decodeList(payload).map(String);
   const processes: BackgroundProcess[] = [];
   for (let i = 0; i + 1 < list.length; i += 2)
     processes.push({ pid: Number(list[i]), command: list[i + 1] ?? "" });
@@ -150,7 +95,7 @@ export function readProcesses(list: readonly string[]): readonly BackgroundProce
 const FILE_SIZE_SIGNAL = 128 + constants.signals.SIGXFSZ;
 
 function exceededLimit(
-  { oomKills, refusedForks }: EndedFrame,
+  { oomKills, refusedForks }: { readonly oomKills: number; readonly refusedForks: number },
   exitCode: number,
   stderr: string,
   { memoryBytes, pids, diskBytes }: ContainerLimits,
@@ -164,7 +109,7 @@ function exceededLimit(
 }
 
 /** Both streams of one command: live where asked for, and what is kept of each. */
-export function createExecOutput(
+function createExecOutput(
   request: Pick<ExecRequest, "outputLimitBytes" | "cutNote" | "onOutput" | "onBytes">,
 ) {
   const streamOf = (name: OutputStream) => {
@@ -224,7 +169,7 @@ export interface SupervisorDeps {
 }
 
 interface WaitingRun {
-  readonly onFrame: (frame: SupervisorFrame) => void;
+  readonly onFrame: (frame: Frame) => void;
   readonly onLost: (failure: SandboxFailure) => void;
 }
 
@@ -233,96 +178,52 @@ const DEFAULT_GRACE_MS = 1500;
 const STUCK_AFTER_MS = 6000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const UNLIMITED = String(2 ** 52);
+const LONGEST_FRAME = 1024 ** 2;
 
-export async function openSupervisor(parts: SupervisorDeps): Promise<Supervisor | SandboxFailure> {
-  const { engine, container, limits, now, signal } = parts;
-  const created = await createExec(engine, container, { argv: ["perl", "-e", program], stdin: true, signal });
-  if (!created.ok) return created;
+export async function openSupervisor(deps: SupervisorDeps): Promise<Supervisor | SandboxFailure> {
+  const { engine, container, limits, now, signal } = deps;
   const waiting = new Map<number, WaitingRun>();
-  const state: { open: boolean; noise: string; nextId: number } = { open: true, noise: "", nextId: 1 };
-  const hello = Promise.withResolvers<SandboxFailure | undefined>();
-  const lose = (failure: SandboxFailure) => {
-    if (!state.open) return;
-    state.open = false;
-    hello.resolve(failure);
-    for (const each of [...waiting.values()]) each.onLost(failure);
-    waiting.clear();
-  };
-  const own: { connection?: RawConnection } = {};
-  const breakOff = () => {
-    own.connection?.close();
-    lose(sandboxFailure("disconnected", "what came from the container is not the supervisor's"));
-  };
-  const readFrames = createSupervisorReader((frame) => {
-    if (frame.type === "h") return hello.resolve(undefined);
-    try {
-      waiting.get(frame.id)?.onFrame(frame);
-    } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      breakOff();
-    }
-  }, breakOff);
-  const readStreams = createStreamReader((stream, bytes) => {
-    if (stream === "stdout" && !/^OCI runtime exec failed/.test(bytes.toString("latin1", 0, 24)))
-      readFrames(bytes);
-    else state.noise = (state.noise + bytes.toString()).slice(-2000);
-  });
-  const connection = await engine.attach(
-    created.value.Id,
-    {
-      onBytes: readStreams,
-      onClose: (error) =>
-        lose(
-          sandboxFailure(
-            "disconnected",
-            state.noise.trim() || "the connection to the container broke off before an exit code came",
-            error,
-          ),
-        ),
+  const state = { open: true, nextId: 1 };
+  const opened = await openInsideProgram({
+    engine,
+    container,
+    program,
+    longestFrame: LONGEST_FRAME,
+    onFrame: (frame) => waiting.get(frame.id)?.onFrame(frame),
+    onEnd(failure) {
+      state.open = false;
+      for (const each of [...waiting.values()]) each.onLost(failure);
+      waiting.clear();
     },
     signal,
-  );
-  if ("ok" in connection) return connection;
-  own.connection = connection;
-  const onAbort = () => {
-    connection.close();
-    lose(sandboxFailure("aborted", "aborted"));
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
-  const failure = await hello.promise;
-  signal.removeEventListener("abort", onAbort);
-  if (failure) {
-    connection.close();
-    return failure;
-  }
+  });
+  if ("ok" in opened) return opened;
   const gone = () => sandboxFailure("disconnected", "the supervisor is gone");
 
-  const ask = <T>(type: "P" | "Q", payload: string, read: (frame: SupervisorFrame) => T) => {
+  const ask = <T>(type: "P" | "Q", payload: string, read: (payload: Buffer) => T) => {
     if (!state.open) return Promise.resolve(gone());
     const { promise, resolve } = Promise.withResolvers<T | SandboxFailure>();
     const id = state.nextId++;
-    const onFrame = (frame: SupervisorFrame) => {
+    const onFrame = (frame: Frame) => {
+      const answer = read(frame.payload);
       waiting.delete(id);
-      resolve(read(frame));
+      resolve(answer);
     };
     waiting.set(id, { onFrame, onLost: resolve });
-    connection.write(encodeFrame(type, id, Buffer.from(payload)));
+    opened.send(type, id, Buffer.from(payload));
     return promise;
   };
 
   return {
     run: (request) => {
-      if (!state.open) return Promise.resolve(lostResult(gone(), 0, { stdout: "", stderr: "" }));
+      if (!state.open) return Promise.resolve(lostResult(gone(), 0));
       const id = state.nextId++;
-      return runSupervised({ id, request, limits, now, waiting, connection });
+      return runSupervised({ id, request, limits, now, waiting, send: opened.send });
     },
-    list: () => ask("P", "", ({ payload }) => readProcesses(decodeList(payload))),
-    end: (pid) => ask("Q", String(pid), ({ payload }) => payload.toString() === "1"),
+    list: () => ask("P", "", readProcesses),
+    end: (pid) => ask("Q", String(pid), (payload) => payload.toString() === "1"),
     isOpen: () => state.open,
-    close() {
-      connection.close();
-      lose(sandboxFailure("aborted", "closed"));
-    },
+    close: opened.close,
   };
 }
 
@@ -332,23 +233,16 @@ interface SupervisedRun {
   readonly limits: ContainerLimits;
   readonly now: () => number;
   readonly waiting: Map<number, WaitingRun>;
-  readonly connection: RawConnection;
+  readonly send: InsideProgram["send"];
 }
 
-function runSupervised({
-  id,
-  request,
-  limits,
-  now,
-  waiting,
-  connection,
-}: SupervisedRun): Promise<ExecResult> {
+function runSupervised({ id, request, limits, now, waiting, send }: SupervisedRun): Promise<ExecResult> {
   const { promise, resolve } = Promise.withResolvers<ExecResult>();
   const output = createExecOutput(request);
   const started = now();
   const state: { ending?: "timed-out" | "aborted"; timer?: ReturnType<typeof setTimeout> } = {};
   const graceMs = request.graceMs ?? DEFAULT_GRACE_MS;
-  const settle = (ended: Omit<ExecResult, "stdout" | "stderr" | "truncatedBytes" | "durationMs">) => {
+  const settle = (ended: Ending) => {
     waiting.delete(id);
     clearTimeout(state.timer);
     request.signal?.removeEventListener("abort", onAbort);
@@ -357,7 +251,7 @@ function runSupervised({
   const end = (why: "timed-out" | "aborted") => {
     if (state.ending) return;
     state.ending = why;
-    connection.write(encodeFrame("K", id, Buffer.from(String(graceMs))));
+    send("K", id, Buffer.from(String(graceMs)));
     clearTimeout(state.timer);
     state.timer = setTimeout(() => {
       settle({ outcome: why, exitCode: null, signal: null, background: [] });
@@ -371,7 +265,7 @@ function runSupervised({
       if (type === "x") {
         const kept = output.finish();
         const ended = readEnding(
-          decodeEnded(payload),
+          payload,
           { cwd: request.cwd, program: request.argv[0] ?? "", stderr: kept.stderr },
           limits,
         );
@@ -379,16 +273,9 @@ function runSupervised({
       } else if (type === "o" || type === "e") output.add(stream, payload);
       else output.skip(stream, Number(payload.readBigUInt64BE(0)));
     },
-    onLost: (failure) =>
-      settle({
-        outcome: state.ending ?? "disconnected",
-        exitCode: null,
-        signal: null,
-        background: [],
-        failure,
-      }),
+    onLost: (failure) => settle(failedEnding(failure, state.ending ?? "disconnected")),
   });
-  connection.write(encodeFrame("S", id, encodeStart(request)));
+  send("S", id, encodeStart(request));
   if (request.timeoutMs <= LONGEST_TIMER_MS)
     state.timer = setTimeout(() => end("timed-out"), request.timeoutMs);
   request.signal?.addEventListener("abort", onAbort, { once: true });
@@ -410,22 +297,4 @@ function encodeStart(request: SupervisedRequest): Buffer {
     request.stdin ?? "",
     encodeList([request.cwd, roots, hasInput, String(env.length), ...env, ...request.argv]),
   ]);
-}
-
-/** The result of a command of which nothing is known any more. */
-export function lostResult(
-  failure: SandboxFailure,
-  durationMs: number,
-  output: { readonly stdout: string; readonly stderr: string },
-): ExecResult {
-  return {
-    outcome: failure.code === "disconnected" ? "disconnected" : "not-started",
-    exitCode: null,
-    signal: null,
-    ...output,
-    truncatedBytes: 0,
-    durationMs,
-    background: [],
-    failure,
-  };
 }

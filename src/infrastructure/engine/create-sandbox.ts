@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HeadSurroundings, RefusedHost } from "../../application/ports/jobs-transaction.ts";
-import { findInstallation, type Installation } from "../platform/installation.ts";
+import { findInstallation, type Installation, threadEntry } from "../platform/installation.ts";
 import type { Sandbox } from "./folder-workspace.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import {
@@ -17,7 +17,7 @@ import {
 import { HOME_LAYER } from "./job-folder.ts";
 import type { JobLimits } from "./job-limits.ts";
 import { mountPoints, workspaceId } from "./job-storage.ts";
-import { createLimitCopy, limitedEntry } from "./limited-copy.ts";
+import { createLimitCopy } from "./limited-copy.ts";
 import { beginOverlayTransaction } from "./overlay-transaction.ts";
 import { limitedNetwork, type SandboxNetwork, SYSTEM_PATH, sandboxEnvironment } from "./sandbox-plan.ts";
 import {
@@ -307,7 +307,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       wiring.confined
         ? createLimitCopy(() => {
             const { shown, readable, files, closed } = findSurroundings(wiring, installation);
-            const entry = limitedEntry(installation);
+            const entry = threadEntry(installation, "limited");
             return { entry, readable: [...readable, ...files], shown, closed };
           })
         : null,

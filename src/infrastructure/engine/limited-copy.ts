@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { dirname, extname, join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type { ProcessRunner } from "../../application/ports/jobs-transaction.ts";
-import { findInstallation, type Installation } from "../platform/installation.ts";
+import { findInstallation, threadEntry } from "../platform/installation.ts";
 import { LEAST_ABI, landlockAbi, type Restriction } from "../platform/landlock.ts";
 import { createFrameReader, createRemoteProcesses, encodeFrame } from "./executor-channel.ts";
 import { isInside } from "./git-roots.ts";
@@ -120,11 +120,6 @@ const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"].map((name) 
 const CACHE =
   /^\.cache\/|^\.npm$|^\.cargo\/(registry|git)$|^go\/pkg$|^\.(m2|gradle|ivy2|nuget|hex|pub-cache)\/|pnpm|_?store|pkgs$/i;
 
-/** The file is beside the executor's, in the sources and in the bundle. */
-export function limitedEntry({ folder, executor }: Installation): string {
-  return join(folder, dirname(executor), `limited${extname(executor)}`);
-}
-
 export function createLimitCopy(parts: () => LimitCopyDeps): LimitCopy | null {
   if (landlockAbi() < LEAST_ABI) return null;
   return async (job, copies, { network }) => {
@@ -184,7 +179,7 @@ export async function tryLimits(storage: string): Promise<boolean> {
   if (typeof folder !== "string") return false;
   try {
     const readable = [installation.folder, installation.runtime];
-    const parts = { entry: limitedEntry(installation), readable, shown: null, closed: [] };
+    const parts = { entry: threadEntry(installation, "limited"), readable, shown: null, closed: [] };
     const limited = await createLimitCopy(() => parts)?.(folder, [], { network: true });
     limited?.stop();
     return limited !== null && limited !== undefined;

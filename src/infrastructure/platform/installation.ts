@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 
 /** The program's own folder and runtime, which the executor needs inside a sandbox. */
 export interface Installation {
@@ -30,6 +30,11 @@ export function findInstallation(): Installation {
   for (const file of [executor, "bunfig.toml", "tsconfig.json"])
     if (!existsSync(join(folder, file))) throw new InstallationIncomplete(join(folder, file));
   return { folder: realpathSync(folder), runtime: realpathSync(process.execPath), executor };
+}
+
+/** The entry of one of the program's threads: beside the executor's, in the sources and in the bundle. */
+export function threadEntry({ folder, executor }: Installation, name: "limited" | "container-files"): string {
+  return join(folder, dirname(executor), `${name}${extname(executor)}`);
 }
 
 /**

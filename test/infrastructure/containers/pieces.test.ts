@@ -6,6 +6,9 @@ import type { ContainerSpec, StartedContainer } from "../../../src/application/p
 import {
   createFrameReader,
   createStreamReader,
+  decodeList,
+  encodeFrame,
+  encodeList,
 } from "../../../src/infrastructure/containers/container-frames.ts";
 import {
   createLeases,
@@ -17,11 +20,7 @@ import { isStale } from "../../../src/infrastructure/containers/container-remova
 import type { ListedContainer } from "../../../src/infrastructure/containers/container-state.ts";
 import { failureFromStatus } from "../../../src/infrastructure/containers/docker-engine.ts";
 import { createWarmPool } from "../../../src/infrastructure/containers/start-container.ts";
-import {
-  createSupervisorReader,
-  encodeFrame,
-  readEnding,
-} from "../../../src/infrastructure/containers/supervisor.ts";
+import { readEnding } from "../../../src/infrastructure/containers/supervisor.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, pids: 2, diskBytes: 3 };
 const HOUR = 3_600_000;
@@ -46,22 +45,24 @@ describe("frames of a stream", () => {
   test("the rest of an unfinished frame survives the runtime's use of its buffer", () => {
     const seen: string[] = [];
     const read = createFrameReader(
-      { headBytes: 1, limitBytes: 100, lengthOf: (head) => head[0] ?? 0 },
-      (_, payload) => seen.push(payload.toString()),
+      100,
+      ({ type, id, payload }) => seen.push(`${type}${id}:${payload}`),
       () => undefined,
     );
-    const chunk = Buffer.from([5, 104, 101]);
+    const [first, second] = [encodeFrame("d", 7, Buffer.from("hello")), encodeFrame("c", 8, Buffer.alloc(0))];
+    const chunk = Buffer.from(first.subarray(0, 11));
     read(chunk);
     chunk.fill(0);
-    read(Buffer.from("llo"));
-    expect(seen).toEqual(["hello"]);
+    read(Buffer.concat([first.subarray(11), second]));
+    expect(seen).toEqual(["d7:hello", "c8:"]);
   });
 });
 
-describe("frames of a supervisor that was taken over", () => {
+describe("frames of a program that was taken over", () => {
   test("a length beyond all measure is not waited for, and nothing after it is believed", () => {
     const seen: string[] = [];
-    const read = createSupervisorReader(
+    const read = createFrameReader(
+      1024,
       ({ type }) => seen.push(type),
       () => seen.push("broken"),
     );
@@ -69,6 +70,12 @@ describe("frames of a supervisor that was taken over", () => {
     read(Buffer.from([0x7f, 0, 0, 0, 120, 0, 0, 0, 1]));
     read(encodeFrame("P", 1, new Uint8Array(3)));
     expect(seen).toEqual(["P", "broken"]);
+  });
+
+  test("a list that breaks off is none", () => {
+    const list = encodeList(["a", Buffer.from([0, 255]), ""]);
+    expect(decodeList(list).map((item) => item.toString("hex"))).toEqual(["61", "00ff", ""]);
+    for (const cut of [1, 4, 6]) expect(() => decodeList(list.subarray(0, cut))).toThrow(RangeError);
   });
 });
 
@@ -87,12 +94,15 @@ describe("what the engine says", () => {
 });
 
 describe("how a command ended", () => {
-  const ending = (over: object, stderr = "") =>
-    readEnding(
-      { kind: 0, status: 0, errno: 0, oomKills: 0, refusedForks: 0, left: [], ...over },
-      { cwd: "/w", program: "p", stderr },
-      LIMITS,
-    );
+  const ending = (
+    { kind = 0, status = 0, oomKills = 0, refusedForks = 0 }: Readonly<Record<string, number>>,
+    stderr = "",
+  ) => {
+    const payload = Buffer.alloc(20);
+    for (const [at, value] of [kind, status, 0, oomKills, refusedForks].entries())
+      payload.writeInt32BE(value, at * 4);
+    return readEnding(payload, { cwd: "/w", program: "p", stderr }, LIMITS);
+  };
   test("a success is never blamed on a limit that others ran into", () => {
     expect(ending({ oomKills: 3, refusedForks: 3 }).limit).toBeUndefined();
   });
@@ -102,6 +112,12 @@ describe("how a command ended", () => {
   test("a full disk is known by the signal or by the words of the program", () => {
     expect(ending({ status: 25 }).limit?.kind).toBe("disk");
     expect(ending({ status: 256 }, "write: No space left on device").limit?.kind).toBe("disk");
+  });
+  test("what no supervisor says is no ending", () => {
+    expect(() => ending({ kind: 9 })).toThrow(RangeError);
+    expect(() => readEnding(Buffer.alloc(3), { cwd: "", program: "", stderr: "" }, LIMITS)).toThrow(
+      RangeError,
+    );
   });
   test("a guard that was killed is a lost command, not an ended one", () => {
     expect(ending({ kind: 5, status: 0 })).toMatchObject({ outcome: "disconnected", exitCode: null });

@@ -5,12 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type View, ViewFault } from "../../../src/application/ports/jobs-transaction.ts";
 import {
+  type ContainerFileThread,
   createContainerView,
   type FileChannel,
-  openFileChannel,
 } from "../../../src/infrastructure/containers/container-files.ts";
 import { createFolderView } from "../../../src/infrastructure/engine/folder-view.ts";
-import { type OpenContainer, openContainer } from "../../../src/wiring/container-toolkits.ts";
+import {
+  createContainerFiles,
+  type OpenContainer,
+  openContainer,
+} from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
@@ -21,6 +25,7 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
   let kit: EnvironmentKit;
   let container: string;
   let place: OpenContainer;
+  let files: ContainerFileThread;
   const uuid = randomUUID();
 
   beforeAll(async () => {
@@ -29,10 +34,14 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     const repository = kit.repository({ "a.txt": "one\ntwo\n", "b.txt": "b\n", ".env": "SECRET=1\n" });
     const info = await environments.manager.prepare({ uuid, repository }, "python");
     container = info.container_id;
-    place = await openContainer(environments.toolParts, info);
+    const engine = openEngine({ api_timeout: 60, host: DOCKER_HOST } as never, {});
+    if ("ok" in engine) throw new Error(engine.detail);
+    files = createContainerFiles(engine);
+    place = await openContainer(environments.toolParts, files, info);
   });
   afterAll(async () => {
     place?.workspace.close();
+    files?.close();
     await kit?.end();
   });
 
@@ -82,11 +91,8 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
   });
 
   test("its files answer exactly as a folder's do", async () => {
-    const engine = openEngine({ ...executorDocker(), host: DOCKER_HOST } as never, {});
-    if ("ok" in engine) throw new Error(engine.detail);
     inside("mkdir -p /workspace/tmp/view");
-    const address = { kind: "unix", path: DOCKER_HOST.replace("unix://", "") } as const;
-    const channel = (await openFileChannel(engine, address, container, "/workspace/tmp/view")) as FileChannel;
+    const channel = (await files.open(container, "/workspace/tmp/view")) as FileChannel;
     const folder = mkdtempSync(join(tmpdir(), "picoclaw-view-"));
     const views = [createContainerView(channel), createFolderView(folder)] as const;
     const bytes = Buffer.from([0, 255, 10, 13, 200, 1]);
@@ -270,10 +276,6 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     expect(running()).toBe("0");
   });
 });
-
-function executorDocker() {
-  return { api_timeout: 60 };
-}
 
 /** What an operation gives, or the fault that it names. */
 function outcomeOf(step: () => unknown): unknown {

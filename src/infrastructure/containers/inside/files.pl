@@ -1,21 +1,15 @@
-# Answers for the files of one folder, inside an environment: `perl -e THIS ROOT`, frames on standard input and output.
+# Answers for the files of one folder, the argument: frames on standard input and output.
 #
-# One question, one answer, in order. A frame is N length of the rest, then N-prefixed fields. The first field of a
-# question is what to do; the first of an answer is `ok` or `fault`, and a fault has the name of the error and a text.
+# One question, one answer, in order, under the same id. A question is q, a list of what to do and its fields; an answer
+# is a, a list of fields, or e, the name of the error and a text.
 # No link is followed in any part of a path: a path that leads through one does not exist here. Runs as the task's own
 # user, so that it can do nothing that a command of the task could not.
-use strict; use warnings; use Errno; use Fcntl ':mode';
 
 my $root = $ARGV[0]; $root =~ s{/+$}{};
 $SIG{PIPE} = 'DEFAULT';
 binmode STDIN; binmode STDOUT;
 umask 022;
 
-sub take { my ($n) = @_; my ($all, $at) = ('', 0);
-  while ($at < $n) { my $got = sysread(STDIN, $all, $n - $at, $at); next if !defined $got && $!{EINTR}; exit 0 unless $got; $at += $got }
-  return $all }
-sub give { my $body = pack('(N/a*)*', @_); my $bytes = pack('N', length $body) . $body; my $at = 0;
-  while ($at < length $bytes) { my $n = syswrite(STDOUT, $bytes, 1048576, $at); next if !defined $n && $!{EINTR}; exit 0 unless defined $n; $at += $n } }
 sub code { for my $name (keys %!) { return $name if $!{$name} } return 'EIO' }
 sub fault { die [ $_[0] || code(), $_[1] || "$!" ] }
 
@@ -78,10 +72,14 @@ my %do = (
     opendir(my $folder, $at) or fault(); return sort grep { $_ ne '.' && $_ ne '..' } readdir $folder },
 );
 
-give('ok', 'ready');
-while (1) {
-  my $length = unpack 'N', take(4);
-  my ($what, @rest) = unpack '(N/a*)*', take($length);
+sub handle {
+  my ($type, $id, $payload) = @_;
+  my ($what, @rest) = unpack '(N/a*)*', $payload;
   my @answer = eval { ($do{$what} || sub { fault('ENOSYS', "unknown: $what") })->(@rest) };
-  if (my $why = $@) { give('fault', ref $why ? @$why : ('EIO', "$why")) } else { give('ok', @answer) }
+  my $why = $@;
+  send_frame($why ? 'e' : 'a', $id, pack('(N/a*)*', !$why ? @answer : ref $why ? @$why : ('EIO', "$why")));
 }
+
+send_frame('h', 0, '');
+my $pending = '';
+take_frames(\$pending, \&handle) while 1;

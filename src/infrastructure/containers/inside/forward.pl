@@ -1,26 +1,17 @@
-# Connections to a port of this container's loopback, passed on through standard output and input: `perl -e THIS`. Nothing
-# of it is a network. A frame is a type, a number, a length and bytes: p is the port, o a new connection, d data, c an end.
-use strict; use warnings; use Socket; use Fcntl;
+# Connections to a port of this container's loopback, passed on through standard output and input. Nothing of it is a
+# network. The hello has the port; o is a new connection, d data, c an end.
+use Socket;
 
 $SIG{PIPE} = 'IGNORE';
 my (%client, %pending, %ending, %silent);
 my ($next, $in, $LIMIT) = (1, '', 64);
 sub nonblocking { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
-sub tell_host {
-  my ($type, $id, $data) = @_;
-  my ($frame, $at) = ($type . pack('NN', $id, length $data) . $data, 0);
-  while ($at < length $frame) {
-    my $n = syswrite(STDOUT, $frame, length($frame) - $at, $at);
-    if (!defined $n) { next if $!{EINTR}; exit 1 }
-    $at += $n;
-  }
-}
 sub drop { my ($id) = @_; my $one = delete $client{$id} or return; close $one; delete $_->{$id} for \%pending, \%ending, \%silent }
 sub push_out {
   my ($id) = @_;
   while (length $pending{$id}) {
     my $n = syswrite($client{$id}, $pending{$id});
-    if (!defined $n) { return if $!{EAGAIN} || $!{EINTR}; tell_host('c', $id, ''); return drop($id) }
+    if (!defined $n) { return if $!{EAGAIN} || $!{EINTR}; send_frame('c', $id, ''); return drop($id) }
     substr($pending{$id}, 0, $n) = '';
   }
   drop($id) if $ending{$id};
@@ -29,28 +20,21 @@ sub pull {
   my ($id) = @_;
   my $n = sysread($client{$id}, my $data, 65536);
   if (!defined $n && ($!{EAGAIN} || $!{EINTR})) { return }
-  if ($n) { return tell_host('d', $id, $data) }
-  tell_host('c', $id, '');
+  if ($n) { return send_frame('d', $id, $data) }
+  send_frame('c', $id, '');
   if (defined $n) { $silent{$id} = 1 } else { drop($id) }
 }
-sub take_orders {
-  my $n = sysread(STDIN, $in, 65536, length $in);
-  exit 0 if defined $n ? $n == 0 : !$!{EINTR};
-  while (length $in >= 9) {
-    my ($type, $id, $length) = unpack 'aNN', $in;
-    last if length $in < 9 + $length;
-    my $data = substr($in, 9, $length);
-    substr($in, 0, 9 + $length) = '';
-    next unless $client{$id};
-    if ($type eq 'd') { $pending{$id} .= $data } else { $ending{$id} = 1 }
-    push_out($id);
-  }
+sub handle {
+  my ($type, $id, $data) = @_;
+  return unless $client{$id};
+  if ($type eq 'd') { $pending{$id} .= $data } else { $ending{$id} = 1 }
+  push_out($id);
 }
 
 my $listener;
 socket($listener, PF_INET, SOCK_STREAM, 0) && bind($listener, sockaddr_in(0, INADDR_LOOPBACK)) && listen($listener, 64) or die "no port: $!\n";
 nonblocking($listener);
-tell_host('p', 0, (sockaddr_in(getsockname $listener))[0]);
+send_frame('h', 0, (sockaddr_in(getsockname $listener))[0]);
 while (1) {
   my ($read, $write) = ('', '');
   vec($read, 0, 1) = 1;
@@ -65,7 +49,7 @@ while (1) {
   if (vec($read, fileno $listener, 1) && accept(my $one, $listener)) {
     nonblocking($one);
     $client{$next} = $one; $pending{$next} = '';
-    tell_host('o', $next++, '');
+    send_frame('o', $next++, '');
   }
-  take_orders() if vec($read, 0, 1);
+  take_frames(\$in, \&handle) if vec($read, 0, 1);
 }

@@ -3,7 +3,3 @@ declare module "*.pl" {
   const program: string;
   export default program;
 }
-declare module "*.sh" {
-  const program: string;
-  export default program;
-}

@@ -1,4 +1,4 @@
-# Runs commands inside an environment for one client: `perl -e THIS`, frames on standard input and output.
+# Runs commands for one client: frames on standard input and output.
 #
 # Each command gets a guard: a child that is a sub-reaper, so that everything the command starts stays below it,
 # whatever it detaches. The guard waits for the command, and ends the whole tree when told to (USR1) or when this
@@ -8,14 +8,14 @@
 # Forking is what a command costs. Guards are therefore made while nothing happens, each with a child that waits to
 # become the command; that also leaves room to act when all other processes of the container are used up.
 #
-# A frame is N length of the rest, a1 type, N id, payload.
+# Frames,
 #   in:  S start (list: head, tail, has input, input, rest: list of cwd, roots, has input, env count, env…, argv…)
 #        K end its tree (grace in ms)
 #        P list background processes   Q end one with its descendants (pid)
 #   out: o e output   O E how much was cut here of a stream that was too long
 #        x ended (kind, wait status, errno, OOM kills, refused forks, then pid and command of what is left)
 #        p processes   q answer to Q   h hello
-use strict; use warnings; use POSIX (); use Fcntl;
+use POSIX ();
 
 my ($PRCTL) = (POSIX::uname())[4] =~ /^(?:aarch64|riscv64)/ ? (167) : (157);
 my ($SUBREAPER, $DEATH_SIGNAL) = (36, 1);
@@ -32,16 +32,6 @@ binmode STDIN; binmode STDOUT;
 pipe(my $status_in, my $status_out) or die;
 
 sub nonblocking { fcntl($_[0], F_SETFL, fcntl($_[0], F_GETFL, 0) | O_NONBLOCK) }
-sub send_frame {
-  my ($type, $id, $payload) = @_;
-  my $bytes = pack('N a1 N', 5 + length $payload, $type, $id) . $payload;
-  my $at = 0;
-  while ($at < length $bytes) {
-    my $n = syswrite(STDOUT, $bytes, length($bytes) - $at, $at);
-    if (!defined $n) { next if $!{EINTR}; exit 0 }
-    $at += $n;
-  }
-}
 sub first_line { open(my $file, '<', $_[0]) or return ''; local $/; my $text = <$file>; defined $text ? $text : '' }
 sub counters {
   my $oom = first_line('/sys/fs/cgroup/memory.events') || first_line('/sys/fs/cgroup/memory/memory.oom_control');
@@ -278,14 +268,14 @@ sub forget { my ($c) = @_; delete $command{ $c->{serial} } unless $c->{running} 
 sub describe {
   return map { my $line = first_line("/proc/$_/cmdline"); $line =~ s/\0+$//; $line =~ tr/\0/ /; ($_, substr($line, 0, 400)) } @_;
 }
-# Everything in the container but the first process, clients' supervisors and guards.
+# Everything in the container but the first process, and programs of PicoClaw's with the guards.
 sub background {
   opendir(my $proc, '/proc') or return ();
   my @pids = grep { /^\d+$/ && $_ != 1 } readdir $proc;
   my %foreground = map { $_ => 1 } map { descendants($_->{guard}) } grep { $_->{running} } values %command;
   # What is just leaving has no command line any more.
   return grep { !$foreground{$_} && first_line("/proc/$_/stat") =~ /\) [^ZX] /
-    && first_line("/proc/$_/cmdline") =~ /^(?!perl\0-e\0# Runs commands inside an environment)./s } @pids;
+    && first_line("/proc/$_/cmdline") =~ /^(?!perl\0-e\0# PicoClaw's own program in an environment)./s } @pids;
 }
 sub handle {
   my ($type, $id, $payload) = @_;
@@ -353,17 +343,8 @@ while (1) {
       forget($c);
     }
     take_statuses() if vec($read, fileno $status_in, 1);
-    if (vec($read, fileno STDIN, 1)) {
-      my $n = sysread(STDIN, $pending, 65536, length $pending);
-      # The client is gone. Guards of running commands notice that we are, and end them.
-      exit 0 if defined $n ? $n == 0 : !$!{EINTR};
-      while (length $pending >= 4 && length $pending >= 4 + unpack('N', $pending)) {
-        my $frame = substr($pending, 4, unpack 'N', $pending);
-        substr($pending, 0, 4 + length $frame) = '';
-        my ($type, $id) = unpack('a1 N', $frame);
-        handle($type, $id, substr($frame, 5));
-      }
-    }
+    # Guards of running commands notice that we are gone with the client, and end them.
+    take_frames(\$pending, \&handle) if vec($read, fileno STDIN, 1);
   }
   reap_guards() if %guard;
 }
