@@ -214,9 +214,9 @@ describe.if(requirePart("docker"))("the life of a container", () => {
     wire.stop();
   });
 
-  test("twenty tasks at once start, work and end", async () => {
+  test("ten tasks at once start, work and end", async () => {
     const small = { ...LIMITS, cpus: 0.5, memoryBytes: 64 * 1024 ** 2 };
-    const started = await Promise.all(Array.from({ length: 20 }, () => engine.start({ limits: small })));
+    const started = await Promise.all(Array.from({ length: 10 }, () => engine.start({ limits: small })));
     const outputs = await Promise.all(started.map(({ id }, i) => engine.run(id, `echo ${i} >f; cat f`)));
     expect(outputs.map(({ stdout }) => stdout)).toEqual(started.map((_, i) => `${i}\n`));
     const removals = await Promise.all(started.map(({ id }) => engine.sandbox.stopContainer(id)));
