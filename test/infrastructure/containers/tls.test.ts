@@ -25,7 +25,7 @@ describe.if(requirePart("docker-tls") && requirePart("environment-images"))("an 
     });
     const repository = kit.repository({ "a.txt": "one\ntwo\n", ".gitignore": "large\n" });
     info = await environments.manager.prepare({ uuid: randomUUID(), repository }, "python");
-  }, 60_000);
+  }, 300_000);
   afterAll(() => kit?.end());
 
   const run = (command: string) => environments.manager.executeIn(info, command, null, { byHand: true });
