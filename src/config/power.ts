@@ -45,6 +45,7 @@ export const HARMLESS: Readonly<Record<string, PowerRule>> = {
   "coder.escalate": only(false),
   "coder.on_red": only("preview"),
   "coder.explore": lower,
+  "coder.sub_agents": lower,
   "coder.max_minutes": lower,
   "processes.keep": only(false),
   "processes.limit": lower,

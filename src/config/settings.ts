@@ -75,6 +75,7 @@ export function chatSettings({ loop, roles, worker, mcp_servers: servers, coder 
       maxMinutes: coder.max_minutes,
       budgetUsd: coder.budget_usd,
       candidates: coder.candidates,
+      subAgents: coder.sub_agents,
       escalate: coder.escalate,
     },
   };

@@ -64,7 +64,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
       new RegExp(`^${first.id} +\\d+ s +cli +create one.txt +command 2/2 +\\$ sleep 300 # one`),
     );
     expect(lines[2]).toStartWith(second.id);
-    expect(lines[4]).toBe("To end one: picoclaw stop JOB");
+    expect(lines[4]).toBe("To end one: picoclaw stop ID");
     expect(out).not.toContain("\u001b");
 
     expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toContain("コマンド 2/2");
@@ -113,26 +113,26 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
   test("are not those whose process was killed", async () => {
     const { job } = await startSlowJob("one");
     await ended(job, "SIGKILL");
-    expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "No job is running.\n", err: "" });
+    expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "Nothing is running.\n", err: "" });
     expect(live()).toEqual([]);
     expect(cli.run(["jobs"]).out).toContain("Interrupted");
   });
 
   test("follow what happens at a terminal, until q; the jobs go on", async () => {
     const shown = watch({ columns: 80, rows: 24 });
-    await shown.until("No job is running.");
+    await shown.until("Nothing is running.");
     const { id } = await startSlowJob("one");
     await shown.until(
       new RegExp(
-        `1 job is running\\s+${id} +\\d+ s +cli +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
+        `Running now: 1\\s+${id} +\\d+ s +cli +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
       ),
     );
     const secondsShown = () => Number(/ (\d+) s /.exec(shown.screen())?.[1]);
     const before = secondsShown();
     await shown.until(() => secondsShown() > before);
-    await shown.until("To end one: picoclaw stop JOB");
+    await shown.until("To end one: picoclaw stop ID");
     expect(cli.run(["stop", id]).code).toBe(0);
-    await shown.until("No job is running.");
+    await shown.until("Nothing is running.");
     expect(shown.screen()).not.toContain(id);
     shown.type("q");
     expect(await shown.child.exited).toBe(0);
@@ -149,7 +149,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     expect(await interrupted.child.exited).toBe(130);
 
     const ended = watch({ columns: 30, rows: 5 });
-    await ended.until("1 job is running");
+    await ended.until("Running now: 1");
     ended.child.kill("SIGTERM");
     expect(await ended.child.exited).toBe(143);
     await ended.settled();
@@ -160,7 +160,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
 });
 
 test("--live goes with neither --all nor --limit, and needs no job", () => {
-  expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "No job is running.\n", err: "" });
+  expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "Nothing is running.\n", err: "" });
   expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toBe(
     "実行中のジョブはありません。\n",
   );

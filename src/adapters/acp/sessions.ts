@@ -81,6 +81,7 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
   const jobs = new Set<string>();
   const outputs = new Map<string, string>();
   const tools = new Map<string, string>();
+  const agents = new Set<number>();
   let said = "";
   let calls = 0;
   let steps: readonly string[] = [];
@@ -117,6 +118,9 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
         case "tool":
           tool(event);
           break;
+        case "agent":
+          agent(event);
+          break;
         case "job-started":
           jobs.add(event.jobId);
           send({
@@ -150,6 +154,19 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
       }
     },
   };
+
+  /** A sub-agent is a call of its own: its task is the title, its latest step the content. */
+  function agent(event: Extract<ChatEvent, { type: "agent" }>): void {
+    const { jobId, number, task, doing, state } = event;
+    const toolCallId = `${jobId}/${number}`;
+    const status = state === "working" ? "in_progress" : state === "done" ? "completed" : "failed";
+    const text = { type: "content", content: { type: "text", text: doing } } as const;
+    const shown = doing === "" ? {} : { content: [text] };
+    const isNew = !agents.has(number);
+    agents.add(number);
+    if (isNew) send({ sessionUpdate: "tool_call", toolCallId, title: task, kind: "think", status, ...shown });
+    else send({ sessionUpdate: "tool_call_update", toolCallId, status, ...shown });
+  }
 
   function tool({ name, state, note = "" }: Extract<ChatEvent, { type: "tool" }>): void {
     const title = note === "" ? name : `${name} ${note}`;

@@ -1,4 +1,4 @@
-import { type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { isOwnJob, type ListedJob, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { wordStatus } from "../../application/jobs/job-report.ts";
 import { wordInterruption } from "../../application/jobs/word-notes.ts";
 import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
@@ -31,7 +31,7 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
   const list =
     flags.values.all === true
       ? await everywhere(program, flags, limit)
-      : opened.workspace.archive.list().slice(-limit).map(toListedJob);
+      : opened.workspace.archive.list().filter(isOwnJob).slice(-limit).map(toListedJob);
   if (flags.values.json === true) {
     program.out(
       `${JSON.stringify({ jobs: list.map((job) => toJobJson(job, isAliveIn(opened.workspace, job))) })}\n`,

@@ -1,9 +1,12 @@
-import { type LatestEvent, type LiveJob, listLiveJobs, toJobJson } from "../../application/jobs/job-facts.ts";
+import {
+  inRunningOrder,
+  listRunningJobs,
+  type RunningThing,
+  toRunningJson,
+  wordRunningThing,
+} from "../../application/jobs/running-things.ts";
 import type { Opened } from "../../application/ports/jobs-workspace.ts";
-import { oneLine } from "../../domain/jobs/result.ts";
-import type { PatchCommand } from "../../domain/patch/patch-command.ts";
-import { type LiveMessages, liveMessagesFor } from "../../domain/texts/cli.ts";
-import { namePaths } from "../../domain/texts/format-text.ts";
+import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, fail, printable } from "./command.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf, textWidth } from "./terminal-text.ts";
@@ -18,16 +21,19 @@ const ENDED = { interrupt: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** `jobs --live`: one document, one list, or at a terminal a list that follows the jobs until somebody leaves. */
 export async function showLiveJobs(program: CliProgram, opened: Opened, { values }: Flags): Promise<number> {
   const { workspace, messages } = opened;
-  const words = liveMessagesFor(messages.locale);
+  const words = runningMessagesFor(messages.locale);
   const json = values.json === true;
   const other = (["all", "limit"] as const).find((name) => values[name] !== undefined);
   if (other !== undefined) {
     const text = messages.usageError(`--live --${other}`);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
-  const read = () => listLiveJobs(workspace, new Date());
+  const read = () => inRunningOrder(listRunningJobs(workspace, new Date()));
   if (json) {
-    program.out(`${JSON.stringify({ jobs: read().map((job) => toLiveJson(job, words)) })}\n`);
+    const things = read();
+    const ofKind = (kind: RunningThing["kind"]) =>
+      things.filter((one) => one.kind === kind).map((one) => toRunningJson(one, words));
+    program.out(`${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent") })}\n`);
     return EXIT.done;
   }
   const look = program.outIsTerminal && program.inIsTerminal ? await import("./terminal-report.ts") : null;
@@ -37,34 +43,17 @@ export async function showLiveJobs(program: CliProgram, opened: Opened, { values
   return EXIT.done;
 }
 
-function toLiveJson({ job, seconds, attempt, command, commands, latest }: LiveJob, words: LiveMessages) {
-  return {
-    ...toJobJson(job, true),
-    ...(job.pid !== undefined && { pid: job.pid }),
-    seconds,
-    attempt,
-    command,
-    commands,
-    latest: latest && { at: latest.at, type: latest.event.type, text: wordLatest(latest, words) },
-  };
+function liveTable(jobs: readonly RunningThing[], words: RunningMessages): string {
+  const { id, time, from, title, step, latest } = words.header;
+  return columnsOf([[id, time, from, title, step, latest], ...jobs.map((one) => [...cellsOf(one, words)])]);
 }
 
-function liveTable(jobs: readonly LiveJob[], words: LiveMessages): string {
-  const { job, time, from, title, step, latest } = words.header;
-  return columnsOf([
-    [job, time, from, title, step, latest],
-    ...jobs.map((one) => [...cellsOf(one, words), latestOf(one, words)]),
-  ]);
-}
-
-function cellsOf({ job, seconds, attempt, command, commands }: LiveJob, words: LiveMessages): string[] {
-  const step =
-    attempt !== null ? words.attempt(attempt) : command === null ? "" : words.command(command, commands);
-  return [job.jobId, words.seconds(seconds), inOneLine(job.source), cutTitle(inOneLine(job.title)), step];
-}
-
-function latestOf({ latest }: LiveJob, words: LiveMessages): string {
-  return latest === null ? "" : inOneLine(wordLatest(latest, words));
+/** The cells of a line, the latest event last. A thing below another is indented. */
+function cellsOf(thing: RunningThing, words: RunningMessages): readonly [...string[], string] {
+  const { from, step, latest } = wordRunningThing(thing, words);
+  const id = thing.under === null ? thing.id : `  ${thing.id}`;
+  const title = cutTitle(inOneLine(thing.title));
+  return [id, words.seconds(thing.seconds), inOneLine(from), title, step, inOneLine(latest)];
 }
 
 /** A stranger's words: they neither steer the terminal nor begin a line of their own. */
@@ -82,60 +71,10 @@ function cutTitle(title: string): string {
   return `${cut}…`;
 }
 
-function wordLatest({ event, command }: LatestEvent, { latest: words }: LiveMessages): string {
-  switch (event.type) {
-    case "job_started":
-      return words.began;
-    case "command_started":
-      return wordCommand(event.command);
-    case "command_finished":
-    case "command_judged": {
-      const about = command === undefined ? "" : ` ${wordCommand(command)}`;
-      return event.success ? `✓${about}` : `✗${about} ${oneLine(event.error)}`;
-    }
-    case "check_finished":
-      return `${words.check(oneLine(event.command), event.over === "baseline")} → ${words.exit(event.exit_code)}`;
-    case "auto_commit":
-      return event.error === undefined
-        ? words.autoCommit(event.moment, event.commit)
-        : words.autoCommitFailed(oneLine(event.error));
-    case "merged":
-      return words.merged(event.path, event.by);
-    case "staged":
-      return words.staged;
-    case "committed":
-      return words.committed;
-    case "conflict":
-      return words.conflict(namePaths(event.paths, event.paths.length, (rest) => `+${rest}`));
-    case "rolled_back":
-      return words.rolledBack(oneLine(event.reason));
-    case "undone":
-      return words.undone;
-    case "redone":
-      return words.redone;
-    case "evicted":
-    case "quota_evicted":
-      return words.evicted;
-    case "note":
-      return oneLine(event.text);
-  }
-}
-
-function wordCommand({ type, action, target }: PatchCommand): string {
-  switch (type) {
-    case "shell_command":
-      return `$ ${oneLine(target)}`;
-    case "file_edit":
-      return `✎ ${oneLine(target)}`;
-    default:
-      return `${type} ${action} ${oneLine(target)}`;
-  }
-}
-
 /** The list as a screen of so many rows: jobs that do not fit are counted. */
 export function liveRows(
-  jobs: readonly LiveJob[],
-  words: LiveMessages,
+  jobs: readonly RunningThing[],
+  words: RunningMessages,
   { columns, rows }: { readonly columns: number; readonly rows: number },
 ): string[] {
   if (jobs.length === 0) return [words.none, "", words.leaveHint];
@@ -144,10 +83,9 @@ export function liveRows(
   // Beside the jobs: the head with a blank row, how many more there are, a blank row and two hints.
   const room = Math.max(1, Math.floor((rows - 6) / each));
   const shown = jobs.slice(0, room);
-  const latest = shown.map((job) => latestOf(job, words));
-  const table = columnsOf(
-    shown.map((job, at) => (isWide ? [...cellsOf(job, words), latest[at] ?? ""] : cellsOf(job, words))),
-  ).split("\n");
+  const cells = shown.map((thing) => cellsOf(thing, words));
+  const latest = cells.map((line) => line.at(-1) ?? "");
+  const table = columnsOf(cells.map((line) => (isWide ? [...line] : line.slice(0, -1)))).split("\n");
   return [
     words.running(jobs.length),
     "",
@@ -162,8 +100,8 @@ export function liveRows(
 /** On the terminal's other screen, which leaves nothing behind. The jobs go on whatever happens here. */
 async function watchJobs(
   program: CliProgram,
-  words: LiveMessages,
-  read: () => readonly LiveJob[],
+  words: RunningMessages,
+  read: () => readonly RunningThing[],
 ): Promise<number> {
   const { cutToColumns, isKey, openKeyboard, RESTORE_TERMINAL } = await import("./terminal-pi.ts");
   const left = Promise.withResolvers<number>();

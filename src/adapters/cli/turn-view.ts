@@ -53,6 +53,8 @@ const DRAFT_ROWS = 12;
 export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView {
   const startedAt = now();
   const steps: Step[] = [];
+  const agents = new Map<number, Step>();
+  const ended = new Set<Step>();
   /** Steps before this one are folded already. */
   let folded = 0;
   let stream = createMarkdownStream(style);
@@ -78,6 +80,30 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     settle();
     const clean = printable(detail).replace(/\s+/g, " ").trim();
     steps.push({ name, detail: clean, state, note: "", startedAt: now(), endedAt: now() });
+  };
+  /** Sub-agents work side by side: one that begins or ends leaves the steps of the others as they are. */
+  const hearAgent = (event: Extract<ChatEvent, { type: "agent" }>) => {
+    const clean = (text: string) => printable(text).replace(/\s+/g, " ").trim();
+    const known = agents.get(event.number);
+    const step = known ?? {
+      name: texts.step.agent,
+      detail: `${event.number} ${clean(event.task)}`,
+      state: "runs",
+      note: "",
+      startedAt: now(),
+      endedAt: now(),
+    };
+    if (known === undefined) {
+      settle();
+      for (const other of agents.values()) if (!ended.has(other)) other.state = "runs";
+      agents.set(event.number, step);
+      steps.push(step);
+    }
+    step.note = event.state === "working" ? clean(event.doing) : texts.agentEnd(event.state, event.files);
+    if (event.state === "working") return;
+    ended.add(step);
+    step.state = event.state === "done" ? "done" : "failed";
+    step.endedAt = now();
   };
   const fold = (): Block[] => {
     settle();
@@ -185,6 +211,11 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
             else begin(texts.step.check, event.detail);
           }
           return [];
+        case "agent": {
+          const words = [...endWords(), ...endDraft(null)];
+          hearAgent(event);
+          return words;
+        }
         case "job-command": {
           const [type = "", , ...rest] = event.command.split(" ");
           begin(type === "file_edit" ? texts.step.edit : texts.step.run, rest.join(" "));

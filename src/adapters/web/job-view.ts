@@ -166,8 +166,18 @@ ${event.output.trim() !== "" && html`<details ${event.output.length < 600 && htm
         tone: "plain",
         what: visible(wordNote(messages, { code: "merged", path: event.path, by: event.by })),
       };
-    // Told at its command.
+    case "agent_started":
+      return { tone: "command", what: visible(words.agentStarted(event.agent, event.task)) };
+    case "agent_ended":
+      return {
+        tone: event.end === "done" ? "good" : "bad",
+        what: words.agentEnded(event.agent, event.end, event.files),
+      };
+    // The first is told at its command; the others are of the moment.
     case "command_judged":
+    case "doing":
+    case "agent_step":
+    case "agent_stop":
       return null;
     case "check_finished":
       return {

@@ -15,6 +15,8 @@ export interface LiveLine {
   readonly command: string;
   readonly lines: string;
   readonly cost: string;
+  /** A line for each sub-agent; empty where there is none. */
+  readonly agents: string;
 }
 
 export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string): LiveLine {
@@ -26,6 +28,7 @@ export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string):
     command: visible(shortCommand(work.command)),
     lines: visible(work.lines.trimEnd()),
     cost: work.costUsd > 0 ? `$${work.costUsd.toFixed(4)}` : "",
+    agents: visible(work.agents.map((agent) => t.chatEvents.agent(agent)).join("\n")),
   };
 }
 

@@ -5,6 +5,7 @@ import { hasFlag } from "../../domain/coder/proposal.ts";
 import { toKeptStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, oneLine, type RanJob } from "../../domain/jobs/result.ts";
 import { countLines, type LineCounts } from "../../domain/patch/line-counts.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
 import { type FoundChecks, openChecks, recallChecks } from "../checks/baseline.ts";
@@ -24,13 +25,15 @@ import {
   type CoderLoop,
   coderLoop,
 } from "../coder/coder-loop.ts";
-import { createExplorer, showAsked } from "../coder/explorer.ts";
+import { createExplorer, DELEGATE_TOOL, type Delegation, showAsked } from "../coder/explorer.ts";
 import { createShownFiles, type ShownFiles } from "../coder/shown-files.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { type ResultJson, toResultJson } from "../jobs/job-report.ts";
+import type { ToolResult } from "../models/tool-loop.ts";
 import type { Reply } from "../ports/chat.ts";
 import type { CheckMemory, CheckRecord } from "../ports/checks.ts";
 import type { JobEvent } from "../ports/jobs.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import type { Model, ToolCall } from "../ports/models.ts";
 import {
@@ -59,7 +62,9 @@ export interface OpenedBench {
 /** The parts that a draft shares with others of the same message. It has no network then. */
 export interface SharedBench {
   readonly openDraft: Workspace["openDraft"];
-  readonly measure: NonNullable<ProjectChecksDeps["measure"]>;
+  readonly measure?: NonNullable<ProjectChecksDeps["measure"]>;
+  /** The files that it is over; default: the workspace's. */
+  readonly files?: WorkspaceFiles;
 }
 
 interface BenchRequest {
@@ -106,13 +111,13 @@ export async function openBench(
           signal,
           onOutput: told.onOutput,
           onProgress: (progress) => reportCheckProgress(parts, turn, progress),
-          ...(beside !== undefined && { measure: beside.measure }),
+          ...(beside?.measure !== undefined && { measure: beside.measure }),
         })
       : null;
   const bench = createDraftBench({
     workspace: {
       root: workspace.root,
-      files: workspace.files,
+      files: beside?.files ?? workspace.files,
       archive: workspace.archive,
       openDraft: beside?.openDraft ?? workspace.openDraft,
     },
@@ -275,11 +280,17 @@ export interface CodeRequest {
 }
 
 export interface CoderRun extends CodeRequest, Pick<CoderLoop, "steering"> {
-  /** Whether its draft is taken, by what it would end with and what the checks showed. */
-  readonly chosen?: (ending: CoderEnding, checked: ChecksFacts | null) => Promise<boolean>;
+  /** Whether its draft is taken, by what it would end with, what the checks showed, and which commands have not run. */
+  readonly chosen?: (
+    ending: CoderEnding,
+    checked: ChecksFacts | null,
+    held: readonly PatchCommand[],
+  ) => Promise<boolean>;
   /** Where others work on the same message. */
   readonly beside?: SharedBench;
   readonly time?: { leftMs: number };
+  /** It works for another coder: alone, without the project's checks, which judge the other's draft. */
+  readonly isSubAgent?: boolean;
 }
 
 /** A coder route: proposals run at once in a draft until it is green, and land as one job; the answer is its facts. */
@@ -293,13 +304,13 @@ export async function answerWithCode(parts: ChatDeps, turn: ChatTurn, request: C
 export async function runCoder(
   parts: ChatDeps,
   turn: ChatTurn,
-  { role, text, planOnly, steering, chosen, beside, time }: CoderRun,
+  { role, text, planOnly, steering, chosen, beside, time, isSubAgent = false }: CoderRun,
 ): Promise<CoderRunResult> {
   const { settings, workspace } = parts;
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
-    openBench(parts, turn, { request: text, judged: !planOnly, shown: shownFiles, beside }),
-    openOutside(parts, turn, role, text),
+    openBench(parts, turn, { request: text, judged: !planOnly && !isSubAgent, shown: shownFiles, beside }),
+    isSubAgent ? null : openOutside(parts, turn, role, text),
   ]);
   const { attempts, explore, onRed } = settings.coder;
   const { tryOut } = bench;
@@ -312,15 +323,33 @@ export async function runCoder(
     limit: LOOK_CHARS,
     mask: workspace.mask,
     ...(tryOut !== undefined && { run: tryOut }),
+    // Candidates work alone: each of them with sub-agents would be more than anybody follows.
+    ...(beside === undefined &&
+      settings.coder.subAgents > 0 && { delegate: openDelegation(parts, turn, { role, bench, planOnly }) }),
     beside: outside,
   });
   const looks = createCoderLooks({
     explorer,
     rounds: explore,
-    tell: (calls) => reportCoderEvent(parts, turn, { type: "asks", wanted: calls.map(wordCall) }, checks),
+    tell(calls) {
+      // Sub-agents tell of themselves.
+      const wanted = calls.filter(({ name }) => name !== DELEGATE_TOOL).map(wordCall);
+      if (wanted.length > 0) reportCoderEvent(parts, turn, { type: "asks", wanted }, checks);
+    },
   });
   const told = state === null ? "" : wordStateForCoder(state);
-  const asked = { role, request: text, planOnly, checks: told, looks, skills, shownFiles, seenRules, time };
+  const asked = {
+    role,
+    request: text,
+    planOnly,
+    isSubAgent,
+    checks: told,
+    looks,
+    skills,
+    shownFiles,
+    seenRules,
+    time,
+  };
   const talk = createCoderTalk(parts, turn, asked);
   const end = await coderLoop({
     coder: { kind: "model", ask: talk.ask },
@@ -331,13 +360,33 @@ export async function runCoder(
     planOnly,
     preview: turn.preview,
     steering,
-    ...(chosen !== undefined && { chosen: (ending) => chosen(ending, checked()) }),
+    ...(chosen !== undefined && {
+      chosen: (ending) => chosen(ending, checked(), bench.heldCommands?.() ?? []),
+    }),
     signal: turn.signal,
-    tell: (event) => reportCoderEvent(parts, turn, event, checks, state),
+    tell(event) {
+      if (event.type === "doing") bench.journal?.(toDoingEvent(turn, role, event, checks));
+      reportCoderEvent(parts, turn, event, checks, state);
+    },
     mask: workspace.mask,
   }).finally(() => outside?.close());
   const [called, touchedProcesses] = [outside?.called() ?? [], outside?.touchedProcesses?.() ?? []];
   return { role, text, end, talk, checked: checked(), called, touchedProcesses };
+}
+
+/** The coder's sub-agents; nothing of them is loaded before the first is asked for. */
+function openDelegation(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  coder: { readonly role: CoderRole; readonly bench: Bench; readonly planOnly: boolean },
+): (asked: Delegation) => Promise<ToolResult> {
+  let agents: Promise<(asked: Delegation) => Promise<ToolResult>> | null = null;
+  return async (asked) => {
+    agents ??= import("./coder-agents.ts").then(({ createCoderAgents }) =>
+      createCoderAgents({ parts, turn, ...coder, run: runCoder }),
+    );
+    return (await agents)(asked);
+  };
 }
 
 /**
@@ -357,6 +406,19 @@ async function openOutside(parts: ChatDeps, turn: ChatTurn, role: CoderRole, tex
 /** A tool that is rarely needed is not in every request. */
 const ABOUT_PROCESSES =
   /\b(?:servers?|watch(?:er|es|ing)?|process(?:es)?|background|localhost|ports?|database|daemon)\b|サーバー?|プロセス|バックグラウンド|ポート|データベース|監視|起動/iu;
+
+/** A step of a coder as the journal has it, for whoever looks at what runs from another process. */
+function toDoingEvent(
+  { models }: ChatTurn,
+  role: CoderRole,
+  { attempt, doing }: Extract<CoderEvent, { type: "doing" }>,
+  checks: readonly string[],
+): JobEvent {
+  const model = models.models.forRole(role);
+  const asked = "generate" in model ? `${agentOf(role)} (${model.provider}/${model.model})` : agentOf(role);
+  const detail = doing === "asking" ? asked : doing === "checking" ? checks.join(", ") : "";
+  return { type: "doing", attempt, doing, detail };
+}
 
 /** A look as the observer sees it: the tool, and its arguments. */
 function wordCall({ name, arguments: given }: ToolCall): string {

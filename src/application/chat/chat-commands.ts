@@ -9,6 +9,7 @@ import {
 } from "../../domain/chat/message-commands.ts";
 import { type Decision, isCoder, type Route, readRoute } from "../../domain/config/route.ts";
 import { jobsNamed } from "../jobs/follow-up-actions.ts";
+import { isOwnJob } from "../jobs/job-facts.ts";
 import type { OwnCommand } from "../ports/chat.ts";
 import type { StoredJob } from "../ports/jobs.ts";
 import {
@@ -140,7 +141,7 @@ function candidateMode(
 /** Jobs made by this chat, oldest first. */
 export function jobsOfChat({ workspace }: Pick<ChatDeps, "workspace">, turn: LookRequest): StoredJob[] {
   const prefix = groupPrefix(turn.sessionKey);
-  return workspace.archive.list().filter(({ groupId }) => groupId.startsWith(prefix));
+  return workspace.archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(prefix));
 }
 
 /** Jobs that this chat may have, whoever made them; oldest first. */

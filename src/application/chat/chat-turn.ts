@@ -219,6 +219,8 @@ export interface CoderSettings {
   readonly budgetUsd: number | null;
   /** Coders that work on a message at once. */
   readonly candidates: number;
+  /** Sub-agents of one coder that work at once. */
+  readonly subAgents: number;
   /** The next coder tries where one does not get green. */
   readonly escalate: boolean;
 }

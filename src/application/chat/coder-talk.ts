@@ -152,6 +152,7 @@ export interface CoderQuestion {
   readonly request: string;
   /** A plan is asked for, and no patch. */
   readonly planOnly: boolean;
+  readonly isSubAgent: boolean;
   /** The checks that validate a draft, as described to the coder; empty if there are none. */
   readonly checks: string;
   /** The models' time that is left, where coders follow each other; its own by default. */
@@ -326,7 +327,7 @@ interface CoderAsk {
 
 function coderRequest(
   parts: ChatDeps,
-  { role, planOnly, checks, looks }: CoderQuestion,
+  { role, planOnly, isSubAgent, checks, looks }: CoderQuestion,
   { model, size, exchange, first, images }: CoderAsk,
 ): AgentRequest {
   const { settings } = parts;
@@ -342,6 +343,7 @@ function coderRequest(
       planOnly,
       checks,
       tools: tools.map(({ name }) => name),
+      isSubAgent,
     }),
     messages: [
       { role: "user", text: first, ...imagesPart(images) },

@@ -16,6 +16,8 @@ export function describeEvent(event: ChatEvent, chat: ChatMessages): string {
       return event.plan.split("\n", 1)[0] ?? "";
     case "progress":
       return event.attempt > 1 || event.doing !== "asking" || event.detail !== "" ? chat.progress(event) : "";
+    case "agent":
+      return chat.agentDoing(event);
     case "job-command":
       return chat.doing("running", `[${event.index}] ${event.command}`);
     case "job-output":

@@ -20,6 +20,7 @@ import type { HeadProcess } from "../ports/jobs-head.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
 import { type Landing, landDraft } from "./land-draft.ts";
+import type { Lending } from "./lend-draft.ts";
 import {
   type MergedFile,
   type OtherChange,
@@ -52,6 +53,14 @@ export interface Bench {
    * be done here.
    */
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
+  /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
+  readonly lend?: () => Promise<Lending | null>;
+  /** Whether work of sub-agents is in the draft. */
+  readonly hasReturned?: () => boolean;
+  /** Commands that reach outward and have not run. */
+  readonly heldCommands?: () => readonly PatchCommand[];
+  /** Writes into the journal, where there is one by now. */
+  readonly journal?: (event: JobEvent) => void;
   /** Before it lands: what was judged last, or judged anew where the workspace changed since. */
   confirm(attempt: number): Promise<JudgedAttempt | null>;
   /** Commands that reach outward wait until the rest is green: runs them, once. */
@@ -130,15 +139,22 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   let draft: Draft | null = null;
   const held: PatchCommand[] = [];
   let attempts = 0;
+  let lending: Lending | null = null;
+  /** Files that hold the work of sub-agents. */
+  const returned = new Set<string>();
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
-  async function open({ checked = checks?.hasOwn === true } = {}): Promise<Draft | JobRefusal> {
-    if (draft !== null) return draft;
-    const opened = await workspace.openDraft({ ...request, checked });
-    if (!opened.ok) return opened.refusal;
-    draft = opened.draft;
-    return draft;
+  /** Calls of one answer run side by side: the first of them opens the draft for all. */
+  let opening: Promise<Draft | JobRefusal> | null = null;
+
+  function open({ checked = checks?.hasOwn === true } = {}): Promise<Draft | JobRefusal> {
+    opening ??= workspace.openDraft({ ...request, checked }).then((opened) => {
+      if (opened.ok) draft = opened.draft;
+      else opening = null;
+      return opened.ok ? opened.draft : opened.refusal;
+    });
+    return opening;
   }
 
   function mustBeOpen(): Draft {
@@ -176,7 +192,8 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       attempt: number,
       work: isWhole ? { patch: proposal.patch, parsed } : { commands: now },
       plan: proposal.plan,
-      merged,
+      // A sub-agent's change is the coder's own.
+      merged: merged.filter(({ path }) => !returned.has(path)),
       bases,
       onOutput: parts.onOutput,
       onEvent: parts.onEvent,
@@ -287,6 +304,25 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
       const [run] = tried.ok ? tried.runs : [];
       return run === undefined ? null : { exitCode: run.exitCode, output: run.output };
     },
+    async lend() {
+      if (lending !== null) return lending;
+      const opened = await open({ checked: true });
+      if ("code" in opened) return null;
+      const { createLending } = await import("./lend-draft.ts");
+      lending ??= createLending({
+        workspace,
+        lender: opened,
+        onTaken(paths) {
+          // Scratch views stand over what was there before.
+          if (paths.length > 0) attempts++;
+          for (const path of paths) returned.add(path);
+        },
+      });
+      return lending;
+    },
+    hasReturned: () => returned.size > 0,
+    heldCommands: () => held,
+    journal: (event) => draft?.journal(event),
     async judge(attempt) {
       return checks === null ? null : checks.judge(mustBeOpen(), attempt);
     },

@@ -125,6 +125,8 @@ function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
       return draft.files;
     },
     run: (attempt) => draft.run(attempt),
+    takeIn: (edits, attempt) => draft.takeIn(edits, attempt),
+    journal: (event) => draft.journal(event),
     check: (request) => inTurn(() => draft.check(request)),
     homes: () => draft.homes?.() ?? null,
     changes: () => draft.changes(),
@@ -141,7 +143,7 @@ function limitDraft(draft: Draft, inTurn: RunInTurn): Draft {
 }
 
 /** At most so many at once; the rest waits in the order it came. */
-function createRunInTurn(atOnce: number): RunInTurn {
+export function createRunInTurn(atOnce: number): RunInTurn {
   const waiting: (() => void)[] = [];
   let free = atOnce;
   return async (work) => {

@@ -386,6 +386,8 @@ async function workByHead(loop: CoderLoop, state: LoopState, work: WorkByHead): 
   return judgeAttempt(loop, state, { number, results, failed, commands: [] }, limits.attempts);
 }
 
+const NO_COMMANDS: ParsedPatch = { ok: true, format: "empty", commands: [], warnings: [] };
+
 /** Its words are the plan, and there is no patch: the draft holds what it did. */
 function toHeadProposal(plan: string): Proposal {
   return { plan, patch: "", risk: "low", costHint: "", flags: {} };
@@ -429,6 +431,9 @@ async function takeAnswer(
       state.answers.push(read.text.trim());
       return commitBench(loop, state, state.attempts, []);
     }
+    // The work was done by sub-agents, and these words are its plan.
+    if (state.red === null && loop.bench.hasReturned?.() === true)
+      return attemptProposal(loop, state, answer, toHeadProposal(read.text.trim()), NO_COMMANDS);
     if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }

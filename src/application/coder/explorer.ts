@@ -264,6 +264,8 @@ export interface ExplorerDeps {
   readonly limit: number;
   /** Runs a command in a view that is thrown away; absent if there is none. Null: not possible after all. */
   readonly run?: (command: string) => Promise<ThrownAwayRun | null>;
+  /** Has a sub-agent work; absent where there are none. Never rejects. */
+  readonly delegate?: (asked: Delegation) => Promise<ToolResult>;
   readonly mask: (text: string) => string;
   /** Paths of the project's rules that the coder has seen; those of further folders come with their first file. */
   readonly seenRules?: Set<string>;
@@ -273,6 +275,14 @@ export interface ExplorerDeps {
     /** Null for a tool that is none of these. */
     call(call: ToolCall): Promise<ToolResult> | null;
   } | null;
+}
+
+/** A part of a coder's work that a sub-agent is to do. */
+export interface Delegation {
+  readonly task: string;
+  /** Where to begin. */
+  readonly files: readonly string[];
+  readonly writes: boolean;
 }
 
 interface ThrownAwayRun {
@@ -320,10 +330,29 @@ const RUN: ModelTool = {
   parameters: object({ command: TEXT, from: NUMBER }, "command"),
 };
 
+export const DELEGATE_TOOL = "delegate";
+
+const DELEGATE: ModelTool = {
+  name: DELEGATE_TOOL,
+  description:
+    "Has a sub-agent work on a part: it answers a question, or with write changes files, which then are in your draft. Calls of one answer run at once. It knows only the task and the workspace.",
+  parameters: object(
+    { task: TEXT, files: { type: "array", items: TEXT }, write: { type: "boolean" } },
+    "task",
+  ),
+};
+
 export function createExplorer(parts: ExplorerDeps): Explorer {
   const printed = new Map<string, ThrownAwayRun>();
   return {
-    tools: [READ, SEARCH, TREE, ...(parts.run === undefined ? [] : [RUN]), ...(parts.beside?.tools ?? [])],
+    tools: [
+      READ,
+      SEARCH,
+      TREE,
+      ...(parts.run === undefined ? [] : [RUN]),
+      ...(parts.delegate === undefined ? [] : [DELEGATE]),
+      ...(parts.beside?.tools ?? []),
+    ],
     async call(call) {
       const { name, arguments: given } = call;
       const others = parts.beside?.call(call) ?? null;
@@ -340,6 +369,7 @@ async function answer(
     request,
     limit,
     run,
+    delegate,
     printed,
     seenRules,
   }: ExplorerDeps & { readonly printed: Map<string, ThrownAwayRun> },
@@ -380,6 +410,13 @@ async function answer(
       const { exitCode, output } = ran;
       const ended = exitCode === null ? "It did not end by itself." : `Exit code ${exitCode}.`;
       return { ok: exitCode === 0, text: `${ended}\n${showOutput(output, from, Math.min(limit, 8_000))}` };
+    }
+    case DELEGATE_TOOL: {
+      const task = stringOf(args.task) || stringOf(args.question);
+      if (delegate === undefined) return wrong("you cannot delegate: do it yourself");
+      if (task === "") return wrong("delegate needs a task");
+      const writes = args.write === true || args.write === "true";
+      return delegate({ task, files: namesOf(args.files), writes });
     }
     default:
       return wrong(`there is no tool ${name}; there are read_file, search, tree`);
@@ -429,6 +466,12 @@ function wishOf(args: Readonly<Record<string, unknown>>): string {
 
 function argumentsOf(given: unknown): Readonly<Record<string, unknown>> {
   return typeof given === "object" && given !== null ? (given as Readonly<Record<string, unknown>>) : {};
+}
+
+/** A list, or names with commas between them. */
+function namesOf(value: unknown): string[] {
+  const names = Array.isArray(value) ? value : stringOf(value).split(",");
+  return names.map(stringOf).filter((name) => name !== "");
 }
 
 function stringOf(value: unknown): string {

@@ -88,6 +88,8 @@ export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
       const far = await other(viewer, jobId);
       return far === null ? null : toViewedJob(far);
     },
+    // Other machines tell of their jobs, and not of what runs in them.
+    running: (viewer) => own.running(viewer),
     async list(viewer, limit) {
       const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
       const others = (await jobs.others({ limit, ...of })).map(toViewedJob);

@@ -4,7 +4,13 @@ import type { ParseResult } from "../../domain/patch/patch-command.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
-import { toListedJob } from "../jobs/job-facts.ts";
+import { isOwnJob, toListedJob } from "../jobs/job-facts.ts";
+import {
+  inRunningOrder,
+  type RunningThing,
+  readAgentId,
+  toRunningThings,
+} from "../jobs/running-things.ts";
 import type { TakeBack } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
@@ -149,6 +155,8 @@ export interface ViewedJob {
  * somebody else is `unknown`, not `forbidden`.
  */
 export interface ViewerJobs {
+  /** The viewer's jobs that run now on this machine, with their sub-agents, oldest first. `stop` takes the id of each. */
+  running(viewer: Viewer): Promise<readonly RunningThing[]>;
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
   /** The same, narrowed and page by page. */
@@ -234,12 +242,21 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
     read,
     async list(viewer, limit) {
       const { archive } = workspace();
-      if (viewer.role === "operator") return archive.list().slice(-limit).reverse().map(viewed);
+      if (viewer.role === "operator")
+        return archive.list().filter(isOwnJob).slice(-limit).reverse().map(viewed);
       const ids = await ownIds(viewer, limit);
       return ids
         .map((id) => archive.read(id))
         .filter((job) => job !== null)
         .map(viewed);
+    },
+    async running(viewer) {
+      const things = (await all(viewer)).flatMap(({ job, alive }) =>
+        alive
+          ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), parts.now())
+          : [],
+      );
+      return inRunningOrder(things);
     },
     has: (jobId) => isJobId(jobId) && workspace().archive.read(jobId) !== null,
     all,
@@ -331,13 +348,18 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
   };
 
   async function all(viewer: Viewer): Promise<readonly ViewedJob[]> {
-    const jobs = workspace().archive.list();
+    const jobs = workspace().archive.list().filter(isOwnJob);
     if (viewer.role === "operator") return jobs.map(viewed);
     const own = new Set(await ownIds(viewer, MOST_OWN));
     return jobs.filter(({ jobId }) => own.has(jobId)).map(viewed);
   }
 
   async function stop(viewer: Viewer, jobId: string): Promise<StopJobResult> {
+    const agent = readAgentId(jobId);
+    if (agent !== null) {
+      const isKnown = (await read(viewer, agent.jobId)) !== null;
+      return isKnown ? workspace().stop(jobId) : { status: "unknown" };
+    }
     const found = await read(viewer, jobId);
     if (found === null) return { status: "unknown" };
     const { job } = found;

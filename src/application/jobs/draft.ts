@@ -4,7 +4,7 @@ import type { Change, CommandResult, JobRefusal, RanJob, RefusedJob } from "../.
 import type { ParseResult, PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { HomeTraces, ProcessOutcome, WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { HomeTraces, ProcessOutcome, TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
 
 /** A caller's request to a workspace for a draft. The workspace's settings fill in missing values. */
 export interface DraftRequest {
@@ -54,6 +54,13 @@ export interface Draft {
    * Every process it started has ended when this returns.
    */
   run(attempt: DraftAttempt): Promise<DraftRun>;
+  /**
+   * Gives files the contents that another draft of the workspace has; the job lists each as an edit. The other draft's
+   * rules were the same, and the last judgement looks at all of it again. A refusal: they could not be written.
+   */
+  takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null>;
+  /** Writes an event that is none of the draft's own into its journal. */
+  journal(event: JobEvent): void;
   /**
    * Runs check commands, one after the other, over the draft, or over the workspace without it. Their writes
    * are thrown away. They are confined and without network; without confinement, they are refused in a folder

@@ -2,7 +2,6 @@ import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import type { CommandResult, RanJob } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import type { FileDifference, IndexedJob, JobEvent, JournalLine, StoredJob } from "../ports/jobs.ts";
-import type { Workspace } from "../ports/jobs-workspace.ts";
 import { notesOfInterruptions } from "./execution.ts";
 
 /** The journal with each command's result as the last judgement left it: a command can fail after it has finished. */
@@ -23,7 +22,7 @@ export function validatedJournal(lines: readonly JournalLine[]): JournalLine[] {
   return judged;
 }
 
-function isFinished(event: JobEvent): event is Extract<JobEvent, { type: "command_finished" }> {
+export function isFinished(event: JobEvent): event is Extract<JobEvent, { type: "command_finished" }> {
   return event.type === "command_finished";
 }
 
@@ -79,6 +78,18 @@ export function toListedJob(job: StoredJob): ListedJob {
   return { ...job, changeCount: job.changes.length };
 }
 
+const AGENT_SOURCE = "agent:";
+
+/** The source of the draft in which a sub-agent of a job works. */
+export function agentSource(jobId: string, number: number): string {
+  return `${AGENT_SOURCE}${jobId}/${number}`;
+}
+
+/** Not the draft of a sub-agent, whose work is the coder's job: lists leave it out, and its id still finds it. */
+export function isOwnJob({ source }: Pick<ListedJob, "source">): boolean {
+  return !source.startsWith(AGENT_SOURCE);
+}
+
 /** A job in a list as programs read it: snake_case. `alive`: its process still works on it. */
 export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknown> {
   return {
@@ -104,58 +115,6 @@ export function toJobJson(job: ListedJob, alive: boolean): Record<string, unknow
     bytes: job.bytes,
     ...(job.interruptions !== undefined && { interruptions: job.interruptions }),
     undo: toUndoState(job),
-  };
-}
-
-/** A running job and how far it is, from its journal. */
-export interface LiveJob {
-  readonly job: ListedJob;
-  readonly seconds: number;
-  /** Of a draft; null before its first attempt, and for other jobs. */
-  readonly attempt: number | null;
-  /** The command that began last, counted from 1; null before the first. */
-  readonly command: number | null;
-  /** Null for a draft: its commands come one attempt at a time. */
-  readonly commands: number | null;
-  readonly latest: LatestEvent | null;
-}
-
-export interface LatestEvent extends JournalLine {
-  /** The command that the event is about. */
-  readonly command?: PatchCommand;
-}
-
-interface LiveSource extends Pick<Workspace, "isAlive"> {
-  readonly archive: Pick<Workspace["archive"], "list" | "events">;
-}
-
-/** The jobs that run now, in whichever process, oldest first. A job whose process is gone does not run. */
-export function listLiveJobs({ archive, isAlive }: LiveSource, now: Date): LiveJob[] {
-  return archive
-    .list()
-    .map(toListedJob)
-    .filter((job) => toJobStatus(job, job.pid === undefined || isAlive(job)) === "running")
-    .map((job) => toLiveJob(job, archive.events(job.jobId), now));
-}
-
-function toLiveJob(job: ListedJob, journal: readonly JournalLine[], now: Date): LiveJob {
-  const startedAt = journal.findLastIndex(({ event }) => event.type === "command_started");
-  const isRunning = startedAt >= 0 && !journal.slice(startedAt).some(({ event }) => isFinished(event));
-  // Checks of the workspace as it was run beside a command: the command is what goes on.
-  const latest = isRunning ? journal[startedAt] : journal.at(-1);
-  const about = latest !== undefined && "index" in latest.event ? latest.event.index : null;
-  const started = journal.flatMap(({ event }) => (event.type === "command_started" ? [event] : []));
-  const command = started.findLast(({ index }) => index === about)?.command;
-  // Checks of the workspace as it was belong to no attempt: they carry 0.
-  const attempt = Math.max(0, ...journal.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
-  const at = started.at(-1)?.index;
-  return {
-    job,
-    seconds: Math.max(0, Math.floor((now.getTime() - Date.parse(job.createdAt)) / 1000)),
-    attempt: attempt === 0 ? null : attempt,
-    command: at === undefined ? null : at + 1,
-    commands: job.totalCmds === 0 || attempt > 0 ? null : job.totalCmds,
-    latest: latest === undefined ? null : { ...latest, ...(command !== undefined && { command }) },
   };
 }
 

@@ -1,14 +1,17 @@
 import type { RedReason } from "../../domain/jobs/job-status.ts";
 import {
+  type Change,
   type CommandResult,
   type JobRefusal,
   type RanJob,
+  type RefusedJob,
   refuseJob,
   refusePatch,
 } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { JobEvent } from "../ports/jobs.ts";
 import type { HeadProcess } from "../ports/jobs-head.ts";
-import type { Layers, TakenEdit, View } from "../ports/jobs-transaction.ts";
+import { type Layers, type TakenEdit, type View, ViewFault } from "../ports/jobs-transaction.ts";
 import type {
   Checked,
   CheckRequest,
@@ -21,7 +24,7 @@ import type {
 } from "./draft.ts";
 import { asksHooks, beginJob, parseCommands, settingRefusal, stagedAs } from "./execute-patch.ts";
 import { newJobId, repairNotes, type WorkspaceDeps } from "./execution.ts";
-import { JobRun } from "./job-run.ts";
+import { JobRun, maskCommand } from "./job-run.ts";
 
 /** Makes edits of one view in another that shows the same workspace. */
 export function applyEdits(view: View, edits: readonly TakenEdit[]): void {
@@ -157,14 +160,8 @@ class OpenDraft implements Draft {
       const opened = this.#isFirst && this.#autoCommit ? undefined : head;
       const asleep = commands.length === 0 ? null : await this.#layers.wake(opened?.surroundings);
       if (asleep !== null) return refuseJob(this.#parts.root, asleep);
-      if (this.#isFirst) {
-        this.#isFirst = false;
-        const before = await job.commitBefore();
-        if (before !== null) {
-          this.#isOver = true;
-          return before;
-        }
-      }
+      const before = this.#isFirst ? await this.#commitFirst(job) : null;
+      if (before !== null) return before;
       if (head !== undefined && opened === undefined) {
         await this.#layers.rest();
         const refused = await this.#layers.wake(head.surroundings);
@@ -184,6 +181,64 @@ class OpenDraft implements Draft {
     });
   }
   #isFirst = true;
+
+  async #commitFirst(job: JobRun): Promise<RefusedJob | null> {
+    this.#isFirst = false;
+    const before = await job.commitBefore();
+    this.#isOver ||= before !== null;
+    return before;
+  }
+
+  takeIn(edits: readonly TakenEdit[], attempt: number): Promise<JobRefusal | null> {
+    return this.#inTurn(async () => {
+      const refusal = await this.#ensure(false);
+      if (refusal !== null) return refusal;
+      const job = this.#open;
+      const { transaction } = job;
+      return this.#orBroken(async () => {
+        const asleep = await this.#layers.wake();
+        if (asleep !== null) return asleep;
+        const refused = this.#isFirst ? await this.#commitFirst(job) : null;
+        if (refused !== null) return { code: "failed", message: this.id };
+        try {
+          applyEdits(transaction.view, edits);
+        } catch (error) {
+          if (!(error instanceof ViewFault)) throw error;
+          return { code: "failed", message: error.message };
+        } finally {
+          await this.#layers.rest();
+        }
+        const changes = transaction.takeChanges({ processRan: false });
+        for (const [index, edit] of edits.entries()) {
+          const result = this.#toTakenResult(edit, changes);
+          const { command, success, output, error, duration, notes } = result;
+          job.emit({ type: "command_started", attempt, index, command });
+          const ended = { success, output, error, duration, changes: result.changes, notes };
+          job.emit({ type: "command_finished", attempt, index, ...ended });
+          this.#earlier = [...this.#earlier, result];
+        }
+        return null;
+      });
+    });
+  }
+
+  #toTakenResult({ path, entry }: TakenEdit, changes: readonly Change[]): CommandResult {
+    const action = entry.kind === "missing" ? "delete" : "update";
+    const command: PatchCommand = { type: "file_edit", action, target: path, content: "" };
+    return {
+      command: maskCommand(command, this.#parts.mask),
+      success: true,
+      output: "",
+      error: "",
+      duration: 0,
+      changes: changes.filter((change) => change.path === path),
+      notes: [],
+    };
+  }
+
+  journal(event: JobEvent): void {
+    if (!this.#isOver) this.#open.emit(event);
+  }
 
   check(request: CheckRequest): Promise<Checked> {
     const run = async () => {

@@ -1,9 +1,10 @@
 import { isHookRefusal, type NoteFact } from "../../domain/jobs/note.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
-import type { JobArchive, StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
+import { readAgentId } from "./running-things.ts";
 import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
@@ -119,7 +120,7 @@ export async function withdrawJob(
 }
 
 export interface StopJobDeps {
-  readonly archive: Pick<JobArchive, "read">;
+  readonly archive: Pick<JobArchive, "read" | "append" | "events">;
   /** Whether that very process works on the job; a number alone may belong to somebody else by now. */
   readonly worksOn: (pid: number, jobId: string) => boolean;
   readonly signal: (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
@@ -138,6 +139,8 @@ const POLL_MS = 20;
 
 /** Ends a running job: asks its process to take everything back, ends it when it does not, and closes what is left. */
 export async function stopJob(parts: StopJobDeps, jobId: string): Promise<StopJobResult> {
+  const agent = readAgentId(jobId);
+  if (agent !== null) return stopAgent(parts, agent);
   const job = parts.archive.read(jobId);
   if (job === null) return { status: "unknown" };
   if (job.state !== "running") return { status: "not-running", state: job.state };
@@ -152,4 +155,23 @@ export async function stopJob(parts: StopJobDeps, jobId: string): Promise<StopJo
   await parts.closeDeadJobs();
   const state = parts.archive.read(jobId)?.state ?? "discarded";
   return state === "discarded" ? { status: "stopped" } : { status: "not-running", state };
+}
+
+/** Asks the coder of a draft to end one of its sub-agents: its process reads the journal while any of them works. */
+async function stopAgent(
+  { archive, pause, clock }: StopJobDeps,
+  { jobId, number }: NonNullable<ReturnType<typeof readAgentId>>,
+): Promise<StopJobResult> {
+  const isAbout = (type: JobEvent["type"]) =>
+    archive
+      .events(jobId)
+      .some(({ event }) => event.type === type && "agent" in event && event.agent === number);
+  const job = archive.read(jobId);
+  if (job === null || !isAbout("agent_started")) return { status: "unknown" };
+  const { state } = job;
+  if (state !== "running" || isAbout("agent_ended")) return { status: "not-running", state };
+  archive.append(jobId, { type: "agent_stop", agent: number });
+  const deadline = clock() + GRACE_MS;
+  while (!isAbout("agent_ended") && clock() < deadline) await pause(10 * POLL_MS);
+  return isAbout("agent_ended") ? { status: "stopped" } : { status: "not-running", state };
 }

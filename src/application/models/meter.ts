@@ -134,6 +134,8 @@ export interface MeteredModels {
   /** The models that answered in place of another, each once. */
   standIns(): readonly StandIn[];
   used(): UsedByMessage;
+  /** The same models for a part of the message: `used` says what this part used, and the whole counts it, too. */
+  part(): MeteredModels;
   /** Worker CLIs bring models of their own, which count all the same. */
   readonly workers: WorkerAccount;
 }
@@ -199,37 +201,59 @@ export function createMeter(parts: MeterDeps): Meter {
       const account = openAccount(parts, context);
       await Promise.all([account.look(), parts.models.look?.(AbortSignal.timeout(LOOK_MS))]);
       const standIns = new Map<string, StandIn>();
-      const own = (role: ModelRole): Model | ModelFailure => {
-        const model = parts.models.forRole(role, chosen[role]);
-        if (!("generate" in model)) return model;
-        if (account.isWithoutPrice(model)) return account.refusalOfPrice(model);
-        const used = !model.local && account.isOver() ? account.instead() : model;
-        return "generate" in used ? meterModel(account, role, used) : used;
-      };
-      return {
-        models: {
-          forRole(role) {
-            const others = role.startsWith("coder") ? (parts.fallback ?? []) : [];
-            return withFallback(
-              { role, model: own(role) },
-              others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
-              (standIn) => void standIns.set(`${standIn.asked} ${standIn.answered}`, standIn),
-            );
+      const meter = (sums: UsageSums | null): MeteredModels => {
+        const own = (role: ModelRole): Model | ModelFailure => {
+          const model = parts.models.forRole(role, chosen[role]);
+          if (!("generate" in model)) return model;
+          if (account.isWithoutPrice(model)) return account.refusalOfPrice(model);
+          const used = !model.local && account.isOver() ? account.instead() : model;
+          return "generate" in used ? meterModel(account, role, used, sums) : used;
+        };
+        return {
+          models: {
+            forRole(role) {
+              const others = role.startsWith("coder") ? (parts.fallback ?? []) : [];
+              return withFallback(
+                { role, model: own(role) },
+                others.filter((other) => other !== role).map((other) => ({ role: other, model: own(other) })),
+                (standIn) => void standIns.set(`${standIn.asked} ${standIn.answered}`, standIn),
+              );
+            },
           },
-        },
-        standIns: () => [...standIns.values()],
-        notices: account.notices,
-        used: account.used,
-        workers: {
-          async refusal() {
-            await account.look();
-            return account.isOver() ? account.refusal() : null;
+          standIns: () => [...standIns.values()],
+          notices: account.notices,
+          used: sums === null ? account.used : () => ({ ...sums }),
+          part: () => meter(createUsageSums()),
+          workers: {
+            async refusal() {
+              await account.look();
+              return account.isOver() ? account.refusal() : null;
+            },
+            count: (kind, used) => account.recordWorker(kind, used),
           },
-          count: (kind, used) => account.recordWorker(kind, used),
-        },
+        };
       };
+      return meter(null);
     },
   };
+}
+
+type UsageSums = { -readonly [Name in keyof UsedByMessage]: UsedByMessage[Name] };
+
+function createUsageSums(): UsageSums {
+  return { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, isUnpriced: false };
+}
+
+function addUsage(
+  sums: UsageSums,
+  { inputTokens, outputTokens, cachedTokens }: ModelUsage,
+  costUsd: number | null,
+): void {
+  sums.inputTokens += inputTokens;
+  sums.outputTokens += outputTokens;
+  sums.cachedTokens += Math.min(cachedTokens, inputTokens);
+  sums.costUsd += costUsd ?? 0;
+  sums.isUnpriced ||= costUsd === null && inputTokens + outputTokens > 0;
 }
 
 /** The usage of one message, and the state of the day's budget. */
@@ -243,7 +267,8 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
   /** A budget cannot be kept with a model of which nobody said what it costs. */
   isWithoutPrice(model: Model): boolean;
   refusalOfPrice(model: Model): ModelFailure;
-  record(role: ModelRole, model: Model, used: ModelUsage): Promise<void>;
+  /** Answers with what it cost. */
+  record(role: ModelRole, model: Model, used: ModelUsage): Promise<number | null>;
   /** A model is asked; the answer tells how that ended. */
   call(role: ModelRole, model: Model): (usage: ModelUsage | null, failure: string | null) => void;
   recordWorker(kind: string, used: TaskUsage): Promise<void>;
@@ -253,7 +278,7 @@ interface Account extends Pick<MeteredModels, "notices" | "used"> {
 function openAccount(parts: MeterDeps, context: MeterContext): Account {
   const { models, usage, budget, now } = parts;
   const { daily } = budget;
-  const sums = { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, isUnpriced: false };
+  const sums = createUsageSums();
   const hasBudget = daily !== null || (budget.perMessage ?? null) !== null;
   const notices = new Map<BudgetNotice["kind"], BudgetNotice>();
   let spentUsd = 0;
@@ -291,6 +316,7 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
     async record(role, { provider, model, local }, used) {
       const cost = parts.costOf({ provider, model, local }, used);
       await account.add({ role, provider, model, local, ...used, costUsd: cost });
+      return cost;
     },
     call(role, { provider, model, local }) {
       const begun = now();
@@ -318,12 +344,8 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
       await account.add({ role: "worker-cli", ...by, ...used, costUsd: cost });
     },
     async add(entry) {
-      const { inputTokens, outputTokens, cachedTokens, costUsd } = entry;
-      sums.inputTokens += inputTokens;
-      sums.outputTokens += outputTokens;
-      sums.cachedTokens += Math.min(cachedTokens, inputTokens);
-      sums.costUsd += costUsd ?? 0;
-      sums.isUnpriced ||= costUsd === null && inputTokens + outputTokens > 0;
+      const { costUsd } = entry;
+      addUsage(sums, entry, costUsd);
       spentUsd += costUsd ?? 0;
       if (daily !== null && costUsd !== null && costUsd > 0 && spentUsd >= daily * WARN_AT)
         note({ kind: "warn", spentUsd, dailyUsd: daily });
@@ -341,7 +363,8 @@ function openAccount(parts: MeterDeps, context: MeterContext): Account {
   return account;
 }
 
-function meterModel(account: Account, role: ModelRole, model: Model): Model {
+/** `sums`: of a part of the message, which counts beside the whole. */
+function meterModel(account: Account, role: ModelRole, model: Model, sums: UsageSums | null): Model {
   return {
     provider: model.provider,
     model: model.model,
@@ -373,7 +396,8 @@ function meterModel(account: Account, role: ModelRole, model: Model): Model {
           if (event.type === "failed") result.failure = event.failure.code;
           if (event.type === "finished") {
             Object.assign(result, { usage: event.answer.usage, failure: null });
-            await account.record(role, chosen, event.answer.usage);
+            const cost = await account.record(role, chosen, event.answer.usage);
+            if (sums !== null) addUsage(sums, event.answer.usage, cost);
           }
           yield event;
         }

@@ -6,6 +6,7 @@ import type { ImageType } from "../../domain/models/image.ts";
 import type { Worded } from "../../domain/texts/worded.ts";
 import type { ReplyPiece } from "../chat/reply-words.ts";
 import type { ResultJson } from "../jobs/job-report.ts";
+import type { AgentEnd } from "./jobs.ts";
 import type { ModelChoiceOfRole, ModelImage, ModelRole } from "./models.ts";
 
 export type { Decision, Route } from "../../domain/config/route.ts";
@@ -145,6 +146,24 @@ export type ChatEvent =
       readonly doing: "asking" | "running" | "checking";
       /** The checks that run, or what is known of them before. */
       readonly detail: string;
+      readonly tokens: number;
+      readonly costUsd: number;
+    }
+  /** A sub-agent of the coder: it began, it does something else by now, or it ended. */
+  | {
+      readonly type: "agent";
+      /** The job of the draft that it works for. */
+      readonly jobId: string;
+      /** Counts from 1 within the job. */
+      readonly number: number;
+      /** On one line. */
+      readonly task: string;
+      readonly writes: boolean;
+      readonly state: "working" | AgentEnd;
+      /** Its latest step: a path, a command, a model. */
+      readonly doing: string;
+      /** Files of its work that the draft took in. */
+      readonly files: number;
       readonly tokens: number;
       readonly costUsd: number;
     }

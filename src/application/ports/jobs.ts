@@ -59,6 +59,27 @@ export type JobEvent =
     }
   /** Another's change of the file was merged with the job's; by null where no job made it. */
   | { readonly type: "merged"; readonly path: string; readonly by: string | null }
+  /** A draft's coder begins a step: its model is asked, its patch runs, or checks do. `detail` says which. */
+  | { readonly type: "doing"; readonly attempt: number; readonly doing: DraftStep; readonly detail: string }
+  /** A sub-agent of a draft's coder. Its number counts from 1 within the draft. */
+  | {
+      readonly type: "agent_started";
+      readonly agent: number;
+      readonly task: string;
+      readonly writes: boolean;
+    }
+  | { readonly type: "agent_step"; readonly agent: number; readonly doing: string }
+  /** Somebody asked that this one ends; the others go on. */
+  | { readonly type: "agent_stop"; readonly agent: number }
+  | {
+      readonly type: "agent_ended";
+      readonly agent: number;
+      readonly end: AgentEnd;
+      /** How many files of its work the draft took in. */
+      readonly files: number;
+      readonly tokens: number;
+      readonly cost_usd: number;
+    }
   | { readonly type: "staged"; readonly changes: number }
   | { readonly type: "committed"; readonly changes: number }
   | { readonly type: "conflict"; readonly paths: readonly string[] }
@@ -73,6 +94,11 @@ export type JobEvent =
       readonly quota_bytes: number;
     }
   | { readonly type: "note"; readonly text: string };
+
+export type DraftStep = "asking" | "running" | "checking";
+
+/** `failed`: it had no result, or its work was not taken in whole. */
+export type AgentEnd = "done" | "failed" | "stopped";
 
 export interface JournalLine {
   readonly at: string;

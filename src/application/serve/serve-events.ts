@@ -58,7 +58,11 @@ export interface LiveWork {
   /** The last lines that it printed. */
   readonly lines: string;
   readonly costUsd: number;
+  /** The sub-agents of its coder, by their numbers, with those that have ended. */
+  readonly agents: readonly AgentEvent[];
 }
+
+type AgentEvent = Extract<ChatEvent, { type: "agent" }>;
 
 /** Messages at work, so that somebody who comes late sees how far they are. */
 export interface LiveWorks {
@@ -67,7 +71,14 @@ export interface LiveWorks {
   tell(works: ReadonlyMap<string, LiveWork>): void;
 }
 
-export const NOTHING_LIVE: LiveWork = { agent: null, event: null, command: "", lines: "", costUsd: 0 };
+export const NOTHING_LIVE: LiveWork = {
+  agent: null,
+  event: null,
+  command: "",
+  lines: "",
+  costUsd: 0,
+  agents: [],
+};
 const MOST_LINES = 8;
 const MOST_CHARACTERS = 2_000;
 const MOST_MESSAGES = 200;
@@ -109,6 +120,11 @@ function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
         costUsd: event.costUsd,
         ...(event.doing !== "running" && !goesOn && { command: "", lines: "" }),
       };
+    }
+    case "agent": {
+      const others = work.agents.filter(({ number }) => number !== event.number);
+      const agents = [...others, event].sort((one, other) => one.number - other.number);
+      return { ...work, agents, event: null };
     }
     case "tool":
       return event.state === "started" ? { ...work, event } : work;

@@ -260,6 +260,9 @@ export const coder = z
       200,
       "Rounds in which a coder may look and try before it writes; time, cost and repetition end it sooner.",
     ),
+    sub_agents: z.int().min(0).max(16).default(4).meta({
+      description: "Sub-agents of one coder that may work at once; 0: it works alone.",
+    }),
     max_minutes: count(30, "Minutes that the models of one message may take.", { min: 1 }),
     budget_usd: z
       .number()

@@ -129,6 +129,8 @@ export interface CoderPrompt {
   readonly checks: string;
   /** Tools by which it looks around; without any it asks in words. */
   readonly tools: readonly string[];
+  /** It works on a part of another coder's request. */
+  readonly isSubAgent: boolean;
 }
 
 const ANSWER_SECTIONS = `Answer with these sections and nothing else:
@@ -143,19 +145,30 @@ One short estimate.`;
 
 const PLAN_ONLY = `Change nothing yet. Look at what you need, then answer with one section ## Plan in the user's language: what is to be changed in which files, in which order, and how to tell that it is done.`;
 
+const ANSWER_ONLY = `Change nothing. Look at what you need, then answer in plain words, briefly: facts, each with the path and the lines that show it.`;
+
+const SUB_AGENT =
+  "You are a sub-agent: another coder gave you one part of its work, and it reads your words. Do that part alone; nobody answers questions.";
+
+const DELEGATES =
+  "Work that falls into large, separate parts may go to sub-agents by delegate, one call a part. What those with write changed is in your draft already: propose the rest, or an empty patch.";
+
 const ASK_IN_WORDS =
   "If you cannot do it without seeing more, answer instead with a section ## Files (one path or path:from-to on each line), or ## Search (one text or regular expression on each line), or both.";
 
 function askByTools(tools: readonly string[]): string {
-  return `If you cannot do it without seeing more, call ${tools.join(", ")}, several at once where you can. They change nothing: every change goes into the proposal.`;
+  const looks = tools.filter((name) => name !== "delegate");
+  const text = `If you cannot do it without seeing more, call ${looks.join(", ")}, several at once where you can. They change nothing: every change goes into the proposal.`;
+  return looks.length === tools.length ? text : `${text} ${DELEGATES}`;
 }
 
 /** Kept short on purpose: it is sent with every request. */
 export function coderPrompt(prompt: CoderPrompt): string {
-  const { agent, family, protectedPatterns, browser, planOnly, checks, tools } = prompt;
-  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output.${tools.length === 0 ? " You run nothing yourself." : ""}
+  const { agent, family, protectedPatterns, browser, planOnly, checks, tools, isSubAgent } = prompt;
+  const sections = planOnly ? (isSubAgent ? ANSWER_ONLY : PLAN_ONLY) : ANSWER_SECTIONS;
+  return `You are ${agent}, a coder of PicoClaw. You write a proposal; PicoClaw carries it out at once in a draft of the workspace, and it lands when nothing failed. What fails comes back to you with its output.${tools.length === 0 ? " You run nothing yourself." : ""}${isSubAgent ? ` ${SUB_AGENT}` : ""}
 
-${planOnly ? PLAN_ONLY : ANSWER_SECTIONS}
+${sections}
 
 ${tools.length === 0 ? ASK_IN_WORDS : askByTools(tools)} A question, or an answer that changes nothing, is plain words without any section.
 

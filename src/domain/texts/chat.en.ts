@@ -13,7 +13,7 @@ import {
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
 import type { ModelTrouble } from "../models/model-facts.ts";
 import type { StoreTrouble } from "../store/store-trouble.ts";
-import { coderProgress, heads } from "./coder.en.ts";
+import { coderAgent, coderProgress, heads } from "./coder.en.ts";
 import { formatBytes, formatCost } from "./format-text.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
@@ -367,6 +367,7 @@ export const chatTexts = {
 
   // The terminal
   progress: coderProgress,
+  agentDoing: coderAgent,
   doing: (what: WhatIsDoing, detail: string): string => {
     switch (what) {
       case "waiting":

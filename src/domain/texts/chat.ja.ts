@@ -9,7 +9,7 @@ import type {
   memoryTexts as englishMemoryTexts,
   rewind as englishRewind,
 } from "./chat.en.ts";
-import { coderProgress, heads } from "./coder.ja.ts";
+import { coderAgent, coderProgress, heads } from "./coder.ja.ts";
 import { formatBytes, formatCost } from "./format-text.ts";
 
 const files = (count: number) => `${count} ファイル`;
@@ -314,6 +314,7 @@ export const chatTexts: typeof englishChatTexts = {
   unexpected: (detail) => `予期しないエラーが起きました: ${detail}`,
 
   progress: coderProgress,
+  agentDoing: coderAgent,
   doing: (what, detail) => {
     switch (what) {
       case "waiting":

@@ -42,7 +42,10 @@ export const terminalTexts: typeof en = {
     plan: "計画",
     retry: "再試行",
     tool: "道具",
+    agent: "分担",
   },
+  agentEnd: (end, files) =>
+    end === "done" ? (files === 0 ? "" : `${files} ファイル`) : end === "failed" ? "失敗" : "停止",
   joins: "次の回に加わります",
   waits: "このあとに送ります",
   editsQueued: "↑ で編集",

@@ -230,35 +230,3 @@ export const mcpTexts = {
   added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,
   removed: (name: string) => `Removed: ${name}`,
 };
-
-/** Texts of `jobs --live`. Nothing here ends in a newline. */
-export const liveTexts = {
-  none: "No job is running.",
-  running: (count: number) => (count === 1 ? "1 job is running" : `${count} jobs are running`),
-  header: { job: "Job", time: "Time", from: "From", title: "Title", step: "Step", latest: "Latest" },
-  seconds: (count: number) => `${count} s`,
-  attempt: (attempt: number) => `attempt ${attempt}`,
-  command: (command: number, commands: number | null) =>
-    commands === null ? `command ${command}` : `command ${command}/${commands}`,
-  more: (rest: number) => `… and ${rest} more`,
-  stopHint: "To end one: picoclaw stop JOB",
-  leaveHint: "q leaves; the jobs go on",
-  latest: {
-    began: "began",
-    check: (command: string, isBaseline: boolean) =>
-      `check${isBaseline ? " of the state before" : ""}: ${command}`,
-    exit: (code: number | null) => (code === null ? "did not end by itself" : `exit ${code}`),
-    autoCommit: (moment: "before" | "after", commit: string | null) =>
-      commit === null ? `nothing to commit ${moment} the job` : `committed ${commit} ${moment} the job`,
-    autoCommitFailed: (error: string) => `the commit failed: ${error}`,
-    merged: (path: string, by: string | null) =>
-      by === null ? `merged with a change from outside: ${path}` : `merged with ${by}: ${path}`,
-    staged: "kept as a preview",
-    committed: "applied",
-    conflict: (paths: string) => `conflict: ${paths}`,
-    rolledBack: (reason: string) => (reason === "" ? "taken back" : `taken back: ${reason}`),
-    undone: "undone",
-    redone: "brought in again",
-    evicted: "undo data removed",
-  },
-};

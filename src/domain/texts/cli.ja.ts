@@ -1,8 +1,4 @@
-import type {
-  helpTexts as englishHelpTexts,
-  liveTexts as englishLiveTexts,
-  mcpTexts as englishMcpTexts,
-} from "./cli.en.ts";
+import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from "./cli.en.ts";
 
 export const helpTexts: typeof englishHelpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",
@@ -218,39 +214,4 @@ export const mcpTexts: typeof englishMcpTexts = {
     `✓ ${server}: ツール ${tools.length} 個（読み取り専用 ${readOnly} 個）: ${tools.join("、")}`,
   added: (name, file) => `${name} を ${file} に追加しました。確認するには: picoclaw mcp test ${name}`,
   removed: (name) => `削除しました: ${name}`,
-};
-
-export const liveTexts: typeof englishLiveTexts = {
-  none: "実行中のジョブはありません。",
-  running: (count) => `${count} 件のジョブが実行中です`,
-  header: {
-    job: "ジョブ",
-    time: "経過",
-    from: "依頼元",
-    title: "件名",
-    step: "段階",
-    latest: "最新",
-  },
-  seconds: (count) => `${count} 秒`,
-  attempt: (attempt) => `試行 ${attempt}`,
-  command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,
-  more: (rest) => `… ほか ${rest} 件`,
-  stopHint: "止めるには: picoclaw stop JOB",
-  leaveHint: "q で終了（ジョブは続きます）",
-  latest: {
-    began: "始めました",
-    check: (command, isBaseline) => `${isBaseline ? "変更前の検査" : "検査"}: ${command}`,
-    exit: (code) => (code === null ? "自分では終わりませんでした" : `終了コード ${code}`),
-    autoCommit: (moment, commit) =>
-      `ジョブの${moment === "before" ? "前" : "後"}: ${commit === null ? "コミットするものはありません" : `${commit} をコミットしました`}`,
-    autoCommitFailed: (error) => `コミットに失敗しました: ${error}`,
-    merged: (path, by) => `${by ?? "外部の変更"} と統合しました: ${path}`,
-    staged: "プレビューとして残しました",
-    committed: "適用しました",
-    conflict: (paths) => `競合: ${paths}`,
-    rolledBack: (reason) => (reason === "" ? "元に戻しました" : `元に戻しました: ${reason}`),
-    undone: "取り消しました",
-    redone: "もう一度適用しました",
-    evicted: "取り消しデータを削除しました",
-  },
 };

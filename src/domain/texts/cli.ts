@@ -14,8 +14,3 @@ export const helpMessagesFor = (locale: Locale): HelpMessages => TEXTS[locale].h
 export type McpMessages = typeof en.mcpTexts;
 
 export const mcpMessagesFor = (locale: Locale): McpMessages => TEXTS[locale].mcpTexts;
-
-/** Texts of `jobs --live`. */
-export type LiveMessages = typeof en.liveTexts;
-
-export const liveMessagesFor = (locale: Locale): LiveMessages => TEXTS[locale].liveTexts;

@@ -68,3 +68,30 @@ export const heads = ({ chosen, by, others }: CoderCandidatesFacts): string =>
     `Coders: ${[chosen, ...others].map(({ agent }) => agent).join(", ")}. Taken: ${chosen.agent} (${BY[by]}).`,
     ...(others.length === 0 ? [] : ["Not taken, discarded:", ...others.map(told)]),
   ].join("\n");
+
+/** A sub-agent as every surface tells of it. */
+export interface AgentFacts {
+  readonly number: number;
+  readonly task: string;
+  readonly writes: boolean;
+  readonly state: "working" | "done" | "failed" | "stopped";
+  /** Its latest step; empty before the first. */
+  readonly doing: string;
+  /** Files of its work that were taken in. */
+  readonly files: number;
+}
+
+/** A sub-agent of a coder, on one line. */
+export function coderAgent({ number, task, writes, state, doing, files }: AgentFacts): string {
+  const who = `sub-agent ${number}`;
+  switch (state) {
+    case "working":
+      return doing === "" ? `${who}: ${task}` : `${who}: ${task} · ${doing}`;
+    case "done":
+      return `${who} is done${writes ? ` (${files === 1 ? "1 file" : `${files} files`})` : ""}: ${task}`;
+    case "failed":
+      return `${who} failed: ${task}`;
+    case "stopped":
+      return `${who} was stopped: ${task}`;
+  }
+}

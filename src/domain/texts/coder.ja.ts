@@ -1,6 +1,10 @@
 import type { ChosenBy, CoderCandidateFacts } from "../coder/candidates.ts";
 import { checksTexts as checks } from "./checks.ja.ts";
-import type { coderProgress as englishCoderProgress, heads as englishHeads } from "./coder.en.ts";
+import type {
+  coderAgent as englishAgent,
+  coderProgress as englishCoderProgress,
+  heads as englishHeads,
+} from "./coder.en.ts";
 
 export const coderProgress: typeof englishCoderProgress = ({
   attempt,
@@ -64,3 +68,17 @@ export const heads: typeof englishHeads = ({ chosen, by, others }) =>
     `コーダー: ${[chosen, ...others].map(({ agent }) => agent).join("、")}。採用: ${chosen.agent}（${BY[by]}）。`,
     ...(others.length === 0 ? [] : ["採用せず破棄したもの:", ...others.map(told)]),
   ].join("\n");
+
+export const coderAgent: typeof englishAgent = ({ number, task, writes, state, doing, files }) => {
+  const who = `サブエージェント ${number}`;
+  switch (state) {
+    case "working":
+      return doing === "" ? `${who}: ${task}` : `${who}: ${task} · ${doing}`;
+    case "done":
+      return `${who} が終わりました${writes ? `（${files} ファイル）` : ""}: ${task}`;
+    case "failed":
+      return `${who} が失敗しました: ${task}`;
+    case "stopped":
+      return `${who} は停止されました: ${task}`;
+  }
+};

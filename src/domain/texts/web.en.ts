@@ -1,5 +1,5 @@
 import { figuresText, type ShownFigures } from "../tasks/task-steps.ts";
-import { coderProgress } from "./coder.en.ts";
+import { coderAgent, coderProgress } from "./coder.en.ts";
 import { nameFew } from "./format-text.ts";
 import type { Locale } from "./locale.ts";
 
@@ -94,6 +94,7 @@ export const consoleTexts = {
     `${input.toLocaleString("en")} in · ${output.toLocaleString("en")} out`,
   chatEvents: {
     progress: coderProgress,
+    agent: coderAgent,
     decided: (agent: string) => `${agent} is on it`,
     thinking: (agent: string) => `${agent} is thinking`,
     proposed: (commands: number) => `Proposed ${many(commands, "command", "commands")}`,
@@ -103,6 +104,7 @@ export const consoleTexts = {
   },
   // Jobs.
   jobsTitle: "Jobs",
+  runningTitle: "Running now",
   jobsEmptyTitle: "No jobs yet",
   jobsEmpty: "Whatever changes the workspace shows up here, with its changes and a way back.",
   jobsNoneTitle: "Nothing like that",
@@ -196,6 +198,9 @@ export const consoleTexts = {
     undone: (changes: number) => `Undone, ${many(changes, "change", "changes")}`,
     redone: (changes: number) => `Redone, ${many(changes, "change", "changes")}`,
     evicted: "Its undo made room for newer jobs",
+    agentStarted: (number: number, task: string) => `Sub-agent ${number}: ${task}`,
+    agentEnded: (number: number, end: "done" | "failed" | "stopped", files: number) =>
+      `Sub-agent ${number} ${end === "done" ? "is done" : end === "failed" ? "failed" : "was stopped"}, ${many(files, "file", "files")} taken in`,
     output: "Output",
   },
   commandKinds: { file_edit: "File", shell_command: "Shell", git_operation: "Git" },

@@ -1,5 +1,5 @@
 import { figuresText } from "../tasks/task-steps.ts";
-import { coderProgress } from "./coder.ja.ts";
+import { coderAgent, coderProgress } from "./coder.ja.ts";
 import { nameFew } from "./format-text.ts";
 import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "./web.en.ts";
 
@@ -93,6 +93,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
   tokens: (input, output) => `入力 ${input.toLocaleString("ja")} · 出力 ${output.toLocaleString("ja")}`,
   chatEvents: {
     progress: coderProgress,
+    agent: coderAgent,
     decided: (agent) => `${agent} が担当します`,
     thinking: (agent) => `${agent} が考えています`,
     proposed: (commands) => `${commands} 件のコマンドを提案しました`,
@@ -101,6 +102,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     tool: (name) => `${name} を使っています`,
   },
   jobsTitle: "ジョブ",
+  runningTitle: "実行中",
   jobsEmptyTitle: "ジョブはまだありません",
   jobsEmpty: "workspace を変えたものはすべて、変更内容と元に戻す手段とともにここに並びます。",
   jobsNoneTitle: "見つかりません",
@@ -187,6 +189,9 @@ export const consoleTexts: typeof englishConsoleTexts = {
     undone: (changes) => `取り消しました（${changes} 件の変更）`,
     redone: (changes) => `やり直しました（${changes} 件の変更）`,
     evicted: "新しいジョブのため、取り消し用の記録を破棄しました",
+    agentStarted: (number, task) => `サブエージェント ${number}: ${task}`,
+    agentEnded: (number, end, files) =>
+      `サブエージェント ${number} が${end === "done" ? "終わりました" : end === "failed" ? "失敗しました" : "停止されました"}（取り込み ${files} ファイル）`,
     output: "出力",
   },
   commandKinds: { file_edit: "ファイル", shell_command: "シェル", git_operation: "Git" },

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { liveRows } from "../../../src/adapters/cli/live-jobs.ts";
-import { listLiveJobs } from "../../../src/application/jobs/job-facts.ts";
+import { inRunningOrder, listRunningJobs } from "../../../src/application/jobs/running-things.ts";
 import type { JobEvent, StoredJob } from "../../../src/application/ports/jobs.ts";
-import { liveMessagesFor } from "../../../src/domain/texts/cli.ts";
+import { runningMessagesFor } from "../../../src/domain/texts/jobs-running.ts";
 
 const AT = "2026-03-01T09:30:00.000Z";
 const command = { type: "shell_command", action: "run", target: "npm run build\nnpm test", content: "" };
@@ -28,9 +28,10 @@ const job: StoredJob = {
   bytes: 0,
 };
 
-function liveJobs(events: readonly JobEvent[], jobs: readonly StoredJob[] = [job]) {
+function running(events: readonly JobEvent[], jobs: readonly StoredJob[] = [job]) {
   const archive = { list: () => [...jobs], events: () => events.map((event) => ({ at: AT, event })) };
-  return listLiveJobs({ archive, isAlive: ({ pid }) => pid === 7 }, new Date("2026-03-01T09:31:05.900Z"));
+  const now = new Date("2026-03-01T09:31:05.900Z");
+  return inRunningOrder(listRunningJobs({ archive, isAlive: ({ pid }) => pid === 7 }, now));
 }
 
 const started = (attempt: number): JobEvent => ({ type: "command_started", attempt, index: 0, command });
@@ -81,7 +82,7 @@ test.each<[string, JobEvent[], string, string]>([
   ["a note", [{ type: "note", text: "one\u001b[2J\ntwo" }], "", "one[2J …"],
   ["no event yet", [], "", ""],
 ])("a draft is told by its attempt and its latest event: %s", (_, events, step, latest) => {
-  const [, , line, below] = liveRows(liveJobs(events), liveMessagesFor("en"), { columns: 100, rows: 24 });
+  const [, , line, below] = liveRows(running(events), runningMessagesFor("en"), { columns: 100, rows: 24 });
   expect(line).toBe(`job_1_aaaaaaaa  65 s  chat:line  faster  ${step}`.trimEnd());
   expect(below?.trim()).toBe(latest);
 });
@@ -93,7 +94,7 @@ test("a job runs while its process does: one that ended, died or waits is left o
     { ...job, jobId: "job_4_waits", state: "staged", outcome: "staged" },
     { ...job, jobId: "job_5_lands", state: "staged", outcome: "committed", unsettled: "due" },
   ];
-  expect(liveJobs([], [job, ...others]).map((one) => one.job.jobId)).toEqual([job.jobId, "job_5_lands"]);
+  expect(running([], [job, ...others]).map(({ id }) => id)).toEqual([job.jobId, "job_5_lands"]);
 });
 
 test.each([
@@ -104,9 +105,38 @@ test.each([
   [1, 1],
 ])("fifty jobs never take more than the window, and are all counted (%d×%d)", (columns, rows) => {
   const many = Array.from({ length: 50 }, (_, at) => ({ ...job, jobId: `job_${at}` }));
-  const lines = liveRows(liveJobs([started(1)], many), liveMessagesFor("en"), { columns, rows });
+  const lines = liveRows(running([started(1)], many), runningMessagesFor("en"), { columns, rows });
   expect(lines.length).toBeLessThanOrEqual(rows);
-  expect(lines[0]).toBe("50 jobs are running");
+  expect(lines[0]).toBe("Running now: 50");
   const named = lines.filter((line) => /^job_\d/.test(line)).length;
   if (rows === 24) expect(lines).toContain(`… and ${50 - named} more`);
+});
+
+test("the sub-agents of a draft are lines below it, as long as they run", () => {
+  const agent = (number: number): JobEvent => ({
+    type: "agent_started",
+    agent: number,
+    task: `part ${number}`,
+    writes: number === 1,
+  });
+  const events: JobEvent[] = [
+    started(1),
+    finished(1, true),
+    agent(1),
+    agent(2),
+    agent(3),
+    { type: "agent_step", agent: 2, doing: "read_file a.ts" },
+    { type: "agent_ended", agent: 3, end: "done", files: 1, tokens: 10, cost_usd: 0 },
+  ];
+  const [, , ...lines] = liveRows(running(events), runningMessagesFor("en"), { columns: 200, rows: 24 });
+  expect(lines.slice(0, 3).map((line) => line.replace(/ {2,}/g, " · "))).toEqual([
+    "job_1_aaaaaaaa · 65 s · chat:line · faster · attempt 1 · sub-agent 3 is done",
+    " · job_1_aaaaaaaa/1 · 65 s · sub-agent 1 · part 1",
+    " · job_1_aaaaaaaa/2 · 65 s · sub-agent 2, reads only · part 2 · read_file a.ts",
+  ]);
+});
+
+test("a draft of a sub-agent is no line of its own: the sub-agent is", () => {
+  const draft = { ...job, jobId: "job_2_bbbbbbbb", source: "agent:job_1_aaaaaaaa/1" };
+  expect(running([], [job, draft]).map(({ id }) => id)).toEqual([job.jobId]);
 });

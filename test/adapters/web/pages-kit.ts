@@ -39,6 +39,7 @@ export async function createPages(
     demo: false,
     startedAt: now(),
     viewerJobs: {
+      running: async () => [],
       list: async () => [],
       find: async () => ({ jobs: [], total: 0, page: 1, pages: 1, chats: [] }),
       beside: async () => [],
@@ -73,7 +74,7 @@ export async function createPages(
     ownChats: createOwnChats({ chats: (filter) => store.chats(filter), isDirect: isDirectChat }),
     stopMessage: async () => false,
     bus: createBus(),
-    live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0 }) },
+    live: { of: () => ({ agent: null, event: null, command: "", lines: "", costUsd: 0, agents: [] }) },
     watchChat: () => () => {},
     waitForAnswer: async () => {},
     sources: () => sources,

@@ -26,7 +26,7 @@ test("every route has its agent, and CODE is the default coder", () => {
   ]);
 });
 
-const PLAIN = { planOnly: false, checks: "", tools: [] };
+const PLAIN = { planOnly: false, checks: "", tools: [], isSubAgent: false };
 
 describe("prompts", () => {
   const base = { agent: "Shiro", duty: "You look.", today: "2026-03-01", workspace: "/ws" } as const;

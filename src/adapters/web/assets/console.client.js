@@ -127,7 +127,7 @@ function listen(place) {
   stream.addEventListener("error", () => say(lostText));
   stream.addEventListener("changed", refresh);
   stream.addEventListener("work", (event) => {
-    const { message, face, style, now, command, lines, cost } = JSON.parse(event.data);
+    const { message, face, style, now, command, lines, cost, agents } = JSON.parse(event.data);
     const slot = pending(message);
     if (!slot) return;
     const log = document.getElementById("log");
@@ -142,6 +142,8 @@ function listen(place) {
     put("cost", cost);
     put("command", command);
     put("lines", lines);
+    put("agents", agents);
+    slot.querySelector("[data-agents]").hidden = agents === "";
     slot.querySelector("[data-work]").hidden = command === "" && lines === "";
     // The newest line is the one that is looked for.
     toEnd(slot.querySelector("[data-lines]"));

@@ -257,7 +257,7 @@ function pendingView(context: PageContext, view: ChatView, message: Exchange["me
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
   const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
   return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
-${runningView(line)}<div class="text" data-stream></div>
+<pre class="agents" data-agents ${line.agents === "" && html`hidden`}>${line.agents}</pre>${runningView(line)}<div class="text" data-stream></div>
 ${mayStop && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
 }
 

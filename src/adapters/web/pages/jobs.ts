@@ -11,9 +11,11 @@ import {
   wordRefusal,
   wordStatus,
 } from "../../../application/jobs/job-report.ts";
+import { type RunningThing, wordRunningThing } from "../../../application/jobs/running-things.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
+import { runningMessagesFor } from "../../../domain/texts/jobs-running.ts";
 import {
   awayDiff,
   type ConflictDiff,
@@ -38,7 +40,7 @@ import {
   toActionOutcome,
   viewedUndo,
 } from "../job-view.ts";
-import { empty, page } from "../layout.ts";
+import { empty, noticeBox, page } from "../layout.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
 import { respond, troublePage, type Web, type WebApp } from "../web.ts";
@@ -141,6 +143,13 @@ function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup |
   ];
 }
 
+interface JobsView {
+  readonly found: FoundJobs<ViewedJob>;
+  readonly running: readonly RunningThing[];
+  readonly query: JobQuery;
+  readonly notice?: Notice;
+}
+
 const STATUSES: readonly JobStatus[] = [
   "applied",
   "partly",
@@ -154,7 +163,30 @@ const STATUSES: readonly JobStatus[] = [
   "interrupted",
 ];
 
-function jobsPage(context: PageContext, found: FoundJobs<ViewedJob>, query: JobQuery): Markup {
+/** Seconds after which the list of what runs is read again. */
+const RUNNING_S = 2;
+const IDLE_S = 20;
+
+/** The things that run now, each with a way to stop it. */
+function runningView(context: PageContext, things: readonly RunningThing[]): Markup {
+  const { t } = context;
+  return html`<div id="running" data-part data-every="${things.length > 0 ? RUNNING_S : IDLE_S}">
+${things.length > 0 && html`<section aria-labelledby="running-title"><h2 id="running-title">${t.runningTitle}</h2><ul class="rows running">${things.map((thing) => runningRow(context, thing))}</ul></section>`}</div>`;
+}
+
+function runningRow(context: PageContext, thing: RunningThing): Markup {
+  const { t } = context;
+  const { from, step, latest } = wordRunningThing(thing, runningMessagesFor(t.locale));
+  const title = visible(thing.title) || t.untitled;
+  const facts = [duration(thing.seconds * 1_000), from, step].filter((one) => one !== "").map(visible);
+  return html`<li ${thing.under !== null && html`class="under"`}><div class="row"><div class="what">
+<span class="title">${thing.kind === "job" ? html`<a href="/jobs/${thing.id}">${title}</a>` : title}</span>
+<span class="meta">${facts.join(" · ")}</span>
+${latest !== "" && html`<code class="latest">${visible(latest)}</code>`}</div>
+${actionButton(context, { action: "/running/stop", label: t.stopJob, style: "quiet", fields: { id: thing.id } })}</div></li>`;
+}
+
+function jobsPage(context: PageContext, { found, running, query, notice }: JobsView): Markup {
   const { t } = context;
   const { jobs } = found;
   const isNarrowed = [query.text, query.status, query.chat, query.day, query.path].some((one) => one !== "");
@@ -163,6 +195,8 @@ function jobsPage(context: PageContext, found: FoundJobs<ViewedJob>, query: JobQ
     section: "jobs",
     ...(jobs.some(({ alive }) => alive) && { refreshSeconds: 5 }),
     body: html`<h1>${t.jobsTitle}</h1>
+${notice !== undefined && noticeBox(notice)}
+${runningView(context, running)}
 ${(isNarrowed || found.total > 0) && filters(context, found, query)}
 <div data-live="/live?jobs=1"><div id="jobs" data-part>
 ${
@@ -225,7 +259,13 @@ export function jobRoutes(app: WebApp, web: Web): void {
   app.get("/jobs", async (c) => {
     const query = readPageQuery((name) => c.req.query(name) ?? "");
     const dayOf = dayFormatter(c.var.page.timezone);
-    return respond(jobsPage(c.var.page, await viewerJobs.find(c.var.person.viewer, query, dayOf), query));
+    const { viewer } = c.var.person;
+    const [found, running] = await Promise.all([
+      viewerJobs.find(viewer, query, dayOf),
+      viewerJobs.running(viewer),
+    ]);
+    const notice = flashes.take(c.req.query("flash"));
+    return respond(jobsPage(c.var.page, { found, running, query, ...(notice !== undefined && { notice }) }));
   });
   app.get("/jobs/:job", async (c) => {
     const viewed = await viewerJobs.read(c.var.person.viewer, c.req.param("job"));
@@ -325,6 +365,11 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
       `/jobs/${encodeURIComponent(jobId)}?${flashes.keep({ ok: status === "done", text })}`,
       303,
     );
+  });
+  app.post("/running/stop", async (c) => {
+    const { words, viewer } = c.var.page;
+    const outcome = toActionOutcome(words, await viewerJobs.stop(viewer, c.var.form.get("id") ?? ""));
+    return c.redirect(`/jobs?${flashes.keep(toNotice(outcome))}`, 303);
   });
   app.post("/jobs/:job/:verb", async (c) => {
     const jobId = c.req.param("job");

@@ -1,0 +1,303 @@
+import type { CoderRole } from "../../domain/chat/agents.ts";
+import { oneLine } from "../../domain/jobs/result.ts";
+import type { PatchCommand } from "../../domain/patch/patch-command.ts";
+import type { Bench } from "../coder/bench.ts";
+import { createRunInTurn } from "../coder/candidates.ts";
+import type { CoderEnd, CoderEnding } from "../coder/coder-loop.ts";
+import type { Delegation } from "../coder/explorer.ts";
+import { type Lending, type ReturnedWork, wordReturnConflicts } from "../coder/lend-draft.ts";
+import { agentSource } from "../jobs/job-facts.ts";
+import type { ToolResult } from "../models/tool-loop.ts";
+import type { ChatEvent } from "../ports/chat.ts";
+import type { AgentEnd } from "../ports/jobs.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+import type { ChatDeps, ChatTurn } from "./chat-turn.ts";
+
+/** One sub-agent as the runner of coders takes it. */
+export interface SubAgentRun {
+  readonly role: CoderRole;
+  readonly text: string;
+  /** It answers a question, and changes nothing. */
+  readonly planOnly: boolean;
+  readonly isSubAgent: true;
+  readonly steering: () => readonly string[];
+  /** Asked once, when its draft could land; never taken, since its work goes back instead. */
+  readonly chosen: (ending: CoderEnding, checked: unknown, held: readonly PatchCommand[]) => Promise<boolean>;
+  readonly beside: { readonly openDraft: Workspace["openDraft"]; readonly files: WorkspaceFiles };
+  readonly time: { leftMs: number };
+}
+
+export interface CoderAgentsDeps {
+  readonly parts: ChatDeps;
+  readonly turn: ChatTurn;
+  readonly role: CoderRole;
+  readonly bench: Pick<Bench, "lend">;
+  /** The coder only plans: nobody may write. */
+  readonly planOnly: boolean;
+  /** The runner of every coder. */
+  readonly run: (parts: ChatDeps, turn: ChatTurn, agent: SubAgentRun) => Promise<{ readonly end: CoderEnd }>;
+}
+
+/** How many may follow each other in one message, for each that may work at once. */
+const ROUNDS = 3;
+/** A sub-agent's share of the models' time of a message. */
+const TIME_SHARE = 0.5;
+const CONFLICT_CHARS = 12_000;
+const WORDS_CHARS = 8_000;
+const STEP_CHARS = 120;
+const TASK_CHARS = 160;
+/** How often the journal is read for a wish that one of them stops. */
+const STOP_LOOK_MS = 500;
+
+/**
+ * The sub-agents of one coder at one message. Each is a coder of the same role in a draft of its own over the coder's draft,
+ * with a share of its time and budget and without sub-agents; its work comes back merged, and its words as the result.
+ */
+export function createCoderAgents(deps: CoderAgentsDeps): (asked: Delegation) => Promise<ToolResult> {
+  const { subAgents: most } = deps.parts.settings.coder;
+  const inTurn = createRunInTurn(most);
+  let begun = 0;
+  return async (asked) => {
+    if (asked.writes && deps.planOnly) return refused("only a plan is asked for: nobody may write");
+    if (asked.writes && deps.turn.dryRun) return refused("nothing is written in dry mode");
+    if (begun >= most * ROUNDS)
+      return refused(`${most * ROUNDS} sub-agents have worked: do the rest yourself`);
+    const number = ++begun;
+    const lending = (await deps.bench.lend?.()) ?? null;
+    if (lending === null) return refused("no sub-agent can work here: do it yourself");
+    return inTurn(() => runAgent(deps, lending, number, asked));
+  };
+}
+
+function refused(why: string): ToolResult {
+  return { ok: false, text: `refused: ${why}` };
+}
+
+interface AgentOutcome {
+  readonly end: AgentEnd;
+  readonly files: number;
+  readonly text: string;
+}
+
+async function runAgent(
+  deps: CoderAgentsDeps,
+  lending: Lending,
+  number: number,
+  asked: Delegation,
+): Promise<ToolResult> {
+  const { parts, turn } = deps;
+  const { mask } = parts.workspace;
+  const { writes } = asked;
+  const task = mask(oneLine(asked.task)).slice(0, TASK_CHARS).toWellFormed();
+  const stop = new AbortController();
+  const models = turn.models.part();
+  const { jobId } = lending;
+  const tell = (state: "working" | AgentEnd, doing: string, files = 0) => {
+    const { inputTokens, outputTokens, costUsd } = models.used();
+    const tokens = inputTokens + outputTokens;
+    turn.emit({ type: "agent", jobId, number, task, writes, state, doing, files, tokens, costUsd });
+  };
+  let doing = "";
+  const watch = (event: ChatEvent) => {
+    const step = mask(stepOf(event)).slice(0, STEP_CHARS).toWellFormed();
+    if (step === "" || step === doing) return;
+    doing = step;
+    lending.journal({ type: "agent_step", agent: number, doing: step });
+    tell("working", step);
+  };
+  lending.journal({ type: "agent_started", agent: number, task, writes });
+  tell("working", "");
+  const endWatch = watchForStop(deps, lending, number, stop);
+  const outcome = await workOn(deps, {
+    lending,
+    number,
+    asked,
+    turn: toAgentTurn(turn, {
+      models,
+      emit: watch,
+      signal: AbortSignal.any([turn.signal, stop.signal]),
+    }),
+  }).finally(endWatch);
+  const { costUsd: cost_usd, inputTokens, outputTokens } = models.used();
+  const { end, files, text } = outcome;
+  const tokens = inputTokens + outputTokens;
+  lending.journal({ type: "agent_ended", agent: number, end, files, tokens, cost_usd });
+  tell(end, "", files);
+  return { ok: end === "done", text };
+}
+
+/** It knows the workspace and its task, and nothing of the chat. */
+function toAgentTurn(turn: ChatTurn, own: Pick<ChatTurn, "models" | "emit" | "signal">): ChatTurn {
+  return { ...turn, ...own, history: [], older: [], memory: "", images: [], tellsDrafts: false, notes: [] };
+}
+
+/** Another process asks by the journal; `/stop` ends all of them by the message's own signal. */
+function watchForStop(
+  { parts }: CoderAgentsDeps,
+  { jobId }: Lending,
+  number: number,
+  stop: AbortController,
+): () => void {
+  const timer = setInterval(() => {
+    const isAsked = parts.workspace.archive
+      .events(jobId)
+      .some(({ event }) => event.type === "agent_stop" && event.agent === number);
+    if (isAsked) stop.abort();
+  }, STOP_LOOK_MS);
+  return () => clearInterval(timer);
+}
+
+/** The step in few words that need no language; empty for what is none. */
+function stepOf(event: ChatEvent): string {
+  switch (event.type) {
+    case "thinking":
+      return `${event.provider}/${event.model}`;
+    case "notice":
+      return event.step === undefined
+        ? ""
+        : `${event.step.kind === "retry" ? "✗ " : ""}${oneLine(event.step.detail)}`;
+    case "proposed":
+      return oneLine(event.plan);
+    case "job-command": {
+      const [type = "", , ...rest] = event.command.split(" ");
+      return `${type === "file_edit" ? "✎" : "$"} ${rest.join(" ")}`;
+    }
+    default:
+      return "";
+  }
+}
+
+interface AgentWork {
+  readonly lending: Lending;
+  readonly number: number;
+  readonly asked: Delegation;
+  readonly turn: ChatTurn;
+}
+
+/** Never rejects: what breaks a sub-agent does not break the coder. */
+async function workOn(
+  { parts, run, role, turn: whole }: CoderAgentsDeps,
+  { lending, number, asked, turn }: AgentWork,
+): Promise<AgentOutcome> {
+  const { settings, workspace, projectOf } = parts;
+  const { coder } = settings;
+  const share = budgetShare(coder, whole.models.used().costUsd);
+  const lent = lending.lend(agentSource(lending.jobId, number));
+  let returned: ReturnedWork | null = null;
+  let ending: CoderEnding | null = null;
+  let held: readonly PatchCommand[] = [];
+  try {
+    const { end } = await run(
+      {
+        ...parts,
+        project: projectOf(lending.files),
+        settings: { ...settings, coder: { ...coder, budgetUsd: share } },
+      },
+      turn,
+      {
+        role,
+        text: wordTask(asked),
+        planOnly: !asked.writes,
+        isSubAgent: true,
+        steering: () => [],
+        async chosen(reached, _, waiting) {
+          ending = reached;
+          held = [...waiting];
+          if (reached.red === null && !turn.signal.aborted) returned = await lent.giveBack(0);
+          return false;
+        },
+        beside: { openDraft: lent.openDraft, files: lending.files },
+        time: { leftMs: coder.maxMinutes * 60_000 * TIME_SHARE },
+      },
+    );
+    const isOver = share !== null && turn.models.used().costUsd >= share;
+    return wordOutcome(number, { end, ending, returned, held, isOver, isStopped: turn.signal.aborted });
+  } catch (error) {
+    parts.logger.error("chat", "chat.agent_failed", "chat.agent_failed", { error: String(error) });
+    const why = workspace.mask(error instanceof Error ? error.message : String(error));
+    return { end: "failed", files: 0, text: `Sub-agent ${number} broke off, and nothing was taken: ${why}` };
+  }
+}
+
+/** One part of what the message may cost, and never more than is left of it; null: no limit. */
+function budgetShare(
+  { budgetUsd, subAgents }: ChatDeps["settings"]["coder"],
+  usedUsd: number,
+): number | null {
+  if (budgetUsd === null) return null;
+  return Math.min(budgetUsd / (subAgents + 1), Math.max(0, budgetUsd - usedUsd));
+}
+
+function wordTask({ task, files }: Delegation): string {
+  return files.length === 0 ? task : `${task}\n\nBegin with: ${files.join(", ")}`;
+}
+
+interface EndedAgent {
+  readonly end: CoderEnd;
+  /** What its draft had, where it had one. */
+  readonly ending: CoderEnding | null;
+  readonly returned: ReturnedWork | null;
+  readonly held: readonly PatchCommand[];
+  readonly isOver: boolean;
+  readonly isStopped: boolean;
+}
+
+function wordOutcome(number: number, ended: EndedAgent): AgentOutcome {
+  const { end, ending, returned, isOver, isStopped } = ended;
+  const who = `Sub-agent ${number}`;
+  const cut = (text: string) => text.slice(0, WORDS_CHARS).toWellFormed();
+  const failed = (text: string): AgentOutcome => ({ end: "failed", files: 0, text: cut(text) });
+  if (returned !== null && ending !== null) return wordReturned(who, ending, returned, ended.held);
+  if (isStopped) return { end: "stopped", files: 0, text: `${who} was stopped; nothing of it was taken.` };
+  if (ending?.red != null)
+    return failed(`${who} did not get it right, and nothing of it was taken: ${ending.red.brief}`);
+  switch (end.kind) {
+    case "said":
+      return { end: "done", files: 0, text: cut(`${who} changed nothing and says:\n${end.text}`) };
+    case "planned":
+      return { end: "done", files: 0, text: cut(`${who} says:\n${end.plan}`) };
+    case "unanswered":
+      return failed(
+        isOver
+          ? `${who} used up its share of coder.budget_usd, and nothing of it was taken.`
+          : `${who} had no answer of its model, and nothing of it was taken: ${end.text.en}`,
+      );
+    case "unusable":
+      return failed(`${who} wrote nothing that could be carried out: ${end.why}`);
+    case "refused":
+      return failed(`${who} could not begin: ${wordRefusal(end.result)}`);
+    case "aborted":
+    case "passed-over":
+    case "worked":
+      return failed(`${who} ended without a result.`);
+  }
+}
+
+function wordRefusal(result: Extract<CoderEnd, { kind: "refused" }>["result"]): string {
+  if (result.about !== "refusal") return "";
+  return result.why.kind === "refused" ? result.why.refusal.message : result.why.message;
+}
+
+function wordReturned(
+  who: string,
+  { proposal }: CoderEnding,
+  { taken, merged, conflicts, trouble }: ReturnedWork,
+  held: readonly PatchCommand[],
+): AgentOutcome {
+  const lines = [
+    `${who}: ${proposal.plan.trim().slice(0, WORDS_CHARS)}`,
+    ...(trouble === "" ? [] : [`Nothing of it was taken: ${trouble}`]),
+    ...(taken.length === 0 && conflicts.length === 0 && trouble === "" ? ["It changed no file."] : []),
+    ...(taken.length === 0 ? [] : [`In your draft now: ${taken.join(", ")}`]),
+    ...(merged.length === 0 ? [] : [`Merged with changes made meanwhile: ${merged.join(", ")}`]),
+    ...(held.length === 0
+      ? []
+      : [
+          `Not run, since it reaches outward; propose it yourself: ${held.map(({ target }) => target).join("; ")}`,
+        ]),
+    ...(conflicts.length === 0 ? [] : [wordReturnConflicts(conflicts, CONFLICT_CHARS)]),
+  ];
+  const end = conflicts.length > 0 || trouble !== "" ? "failed" : "done";
+  return { end, files: taken.length, text: lines.join("\n") };
+}

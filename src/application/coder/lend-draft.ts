@@ -1,0 +1,228 @@
+import { decodeText, isLockFile, isSameFile } from "../../domain/jobs/file-bytes.ts";
+import type { Draft } from "../jobs/draft.ts";
+import type { TakenEdit, WorkspaceFiles } from "../ports/jobs-transaction.ts";
+import type { Workspace } from "../ports/jobs-workspace.ts";
+
+/**
+ * A coder's draft, lent to its sub-agents: each works in a draft of its own that begins as the lender stands, and its work
+ * comes back into the lender by the merge that landing uses. Neither sees the other meanwhile.
+ */
+export interface Lending {
+  /** The lender's job. */
+  readonly jobId: string;
+  /** The lender's files as they stand. */
+  readonly files: WorkspaceFiles;
+  readonly journal: Draft["journal"];
+  lend(source: string): LentDraft;
+}
+
+export interface LentDraft {
+  /** Opens the sub-agent's draft, once. */
+  readonly openDraft: Workspace["openDraft"];
+  /** Merges what the sub-agent's draft has into the lender. Those of several sub-agents follow each other. */
+  giveBack(attempt: number): Promise<ReturnedWork>;
+}
+
+export interface ReturnedWork {
+  /** Paths that the lender took over, as they are or merged. */
+  readonly taken: readonly string[];
+  /** Those among them that hold another's change, too. */
+  readonly merged: readonly string[];
+  readonly conflicts: readonly ReturnConflict[];
+  /** Why nothing could be written; empty where that is not so. */
+  readonly trouble: string;
+}
+
+/** A file that the sub-agent and somebody else changed: the lender keeps what it has. */
+export interface ReturnConflict {
+  readonly path: string;
+  /** As it was when the sub-agent began; null where there was none, undefined where it is not text. */
+  readonly base: string | null | undefined;
+  /** As the sub-agent would have it. */
+  readonly ours: string | null | undefined;
+}
+
+export interface LendingDeps {
+  readonly workspace: Pick<Workspace, "openDraft" | "files">;
+  readonly lender: Draft;
+  /** Called when the lender took these over. */
+  readonly onTaken: (paths: readonly string[]) => void;
+}
+
+/** More than this is not copied for a sub-agent: a coder that installed dependencies works on alone. */
+const MOST_COPIED_FILES = 2_000;
+const MOST_COPIED_BYTES = 64 * 1024 * 1024;
+
+export function createLending({ workspace, lender, onTaken }: LendingDeps): Lending {
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(use: () => Promise<T>): Promise<T> => {
+    const next = turn.then(use);
+    turn = next.catch(() => {});
+    return next;
+  };
+  return {
+    jobId: lender.id,
+    get files() {
+      return lender.files;
+    },
+    journal: (event) => lender.journal(event),
+    lend(source) {
+      let draft: Draft | null = null;
+      let copied = new Map<string, TakenEdit>();
+      return {
+        openDraft: (request) =>
+          inTurn(async () => {
+            const edits = copyChanges(lender);
+            if (edits === null)
+              return {
+                ok: false,
+                refusal: { code: "failed", message: "the draft holds too much for a sub-agent" },
+              };
+            const opened = await workspace.openDraft({ ...request, source, autoCommit: false });
+            if (!opened.ok || edits.length === 0) {
+              if (opened.ok) draft = opened.draft;
+              return opened;
+            }
+            const refusal = await opened.draft.takeIn(edits, 0);
+            if (refusal !== null) {
+              await opened.draft.discard(refusal.message);
+              return { ok: false, refusal };
+            }
+            draft = opened.draft;
+            copied = new Map(edits.map((edit) => [edit.path, edit]));
+            return opened;
+          }),
+        giveBack: (attempt) =>
+          inTurn(async () => {
+            if (draft === null) return { taken: [], merged: [], conflicts: [], trouble: "" };
+            const returned = await mergeInto({ lender, draft, copied, workspace, attempt });
+            onTaken(returned.taken);
+            return returned;
+          }),
+      };
+    },
+  };
+}
+
+/** Null: there is too much of it. */
+function copyChanges(draft: Draft): TakenEdit[] | null {
+  const paths = changedPaths(draft);
+  if (paths.length > MOST_COPIED_FILES) return null;
+  const edits: TakenEdit[] = [];
+  let left = MOST_COPIED_BYTES;
+  for (const path of paths) {
+    const edit = readEdit(draft.files, path);
+    left -= edit.bytes?.length ?? 0;
+    if (left < 0) return null;
+    edits.push(edit);
+  }
+  return edits;
+}
+
+/** Git's own files are each draft's own business. */
+function changedPaths(draft: Draft): string[] {
+  return draft
+    .changes()
+    .map(({ path }) => path)
+    .filter((path) => !/(^|\/)\.git(\/|$)/.test(path) && !path.startsWith("../"));
+}
+
+function readEdit(files: WorkspaceFiles, path: string): TakenEdit {
+  const entry = files.look(path);
+  return { path, entry, bytes: entry.kind === "file" ? files.read(path) : null };
+}
+
+interface ReturnDeps extends Pick<LendingDeps, "lender" | "workspace"> {
+  readonly draft: Draft;
+  /** The files that the sub-agent's draft began with, where they were not the workspace's. */
+  readonly copied: ReadonlyMap<string, TakenEdit>;
+  readonly attempt: number;
+}
+
+/**
+ * Brings the sub-agent's draft onto the workspace of now, so that what it did not begin with is the workspace's, and merges
+ * it into the lender file by file: base is what it began with.
+ */
+async function mergeInto({ lender, draft, copied, workspace, attempt }: ReturnDeps): Promise<ReturnedWork> {
+  const rebased = await draft.rebase();
+  const contested = new Map(
+    rebased.conflicts.map(({ path, base, ours }) => [path, { path, base: asText(base), ours: asText(ours) }]),
+  );
+  const conflicts: ReturnConflict[] = [...contested.values()];
+  const edits: TakenEdit[] = [];
+  const merged: string[] = [];
+  for (const path of new Set([...changedPaths(draft), ...copied.keys()])) {
+    if (contested.has(path)) continue;
+    const ours = readEdit(draft.files, path);
+    const theirs = readEdit(lender.files, path);
+    const base = copied.get(path) ?? readEdit(workspace.files, path);
+    const result = await mergeEntry(base, ours, theirs);
+    if (result === "nothing") continue;
+    if (result === "conflict") conflicts.push({ path, base: asText(base.bytes), ours: asText(ours.bytes) });
+    else edits.push(result);
+    if (typeof result !== "string" && result !== ours) merged.push(path);
+  }
+  const refusal = edits.length === 0 ? null : await lender.takeIn(edits, attempt);
+  if (refusal !== null) return { taken: [], merged: [], conflicts, trouble: refusal.message };
+  return { taken: edits.map(({ path }) => path), merged, conflicts, trouble: "" };
+}
+
+async function mergeEntry(
+  base: TakenEdit,
+  ours: TakenEdit,
+  theirs: TakenEdit,
+): Promise<TakenEdit | "nothing" | "conflict"> {
+  if (isSameEntry(ours, base) || isSameEntry(ours, theirs)) return "nothing";
+  if (isSameEntry(base, theirs)) return ours;
+  const kinds = [base, ours, theirs].map(({ entry }) => entry.kind);
+  if (kinds.some((kind) => kind !== "file") || isLockFile(ours.path)) return "conflict";
+  const { mergeFile } = await import("../../domain/jobs/merge.ts");
+  const result = mergeFile({ base: base.bytes, ours: ours.bytes, theirs: theirs.bytes });
+  switch (result.kind) {
+    case "same":
+    case "theirs":
+      return "nothing";
+    case "ours":
+      return ours;
+    case "clean":
+      return { ...ours, bytes: result.bytes };
+    case "conflict":
+      return "conflict";
+  }
+}
+
+const EXECUTABLE = 0o111;
+
+function isSameEntry(one: TakenEdit, other: TakenEdit): boolean {
+  const [a, b] = [one.entry, other.entry];
+  if (a.kind === "file" && b.kind === "file")
+    return (a.mode & EXECUTABLE) === (b.mode & EXECUTABLE) && isSameFile(one.bytes, other.bytes);
+  if (a.kind === "symlink" && b.kind === "symlink") return a.target === b.target;
+  return a.kind === b.kind;
+}
+
+function asText(bytes: Uint8Array | null | undefined): string | null | undefined {
+  return bytes === null || bytes === undefined ? bytes : (decodeText(bytes) ?? undefined);
+}
+
+/** The message to a coder about files in which its sub-agent's work does not fit what the draft has by now. */
+export function wordReturnConflicts(conflicts: readonly ReturnConflict[], limitChars: number): string {
+  const share = Math.floor(limitChars / Math.max(1, conflicts.length) / 2);
+  const text = (path: string, version: string, words: string | null | undefined) => {
+    if (words === null || words === undefined) return "";
+    const cut =
+      words.length > share ? `${words.slice(0, share)}\n… (${words.length - share} more characters)` : words;
+    return `<text path="${path}" version="${version}">\n${cut}${cut.endsWith("\n") ? "" : "\n"}</text>`;
+  };
+  return conflicts
+    .map(({ path, base, ours }) =>
+      [
+        `${path}: not taken, since it was changed elsewhere, too. Your draft keeps what it has; bring both together yourself.${ours === null ? " The sub-agent deleted it." : ""}`,
+        text(path, "as the sub-agent began with it", base),
+        text(path, "as the sub-agent would have it", ours),
+      ]
+        .filter((part) => part !== "")
+        .join("\n"),
+    )
+    .join("\n\n");
+}

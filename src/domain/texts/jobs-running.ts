@@ -1,0 +1,11 @@
+import * as en from "./jobs-running.en.ts";
+import * as ja from "./jobs-running.ja.ts";
+import type { Locale } from "./locale.ts";
+
+/** English is the type: another language that lacks a text does not compile. */
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
+
+/** Texts of the list of what runs now, at a terminal and in the console. */
+export type RunningMessages = typeof en.runningTexts;
+
+export const runningMessagesFor = (locale: Locale): RunningMessages => TEXTS[locale].runningTexts;
