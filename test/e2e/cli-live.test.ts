@@ -162,9 +162,9 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
 test("--live goes with neither --all nor --limit, and needs no job", () => {
   expect(cli.run(["jobs", "--live"])).toEqual({ code: 0, out: "Nothing is running.\n", err: "" });
   expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toBe(
-    "実行中のジョブはありません。\n",
+    "実行中のものはありません。\n",
   );
-  expect(cli.run(["jobs", "--live", "--json"]).out).toBe('{"jobs":[]}\n');
+  expect(cli.run(["jobs", "--live", "--json"]).out).toBe('{"jobs":[],"agents":[]}\n');
   expect(cli.run(["jobs", "--live", "--all"])).toMatchObject({ code: 2, err: "Usage error: --live --all\n" });
   expect(cli.run(["jobs", "--live", "--limit", "3", "--json"]).code).toBe(2);
   expect(cli.run(["jobs", "--help"]).out).toContain("--live");

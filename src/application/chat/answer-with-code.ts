@@ -71,6 +71,8 @@ interface BenchRequest {
   /** The user's request. */
   readonly request: string;
   readonly judged: boolean;
+  /** The draft is opened at once, so that it begins as things stand now. Default: when it is needed. */
+  readonly atOnce?: boolean;
   readonly shown: ShownFiles;
   readonly beside?: SharedBench | undefined;
 }
@@ -79,7 +81,7 @@ interface BenchRequest {
 export async function openBench(
   parts: ChatDeps,
   turn: ChatTurn,
-  { request, judged, shown, beside }: BenchRequest,
+  { request, judged, atOnce = false, shown, beside }: BenchRequest,
 ): Promise<OpenedBench> {
   const { workspace, project, projectOf } = parts;
   const { groupId, sessionKey, signal, preview } = turn;
@@ -130,7 +132,7 @@ export async function openBench(
     onOutput: told.onOutput,
     onEvent: told.onEvent,
   });
-  await bench.begin();
+  await bench.begin({ always: atOnce });
   return {
     bench,
     checks: found?.ok === true ? found.checks.map(({ command }) => command) : [],
@@ -309,7 +311,13 @@ export async function runCoder(
   const { settings, workspace } = parts;
   const shownFiles = createShownFiles();
   const [{ bench, checks, state, checked }, outside] = await Promise.all([
-    openBench(parts, turn, { request: text, judged: !planOnly && !isSubAgent, shown: shownFiles, beside }),
+    openBench(parts, turn, {
+      request: text,
+      judged: !planOnly && !isSubAgent,
+      atOnce: !planOnly && isSubAgent,
+      shown: shownFiles,
+      beside,
+    }),
     isSubAgent ? null : openOutside(parts, turn, role, text),
   ]);
   const { attempts, explore, onRed } = settings.coder;

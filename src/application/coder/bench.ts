@@ -55,7 +55,7 @@ export interface Bench {
   readonly tryOut?: (command: string) => Promise<TryOutResult | null>;
   /** Lends the draft to sub-agents. Absent where nothing is staged; null where it is refused. */
   readonly lend?: () => Promise<Lending | null>;
-  /** Whether work of sub-agents is in the draft. */
+  /** Whether work of sub-agents came into the draft since the last attempt. */
   readonly hasReturned?: () => boolean;
   /** Commands that reach outward and have not run. */
   readonly heldCommands?: () => readonly PatchCommand[];
@@ -126,8 +126,8 @@ export interface DraftBenchDeps {
 }
 
 export interface DraftBench extends Bench {
-  /** Opens the draft before the coder is asked, where checks are going to judge it. */
-  begin(): Promise<void>;
+  /** Opens the draft before the coder is asked, where checks are going to judge it, or `always`. */
+  begin(options?: { readonly always: boolean }): Promise<void>;
 }
 
 /** The time limit for a command that a coder tries out before it writes. */
@@ -142,6 +142,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   let lending: Lending | null = null;
   /** Files that hold the work of sub-agents. */
   const returned = new Set<string>();
+  let hasReturned = false;
   /** The base contents of the commands that were settled last. */
   let bases = new Map<string, Uint8Array | null>();
 
@@ -183,6 +184,7 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
     const opened = await open();
     if ("code" in opened) return { kind: "refused", result: refuseJob(workspace.root, opened) };
     attempts++;
+    hasReturned = false;
     checks?.propose(proposal.check ?? null);
     const own = new Set(opened.changes().map(({ path }) => path));
     const { now, later, checked } = await sortCommands(parts, commands);
@@ -247,10 +249,10 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
   }
 
   return {
-    async begin() {
-      if (checks?.hasOwn !== true) return;
+    async begin({ always } = { always: false }) {
+      if (checks?.hasOwn !== true && !always) return;
       const opened = await open();
-      if (!("code" in opened)) checks.begin(opened);
+      if (!("code" in opened)) checks?.begin(opened);
     },
     files: () => parts.shown.watch(filesNow()),
     settle(commands) {
@@ -315,12 +317,13 @@ export function createDraftBench(parts: DraftBenchDeps): DraftBench {
         onTaken(paths) {
           // Scratch views stand over what was there before.
           if (paths.length > 0) attempts++;
+          hasReturned ||= paths.length > 0;
           for (const path of paths) returned.add(path);
         },
       });
       return lending;
     },
-    hasReturned: () => returned.size > 0,
+    hasReturned: () => hasReturned,
     heldCommands: () => held,
     journal: (event) => draft?.journal(event),
     async judge(attempt) {

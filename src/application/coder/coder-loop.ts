@@ -426,14 +426,14 @@ async function takeAnswer(
     if (looksLikePatch(read.text))
       return sendBack(loop, state, { report: "No patch could be read in your answer.", commands: [] });
     if (state.contested.length > 0) return { end: await endUnsettled(loop, state, read.text.trim()) };
+    // The rest was done by sub-agents, and these words are its plan.
+    if (loop.bench.hasReturned?.() === true)
+      return attemptProposal(loop, state, answer, toHeadProposal(read.text.trim()), NO_COMMANDS);
     // A word to the user beside a finished draft is an answer, and the draft lands.
     if (isGreen(state)) {
       state.answers.push(read.text.trim());
       return commitBench(loop, state, state.attempts, []);
     }
-    // The work was done by sub-agents, and these words are its plan.
-    if (state.red === null && loop.bench.hasReturned?.() === true)
-      return attemptProposal(loop, state, answer, toHeadProposal(read.text.trim()), NO_COMMANDS);
     if (state.red === null) return { end: { kind: "said", text: read.text.trim() } };
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, read.text.trim()) };
   }
@@ -443,6 +443,8 @@ async function takeAnswer(
     const where = line === undefined ? message : `${message} (line ${line} of the patch)`;
     return sendBack(loop, state, { report: `The patch could not be parsed: ${where}`, commands: [] });
   }
+  if (parsed.commands.length === 0 && state.contested.length === 0 && loop.bench.hasReturned?.() === true)
+    return attemptProposal(loop, state, answer, proposal, parsed);
   if (parsed.commands.length === 0 && state.red !== null)
     return { end: await endGivenUp(loop, state, { why: "gave-up" }, proposal.plan) };
   if (parsed.commands.length === 0 && state.contested.length > 0)

@@ -68,11 +68,12 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
     journal: (event) => lender.journal(event),
     lend(source) {
       let draft: Draft | null = null;
-      let copied = new Map<string, TakenEdit>();
+      // As it stands now: what others give back meanwhile is not what this one began with.
+      const edits = copyChanges(lender);
+      const copied = new Map((edits ?? []).map((edit) => [edit.path, edit]));
       return {
         openDraft: (request) =>
           inTurn(async () => {
-            const edits = copyChanges(lender);
             if (edits === null)
               return {
                 ok: false,
@@ -89,7 +90,6 @@ export function createLending({ workspace, lender, onTaken }: LendingDeps): Lend
               return { ok: false, refusal };
             }
             draft = opened.draft;
-            copied = new Map(edits.map((edit) => [edit.path, edit]));
             return opened;
           }),
         giveBack: (attempt) =>

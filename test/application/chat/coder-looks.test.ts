@@ -31,7 +31,7 @@ test("a cloud coder looks by tools, side by side, and what it saw stays where it
   expect(reply.ok).toBe(true);
   expect(at.read("lib/deep.ts")).toBe("one\n2\nthree\n");
   const [first, second, third] = at.asked;
-  expect(first?.tools?.map(({ name }) => name)).toEqual(["read_file", "search", "tree", "run"]);
+  expect(first?.tools?.map(({ name }) => name)).toEqual(["read_file", "search", "tree", "run", "delegate"]);
   expect(first?.system).not.toContain("## Files");
   expect(second?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "tool"]);
   expect(second?.messages[2]?.text).toBe('<file path="lib/deep.ts" lines="2-2 of 3">\ntwo\n</file>');

@@ -176,9 +176,10 @@ ${things.length > 0 && html`<section aria-labelledby="running-title"><h2 id="run
 
 function runningRow(context: PageContext, thing: RunningThing): Markup {
   const { t } = context;
-  const { from, step, latest } = wordRunningThing(thing, runningMessagesFor(t.locale));
+  const words = runningMessagesFor(t.locale);
+  const { from, step, latest } = wordRunningThing(thing, words);
   const title = visible(thing.title) || t.untitled;
-  const facts = [duration(thing.seconds * 1_000), from, step].filter((one) => one !== "").map(visible);
+  const facts = [words.seconds(thing.seconds), from, step].filter((one) => one !== "").map(visible);
   return html`<li ${thing.under !== null && html`class="under"`}><div class="row"><div class="what">
 <span class="title">${thing.kind === "job" ? html`<a href="/jobs/${thing.id}">${title}</a>` : title}</span>
 <span class="meta">${facts.join(" · ")}</span>
