@@ -123,9 +123,7 @@ describe.if(process.platform === "linux" && requirePart("bwrap"))("jobs that run
     await shown.until("Nothing is running.");
     const { id } = await startSlowJob("one");
     await shown.until(
-      new RegExp(
-        `Running now: 1\\s+${id} +\\d+ s +cli +create one.txt +command 2/2\\s+\\$ sleep 300 # one`,
-      ),
+      new RegExp(`Running now: 1\\s+${id} +\\d+ s +cli +create one.txt +command 2/2\\s+\\$ sleep 300 # one`),
     );
     const secondsShown = () => Number(/ (\d+) s /.exec(shown.screen())?.[1]);
     const before = secondsShown();

@@ -5,12 +5,7 @@ import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../job
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
 import { isOwnJob, toListedJob } from "../jobs/job-facts.ts";
-import {
-  inRunningOrder,
-  type RunningThing,
-  readAgentId,
-  toRunningThings,
-} from "../jobs/running-things.ts";
+import { inRunningOrder, type RunningThing, readAgentId, toRunningThings } from "../jobs/running-things.ts";
 import type { TakeBack } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
@@ -252,9 +247,7 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
     },
     async running(viewer) {
       const things = (await all(viewer)).flatMap(({ job, alive }) =>
-        alive
-          ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), parts.now())
-          : [],
+        alive ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), parts.now()) : [],
       );
       return inRunningOrder(things);
     },
