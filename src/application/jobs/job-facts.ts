@@ -78,11 +78,22 @@ export function toListedJob(job: StoredJob): ListedJob {
   return { ...job, changeCount: job.changes.length };
 }
 
+/** The name of a sub-agent for `picoclaw stop` and the console. */
+export function agentId(jobId: string, number: number): string {
+  return `${jobId}/${number}`;
+}
+
+/** Null for what names no sub-agent. */
+export function readAgentId(id: string): { readonly jobId: string; readonly number: number } | null {
+  const [, jobId = "", number = ""] = /^([^/]+)\/(\d{1,4})$/.exec(id) ?? [];
+  return jobId === "" ? null : { jobId, number: Number(number) };
+}
+
 const AGENT_SOURCE = "agent:";
 
 /** The source of the draft in which a sub-agent of a job works. */
 export function agentSource(jobId: string, number: number): string {
-  return `${AGENT_SOURCE}${jobId}/${number}`;
+  return `${AGENT_SOURCE}${agentId(jobId, number)}`;
 }
 
 /** Not the draft of a sub-agent, whose work is the coder's job: lists leave it out, and its id still finds it. */

@@ -5,7 +5,7 @@ import { namePaths } from "../../domain/texts/format-text.ts";
 import type { RunningMessages } from "../../domain/texts/jobs-running.ts";
 import type { JobEvent, JournalLine } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
-import { isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
+import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob } from "./job-facts.ts";
 
 /**
  * One line of the list of what runs now, wherever it is shown. A further kind is one more member of the union, one case
@@ -61,17 +61,6 @@ export function listRunningJobs({ archive, isAlive }: RunningSource, now: Date):
     .filter(isOwnJob)
     .filter((job) => toJobStatus(job, job.pid === undefined || isAlive(job)) === "running")
     .flatMap((job) => toRunningThings(job, archive.events(job.jobId), now));
-}
-
-/** The name of a sub-agent for `picoclaw stop` and the console. */
-function agentId(jobId: string, number: number): string {
-  return `${jobId}/${number}`;
-}
-
-/** Null for what names no sub-agent. */
-export function readAgentId(id: string): { readonly jobId: string; readonly number: number } | null {
-  const [, jobId = "", number = ""] = /^([^/]+)\/(\d{1,4})$/.exec(id) ?? [];
-  return jobId === "" ? null : { jobId, number: Number(number) };
 }
 
 /** Puts each thing below the one that it belongs to; one whose parent is not there stands for itself. */

@@ -4,7 +4,7 @@ import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 import type { JobState } from "../ports/jobs-transaction.ts";
 import { LOG } from "../ports/platform.ts";
 import type { WorkspaceDeps } from "./execution.ts";
-import { readAgentId } from "./running-things.ts";
+import { readAgentId } from "./job-facts.ts";
 import { wordNote } from "./word-notes.ts";
 
 type LandedDeps = Pick<
