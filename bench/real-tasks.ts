@@ -77,7 +77,7 @@ async function play(folder: string, task: string, scratch: string, recorded: boo
     if (!opened.ok) throw new Error(JSON.stringify(opened));
     const { text } = JSON.parse(readFileSync(join(folder, task, "task.json"), "utf8")) as { text: string };
     const begun = performance.now();
-    const message = { channel: "cli", chatId: "bench", userId: "bench", text: `/code3 ${text}` } as const;
+    const message = { channel: "cli", chatId: "bench", userId: "bench", text: `/code ${text}` } as const;
     let reply: Reply;
     try {
       reply = await opened.conversation.handle(message, {

@@ -1,6 +1,7 @@
 /**
- * `npm run one-file [-- PLATFORM …]`: PicoClaw with its runtime as one file a platform, in `release/`: a shell script with the
- * package behind it. Needs npm for the runtime of another platform. What was not made for this machine is not run.
+ * `npm run one-file [-- [--package FILE.tgz] [--fast] PLATFORM …]`: PicoClaw with its runtime as one file a platform, in `release/`: a
+ * shell script with the package behind it. The package is made anew unless one is given; `--fast` packs it less tightly. Needs npm
+ * for the runtime of another platform. A file for another platform is built and not run.
  */
 import { createHash } from "node:crypto";
 import {
@@ -14,14 +15,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { gzipSync } from "node:zlib";
 
 const PLATFORMS = ["linux-x64", "linux-aarch64", "darwin-x64", "darwin-aarch64"];
 const root = join(import.meta.dir, "..");
 const release = join(root, "release");
 const { version, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const own = `${process.platform}-${process.arch === "arm64" ? "aarch64" : process.arch}`;
-const asked = process.argv.slice(2);
+const { values: flags, positionals: asked } = parseArgs({
+  args: process.argv.slice(2),
+  options: { package: { type: "string" }, fast: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
 const platforms = asked.length === 0 ? PLATFORMS : asked;
 const unknown = platforms.filter((name) => !PLATFORMS.includes(name));
 if (unknown.length > 0) throw new Error(`no such platform: ${unknown.join(", ")} (${PLATFORMS.join(", ")})`);
@@ -29,8 +36,9 @@ if (unknown.length > 0) throw new Error(`no such platform: ${unknown.join(", ")}
 const work = mkdtempSync(join(tmpdir(), "picoclaw-one-file-"));
 try {
   mkdirSync(release, { recursive: true });
-  run(["npm", "pack", "--pack-destination", work], root);
-  run(["tar", "-xzf", join(work, `picoclaw-${version}.tgz`), "-C", work], work);
+  const tarball = resolve(flags.package ?? join(work, `picoclaw-${version}.tgz`));
+  if (flags.package === undefined) run(["npm", "pack", "--pack-destination", work], root);
+  run(["tar", "-xzf", tarball, "-C", work], work);
   // The bundle holds what it needs of its dependencies; the library is for programs that npm installs.
   rmSync(join(work, "package/lib"), { recursive: true });
   for (const platform of platforms) make(platform);
@@ -44,9 +52,10 @@ function make(platform: string): void {
   mkdirSync(join(modules, ".bin"), { recursive: true });
   cpSync(runtimeFor(platform), join(modules, ".bin/bun"));
   chmodSync(join(modules, ".bin/bun"), 0o755);
-  const archive = join(work, `${platform}.tar.gz`);
-  run(["tar", "-czf", archive, "-C", join(work, "package"), "--owner=0", "--group=0", "."], work);
-  const bytes = readFileSync(archive);
+  const archive = join(work, `${platform}.tar`);
+  run(["tar", "-cf", archive, "-C", join(work, "package"), "--owner=0", "--group=0", "."], work);
+  const bytes = gzipSync(readFileSync(archive), { level: flags.fast ? 1 : 9 });
+  rmSync(archive);
   const id = `${version}-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}`;
   const script = readFileSync(join(root, "packaging/one-file.sh"), "utf8");
   const filled = script

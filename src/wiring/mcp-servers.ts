@@ -34,23 +34,42 @@ export async function openMcpServers(
     return null;
   }
 
+  async function forgetLogin(name: string): Promise<boolean | null> {
+    const server = servers.find((one) => one.name === name);
+    if (server === undefined) return null;
+    const { openMcpLogins } = await import("../infrastructure/chat/mcp-login.ts");
+    return server.url === undefined ? false : openMcpLogins(home).forget(server.url);
+  }
+
   return {
     ok: true,
     servers: {
       unavailable,
-      list: () =>
-        servers.map(({ name, command, args, url, coders }) => ({
-          name,
-          what: services.mask(url ?? [command, ...args].join(" ")),
-          coders,
-        })),
+      async list() {
+        const { openMcpLogins, readLoginState } = await import("../infrastructure/chat/mcp-login.ts");
+        const logins = openMcpLogins(home);
+        return Promise.all(
+          servers.map(async (server) => ({
+            name: server.name,
+            what: services.mask(server.url ?? [server.command, ...server.args].join(" ")),
+            coders: server.coders,
+            login: await readLoginState(server, logins),
+          })),
+        );
+      },
       async test(name) {
         const { openMcpTools } = await import("../infrastructure/chat/mcp-tools.ts");
         const reports: McpServerReport[] = unavailable
           .filter(({ server }) => name === null || server === name)
           .map((one) => ({ ok: false, ...one }));
         for (const server of servers.filter((one) => name === null || one.name === name)) {
-          const tools = await openMcpTools({ servers: [server], hostEnv: env, workspace, version: VERSION });
+          const tools = await openMcpTools({
+            servers: [server],
+            hostEnv: env,
+            workspace,
+            version: VERSION,
+            home,
+          });
           const [trouble] = tools.unavailable;
           if (trouble === undefined) reports.push({ ok: true, server: server.name, tools: tools.tools });
           else reports.push({ ok: false, ...trouble, detail: services.mask(trouble.detail) });
@@ -64,8 +83,17 @@ export async function openMcpServers(
       },
       async remove(name) {
         if (!Object.hasOwn(config.mcp_servers, name)) return false;
-        return (await write(name, undefined)) === null;
+        if ((await write(name, undefined)) !== null) return false;
+        await forgetLogin(name);
+        return true;
       },
+      async login(name, request) {
+        const server = servers.find((one) => one.name === name);
+        if (server === undefined) return null;
+        const { loginToMcpServer, openMcpLogins } = await import("../infrastructure/chat/mcp-login.ts");
+        return loginToMcpServer(server, openMcpLogins(home), request);
+      },
+      logout: forgetLogin,
     },
   };
 }

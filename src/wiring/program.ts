@@ -40,6 +40,8 @@ export function createProgram(env: Readonly<Record<string, string | undefined>>,
     openSetUp: async (options) => (await import("./set-up.ts")).openSetUp(env, options),
     modelTroubles: async (options) => (await import("./diagnose.ts")).modelTroubles(env, options),
     askLine: async (question) => (await import("../infrastructure/platform/terminal.ts")).askLine(question),
+    openInBrowser: async (address) =>
+      (await import("../infrastructure/platform/terminal.ts")).openInBrowser(address, env),
     diagnose: async (opened, options) => (await import("./diagnose.ts")).diagnose(env, opened, options),
     openWorkspace: async (options) => (await import("./workspace.ts")).openWorkspace(env, options),
     openProcesses: async (options) => {

@@ -47,6 +47,7 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
       hostEnv: services.env,
       workspace: workspace.root,
       version: VERSION,
+      home: services.home,
     });
   };
   return createToolbox({

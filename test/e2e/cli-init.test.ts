@@ -103,7 +103,7 @@ describe("init", () => {
     ["ANTHROPIC_API_KEY", "CLAUDE", "anthropic", "claude/claude-sonnet-4-6"],
     ["OPENAI_API_KEY", "OPENAI", "openai-responses", "openai/gpt-5.1"],
     ["GEMINI_API_KEY", "GEMINI", "gemini", "gemini/gemini-2.5-pro"],
-    ["DEEPSEEK_API_KEY", "DEEPSEEK", "openai-chat", "deepseek/deepseek-chat"],
+    ["DEEPSEEK_API_KEY", "DEEPSEEK", "openai-chat", "deepseek/deepseek-flash"],
     ["OPENROUTER_API_KEY", "OPENROUTER", "openai-chat", "openrouter/anthropic/claude-sonnet-4.6"],
   ] as const;
 

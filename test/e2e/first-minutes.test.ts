@@ -49,6 +49,18 @@ test("the first undone job, within a minute", async () => {
   const { code, text } = await type("picoclaw demo");
   expect(text).toContain("files are back, byte for byte");
   expect(code).toBe(0);
+  // The recording that the README shows: scripts/record-demo.ts writes it anew.
+  const recorded = readFileSync(join(ROOT, "docs/images/demo.svg"), "utf8");
+  const shown = [...recorded.matchAll(/<text y="\d+">(.*?)<\/text>/g)].map(([, row = ""]) =>
+    row
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&amp;", "&")
+      .trimEnd(),
+  );
+  const printed = text.replace(/\/\S*picoclaw-demo-\w+\S*/g, "/tmp/picoclaw-demo");
+  expect(shown.join("\n").trimEnd()).toBe(printed.replace(/[ \t]+$/gm, "").trimEnd());
 }, 300_000);
 
 test("the console, within a minute and a half: npm start, the link, its button", async () => {

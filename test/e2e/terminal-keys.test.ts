@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModelServer } from "../fakes/model-server/server.ts";
 import {
@@ -417,8 +417,10 @@ describe("images", () => {
     "base64",
   );
 
-  test("one that is named by its path reaches a model that sees", async () => {
-    const server = await startModelServer({ script: [{ text: "A single dot." }] });
+  test("one that is named by its path, and one of the clipboard, reach a model that sees", async () => {
+    const server = await startModelServer({
+      script: [{ text: "A single dot." }, { text: "The same dot." }],
+    });
     try {
       const world = createWorld(`answers:${SORTS}\n`);
       open.world = world;
@@ -427,10 +429,32 @@ describe("images", () => {
         `providers:\n  claude: { base_url: "${server.baseUrl("anthropic")}" }\n  scripted: { type: scripted, script: ${join(world.home, "answers.yaml")} }\nsecurity: { local_only: false }\nroles:\n  chat: { provider: claude }\n  worker: { provider: scripted, model: demo-1 }\n`,
       );
       writeFileSync(join(world.workspace, "dot.png"), PNG);
-      const shown = await again({ env: { ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD" } });
+      const programs = join(world.folder, "programs");
+      const clipboard = join(world.folder, "clipboard.png");
+      mkdirSync(programs);
+      // Stand-ins: a desktop without Wayland, whose clipboard is a file.
+      for (const [name, line] of [
+        ["wl-paste", "exit 1"],
+        ["xclip", `case "$*" in *image/png*) exec cat '${clipboard}' ;; esac`],
+      ])
+        writeFileSync(join(programs, `${name}`), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+      const shown = await again({
+        env: { ANTHROPIC_API_KEY: "sk-AAAABBBBCCCCDDDD", PATH: `${programs}:${process.env.PATH}` },
+      });
       await shown.say("/chat what is on @dot.png ?");
       await shown.until("A single dot.");
       expect(JSON.stringify(server.requests.at(-1)?.body)).toContain(PNG.toString("base64"));
+      shown.type("\x16");
+      await shown.until("No image in the clipboard.");
+      const other = Buffer.concat([PNG, Buffer.from("of the clipboard")]);
+      writeFileSync(clipboard, other);
+      shown.type("/chat and ");
+      await shown.until("/chat and");
+      shown.type("\x1b[200~\x1b[201~");
+      await shown.until("/chat and @clipboard-1.png");
+      await shown.say("?");
+      await shown.until("The same dot.");
+      expect(JSON.stringify(server.requests.at(-1)?.body)).toContain(other.toString("base64"));
     } finally {
       await server.stop();
     }

@@ -1,7 +1,20 @@
+import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { Block } from "./live-screen.ts";
+import type { CliProgram } from "./program.ts";
 import { wrapColumns } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
+
+/** The version and the folder, the home as `~`; empty for a program without a version. */
+export function titleLine(
+  { cwd, env, version }: Pick<CliProgram, "cwd" | "env" | "version">,
+  texts: TerminalMessages,
+): string {
+  if (version === "") return "";
+  const home = env.HOME ?? "";
+  const isBelow = home !== "" && `${cwd}/`.startsWith(`${home}/`);
+  return texts.title(version, isBelow ? `~${cwd.slice(home.length)}` : cwd, "");
+}
 
 /** A notice from PicoClaw beside the conversation. */
 export function noticeBlock(text: string, style: () => Style): Block {

@@ -10,7 +10,7 @@ import type { Style } from "./terminal-style.ts";
 // The parts of a conversation that its first prompt does not need: loaded behind it, all at once.
 export { createCardMaker } from "./conversation-cards.ts";
 export { markdownBlocks } from "./markdown-stream.ts";
-export { keepNamedImages } from "./message-files.ts";
+export { keepNamedImages, withPastedImages } from "./message-files.ts";
 export { diffRows } from "./terminal-card.ts";
 export { openPager } from "./terminal-pager.ts";
 export { createTurnView } from "./turn-view.ts";

@@ -3,13 +3,14 @@ import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { createCardDeck } from "./card-deck.ts";
 import { printable } from "./command.ts";
-import { messageBlock, noticeBlock } from "./conversation-blocks.ts";
+import { messageBlock, noticeBlock, titleLine } from "./conversation-blocks.ts";
 import type { Card, CardMaker } from "./conversation-cards.ts";
 import { readHistory, saveHistory, slashCommands } from "./conversation-input.ts";
 import { createPicker, type Picker, readPick } from "./conversation-pickers.ts";
 import type * as Work from "./conversation-work.ts";
 import { type Block, createLiveScreen, type LiveRows } from "./live-screen.ts";
-import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
+import type { PastingHost } from "./message-files.ts";
+import type { CliProgram, OpenedChat } from "./program.ts";
 import { createWordQueue } from "./queued-words.ts";
 import { ruleRow, statusRow } from "./status-row.ts";
 import { createComposer, type SlashCommand } from "./terminal-input.ts";
@@ -129,6 +130,7 @@ export async function converse(
     { keys: ["ctrl+l"], run: () => screen.resized() },
     { keys: ["ctrl+o"], run: showSteps },
     { keys: ["ctrl+g"], run: writeOutside },
+    { keys: ["ctrl+v"], run: () => void pasteImage() },
     { keys: ["tab"], when: () => !composer.isMenuOpen(), run: tab },
     { keys: ["up"], when: () => queue.list().length > 0 && composer.isEmpty(), run: takeBackQueued },
     { keys: ["?"], when: () => composer.isEmpty() && composer.normalMode() === null, run: showKeys },
@@ -144,7 +146,7 @@ export async function converse(
   process.on("exit", restore);
   keyboard.start();
   keyboard.write(`${ASK_GROUND}\x1b[?1004h`);
-  screen.print(paragraph(program.version === "" ? "" : titleLine()));
+  screen.print(paragraph(titleLine(program, texts)));
   screen.redraw();
   void begin();
   const code = await left.promise;
@@ -170,32 +172,25 @@ export async function converse(
     readonly chatId: string;
     readonly maker: CardMaker;
     readonly commands: readonly SlashCommand[];
-    readonly host: TerminalHost;
+    readonly host: PastingHost;
     readonly work: typeof Work;
-  }
-
-  function titleLine(): string {
-    const { cwd } = program;
-    const home = program.env.HOME ?? "";
-    const isBelow = home !== "" && `${cwd}/`.startsWith(`${home}/`);
-    const folder = isBelow ? `~${cwd.slice(home.length)}` : cwd;
-    return texts.title(program.version, folder, "");
   }
 
   async function begin(): Promise<void> {
     // The line is on the screen before anything else is loaded.
     await new Promise((resolve) => setTimeout(resolve, 0));
-    const [host, work] = await Promise.all([program.terminalHost(), import("./conversation-work.ts")]);
+    const [found, work] = await Promise.all([program.terminalHost(), import("./conversation-work.ts")]);
+    const host = work.withPastedImages(found);
     unguard = host.guardTerminal(RESTORE_TERMINAL);
-    const found = await open((text) => screen.print(paragraph(text)));
-    if (typeof found === "number") {
-      leave(found);
+    const folder = await open((text) => screen.print(paragraph(text)));
+    if (typeof folder === "number") {
+      leave(folder);
       return;
     }
-    const { opened, chatId } = found;
+    const { opened, chatId } = folder;
     const { workspace, messages } = opened;
     state.session = {
-      ...found,
+      ...folder,
       host,
       work,
       maker: work.createCardMaker({ workspace, messages, texts }),
@@ -360,7 +355,7 @@ export async function converse(
     if (spinner !== null) clearInterval(spinner);
     spinner = null;
     if (view.elapsedMs() >= ANNOUNCED_MS && !focused) {
-      const words = texts.summary(seconds(view));
+      const words = texts.summary(view.elapsed());
       keyboard.write(
         `\x1b]9;picoclaw: ${words}\x07${(state.session as Session).opened.config.terminal.bell ? "\x07" : ""}`,
       );
@@ -371,10 +366,6 @@ export async function converse(
       branch = found;
       showStatus();
     });
-  }
-
-  function seconds(view: TurnView): string {
-    return texts.seconds(Math.round(view.elapsedMs() / 1000));
   }
 
   async function send(text: string): Promise<void> {
@@ -449,11 +440,11 @@ export async function converse(
 
   function replyBlocks(reply: Reply, view: TurnView, maker: CardMaker): Block[] {
     const { opened, work } = state.session as Session;
-    const card = maker.fromReply(reply, seconds(view));
+    const card = maker.fromReply(reply, view.elapsed());
     const moved = (reply.said ?? []).find((piece) => piece.kind === "action");
     if (moved?.kind === "action") deck.noteMove(moved.facts);
     if (view.isStopping() && !reply.ok) {
-      const line = `${style.yellow("■")} ${texts.stopped(seconds(view), reply.jobs.length > 0)}`;
+      const line = `${style.yellow("■")} ${texts.stopped(view.elapsed(), reply.jobs.length > 0)}`;
       return [{ render: (columns) => ["", ...wrapColumns(line, columns)] }];
     }
     const words = work.replyWords(reply, {
@@ -517,7 +508,7 @@ export async function converse(
     endTurn(running);
     view.end();
     const card =
-      typeof result === "string" ? result : maker.fromResult(result, `! ${command}`, seconds(view));
+      typeof result === "string" ? result : maker.fromResult(result, `! ${command}`, view.elapsed());
     screen.print(typeof card === "string" ? paragraph(card) : deck.add(card));
     afterTurn(abort.signal.aborted);
   }
@@ -783,6 +774,14 @@ export async function converse(
   function showKeys(): void {
     const work = state.session?.work;
     if (work !== undefined) page(texts.keysHint, (columns) => work.keyRows(texts.keys, columns, style));
+  }
+
+  async function pasteImage(): Promise<void> {
+    const pasted = await state.session?.host.pasteImage();
+    if (pasted === undefined || ended) return;
+    if (pasted.ok) composer.insert(`@${pasted.name} `);
+    else hint = texts.noPastedImage[pasted.reason];
+    screen.redraw();
   }
 
   function writeOutside(): void {

@@ -84,8 +84,11 @@ export async function openedOrStop<T extends Opening>(
   const opened = await open(openOptions(program, values));
   if (!opened.ok) throw notOpened(program, values, opened, "workspace");
   const { warnings, messages } = opened;
-  for (const warning of warnings)
+  for (const warning of warnings) {
+    // The user's own choice. Each answer of a cloud says so itself, and `config check` lists it; `undo` need not.
+    if (warning.code === "cloud-allowed") continue;
     program.err(`${messages.warningLabel} ${messages.configWarning(warning)}\n`);
+  }
   return opened as Extract<T, { ok: true }>;
 }
 

@@ -1,4 +1,4 @@
-import type { McpServerReport } from "../../application/ports/mcp.ts";
+import type { McpLoginState, McpServerReport, McpServers } from "../../application/ports/mcp.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
@@ -6,6 +6,7 @@ import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, openedStoreOrStop, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 
+const INTERRUPTED = 130;
 const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
@@ -14,8 +15,9 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  */
 export const command: Subcommand = {
   name: "mcp",
-  usage: "mcp [add NAME URL | add NAME -- COMMAND… | list | test [NAME] | remove NAME]",
-  flags: { http: "string", header: "lines", env: "lines", coders: "string" },
+  usage:
+    "mcp [add NAME URL | add NAME -- COMMAND… | list | test [NAME] | login NAME | logout NAME | remove NAME]",
+  flags: { http: "string", header: "lines", env: "lines", coders: "string", paste: "boolean" },
   words: 60,
   run: mcp,
 };
@@ -63,9 +65,11 @@ async function manageServers(program: CliProgram, { values, words }: Flags): Pro
   switch (action) {
     case "list": {
       if (name !== undefined) return usage();
-      const listed = servers.list();
+      const listed = await servers.list();
       const lines = [
-        ...listed.map(({ name: server, what, coders }) => `${server}  ${what}  (coders: ${coders})`),
+        ...listed.map(({ name: server, what, coders, login }) =>
+          [`${server}  ${what}  (coders: ${coders})`, wordLogin(texts, server, login)].join("  ").trimEnd(),
+        ),
         ...servers.unavailable.map(({ server, detail }) => texts.unusable(server, detail)),
       ];
       say(
@@ -84,6 +88,16 @@ async function manageServers(program: CliProgram, { values, words }: Flags): Pro
         reports.map((report) => wordReport(texts, report)).join("\n"),
       );
       return isFine ? EXIT.done : EXIT.failed;
+    }
+    case "login":
+      if (name === undefined || rest.length > 0) return usage();
+      return login(program, { name, servers, texts, json, isPasted: values.paste === true });
+    case "logout": {
+      if (name === undefined || rest.length > 0) return usage();
+      const had = await servers.logout(name);
+      if (had === null) return usage(texts.unknown(name));
+      say({ success: true, name, had_login: had }, had ? texts.loggedOut(name) : texts.notLoggedIn(name));
+      return EXIT.done;
     }
     case "remove": {
       if (name === undefined || rest.length > 0) return usage();
@@ -104,7 +118,66 @@ async function manageServers(program: CliProgram, { values, words }: Flags): Pro
   }
 }
 
+interface LoginWanted {
+  readonly name: string;
+  readonly servers: McpServers;
+  readonly texts: McpMessages;
+  readonly json: boolean;
+  readonly isPasted: boolean;
+}
+
+/** `mcp login NAME`: the address goes to standard error, so that standard output is the outcome alone. */
+async function login(
+  program: CliProgram,
+  { name, servers, texts, json, isPasted }: LoginWanted,
+): Promise<number> {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  for (const signal of STOPPING) process.once(signal, end);
+  try {
+    const outcome = await servers.login(name, {
+      page: texts.loginPage,
+      signal: stop.signal,
+      async announce(address) {
+        program.err(`${printable(texts.loginAddress(name, address))}\n`);
+        if (isPasted) return (await program.askLine(texts.loginPaste)) ?? "";
+        await program.openInBrowser(address);
+        program.err(`${texts.loginWaits}\n`);
+        return null;
+      },
+    });
+    if (outcome === null)
+      return fail(program, json, { exitCode: EXIT.usage, code: "usage", text: texts.unknown(name) });
+    const { kind } = outcome;
+    const text = texts.loginEnd[kind](name, kind === "failed" ? outcome.detail : "");
+    switch (kind) {
+      case "done":
+      case "not-needed":
+        program.out(
+          json ? `${JSON.stringify({ success: true, name, login: kind })}\n` : `${printable(text)}\n`,
+        );
+        return EXIT.done;
+      case "no-address":
+      case "has-header":
+      case "no-registration":
+        return fail(program, json, { exitCode: EXIT.usage, code: kind, text });
+      case "stopped":
+        fail(program, json, { exitCode: EXIT.refused, code: kind, text });
+        return INTERRUPTED;
+    }
+    kind satisfies "too-late" | "failed";
+    return fail(program, json, { exitCode: EXIT.refused, code: kind, text });
+  } finally {
+    for (const signal of STOPPING) process.off(signal, end);
+  }
+}
+
+function wordLogin(texts: McpMessages, name: string, state: McpLoginState): string {
+  return state === "needed" ? `${texts.loginState.needed} ${name}` : texts.loginState[state];
+}
+
 function wordReport(texts: McpMessages, report: McpServerReport): string {
+  if (!report.ok && report.needsLogin === true) return texts.loginNeeded(report.server);
   if (!report.ok) return texts.unusable(report.server, report.detail);
   const readOnly = report.tools.filter(({ isReadOnly }) => isReadOnly).length;
   return texts.works(

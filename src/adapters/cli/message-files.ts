@@ -1,6 +1,6 @@
 import { type KeptImages, keepImages } from "../../application/chat/message-images.ts";
 import type { ImageStore } from "../../application/ports/chat.ts";
-import type { CliProgram, OpenedChat } from "./program.ts";
+import type { CliProgram, OpenedChat, TerminalHost } from "./program.ts";
 
 const IMAGE = "\\.(?:png|jpe?g|gif|webp)";
 /** `@picture.png`, `@"my picture.png"`; what a terminal types when a file is dropped on it: quoted, or with escaped blanks. */
@@ -56,4 +56,34 @@ export async function keepImagesOfMessage(
     text,
     readFile: (path) => readFile(path, [program.cwd, workspace.root]),
   });
+}
+
+/** The machine's services, with the images of the clipboard as files that lie nowhere: their bytes are kept in memory. */
+export interface PastingHost extends TerminalHost {
+  /** Takes the image of the clipboard under a name that a message can contain. */
+  pasteImage(): Promise<
+    | { readonly ok: true; readonly name: string }
+    | { readonly ok: false; readonly reason: "no-image" | "no-program" }
+  >;
+}
+
+/** Images that were pasted and may still be in the line or in a message that waits. */
+const MOST_PASTED = 20;
+
+export function withPastedImages(host: TerminalHost): PastingHost {
+  const pasted = new Map<string, Uint8Array>();
+  let count = 0;
+  return {
+    ...host,
+    readFile: (path, folders) => pasted.get(path) ?? host.readFile(path, folders),
+    async pasteImage() {
+      const image = await host.readClipboardImage();
+      if (!(image instanceof Uint8Array)) return { ok: false, reason: image };
+      count += 1;
+      const name = `clipboard-${count}.png`;
+      pasted.set(name, image);
+      for (const oldest of [...pasted.keys()].slice(0, -MOST_PASTED)) pasted.delete(oldest);
+      return { ok: true, name };
+    },
+  };
 }

@@ -83,6 +83,8 @@ export interface CliProgram {
   readonly modelTroubles: (options: OpenOptions) => Promise<readonly ModelRoleTrouble[]>;
   /** One line from the terminal; null when there are no more. */
   readonly askLine: (question: string) => Promise<string | null>;
+  /** Opens a web address in the user's browser, where this machine has a screen. */
+  readonly openInBrowser: (address: string) => Promise<void>;
   readonly diagnose: (opened: Opened, options: { repair: boolean }) => Promise<readonly DoctorCheck[]>;
 }
 
@@ -98,6 +100,8 @@ export interface TerminalHost {
   openFile(path: string): boolean;
   /** A regular file by a path as a user types it, looked for in these folders; null where there is none, or it is huge. */
   readFile(path: string, folders: readonly string[]): Uint8Array | null;
+  /** The image of the clipboard as PNG, by the first program here that can read it. */
+  readClipboardImage(): Promise<Uint8Array | "no-image" | "no-program">;
   /** Stops this process as Ctrl-Z does, and tells when it goes on. */
   suspend(goesOn: () => void): void;
   /** Has this written to the terminal, and its modes set right, if this process is killed. Returns how to end the guard. */

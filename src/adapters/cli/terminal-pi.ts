@@ -63,6 +63,10 @@ export const ASK_GROUND = "\x1b]11;?\x07";
 export const RESTORE_TERMINAL =
   "\x1b[?2026l\x1b[?1047l\x1b[?2004l\x1b[<u\x1b[>4;0m\x1b[?1004l\x1b[0m\x1b[?25h\r\n";
 
+/** A terminal that is told to paste an image sends a paste of nothing. */
+const EMPTY_PASTE = "\x1b[200~\x1b[201~";
+const CTRL_V = "\x16";
+
 export interface Keyboard {
   write(text: string): void;
   columns(): number;
@@ -79,7 +83,7 @@ export function openKeyboard(onKey: (bytes: string) => void, onResize: () => voi
     write: (text) => terminal.write(text),
     columns: () => terminal.columns,
     rows: () => terminal.rows,
-    start: () => terminal.start(onKey, onResize),
+    start: () => terminal.start((bytes) => onKey(bytes === EMPTY_PASTE ? CTRL_V : bytes), onResize),
     stop: () => terminal.stop(),
   };
 }

@@ -32,6 +32,8 @@ export interface TurnView {
   /** The streamed text, without markup. */
   streamed(): string;
   elapsedMs(): number;
+  /** The same in words: `12 s`. */
+  elapsed(): string;
   tokens(): number;
   /** Every step, for whoever asks. */
   allSteps(): readonly string[];
@@ -292,6 +294,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     },
     streamed: () => said,
     elapsedMs: () => now() - startedAt,
+    elapsed: () => texts.seconds(Math.round((now() - startedAt) / 1000)),
     tokens: () => used,
     allSteps() {
       const look = style();

@@ -1,8 +1,9 @@
 import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 
-/** The MCP servers that PicoClaw itself calls, for `mcp add|list|test|remove`. */
+/** The MCP servers that PicoClaw itself calls, for `mcp add|list|test|login|logout|remove`. */
 export interface McpServers {
-  list(): readonly ListedMcpServer[];
+  /** Asks an address without a kept login, for three seconds at most, whether it wants one. */
+  list(): Promise<readonly ListedMcpServer[]>;
   /** Servers that are named and cannot be used, and why: a file that is not trusted, a variable that is not set. */
   readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
   /** Starts one, or all of them, asks for their tools and ends them. Never rejects. */
@@ -12,15 +13,40 @@ export interface McpServers {
     name: string,
     entry: Partial<McpServerEntry>,
   ): Promise<{ readonly file: string } | { readonly why: string }>;
-  /** False: the user's file has none of that name. */
+  /** False: the user's file has none of that name. A kept login goes with it. */
   remove(name: string): Promise<boolean>;
+  /** Null: there is no server of that name. Never rejects. */
+  login(name: string, request: McpLoginRequest): Promise<McpLoginOutcome | null>;
+  /** False: no login of that server is kept. Null: there is no server of that name. */
+  logout(name: string): Promise<boolean | null>;
 }
+
+/** `needed`: it refuses whoever has not logged in. `kept`: a login is there, and is renewed when it runs out. */
+export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
+
+export interface McpLoginRequest {
+  /**
+   * Shows the address that the user opens in a browser. Resolves to the address where the browser ended, if the user
+   * brings it by hand; null where the browser itself comes back to this machine.
+   */
+  announce(address: string): Promise<string | null>;
+  /** Shown in the browser afterwards. */
+  readonly page: { readonly done: string; readonly failed: string };
+  readonly signal: AbortSignal;
+}
+
+export type McpLoginOutcome =
+  | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
+  /** The server registers no clients by itself: `oauth.client_id` of the configuration must name one. */
+  | { readonly kind: "no-registration" }
+  | { readonly kind: "failed"; readonly detail: string };
 
 export interface ListedMcpServer {
   readonly name: string;
   /** The program with its arguments, or the address. */
   readonly what: string;
   readonly coders: McpServerEntry["coders"];
+  readonly login: McpLoginState;
 }
 
 export type McpServerReport =
@@ -29,4 +55,4 @@ export type McpServerReport =
       readonly server: string;
       readonly tools: readonly { readonly name: string; readonly isReadOnly: boolean }[];
     }
-  | { readonly ok: false; readonly server: string; readonly detail: string };
+  | { readonly ok: false; readonly server: string; readonly detail: string; readonly needsLogin?: boolean };

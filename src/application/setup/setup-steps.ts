@@ -169,7 +169,8 @@ export function describeNothing(
 
 /** How the chosen models answered. */
 export function describeTest(choice: ModelChoice, tested: ChoiceTestResult, words: SetupMessages): string[] {
-  return [...line(choice.chat, tested.chat), ...line(choice.coder, tested.coder)];
+  const chat = line(choice.chat, tested.chat);
+  return isSameModel(choice.chat, choice.coder) ? chat : [...chat, ...line(choice.coder, tested.coder)];
   function line(chosen: ChosenModel | null, one: ModelTestResult | null): string[] {
     if (chosen === null || one === null) return [];
     const name = `${chosen.provider}/${chosen.model}`;
@@ -212,17 +213,23 @@ export function foundJson({
 /** A local model may have to be loaded first; whoever sets up is done within a minute all the same. */
 const TEST_MS = { local: 50_000, cloud: 25_000 } as const;
 
-/** Sends each chosen model one short message. */
+/** Sends each chosen model one short message; a model that was chosen twice gets one. */
 export async function testChoice(
   choice: ModelChoice,
   { models, coder }: { readonly models: Models; readonly coder: ModelRole },
   signal: AbortSignal,
 ): Promise<ChoiceTestResult> {
+  const asking = choice.chat === null ? null : testModel(models, "chat", signal);
+  const asksCoder = choice.coder !== null && !isSameModel(choice.chat, choice.coder);
   const [chat, code] = await Promise.all([
-    choice.chat === null ? null : testModel(models, "chat", signal),
-    choice.coder === null ? null : testModel(models, coder, signal),
+    asking,
+    asksCoder ? testModel(models, coder, signal) : choice.coder === null ? null : asking,
   ]);
   return { chat, coder: code };
+}
+
+function isSameModel(one: ChosenModel | null, other: ChosenModel | null): boolean {
+  return one !== null && one.provider === other?.provider && one.model === other.model;
 }
 
 async function testModel(models: Models, role: ModelRole, signal: AbortSignal): Promise<ModelTestResult> {

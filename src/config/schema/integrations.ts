@@ -199,6 +199,34 @@ export const mcpServers = z
         description:
           "Which of its tools coders may call: none, those that the server itself marks as read-only, or all.",
       }),
+      oauth: z
+        .strictObject({
+          client_id: z.string().min(1).optional().meta({
+            description:
+              "The client for `picoclaw mcp login` at a server that does not register clients by itself.",
+          }),
+          client_secret: z
+            .string()
+            .regex(/^env:[A-Za-z_][A-Za-z0-9_]*$/)
+            .optional()
+            .meta({
+              description: "Its secret, if it has one.",
+              secret: true,
+              reference: true,
+              shown: "env:NAME",
+            }),
+          scope: z
+            .string()
+            .min(1)
+            .optional()
+            .meta({ description: "What the login asks for, where the server does not say." }),
+          callback_port: z.int().min(1).max(65_535).optional().meta({
+            description:
+              "The port of 127.0.0.1 that the browser comes back to; any free one where it is unset.",
+            shown: "port",
+          }),
+        })
+        .optional(),
     }),
   )
   .default({})

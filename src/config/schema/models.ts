@@ -110,7 +110,7 @@ export const providers = z
     openai: provider({ type: "openai", model: "gpt-5.1", api_key: "env:OPENAI_API_KEY", base_url: null }),
     deepseek: provider({
       type: "openai-compatible",
-      model: "deepseek-chat",
+      model: "deepseek-flash",
       api_key: "env:DEEPSEEK_API_KEY",
       base_url: "https://api.deepseek.com/v1",
     }),

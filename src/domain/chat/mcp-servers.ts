@@ -7,6 +7,16 @@ export interface McpServerEntry {
   readonly headers: Readonly<Record<string, string>>;
   /** Which of its tools coders may call. */
   readonly coders: McpForCoders;
+  /** For a login at the address where the server does not register clients by itself. */
+  readonly oauth?: McpOauthSettings | undefined;
+}
+
+export interface McpOauthSettings {
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+  readonly scope?: string | undefined;
+  /** The port of this machine that the browser comes back to; any free one where it is unset. */
+  readonly callback_port?: number | undefined;
 }
 
 /** `read-only`: tools that the server itself calls so. */
@@ -20,6 +30,11 @@ export interface McpServerSettings extends McpServerEntry {
 export type ResolvedMcpServer =
   | { readonly ok: true; readonly server: McpServerSettings }
   | { readonly ok: false; readonly server: string; readonly detail: string };
+
+/** Whether a server speaks only the older HTTP+SSE transport, by its answer to the first request of the present one. */
+export function isOlderServer(status: number | undefined): boolean {
+  return status === 400 || status === 404 || status === 405;
+}
 
 /** The values of variables. */
 export type ReadVariable = (name: string) => string | undefined;
@@ -43,7 +58,7 @@ export function resolveMcpServer(name: string, entry: McpServerEntry, read: Read
         return typeof value === "string" ? [[key, value]] : [];
       }),
     );
-  const { command, args, url, coders } = entry;
+  const { command, args, url, coders, oauth } = entry;
   const server: McpServerSettings = {
     name,
     coders,
@@ -52,6 +67,13 @@ export function resolveMcpServer(name: string, entry: McpServerEntry, read: Read
     headers: may(entry.headers),
     ...(command !== undefined && { command: must(command) }),
     ...(url !== undefined && { url: must(url) }),
+    ...(oauth !== undefined && {
+      oauth: {
+        ...oauth,
+        ...(oauth.client_id !== undefined && { client_id: must(oauth.client_id) }),
+        ...(oauth.client_secret !== undefined && { client_secret: must(oauth.client_secret) }),
+      },
+    }),
   };
   if (missing.size > 0) return { ok: false, server: name, detail: `${[...missing].join(", ")} is not set` };
   return { ok: true, server };

@@ -19,6 +19,8 @@ export interface CatalogueEntry {
   readonly price: Price | null;
   readonly images: boolean | null;
   readonly effort: boolean | null;
+  /** Where the price was read: at the vendor's own page, or in a list of others. */
+  readonly source: "vendor" | "reported" | null;
 }
 
 export type CatalogueReading =
@@ -41,13 +43,15 @@ export function readCatalogue(value: unknown): CatalogueReading {
   return { ok: true, catalogue: { dated, models: Object.fromEntries(models) } };
 }
 
-const FIELDS = new Set(["context", "input", "output", "cached", "images", "effort"]);
+const FIELDS = new Set(["context", "input", "output", "cached", "images", "effort", "source"]);
 
 function readEntry(entry: unknown): CatalogueEntry | null {
   if (!isRecord(entry) || Object.keys(entry).some((name) => !FIELDS.has(name))) return null;
-  const { context = null, images = null, effort = null, input, output, cached = input } = entry;
+  const { context = null, images = null, effort = null, source = null } = entry;
+  const { input, output, cached = input } = entry;
   if (!isAmountOrNull(context) || !isFlagOrNull(images) || !isFlagOrNull(effort)) return null;
-  const facts = { context, images, effort };
+  if (!isSourceOrNull(source)) return null;
+  const facts = { context, images, effort, source };
   if (input === undefined && output === undefined && cached === undefined) return { ...facts, price: null };
   if (!isAmount(input) || !isAmount(output) || !isAmount(cached)) return null;
   return { ...facts, price: { input, output, cached } };
@@ -115,6 +119,10 @@ function isAmount(value: unknown): value is number {
 
 function isAmountOrNull(value: unknown): value is number | null {
   return value === null || isAmount(value);
+}
+
+function isSourceOrNull(value: unknown): value is CatalogueEntry["source"] {
+  return value === null || value === "vendor" || value === "reported";
 }
 
 function isFlagOrNull(value: unknown): value is boolean | null {

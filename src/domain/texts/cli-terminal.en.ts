@@ -106,6 +106,10 @@ export const terminalTexts = {
   },
   noneSuch: "nothing like that",
   noEditor: "No editor: set VISUAL or EDITOR.",
+  noPastedImage: {
+    "no-image": "No image in the clipboard.",
+    "no-program": "Reading the clipboard needs wl-paste, xclip or pngpaste.",
+  },
   shellUsage: "! and a command: it runs as a job, and /undo takes it back",
   keys: [
     ["↵", "send; while it works: join the coder's next round"],
@@ -123,6 +127,7 @@ export const terminalTexts = {
     ["/", "commands"],
     ["!", "run a command of the shell as a job that can be undone"],
     ["ctrl-g", "write in your own editor"],
+    ["ctrl-v", "take an image from the clipboard"],
     ["ctrl-o", "all steps of the last message"],
     ["ctrl-l", "draw again"],
     ["ctrl-z", "back to the shell; fg goes on"],

@@ -97,6 +97,10 @@ export const terminalTexts: typeof en = {
   },
   noneSuch: "当てはまるものはありません",
   noEditor: "エディターがありません。VISUAL か EDITOR を設定してください。",
+  noPastedImage: {
+    "no-image": "クリップボードに画像がありません。",
+    "no-program": "クリップボードを読むには wl-paste、xclip、pngpaste のいずれかが必要です。",
+  },
   shellUsage: "! のあとにコマンドを書くと、ジョブとして実行します。/undo で元に戻せます",
   keys: [
     ["↵", "送る。作業中はコーダーの次の回に加える"],
@@ -114,6 +118,7 @@ export const terminalTexts: typeof en = {
     ["/", "コマンド"],
     ["!", "シェルのコマンドを、元に戻せるジョブとして実行"],
     ["ctrl-g", "自分のエディターで書く"],
+    ["ctrl-v", "クリップボードの画像を添付する"],
     ["ctrl-o", "最後のメッセージのすべての手順"],
     ["ctrl-l", "描き直す"],
     ["ctrl-z", "シェルに戻る。fg で続ける"],

@@ -121,12 +121,13 @@ export const helpTexts = {
       flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
     },
     mcp: {
-      does: "an MCP server on stdio, or on HTTP with --http; add, list, test, remove: the MCP servers that PicoClaw calls",
+      does: "an MCP server on stdio, or on HTTP with --http; add, list, test, login, logout, remove: the MCP servers that PicoClaw calls",
       flags: {
         "--http PORT": "listen on 127.0.0.1 instead of stdio",
         "--header TEXT": `add: a header, e.g. "Authorization: Bearer \${TOKEN}"; several times`,
         "--env NAME=TEXT": "add: a variable of the program, e.g. TOKEN=env:TOKEN; several times",
         "--coders WHICH": "add: its tools for coders: off, read-only (default) or all",
+        "--paste": "login: paste the address where the browser ended; for a browser on another machine",
       },
     },
     acp: { does: "an agent for editors (Zed, JetBrains, Neovim) over the Agent Client Protocol", flags: {} },
@@ -218,10 +219,10 @@ export const helpTexts = {
   },
 };
 
-/** `mcp add|list|test|remove`. */
+/** `mcp add|list|test|login|logout|remove`. */
 export const mcpTexts = {
   usage:
-    "picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp remove NAME",
+    "picoclaw mcp add NAME URL [--header 'NAME: TEXT'] · mcp add NAME [--env NAME=TEXT] -- COMMAND ARGS… · mcp list · mcp test [NAME] · mcp login NAME [--paste] · mcp logout NAME · mcp remove NAME",
   none: "No MCP servers: picoclaw mcp add NAME URL, or a trusted .mcp.json in the project.",
   unknown: (name: string) => `There is no MCP server ${name}: picoclaw mcp list`,
   unusable: (server: string, detail: string) => `✗ ${server}: ${detail}`,
@@ -229,4 +230,34 @@ export const mcpTexts = {
     `✓ ${server}: ${tools.length} tools, ${readOnly} of them read-only: ${tools.join(", ")}`,
   added: (name: string, file: string) => `Added ${name} to ${file}. Try it: picoclaw mcp test ${name}`,
   removed: (name: string) => `Removed: ${name}`,
+  loginState: {
+    none: "",
+    kept: "logged in",
+    needed: "login needed: picoclaw mcp login",
+    unreachable: "does not answer",
+  },
+  loginNeeded: (name: string) => `✗ ${name}: login needed. Log in: picoclaw mcp login ${name}`,
+  loginAddress: (name: string, address: string) =>
+    `To log in to ${name}, open this address in a browser:\n\n  ${address}\n`,
+  loginWaits:
+    "Waiting for the browser, five minutes at most. Is it on another machine? Stop with Ctrl-C and add --paste.",
+  loginPaste: "Paste the address where the browser ended (its page may be an error): ",
+  loginPage: {
+    done: "You are logged in. You can close this window.",
+    failed: "The login did not work. The terminal says why.",
+  },
+  loginEnd: {
+    done: (name: string) => `Logged in to ${name}. Try it: picoclaw mcp test ${name}`,
+    "not-needed": (name: string) => `${name} needs no login.`,
+    "no-address": (name: string) => `${name} is a program. A login is for servers with an address.`,
+    "has-header": (name: string) =>
+      `${name} has an Authorization header already. Remove it to log in instead.`,
+    "no-registration": (name: string) =>
+      `${name} does not register clients by itself. Create an OAuth application there and set mcp_servers.${name}.oauth.client_id.`,
+    "too-late": () => "Nobody logged in within five minutes. Nothing was saved.",
+    stopped: () => "Stopped. Nothing was saved.",
+    failed: (name: string, detail: string) => `The login to ${name} did not work: ${detail}`,
+  },
+  loggedOut: (name: string) => `Logged out of ${name}.`,
+  notLoggedIn: (name: string) => `No login of ${name} was saved.`,
 };

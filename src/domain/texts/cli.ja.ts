@@ -111,12 +111,13 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {
-      does: "MCP サーバー（標準入出力、または --http）。add, list, test, remove は PicoClaw が呼び出す MCP サーバーの管理",
+      does: "MCP サーバー（標準入出力、または --http）。add, list, test, login, logout, remove は PicoClaw が呼び出す MCP サーバーの管理",
       flags: {
         "--http PORT": "127.0.0.1 の HTTP で待ち受ける",
         "--header TEXT": `add: ヘッダー（例: "Authorization: Bearer \${TOKEN}"）。複数指定できる`,
         "--env NAME=TEXT": "add: プログラムの環境変数（例: TOKEN=env:TOKEN）。複数指定できる",
         "--coders WHICH": "add: コーダーに渡すツール: off, read-only（既定）, all",
+        "--paste": "login: ブラウザーが最後に開いたアドレスを貼り付ける（ブラウザーが別のマシンにあるとき）",
       },
     },
     acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
@@ -206,7 +207,7 @@ export const helpTexts: typeof englishHelpTexts = {
 
 export const mcpTexts: typeof englishMcpTexts = {
   usage:
-    "picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp remove 名前",
+    "picoclaw mcp add 名前 URL [--header '名前: 値'] · mcp add 名前 [--env 名前=値] -- コマンド 引数… · mcp list · mcp test [名前] · mcp login 名前 [--paste] · mcp logout 名前 · mcp remove 名前",
   none: "MCP サーバーはありません。picoclaw mcp add 名前 URL で追加するか、信頼したプロジェクトの .mcp.json を使ってください。",
   unknown: (name) => `MCP サーバー ${name} はありません: picoclaw mcp list`,
   unusable: (server, detail) => `✗ ${server}: ${detail}`,
@@ -214,4 +215,34 @@ export const mcpTexts: typeof englishMcpTexts = {
     `✓ ${server}: ツール ${tools.length} 個（読み取り専用 ${readOnly} 個）: ${tools.join("、")}`,
   added: (name, file) => `${name} を ${file} に追加しました。確認するには: picoclaw mcp test ${name}`,
   removed: (name) => `削除しました: ${name}`,
+  loginState: {
+    none: "",
+    kept: "ログイン済み",
+    needed: "ログインが必要です: picoclaw mcp login",
+    unreachable: "応答がありません",
+  },
+  loginNeeded: (name) => `✗ ${name}: ログインが必要です。ログインするには: picoclaw mcp login ${name}`,
+  loginAddress: (name, address) =>
+    `${name} にログインするには、次のアドレスをブラウザーで開いてください:\n\n  ${address}\n`,
+  loginWaits:
+    "ブラウザーからの応答を最長 5 分間待ちます。ブラウザーが別のマシンにある場合は、Ctrl-C で止めて --paste を付けてください。",
+  loginPaste: "ブラウザーが最後に開いたアドレスを貼り付けてください（ページはエラーでも構いません）: ",
+  loginPage: {
+    done: "ログインしました。このウィンドウは閉じて構いません。",
+    failed: "ログインできませんでした。理由はターミナルに表示されています。",
+  },
+  loginEnd: {
+    done: (name) => `${name} にログインしました。確認するには: picoclaw mcp test ${name}`,
+    "not-needed": (name) => `${name} にログインは必要ありません。`,
+    "no-address": (name) => `${name} はプログラムです。ログインできるのはアドレスのあるサーバーだけです。`,
+    "has-header": (name) =>
+      `${name} には Authorization ヘッダーが設定されています。ログインするにはヘッダーを外してください。`,
+    "no-registration": (name) =>
+      `${name} はクライアントの自動登録に対応していません。相手側で OAuth アプリケーションを作成し、mcp_servers.${name}.oauth.client_id に設定してください。`,
+    "too-late": () => "5 分以内にログインがありませんでした。何も保存していません。",
+    stopped: () => "中断しました。何も保存していません。",
+    failed: (name, detail) => `${name} にログインできませんでした: ${detail}`,
+  },
+  loggedOut: (name) => `${name} からログアウトしました。`,
+  notLoggedIn: (name) => `${name} のログインは保存されていません。`,
 };

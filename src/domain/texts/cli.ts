@@ -10,7 +10,7 @@ export type HelpMessages = typeof en.helpTexts;
 
 export const helpMessagesFor = (locale: Locale): HelpMessages => TEXTS[locale].helpTexts;
 
-/** Texts of `mcp add|list|test|remove`. */
+/** Texts of `mcp add|list|test|login|logout|remove`. */
 export type McpMessages = typeof en.mcpTexts;
 
 export const mcpMessagesFor = (locale: Locale): McpMessages => TEXTS[locale].mcpTexts;

@@ -1,6 +1,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
+import { isOlderServer, type McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 
 export interface McpToolsOptions {
   readonly servers: readonly McpServerSettings[];
@@ -8,6 +8,8 @@ export interface McpToolsOptions {
   /** Where programs are started. */
   readonly workspace: string;
   readonly version: string;
+  /** Where logins are kept. */
+  readonly home: string;
 }
 
 interface McpTool {
@@ -23,7 +25,7 @@ interface McpTool {
 /** The tools of all servers that answered. Neither opening nor calling rejects: failures are values. */
 export interface McpTools {
   readonly tools: readonly McpTool[];
-  readonly unavailable: readonly { readonly server: string; readonly detail: string }[];
+  readonly unavailable: readonly UnavailableServer[];
   call(
     name: string,
     args: unknown,
@@ -32,6 +34,13 @@ export interface McpTools {
   /** False once a server that had answered is gone. */
   alive(): boolean;
   close(): Promise<void>;
+}
+
+interface UnavailableServer {
+  readonly server: string;
+  readonly detail: string;
+  /** `picoclaw mcp login` would help. */
+  readonly needsLogin?: boolean;
 }
 
 const START_MS = 30_000;
@@ -56,10 +65,10 @@ export async function openMcpTools(options: McpToolsOptions): Promise<McpTools> 
     { readonly client: Client; readonly tool: string; readonly server: string }
   >();
   const tools: McpTool[] = [];
-  const unavailable: { server: string; detail: string }[] = [];
+  const unavailable: UnavailableServer[] = [];
   for (const one of opened) {
     if (!one.ok) {
-      unavailable.push({ server: one.server, detail: one.detail });
+      unavailable.push(one.unavailable);
       continue;
     }
     for (const { name, description, inputSchema, annotations } of one.tools) {
@@ -107,43 +116,76 @@ type OpenedServer =
       readonly isUp: () => boolean;
       readonly tools: Awaited<ReturnType<Client["listTools"]>>["tools"];
     }
-  | { readonly ok: false; readonly server: string; readonly detail: string };
+  | { readonly ok: false; readonly unavailable: UnavailableServer };
 
 async function openServer(settings: McpServerSettings, options: McpToolsOptions): Promise<OpenedServer> {
   const { name: server } = settings;
-  const client = new Client({ name: "picoclaw", version: options.version });
-  let gone = false;
-  client.onclose = () => {
-    gone = true;
-  };
-  try {
-    const transport = await transportOf(settings, options);
-    await client.connect(transport, { timeout: START_MS });
-    const tools: Extract<OpenedServer, { ok: true }>["tools"] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: START_MS });
-      tools.push(...page.tools);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined && tools.length < 1000);
-    return { ok: true, server, client, tools, isUp: () => !gone };
-  } catch (error) {
-    await client.close().catch(() => undefined);
-    return { ok: false, server, detail: errorMessage(error) };
+  const ways = await transportsOf(settings, options);
+  const troubles: unknown[] = [];
+  for (const way of ways.inOrder) {
+    const client = new Client({ name: "picoclaw", version: options.version });
+    let gone = false;
+    client.onclose = () => {
+      gone = true;
+    };
+    try {
+      await client.connect(await way(), { timeout: START_MS });
+      const tools: Extract<OpenedServer, { ok: true }>["tools"] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: START_MS });
+        tools.push(...page.tools);
+        cursor = page.nextCursor;
+      } while (cursor !== undefined && tools.length < 1000);
+      return { ok: true, server, client, tools, isUp: () => !gone };
+    } catch (error) {
+      await client.close().catch(() => undefined);
+      troubles.push(error);
+      if (ways.needsLogin()) break;
+      if (!isOlderServer((error as { code?: number }).code)) break;
+    }
   }
+  if (ways.needsLogin())
+    return {
+      ok: false,
+      unavailable: { server, detail: `401: picoclaw mcp login ${server}`, needsLogin: true },
+    };
+  return { ok: false, unavailable: { server, detail: errorMessage(troubles[0]) } };
 }
 
-async function transportOf(
-  { command, args, env, url, headers }: McpServerSettings,
+interface TransportWays {
+  /** Streamable HTTP goes before the older HTTP+SSE; a program has its standard streams. */
+  readonly inOrder: readonly (() => Promise<Transport>)[];
+  needsLogin(): boolean;
+}
+
+async function transportsOf(settings: McpServerSettings, options: McpToolsOptions): Promise<TransportWays> {
+  const { url, headers } = settings;
+  if (url === undefined) return { inOrder: [() => programOf(settings, options)], needsLogin: () => false };
+  const { createAuthorisedFetch, openMcpLogins } = await import("./mcp-login.ts");
+  const { fetch, needsLogin } = createAuthorisedFetch({ ...settings, url }, openMcpLogins(options.home));
+  const how = { requestInit: { headers: { ...headers } }, fetch };
+  return {
+    needsLogin,
+    inOrder: [
+      async () => {
+        const { StreamableHTTPClientTransport } = await import(
+          "@modelcontextprotocol/sdk/client/streamableHttp.js"
+        );
+        return new StreamableHTTPClientTransport(new URL(url), how) as Transport;
+      },
+      async () => {
+        const { SSEClientTransport } = await import("@modelcontextprotocol/sdk/client/sse.js");
+        return new SSEClientTransport(new URL(url), how);
+      },
+    ],
+  };
+}
+
+async function programOf(
+  { command, args, env }: McpServerSettings,
   { hostEnv, workspace }: McpToolsOptions,
 ): Promise<Transport> {
-  if (url !== undefined) {
-    const { StreamableHTTPClientTransport } = await import(
-      "@modelcontextprotocol/sdk/client/streamableHttp.js"
-    );
-    const requestInit = { headers: { ...headers } };
-    return new StreamableHTTPClientTransport(new URL(url), { requestInit }) as Transport;
-  }
   if (command === undefined) throw new Error("neither command nor url is set");
   const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
   const passed = Object.fromEntries(

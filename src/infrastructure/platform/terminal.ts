@@ -55,6 +55,15 @@ export function createTerminalHost(env: Env) {
       }
       return null;
     },
+    async readClipboardImage(): Promise<Uint8Array | "no-image" | "no-program"> {
+      let result: "no-image" | "no-program" = "no-program";
+      for (const [program, ...args] of CLIPBOARD_PROGRAMS) {
+        const read = await readOutput(env, program, args);
+        if (read instanceof Uint8Array) return read;
+        if (read === "failed") result = "no-image";
+      }
+      return result;
+    },
     suspend(goesOn: () => void): void {
       const state = { done: false };
       const once = () => {
@@ -101,6 +110,38 @@ function git(env: Env, root: string, args: readonly string[]): Promise<string | 
   return promise;
 }
 
+/** Wayland, X11, macOS. Each fails where its clipboard has no image, or there is no such desktop. */
+const CLIPBOARD_PROGRAMS = [
+  ["wl-paste", "--no-newline", "--type", "image/png"],
+  ["xclip", "-selection", "clipboard", "-target", "image/png", "-out"],
+  ["pngpaste", "-"],
+] as const;
+const CLIPBOARD_MS = 5_000;
+
+function readOutput(
+  env: Env,
+  program: string,
+  args: readonly string[],
+): Promise<Uint8Array | "failed" | "missing"> {
+  const { promise, resolve } = Promise.withResolvers<Uint8Array | "failed" | "missing">();
+  const child = spawn(program, args, {
+    env: { ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: CLIPBOARD_MS,
+    killSignal: "SIGKILL",
+  });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  child.stdout.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > LARGEST_FILE) child.kill("SIGKILL");
+    else chunks.push(chunk);
+  });
+  child.on("error", () => resolve("missing"));
+  child.on("close", (code) => resolve(code === 0 && bytes > 0 ? Buffer.concat(chunks) : "failed"));
+  return promise;
+}
+
 function walkFiles(root: string): string[] {
   const files: string[] = [];
   const folders = [""];
@@ -143,6 +184,16 @@ export function showInPager(text: string, env: Env): void {
 function gitPager(env: Env): string | undefined {
   const asked = spawnSync("git", ["config", "--global", "core.pager"], { env: { ...env }, encoding: "utf8" });
   return asked.status === 0 ? asked.stdout.trim() : undefined;
+}
+
+/** Opens a web address in the user's browser, where this machine has a screen. Nobody waits for it. */
+export function openInBrowser(address: string, env: Env): void {
+  const hasScreen = process.platform === "darwin" || env.DISPLAY || env.WAYLAND_DISPLAY;
+  if (!hasScreen || !/^https?:\/\//.test(address)) return;
+  const program = process.platform === "darwin" ? "open" : "xdg-open";
+  const child = spawn(program, [address], { stdio: "ignore", detached: true, env: { ...env } });
+  child.on("error", () => {});
+  child.unref();
 }
 
 /** Asks at the terminal and waits for a line; null when the terminal ends, or at Ctrl-C. */

@@ -148,7 +148,8 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
   const server = await startModelServer({ script: [{ text: "A red pixel." }] });
   try {
     editor = createEditor([]);
-    writeFileSync(join(editor.home, "config.yaml"), JSON.stringify(server.config()));
+    const blind = { roles: { coder1: { provider: "deepseek", model: "deepseek-v4-pro" } } };
+    writeFileSync(join(editor.home, "config.yaml"), JSON.stringify({ ...server.config(), ...blind }));
     const { agent, initialized } = await editor.start();
     expect(initialized).toMatchObject({ agentCapabilities: { promptCapabilities: { image: true } } });
     const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
@@ -175,7 +176,7 @@ test("an image of a prompt reaches the model that sees, and what no model takes 
       },
     });
     await agent.request(session.prompt, { sessionId, prompt: [...says("/code1 what is this?"), image] });
-    expect(editor.words()).toContain("deepseek (deepseek-chat) does not see images. Nothing was sent");
+    expect(editor.words()).toContain("deepseek (deepseek-v4-pro) does not see images. Nothing was sent");
     expect(server.requests.length).toBe(2);
     const text = { ...image, data: Buffer.from("hello").toString("base64") };
     const refused = agent.request(session.prompt, { sessionId, prompt: [...says("/code3 this?"), text] });

@@ -41,16 +41,19 @@ describe("docs/models.md", () => {
       "here qwen3-coder true",
       "here qwen3-coder true",
       "router moonshotai/kimi-k2 false",
-      "gemini gemini-3-pro-preview false",
+      "gemini gemini-3.1-pro-preview false",
       "ollama qwen3-coder:30b true",
     ]);
   });
 
   test("has the shipped table of models, dated", () => {
     expect(page).toContain(`as of ${SHIPPED_CATALOGUE.dated}`);
-    for (const [model, { context, price }] of Object.entries(SHIPPED_CATALOGUE.models))
+    const yes = (flag: boolean | null) => (flag === null ? "–" : flag ? "yes" : "no");
+    for (const [model, { context, price, images, effort, source }] of Object.entries(
+      SHIPPED_CATALOGUE.models,
+    ))
       expect(page).toContain(
-        `| \`${model}\` | ${context} | ${price?.input} / ${price?.output} / ${price?.cached} |`,
+        `| \`${model}\` | ${context} | ${price?.input} / ${price?.output} / ${price?.cached} | ${yes(images)} | ${yes(effort)} | ${source} |`,
       );
   });
 });

@@ -37,7 +37,7 @@ test("doctor asks every role's model, says what helps, and does not fail for a m
   expect(lines).toContain(
     "✓ model for worker (Shiro): ollama chat-v1:latest (worker-v1:latest is not installed; picoclaw init settles it): pulled",
   );
-  expect(after("! model for coder1 (Aka): deepseek deepseek-chat: ")).toBe(
+  expect(after("! model for coder1 (Aka): deepseek deepseek-flash: ")).toBe(
     "→ check the network and providers.deepseek.base_url, or choose another model: picoclaw init",
   );
   expect(out).toContain("! model for coder2 (Ao): demo scripted: the script ");

@@ -311,7 +311,9 @@ describe("a request with an image", () => {
   test("is not sent to a model that the table calls blind, nor to a script", async () => {
     server = await startModelServer({ script: [{ text: "no" }] });
     const base_url = server.baseUrl("openai-chat");
-    const blind = isModel(await role("coder1", withProvider({ base_url, model: "deepseek-chat" }, "coder1")));
+    const blind = isModel(
+      await role("coder1", withProvider({ base_url, model: "deepseek-v4-pro" }, "coder1")),
+    );
     expect(await failureOf(blind, picture())).toMatchObject({ code: "no-images", retryable: false });
     const script = join(home, "blind.json");
     writeFileSync(script, JSON.stringify({ answers: [{ text: "no" }] }));
@@ -324,10 +326,10 @@ describe("a request with an image", () => {
   test("is sent to one that the user's own table says to see", async () => {
     server = await startModelServer({ script: [{ text: "a pixel" }] });
     const table = join(home, "models.json");
-    writeFileSync(table, JSON.stringify({ models: { "deepseek-chat": { images: true } } }));
+    writeFileSync(table, JSON.stringify({ models: { "deepseek-v4-pro": { images: true } } }));
     try {
       const base_url = server.baseUrl("openai-chat");
-      const found = await role("coder1", withProvider({ base_url, model: "deepseek-chat" }, "coder1"));
+      const found = await role("coder1", withProvider({ base_url, model: "deepseek-v4-pro" }, "coder1"));
       expect(isModel(found).seesImages).toBe(true);
       expect((await answerOf(isModel(found), picture())).text).toBe("a pixel");
     } finally {

@@ -1,0 +1,429 @@
+/**
+ * OAuth at MCP servers by the official client: a login in the browser whose redirect comes back to this machine, and the
+ * requests that carry its token afterwards. A login is kept by the server's address, never by its name alone: a
+ * project that gives a known name to another address gets no token.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import {
+  auth,
+  extractWWWAuthenticateParams,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  refreshAuthorization,
+} from "@modelcontextprotocol/sdk/client/auth.js";
+import {
+  InvalidClientError,
+  InvalidGrantError,
+  OAuthError,
+  UnauthorizedClientError,
+} from "@modelcontextprotocol/sdk/server/auth/errors.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { McpLoginOutcome, McpLoginRequest, McpLoginState } from "../../application/ports/mcp.ts";
+import { isOlderServer, type McpServerSettings } from "../../domain/chat/mcp-servers.ts";
+import { withFolderLocks } from "../engine/folder-lock.ts";
+import { replaceFile } from "../platform/text-files.ts";
+
+/** One file a server, `0600`, in a folder of the home that commands of jobs do not see. */
+interface KeptLogin {
+  readonly url: string;
+  /** The redirect that the client was registered with; many servers compare it with its port. */
+  readonly redirect?: string | undefined;
+  readonly client?: OAuthClientInformationMixed | undefined;
+  readonly tokens?: OAuthTokens | undefined;
+  readonly expiresAt?: number | undefined;
+  readonly discovery?: OAuthDiscoveryState | undefined;
+}
+
+export interface McpLogins {
+  readonly folder: string;
+  readonly now: () => number;
+  read(url: string): KeptLogin | null;
+  write(login: KeptLogin): void;
+  /** False: there was none. */
+  forget(url: string): boolean;
+}
+
+export function openMcpLogins(home: string, now: () => number = Date.now): McpLogins {
+  const folder = join(home, "mcp-logins");
+  const fileOf = (url: string) =>
+    join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
+  const read = (url: string): KeptLogin | null => {
+    try {
+      const kept = JSON.parse(readFileSync(fileOf(url), "utf8")) as KeptLogin;
+      return kept.url === url ? kept : null;
+    } catch {
+      // A file that is missing or broken is no login; the next one replaces it.
+      return null;
+    }
+  };
+  return {
+    folder,
+    now,
+    read,
+    write(login) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      replaceFile(fileOf(login.url), `${JSON.stringify(login)}\n`);
+    },
+    forget(url) {
+      const had = read(url)?.tokens !== undefined;
+      replaceFile(fileOf(url), null);
+      return had;
+    },
+  };
+}
+
+/** The server refuses whoever has not logged in. The message is the remedy, in words of no language. */
+export class McpLoginNeeded extends Error {
+  constructor(readonly server: string) {
+    super(`401: picoclaw mcp login ${server}`);
+  }
+}
+
+const EARLY_MS = 30_000;
+const LOCK_MS = 20_000;
+const PROBE_MS = 3_000;
+const LOGIN_MS = 5 * 60_000;
+
+/** Whether a login may be of use at all: a token in a header is the user's own way in. */
+function takesLogin(server: McpServerSettings): server is ServerWithAddress {
+  const names = Object.keys(server.headers);
+  return server.url !== undefined && !names.some((name) => name.toLowerCase() === "authorization");
+}
+
+type ServerWithAddress = McpServerSettings & { readonly url: string };
+
+/**
+ * `fetch` for one server, with the token of its login and a new one when that has run out. Several processes may share a login:
+ * a refresh token is often good for one use only, so whoever renews holds a lock and the others read what it got.
+ */
+export function createAuthorisedFetch(
+  server: ServerWithAddress,
+  logins: McpLogins,
+): { readonly fetch: FetchLike; needsLogin(): boolean } {
+  const { name, url, oauth } = server;
+  const { origin } = new URL(url);
+  const state = { needsLogin: false };
+  const isLoginUsed = takesLogin(server);
+
+  async function renew(stale: string): Promise<void> {
+    const done = await withFolderLocks([logins.folder], { timeoutMs: LOCK_MS }, async () => {
+      const kept = logins.read(url);
+      const { tokens, client, discovery } = kept ?? {};
+      if (kept === null || tokens?.access_token !== stale) return;
+      if (tokens.refresh_token === undefined || client === undefined || discovery === undefined)
+        return logins.write({ ...kept, tokens: undefined });
+      try {
+        const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
+          ...(discovery.authorizationServerMetadata !== undefined && {
+            metadata: discovery.authorizationServerMetadata,
+          }),
+          ...(discovery.resourceMetadata !== undefined && { resource: discovery.resourceMetadata.resource }),
+          clientInformation: withSecret(client, oauth),
+          refreshToken: tokens.refresh_token,
+        });
+        logins.write(withTokens(kept, { ...fresh, issuer: tokens.issuer } as OAuthTokens, logins.now()));
+      } catch (error) {
+        if (!isRefusal(error)) throw new Error(`${name}: ${errorMessage(error)}`, { cause: error });
+        logins.write({ ...kept, tokens: undefined, ...(isUnknownClient(error) && { client: undefined }) });
+      }
+    });
+    if (done === "busy") throw new Error(`${name}: another process renews the login`);
+  }
+
+  return {
+    needsLogin: () => state.needsLogin,
+    async fetch(input, init) {
+      const isServer = isLoginUsed && new URL(input, url).origin === origin;
+      const send = async (token: string | undefined) => {
+        const headers = new Headers(init?.headers);
+        if (isServer && token !== undefined) headers.set("authorization", `Bearer ${token}`);
+        return fetch(input, { ...init, headers });
+      };
+      if (!isServer) return send(undefined);
+      const kept = logins.read(url);
+      let token = kept?.tokens?.access_token;
+      if (token !== undefined && (kept?.expiresAt ?? Number.POSITIVE_INFINITY) - EARLY_MS < logins.now()) {
+        await renew(token);
+        token = logins.read(url)?.tokens?.access_token;
+      }
+      let response = await send(token);
+      if (response.status === 401 && token !== undefined) {
+        await response.body?.cancel();
+        await renew(token);
+        const renewed = logins.read(url)?.tokens?.access_token;
+        if (renewed !== undefined) response = await send(renewed);
+      }
+      if (response.status !== 401) return response;
+      await response.body?.cancel();
+      state.needsLogin = true;
+      throw new McpLoginNeeded(name);
+    },
+  };
+}
+
+/** Whether a server wants a login. Asks it, briefly, where no login is kept. */
+export async function readLoginState(server: McpServerSettings, logins: McpLogins): Promise<McpLoginState> {
+  if (!takesLogin(server)) return "none";
+  const kept = logins.read(server.url);
+  const isUsable =
+    kept?.tokens !== undefined &&
+    (kept.tokens.refresh_token !== undefined || (kept.expiresAt ?? Number.POSITIVE_INFINITY) > logins.now());
+  if (isUsable) return "kept";
+  try {
+    const { status } = await probe(server.url, server.headers, AbortSignal.timeout(PROBE_MS));
+    return status === 401 ? "needed" : "none";
+  } catch {
+    return "unreachable";
+  }
+}
+
+/** Logs in to a server. Ends within five minutes; never rejects. */
+export async function loginToMcpServer(
+  server: McpServerSettings,
+  logins: McpLogins,
+  request: McpLoginRequest,
+): Promise<McpLoginOutcome> {
+  if (server.url === undefined) return { kind: "no-address" };
+  if (!takesLogin(server)) return { kind: "has-header" };
+  const { url } = server;
+  const limit = AbortSignal.any([request.signal, AbortSignal.timeout(LOGIN_MS)]);
+  const ends: (() => void)[] = [];
+  try {
+    const asked = await probe(url, server.headers, limit);
+    if (asked.status >= 200 && asked.status < 300) return { kind: "not-needed" };
+    if (asked.status !== 401) return { kind: "failed", detail: `HTTP ${asked.status}` };
+    const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(asked);
+    const back = await listenForRedirect(server, logins.read(url)?.redirect, request.page);
+    ends.push(back.close);
+    const provider = createLoginProvider(server, logins, back.redirect);
+    const about = {
+      serverUrl: url,
+      fetchFn: (input: string | URL, init?: RequestInit) => fetch(input, { ...init, signal: limit }),
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    };
+    await auth(provider, about);
+    const address = provider.address();
+    if (address === null) return { kind: "failed", detail: "no authorization address" };
+    const answer = await Promise.race([
+      back.answer(provider.sentState),
+      pastedRedirect(request.announce(address.href), provider.sentState),
+      untilAborted(limit),
+    ]);
+    if (answer === null) return { kind: request.signal.aborted ? "stopped" : "too-late" };
+    if ("error" in answer) return { kind: "failed", detail: answer.error };
+    await auth(provider, { ...about, authorizationCode: answer.code });
+    return { kind: "done" };
+  } catch (error) {
+    if (request.signal.aborted) return { kind: "stopped" };
+    if (/dynamic client registration/i.test(errorMessage(error))) return { kind: "no-registration" };
+    return { kind: "failed", detail: errorMessage(error) };
+  } finally {
+    for (const end of ends) end();
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+}
+
+/** The answer that a person carried over by hand; where nobody does, it never comes. */
+async function pastedRedirect(pasting: Promise<string | null>, state: string): Promise<Redirected> {
+  const pasted = await pasting;
+  if (pasted === null) return new Promise(() => {});
+  return readRedirect(pasted.trim(), state) ?? { error: "state?" };
+}
+
+/** Asks without a token, by the present transport and then by the older one; the answer's body is not read. */
+async function probe(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response> {
+  const asked = await fetch(url, {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "picoclaw", version: "1" },
+      },
+    }),
+    signal,
+  });
+  await asked.body?.cancel();
+  if (!isOlderServer(asked.status)) return asked;
+  const older = await fetch(url, { headers: { ...headers, accept: "text/event-stream" }, signal });
+  await older.body?.cancel();
+  return older;
+}
+
+type Redirected = { readonly code: string } | { readonly error: string };
+
+interface RedirectListener {
+  readonly redirect: string;
+  answer(state: string): Promise<Redirected>;
+  close(): void;
+}
+
+/** Listens on loopback for the browser that comes back; on the port of the last time where that is free. */
+async function listenForRedirect(
+  { oauth }: McpServerSettings,
+  last: string | undefined,
+  page: McpLoginRequest["page"],
+): Promise<RedirectListener> {
+  const waiting = Promise.withResolvers<Redirected>();
+  let expected: string | null = null;
+  const http = createServer((request, response) => {
+    const { pathname, search } = new URL(request.url ?? "/", "http://127.0.0.1");
+    const read = expected === null ? null : readRedirect(search, expected);
+    const isOurs = request.method === "GET" && pathname === "/callback" && read !== null;
+    const isDone = isOurs && "code" in read;
+    response.writeHead(isOurs ? 200 : 400, {
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "default-src 'none'",
+    });
+    response.end(
+      `<!doctype html><meta charset="utf-8"><title>PicoClaw</title><p>${isDone ? page.done : page.failed}</p>`,
+    );
+    if (isOurs) waiting.resolve(read);
+  });
+  const wanted = oauth?.callback_port ?? (last === undefined ? 0 : Number(new URL(last).port));
+  const port = await listenOn(http, wanted, oauth?.callback_port === undefined);
+  return {
+    redirect: `http://127.0.0.1:${port}/callback`,
+    answer(state) {
+      expected = state;
+      return waiting.promise;
+    },
+    close() {
+      http.close();
+      http.closeAllConnections();
+    },
+  };
+}
+
+async function listenOn(http: Server, port: number, mayMove: boolean): Promise<number> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      http.once("error", reject);
+      http.listen(port, "127.0.0.1", () => {
+        http.off("error", reject);
+        resolve();
+      });
+    });
+    return (http.address() as AddressInfo).port;
+  } catch (error) {
+    if (!mayMove || port === 0) throw error;
+    return listenOn(http, 0, false);
+  }
+}
+
+/** The code of an address that a browser was sent back to; null where it is none, or answers another request. */
+function readRedirect(text: string | null, state: string): Redirected | null {
+  const search = text === null ? "" : text.slice(Math.max(0, text.indexOf("?")));
+  const found = new URLSearchParams(search);
+  if (found.get("state") !== state) return null;
+  const code = found.get("code");
+  if (code !== null) return { code };
+  const error = found.get("error");
+  return error === null ? null : { error: [error, found.get("error_description") ?? ""].join(" ").trim() };
+}
+
+function createLoginProvider(
+  server: ServerWithAddress,
+  logins: McpLogins,
+  redirect: string,
+): OAuthClientProvider & { readonly sentState: string; address(): URL | null } {
+  const { url, oauth } = server;
+  const sentState = randomBytes(24).toString("base64url");
+  const seen: { verifier: string; address: URL | null } = { verifier: "", address: null };
+  const kept = (): KeptLogin => logins.read(url) ?? { url };
+  return {
+    sentState,
+    address: () => seen.address,
+    redirectUrl: redirect,
+    clientMetadata: {
+      client_name: "PicoClaw",
+      redirect_uris: [redirect],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: oauth?.client_secret === undefined ? "none" : "client_secret_post",
+      ...(oauth?.scope !== undefined && { scope: oauth.scope }),
+    },
+    state: () => sentState,
+    clientInformation() {
+      const { client, redirect: registered } = kept();
+      if (oauth?.client_id !== undefined) {
+        const issuer = client?.client_id === oauth.client_id ? client.issuer : undefined;
+        return withSecret({ client_id: oauth.client_id, ...(issuer !== undefined && { issuer }) }, oauth);
+      }
+      return registered === redirect ? client : undefined;
+    },
+    saveClientInformation(client) {
+      // A secret of the configuration stays there.
+      const { client_secret, ...open } = client;
+      const own = oauth?.client_secret === undefined && client_secret !== undefined ? { client_secret } : {};
+      logins.write({ ...kept(), client: { ...open, ...own }, redirect });
+    },
+    // A login always asks anew: whoever types it wants another account, or has lost the old one.
+    tokens: () => undefined,
+    saveTokens(tokens) {
+      const now = kept();
+      const client =
+        now.client ?? (oauth?.client_id === undefined ? undefined : { client_id: oauth.client_id });
+      logins.write(withTokens({ ...now, client, redirect }, tokens, logins.now()));
+    },
+    redirectToAuthorization(address) {
+      if (!/^https?:$/.test(address.protocol)) throw new Error(`not a web address: ${address.protocol}`);
+      seen.address = address;
+    },
+    saveCodeVerifier(verifier) {
+      seen.verifier = verifier;
+    },
+    codeVerifier: () => seen.verifier,
+    saveDiscoveryState: (discovery) => logins.write({ ...kept(), discovery }),
+  };
+}
+
+function withSecret(
+  client: OAuthClientInformationMixed,
+  oauth: McpServerSettings["oauth"],
+): OAuthClientInformationMixed {
+  return oauth?.client_secret === undefined ? client : { ...client, client_secret: oauth.client_secret };
+}
+
+function withTokens(kept: KeptLogin, tokens: OAuthTokens, now: number): KeptLogin {
+  const { expires_in: seconds } = tokens;
+  return { ...kept, tokens, expiresAt: seconds === undefined ? undefined : now + seconds * 1_000 };
+}
+
+/** The server has decided; anything else (no network, its own trouble) may go away by itself. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof InvalidGrantError || isUnknownClient(error);
+}
+
+function isUnknownClient(error: unknown): boolean {
+  return error instanceof InvalidClientError || error instanceof UnauthorizedClientError;
+}
+
+function errorMessage(error: unknown): string {
+  if (error instanceof OAuthError) return `${error.errorCode} ${error.message}`.trim();
+  return error instanceof Error ? error.message : String(error);
+}
