@@ -78,7 +78,7 @@ export function openMcpLogins(home: string, now: () => number = Date.now): McpLo
 }
 
 /** The server refuses whoever has not logged in. The message is the remedy, in words of no language. */
-export class McpLoginNeeded extends Error {
+class McpLoginNeeded extends Error {
   constructor(readonly server: string) {
     super(`401: picoclaw mcp login ${server}`);
   }
