@@ -1,6 +1,6 @@
-import type { McpLoginState, McpServerReport, McpServers } from "../../application/ports/mcp.ts";
+import type { McpServerReport, McpServers } from "../../application/ports/mcp.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
+import type { McpLoginState, McpServerEntry } from "../../domain/chat/mcp-servers.ts";
 import { type McpMessages, mcpMessagesFor } from "../../domain/texts/cli.ts";
 import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, openedStoreOrStop, readFlags } from "./flags.ts";

@@ -1,4 +1,9 @@
-import type { McpServerEntry } from "../../domain/chat/mcp-servers.ts";
+import type {
+  McpLoginOutcome,
+  McpLoginRequest,
+  McpLoginState,
+  McpServerEntry,
+} from "../../domain/chat/mcp-servers.ts";
 
 /** The MCP servers that PicoClaw itself calls, for `mcp add|list|test|login|logout|remove`. */
 export interface McpServers {
@@ -20,26 +25,6 @@ export interface McpServers {
   /** False: no login of that server is kept. Null: there is no server of that name. */
   logout(name: string): Promise<boolean | null>;
 }
-
-/** `needed`: it refuses whoever has not logged in. `kept`: a login is there, and is renewed when it runs out. */
-export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
-
-export interface McpLoginRequest {
-  /**
-   * Shows the address that the user opens in a browser. Resolves to the address where the browser ended, if the user
-   * brings it by hand; null where the browser itself comes back to this machine.
-   */
-  announce(address: string): Promise<string | null>;
-  /** Shown in the browser afterwards. */
-  readonly page: { readonly done: string; readonly failed: string };
-  readonly signal: AbortSignal;
-}
-
-export type McpLoginOutcome =
-  | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
-  /** The server registers no clients by itself: `oauth.client_id` of the configuration must name one. */
-  | { readonly kind: "no-registration" }
-  | { readonly kind: "failed"; readonly detail: string };
 
 export interface ListedMcpServer {
   readonly name: string;

@@ -31,6 +31,26 @@ export type ResolvedMcpServer =
   | { readonly ok: true; readonly server: McpServerSettings }
   | { readonly ok: false; readonly server: string; readonly detail: string };
 
+/** `needed`: it refuses whoever has not logged in. `kept`: a login is there, and is renewed when it runs out. */
+export type McpLoginState = "none" | "kept" | "needed" | "unreachable";
+
+export interface McpLoginRequest {
+  /**
+   * Shows the address that the user opens in a browser. Resolves to the address where the browser ended, if the user
+   * brings it by hand; null where the browser itself comes back to this machine.
+   */
+  announce(address: string): Promise<string | null>;
+  /** Shown in the browser afterwards. */
+  readonly page: { readonly done: string; readonly failed: string };
+  readonly signal: AbortSignal;
+}
+
+export type McpLoginOutcome =
+  | { readonly kind: "done" | "not-needed" | "no-address" | "has-header" | "too-late" | "stopped" }
+  /** The server registers no clients by itself: `oauth.client_id` of the configuration must name one. */
+  | { readonly kind: "no-registration" }
+  | { readonly kind: "failed"; readonly detail: string };
+
 /** Whether a server speaks only the older HTTP+SSE transport, by its answer to the first request of the present one. */
 export function isOlderServer(status: number | undefined): boolean {
   return status === 400 || status === 404 || status === 405;

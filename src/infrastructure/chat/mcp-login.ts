@@ -23,8 +23,13 @@ import {
 } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { McpLoginOutcome, McpLoginRequest, McpLoginState } from "../../application/ports/mcp.ts";
-import { isOlderServer, type McpServerSettings } from "../../domain/chat/mcp-servers.ts";
+import {
+  isOlderServer,
+  type McpLoginOutcome,
+  type McpLoginRequest,
+  type McpLoginState,
+  type McpServerSettings,
+} from "../../domain/chat/mcp-servers.ts";
 import { withFolderLocks } from "../engine/folder-lock.ts";
 import { replaceFile } from "../platform/text-files.ts";
 
