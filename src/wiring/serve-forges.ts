@@ -18,8 +18,9 @@ import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
 import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
+import { openForge } from "./project-forge.ts";
 import type { ServeDeps } from "./serve-state.ts";
-import { openForge, openSolver } from "./solve.ts";
+import { openSolver } from "./solve.ts";
 
 export interface ServedForges extends ForgeService {
   /** For `/webhooks/github` and `/webhooks/gitlab`. */

@@ -89,6 +89,7 @@ export function createWebHost(parts: WebHostDeps): WebHost {
     health: healthOf(parts),
     ...settingsOf(parts),
     ownCommands: () => current().ownCommands.list(),
+    listFiles: keepFor(LISTED_MS, now, () => current().listFiles(MOST_FILES)),
     metrics: async () =>
       metrics.render(
         {
@@ -117,6 +118,22 @@ export function createWebHost(parts: WebHostDeps): WebHost {
 }
 
 const LIST_MS = 1_000;
+
+/** Every letter that is typed after `@` asks again. */
+const LISTED_MS = 10_000;
+const MOST_FILES = 20_000;
+
+function keepFor<T>(ms: number, now: () => Date, read: () => T): () => T {
+  const kept: { value?: T; until: number } = { until: 0 };
+  return () => {
+    const at = now().getTime();
+    if (kept.value === undefined || at >= kept.until) {
+      kept.value = read();
+      kept.until = at + ms;
+    }
+    return kept.value;
+  };
+}
 
 /** The pages of the configuration, and of the first one. */
 function settingsOf(parts: WebHostDeps): Pick<WebHost, "configuration" | "settings" | "setUp"> {

@@ -16,10 +16,8 @@ import type { SolveDeps } from "../application/tasks/solve-work.ts";
 import { keyLimits, solveSettings } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
-import type { ForgeKind } from "../domain/forges/forge-items.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { createOwnerNames, type OwnerNames } from "../infrastructure/engine/process-table.ts";
-import { connectForge, type ForgeConnection } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";
 import { createPublisher, sweepPublishFolders } from "../infrastructure/forges/publisher.ts";
 import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
@@ -28,25 +26,11 @@ import { type OpenedQueue, openWorkQueue } from "../infrastructure/serve/work-qu
 import type { Database } from "../infrastructure/store/schema.ts";
 import { isWorkerKind, openSolveWorker } from "../infrastructure/tasks/run-cli.ts";
 import { createSolveStore } from "../infrastructure/tasks/solve-store.ts";
-import { VERSION } from "../version.ts";
 import { createEnvironments, type WiredEnvironments } from "./environments.ts";
 import { openMeter } from "./meter.ts";
+import { openForge } from "./project-forge.ts";
 import type { Environment, Services } from "./services.ts";
 import { openWorkspace } from "./workspace.ts";
-
-type ForgeOptions = Pick<Services, "config" | "secrets"> & Pick<ForgeConnection, "onWait">;
-
-/** The forge of that kind, as configured; a text names the variable that is missing. */
-export async function openForge(
-  kind: ForgeKind,
-  { config, secrets, onWait }: ForgeOptions,
-): Promise<Forge | string> {
-  const settings = config.forges[kind];
-  const token = secrets.resolve(settings.token);
-  if (token === undefined) return settings.token?.replace(/^env:/, "") ?? `forges.${kind}.token`;
-  const { base_url: baseUrl } = settings;
-  return connectForge(kind, { token, baseUrl, onWait, userAgent: `picoclaw/${VERSION}` });
-}
 
 /** The parts that `serve` has open already; they stay open. */
 export interface SolverChoices {

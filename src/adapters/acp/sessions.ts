@@ -15,6 +15,7 @@ import type { FileDifference } from "../../application/ports/jobs.ts";
 import type { NotOpened, Opening } from "../../application/ports/jobs-workspace.ts";
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import { chatKeyOf } from "../../domain/chat/session.ts";
+import { readPlanSteps } from "../../domain/coder/plan-steps.ts";
 
 type OpenedEditorFolder = Opening<OpenChat>;
 export type EditorFolder = Extract<OpenedEditorFolder, { ok: true }>;
@@ -66,6 +67,9 @@ function commandCall(command: string, root: string) {
 
 const MOST_STEPS = 20;
 
+/** ACP's words for how far a step has come. */
+const PLAN_STATUS = { open: "pending", now: "in_progress", done: "completed", failed: "pending" } as const;
+
 /** The steps of a plan: its list, or each of its lines. */
 function planSteps(plan: string): string[] {
   const lines = plan
@@ -106,8 +110,19 @@ function createEditorUpdates(send: (update: SessionUpdate) => void, root: string
           break;
         case "proposed":
           thought(event.plan);
-          steps = planSteps(event.plan);
+          // A list is told with how far each of its steps has come.
+          steps = readPlanSteps(event.plan).length > 0 ? [] : planSteps(event.plan);
           if (steps.length > 0) plan("in_progress");
+          break;
+        case "steps":
+          send({
+            sessionUpdate: "plan",
+            entries: event.steps.map(({ text, state }) => ({
+              content: text,
+              priority: "medium",
+              status: PLAN_STATUS[state],
+            })),
+          });
           break;
         case "job-finished":
           if (event.success && steps.length > 0) plan("completed");

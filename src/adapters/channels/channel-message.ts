@@ -1,4 +1,6 @@
+import type { ChatEvent } from "../../application/ports/chat.ts";
 import type { Timers } from "../../application/ports/platform.ts";
+import { stepLines } from "../../domain/coder/plan-steps.ts";
 
 export interface MarkdownMapping {
   readonly prose: (text: string) => string;
@@ -35,6 +37,19 @@ export interface Progress {
   readonly text: string;
   /** One line of what is being done. */
   readonly note: string;
+  /** The steps of the plan, each on a line behind its sign. */
+  readonly steps?: string;
+}
+
+/** The progress after an event of the work; `describe` words it. */
+export function addToProgress(
+  progress: Progress,
+  event: ChatEvent,
+  describe: (event: ChatEvent) => string | null,
+): Progress {
+  if (event.type === "text") return { ...progress, text: progress.text + event.text };
+  if (event.type === "steps") return { ...progress, steps: stepLines(event.steps) };
+  return { ...progress, note: describe(event) ?? progress.note };
 }
 
 /** The message that shows the work on one message until its result takes its place. */

@@ -15,6 +15,7 @@ import { type JobAction, jobNamedInButton } from "../../domain/jobs/job-status.t
 import type { SlackMessages } from "../../domain/texts/channels.ts";
 import { formatCost, splitText } from "../../domain/texts/format-text.ts";
 import {
+  addToProgress,
   createStreamedMessage,
   mapMarkdown,
   type Progress,
@@ -339,11 +340,7 @@ export function createSlackChannel(parts: SlackChannelDeps): Channel {
       if (place === null || answered.has(message.id)) return;
       const draft = drafts.get(message.id) ?? draftOf(place, message);
       drafts.set(message.id, draft);
-      draft.show(({ text, note }) =>
-        event.type === "text"
-          ? { text: text + event.text, note }
-          : { text, note: parts.describe(event) ?? note },
-      );
+      draft.show((progress) => addToProgress(progress, event, parts.describe));
     },
     async deliver(delivery, signal) {
       const place = replyPlace(delivery.replyTo) ?? chatPlace(delivery.chatId);
@@ -451,9 +448,9 @@ function chatPlace(chatId: string): SlackPlace {
   return { channel, ...(thread !== undefined && { thread }) };
 }
 
-function renderProgress({ text, note }: Progress): SlackRendering {
+function renderProgress({ text, note, steps = "" }: Progress): SlackRendering {
   const streamed = toMrkdwn(text.slice(-STREAMED_CHARS));
-  const blocks = [streamed, `_${escapeSlack(note)}_`].filter((part) => part !== "").map(section);
+  const blocks = [streamed, escapeSlack(steps), `_${escapeSlack(note)}_`].filter((part) => part !== "").map(section);
   return { text: escapeSlack(note), blocks, file: null };
 }
 

@@ -18,6 +18,7 @@ import { MOST_IMAGE_BYTES } from "../../domain/models/image.ts";
 import type { TelegramMessages } from "../../domain/texts/channels.ts";
 import { splitText } from "../../domain/texts/format-text.ts";
 import {
+  addToProgress,
   createStreamedMessage,
   mapMarkdown,
   type Progress,
@@ -280,9 +281,7 @@ export function createTelegramStatus({
       }
       if (now - status.since < PATIENCE_MS) return;
       status.message ??= begin(place);
-      status.message.show(({ text, note }) =>
-        event.type === "text" ? { text: text + event.text, note } : { text, note: describe(event) ?? note },
-      );
+      status.message.show((progress) => addToProgress(progress, event, describe));
     },
     async end(id) {
       answered.add(id);
@@ -296,9 +295,9 @@ export function createTelegramStatus({
   };
 }
 
-function wordProgress({ text, note }: Progress): string {
+function wordProgress({ text, note, steps = "" }: Progress): string {
   const streamed = text.slice(-STREAMED_CHARS).toWellFormed().trim();
-  return streamed === "" ? note : `${streamed}\n\n${note}`;
+  return [streamed, steps, note].filter((part) => part !== "").join("\n\n");
 }
 
 export interface TelegramChannelDeps {

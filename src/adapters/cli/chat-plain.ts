@@ -35,19 +35,51 @@ export async function conversePlainly(
     else process.exit(130);
   };
   process.on("SIGINT", interrupt);
+  /** Lines that were typed while a message was answered, in their order; `joins`: whether a coder took it in. */
+  const waiting: { readonly text: string; readonly joins: Promise<boolean> | null }[] = [];
+  let work: Promise<void> | null = null;
   try {
-    if (first !== null) await send(first);
-    program.out(texts.plainPrompt);
+    if (first === null) program.out(texts.plainPrompt);
+    else begin(first);
     for await (const line of host.lines()) {
       if (LEAVING.has(line.trim().toLowerCase())) break;
-      if (line.trim() !== "") await send(line);
-      program.out(texts.plainPrompt);
+      if (line.trim() === "") {
+        if (work === null) program.out(texts.plainPrompt);
+      } else if (work === null) begin(line);
+      else addDuringWork(line);
     }
+    while (work !== null) await work;
     program.out("\n");
     return state.code;
   } finally {
     process.off("SIGINT", interrupt);
     await close();
+  }
+
+  /** Answers a line and those that wait behind it, while more of them are read. */
+  function begin(line: string): void {
+    work = (async () => {
+      await send(line);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        if (next.joins === null || !(await next.joins)) await send(next.text);
+      work = null;
+      program.out(texts.plainPrompt);
+    })();
+  }
+
+  /** A look or a question beside is answered at once; words for a coder join its next round, or are the next message. */
+  function addDuringWork(text: string): void {
+    const message = { channel: "cli", chatId, userId: "cli", text };
+    const joins = conversation.steer(message, new AbortController().signal);
+    if (joins !== null) {
+      say(chat.joins);
+      void joins.then((isTaken) => isTaken && say(chat.steered));
+      waiting.push({ text, joins });
+    } else if (conversation.interrupts(message))
+      void conversation
+        .handle(message, { signal: new AbortController().signal })
+        .then((reply) => say(reply.text.trim()));
+    else waiting.push({ text, joins: null });
   }
 
   async function send(text: string): Promise<void> {
@@ -59,6 +91,7 @@ export async function conversePlainly(
     running.abort = new AbortController();
     let streamed = "";
     let told = "";
+    const ticked = new Set<string>();
     const onEvent = (event: ChatEvent) => {
       if (event.type === "text") {
         streamed += event.text;
@@ -67,6 +100,14 @@ export async function conversePlainly(
       }
       if (event.type === "notice") {
         say(event.text);
+        return;
+      }
+      if (event.type === "steps") {
+        for (const { text, state } of event.steps)
+          if (state === "done" && !ticked.has(text)) {
+            ticked.add(text);
+            say(`☑ ${text}`);
+          }
         return;
       }
       const doing = event.type === "job-output" ? "" : describeEvent(event, chat);

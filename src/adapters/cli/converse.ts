@@ -1,4 +1,5 @@
 import type { Reply, Route } from "../../application/ports/chat.ts";
+import { readAsideQuestion } from "../../domain/chat/sentence-commands.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { createCardDeck } from "./card-deck.ts";
@@ -563,7 +564,7 @@ export async function converse(
   /** A look at things while something runs: it does not wait. */
   function looks(text: string): boolean {
     const { session } = state;
-    if (session === null || !/^\//.test(text)) return false;
+    if (session === null || !(/^\//.test(text) || readAsideQuestion(text) !== null)) return false;
     if (!session.opened.conversation.interrupts({ channel: "cli", chatId: session.chatId, text }))
       return false;
     if (!picks(text) && !showsJob(text))

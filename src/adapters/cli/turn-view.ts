@@ -1,4 +1,5 @@
 import type { ChatEvent } from "../../application/ports/chat.ts";
+import { type PlanStep, stepLines } from "../../domain/coder/plan-steps.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
@@ -48,6 +49,8 @@ interface TurnDeps {
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPIN_MS = 120;
+/** Rows of the plan's list. */
+const LIST_ROWS = 8;
 const LIVE_STEPS = 4;
 /** Rows of a coder's words that are seen while it writes. */
 const DRAFT_ROWS = 12;
@@ -69,6 +72,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   let output = "";
   let used = 0;
   let stops = false;
+  let list: readonly PlanStep[] = [];
 
   const settle = (state: "done" | "failed" = "done") => {
     for (const step of steps)
@@ -129,6 +133,16 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     const time = seconds >= 2 ? `  ${texts.seconds(seconds)}` : "";
     const note = step.note === "" ? "" : `  ${step.note}`;
     return `  ${sign(step, look)} ${step.name.padEnd(5)} ${step.detail}${look.dim(`${note}${time}`)}`;
+  };
+
+  /** The plan's own list; what is done of it is told from what is not by its sign, not by its colour alone. */
+  const listRows = (columns: number, look: Style) => {
+    const rows = stepLines(list).split("\n").slice(0, LIST_ROWS);
+    if (list.length === 0) return [];
+    return rows.map((row, at) => {
+      const text = cutToColumns(`  ${printable(row)}`, columns);
+      return list[at]?.state === "done" ? look.dim(text) : text;
+    });
   };
 
   function say(text: string): readonly Block[] {
@@ -202,6 +216,9 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
           begin(texts.step.plan, title, "done");
           return words;
         }
+        case "steps":
+          list = event.steps;
+          return [];
         case "progress":
           round = event.of > 1 ? texts.round(event.attempt, event.of) : "";
           doing = texts.doing[event.doing];
@@ -266,6 +283,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
       const earlier = open.length - shown.length;
       return [
         ...words,
+        ...listRows(columns, look),
         ...(earlier > 0 ? [look.dim(`  ${texts.earlierSteps(earlier)}  ctrl-o`)] : []),
         ...shown.map((step) => cutToColumns(stepRow(step, look), columns)),
         ...(output === "" ? [] : [look.dim(cutToColumns(`      ${output}`, columns))]),

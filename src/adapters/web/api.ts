@@ -4,7 +4,7 @@ import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts
 import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
-import type { Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
+import type { Attachment, Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
 import type { Viewer } from "../../application/serve/access.ts";
 import { isTimeZone } from "../../config/scalar-values.ts";
 import { readSlashCommand } from "../../domain/chat/message-commands.ts";
@@ -13,12 +13,15 @@ import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job-status.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
 import type { RefusedJob } from "../../domain/jobs/result.ts";
+import { MOST_IMAGES } from "../../domain/models/image.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import type { Locale } from "../../domain/texts/locale.ts";
 import { replyJson } from "../serve/reply-json.ts";
 import type { WebHost } from "./host.ts";
 import { toActionOutcome } from "./job-view.ts";
 import { openApi } from "./openapi.ts";
+import { readAttachments } from "./request-bodies.ts";
 import { isOurOrigin, viewerOfToken } from "./visitor.ts";
 import {
   type Api,
@@ -176,6 +179,31 @@ function workspaceMark({ sha256, workspace }: Pick<WebHost, "sha256" | "workspac
   return sha256(workspace()).slice(0, 12);
 }
 
+/** Base64 as it is written, and whatever white space wraps its lines. */
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+
+/** `images: [{name, data}]`, each in base64, as the files of a form are read. */
+async function readApiImages(given: unknown, locale: Locale): Promise<readonly Attachment[] | Response> {
+  const form = "images: a list of {name, data}, data in base64";
+  if (!Array.isArray(given)) return apiFailure(400, "bad-images", form);
+  if (given.length > MOST_IMAGES) {
+    const trouble = { kind: "too-many", count: given.length } as const;
+    return apiFailure(413, "too-many", chatMessagesFor(locale).imageTrouble(trouble));
+  }
+  const files: File[] = [];
+  for (const one of given as readonly unknown[]) {
+    const { name = "image", data } = (one ?? {}) as { name?: unknown; data?: unknown };
+    if (typeof name !== "string" || typeof data !== "string" || !BASE64.test(data))
+      return apiFailure(400, "bad-images", form);
+    files.push(new File([Buffer.from(data, "base64")], name || "image", { type: "image/*" }));
+  }
+  const read = await readAttachments(files);
+  if (read.ok) return read.attachments;
+  const { trouble } = read;
+  const status = trouble.kind === "not-an-image" ? 415 : 413;
+  return apiFailure(status, trouble.kind, chatMessagesFor(locale).imageTrouble(trouble));
+}
+
 /** Messages to a chat of the token's own person, and what was answered. */
 export function messageApi(app: Api, web: Web): void {
   const { host } = web;
@@ -185,8 +213,14 @@ export function messageApi(app: Api, web: Web): void {
     if (refused !== null) return refused;
     const body = await readJsonBody(c.req.raw);
     if (body instanceof Response) return body;
-    const { text, chat, route, event_id: eventId, wait = 0 } = body;
-    if (typeof text !== "string" || text.trim() === "" || text.length > MOST_CHARACTERS)
+    const { text = "", chat, route, event_id: eventId, wait = 0 } = body;
+    const images = await readApiImages(body.images ?? [], host.locale());
+    if (images instanceof Response) return images;
+    if (
+      typeof text !== "string" ||
+      (text.trim() === "" && images.length === 0) ||
+      text.length > MOST_CHARACTERS
+    )
       return apiFailure(400, "bad-text", `text: 1 to ${MOST_CHARACTERS} characters`);
     // Actions on jobs need the same right in a chat as at the jobs' own addresses.
     const command = readSlashCommand(text)?.name.toLowerCase() ?? "";
@@ -208,6 +242,7 @@ export function messageApi(app: Api, web: Web): void {
       chatId: chat === undefined ? viewer.userId : `${viewer.userId}.${chat}`,
       userId: viewer.userId,
       text,
+      ...(images.length > 0 && { attachments: images }),
       ...(route !== undefined && { forcedRoute: route as Route, strict: true }),
       ...(readTraceparent(traceparent) !== null && traceparent !== undefined && { traceparent }),
     };

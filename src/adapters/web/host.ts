@@ -44,6 +44,8 @@ export interface WebHost {
   readonly settings: SettingsStore;
   /** Commands that the user wrote. */
   readonly ownCommands: () => readonly Pick<OwnCommand, "name" | "description">[];
+  /** Paths of the project's files, as they were a moment ago. */
+  readonly listFiles: () => readonly string[];
   /** The first configuration. */
   readonly setUp: {
     /** No model is configured, and there is no file. */

@@ -1,5 +1,6 @@
 import type { ViewerJobs } from "../../application/fleet/viewer-jobs.ts";
 import type { LiveWork, ServeEvent } from "../../application/serve/serve-events.ts";
+import { stepLines } from "../../domain/coder/plan-steps.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
 import type { WebHost } from "./host.ts";
 import { agentOf, sealOf, visible } from "./markup.ts";
@@ -17,6 +18,8 @@ export interface LiveLine {
   readonly cost: string;
   /** A line for each sub-agent; empty where there is none. */
   readonly agents: string;
+  /** The steps of the plan, each on a line behind its sign. */
+  readonly steps: string;
 }
 
 export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string): LiveLine {
@@ -29,6 +32,7 @@ export function liveLine(t: ConsoleMessages, work: LiveWork, otherwise: string):
     lines: visible(work.lines.trimEnd()),
     cost: work.costUsd > 0 ? `$${work.costUsd.toFixed(4)}` : "",
     agents: visible(work.agents.map((agent) => t.chatEvents.agent(agent)).join("\n")),
+    steps: visible(stepLines(work.steps ?? [])),
   };
 }
 

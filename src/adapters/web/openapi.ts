@@ -1,5 +1,6 @@
 import { ROUTES } from "../../domain/config/route.ts";
 import { JOB_STATUSES } from "../../domain/jobs/job-status.ts";
+import { MOST_IMAGES } from "../../domain/models/image.ts";
 import { CHANNEL_NAMES } from "../channels/registry.ts";
 
 const text = { type: "string" } as const;
@@ -73,7 +74,13 @@ const SCHEMAS = {
   Change: changeSchema,
   NewMessage: object(
     {
-      text: { type: "string", minLength: 1, maxLength: 100_000 },
+      text: { type: "string", maxLength: 100_000, description: "May be empty where there are images." },
+      images: {
+        type: "array",
+        maxItems: MOST_IMAGES,
+        items: object({ name: text, data: { type: "string", contentEncoding: "base64" } }, ["name"]),
+        description: "PNG, JPEG, GIF or WebP, shown to the model that answers.",
+      },
       chat: { type: "string", pattern: "^[a-z0-9]{1,20}$" },
       route: { enum: ROUTES },
       event_id: {
@@ -83,7 +90,7 @@ const SCHEMAS = {
       },
       wait: { type: "number", minimum: 0, maximum: 25, description: "Seconds to wait for the reply." },
     },
-    ["chat", "route", "event_id", "wait"],
+    ["text", "images", "chat", "route", "event_id", "wait"],
   ),
   Message: object({
     message_id: text,
@@ -265,7 +272,8 @@ export function openApi(version: string): Json {
             "200": ok("It was sent and answered within `wait`.", knownSchemaRef("Message")),
             "202": ok("It is stored and will be answered.", knownSchemaRef("Message")),
             "400": failed("Something in the body is not right."),
-            "413": failed("Too long."),
+            "413": failed("Too long, or an image that is too large."),
+            "415": failed("An image that no model takes."),
             "429": failed("Too many messages."),
             "503": failed("The disk of the store is full; nothing was taken in."),
           },

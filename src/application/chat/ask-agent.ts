@@ -50,10 +50,13 @@ export interface AgentQuestion {
 
 type AskDeps = Pick<ChatDeps, "chat" | "clock" | "workspace">;
 
+/** What a question to a model needs of its message. */
+type AskingTurn = Pick<ChatTurn, "models" | "emit" | "signal" | "deadline">;
+
 /** One model call within the message's time, with its events. */
 export async function askAgent(
   parts: AskDeps,
-  turn: ChatTurn,
+  turn: AskingTurn,
   question: AgentQuestion,
 ): Promise<AgentAnswer> {
   const { role } = question;
@@ -96,7 +99,7 @@ function isBroken({ code }: ModelFailure): boolean {
 /** The common options of a message's model calls: its time, and the notices about failed tries. */
 export function listenOptions(
   parts: Pick<ChatDeps, "chat" | "clock">,
-  turn: ChatTurn,
+  turn: Pick<ChatTurn, "emit" | "deadline">,
   ends = turn.deadline,
 ): Pick<CompleteFittingOptions, "deadline" | "onRetry" | "onTooLong"> {
   const leftMs = ends - parts.clock();
@@ -110,7 +113,11 @@ export function listenOptions(
   };
 }
 
-export function emitThinking(turn: ChatTurn, role: ModelRole, { provider, model, local }: Model): void {
+export function emitThinking(
+  turn: Pick<ChatTurn, "emit">,
+  role: ModelRole,
+  { provider, model, local }: Model,
+): void {
   turn.emit({ type: "thinking", agent: agentOf(role), provider, model, local });
 }
 

@@ -35,6 +35,8 @@ export const BUILT_IN = [
   "dry",
   "head",
   "review",
+  "pr",
+  "schedule",
   "export",
   "jobs",
   "ps",
@@ -44,7 +46,7 @@ export const BUILT_IN = [
 
 /** Every command that a chat understands, without the routes. */
 export function commandNames(parts: Pick<ChatDeps, "commands">): string[] {
-  return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop"])].sort();
+  return [...new Set([...BUILT_IN, ...Object.keys(parts.commands), "preview", "stop", "btw"])].sort();
 }
 
 /** PicoClaw's own commands and routes cannot be replaced. */

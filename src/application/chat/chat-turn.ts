@@ -14,6 +14,7 @@ import type { ResultJson } from "../jobs/job-report.ts";
 import type { Meter, MeteredModels } from "../models/meter.ts";
 import type {
   ChatEvent,
+  ChatSchedules,
   Decision,
   ImageStore,
   IncomingMessage,
@@ -26,6 +27,7 @@ import type {
 import type { CheckMemory } from "../ports/checks.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
 import type { WorkspaceProcesses } from "../ports/engine-processes.ts";
+import type { ProjectForges } from "../ports/forges.ts";
 import type { Heads } from "../ports/heads.ts";
 import type { FileDifference, StoredJob } from "../ports/jobs.ts";
 import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
@@ -64,6 +66,8 @@ export interface ChatTurn {
   readonly session: Session;
   /** The chat's memory from before the history. */
   readonly memory: string;
+  /** The part of the memory that the user named and gave to be kept (`/memo`). */
+  readonly memos: string;
   /** The last exchanges that fit, oldest first. */
   readonly history: readonly Exchange[];
   /** Those before them, as far as they were not forgotten. */
@@ -112,7 +116,11 @@ export interface Answer {
     readonly preview?: boolean;
     /** The command's own words are a notice on the way, and no part of the reply. */
     readonly isNoticeOnly?: boolean;
+    /** The command's work with the answer, and what is said of it below. */
+    readonly after?: (answer: Answer) => Promise<readonly ReplyPiece[]>;
   };
+  /** A command's wish that this message is answered in its place. */
+  readonly instead?: string;
   /** Shiro's advice that somebody else should answer. */
   readonly reroute?: { readonly route: Route; readonly confidence: number; readonly fit: number };
 }
@@ -160,6 +168,10 @@ export interface ChatDeps {
   readonly namesServers: () => boolean;
   /** Absent where there are no other machines. */
   readonly farJobs?: FarJobs;
+  /** Where pull requests go. Loaded when the first is asked for; absent where there are none. */
+  readonly openForges?: () => Promise<ProjectForges>;
+  /** Messages at set times. Loaded when the first is asked for. */
+  readonly openSchedules: () => Promise<ChatSchedules>;
   /** The user's own agents as heads of coders. Absent where none can be. */
   readonly heads?: HeadsDoor;
   /** The background processes of the workspace. Absent where there can be none. */

@@ -14,7 +14,7 @@ import type { Model, ModelAnswer, ModelMessage, ModelTool, ToolCall } from "../p
 import { type AgentRequest, askAgent } from "./ask-agent.ts";
 import { type ChatDeps, type ChatTurn, createNotice } from "./chat-turn.ts";
 import { createDraftOutput } from "./draft-output.ts";
-import { earlierExchangesFor } from "./exchanges.ts";
+import { coderMemory, earlierExchangesFor } from "./exchanges.ts";
 import { imagesPart } from "./message-images.ts";
 
 /** Skills that a coder may ask for by what they say of themselves. */
@@ -184,6 +184,8 @@ const EARLIER_LIMIT = {
 /** Messages whose differences are made ready. */
 const MOST_COMPARED = 3;
 /** Characters of a message that is sent again because it was too long. */
+/** Characters of the memory that a coder is told. */
+const MEMORY_CHARS = 6_000;
 const SMALL_REQUEST = 8_000;
 
 /** A coder as the chat asks it: its prompt, what it is shown of the project, and the limits of one message. */
@@ -310,7 +312,10 @@ function createFirstMessage(
       limit: EARLIER_LIMIT[size === "small" ? "small" : model.local ? "local" : "cloud"],
       differenceOf: (groupId) => differences.get(groupId) ?? "",
     });
-    const before = [earlier, skills.offer(request), context].filter((text) => text !== "").join("\n\n");
+    const talks = turn.models.models.forRole("chat");
+    const memory = coderMemory(model, turn, "generate" in talks ? talks : null);
+    const kept = memory === "" ? "" : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
+    const before = [kept, earlier, skills.offer(request), context].filter((text) => text !== "").join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);
     return first;

@@ -1,5 +1,11 @@
 import { isCoderRole, roleOf } from "../../domain/chat/agents.ts";
-import { readExplicitRoute, readSlashCommand } from "../../domain/chat/message-commands.ts";
+import {
+  readExplicitRoute,
+  readSlashCommand,
+  type SlashCommand,
+} from "../../domain/chat/message-commands.ts";
+import { maybeSchedule } from "../../domain/chat/schedule-sentence.ts";
+import { readAsideQuestion, readSentenceCommand } from "../../domain/chat/sentence-commands.ts";
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/route.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
@@ -53,6 +59,7 @@ import {
 import { toExchanges } from "./exchanges.ts";
 import { type NamedText, type ReplyPiece, say, wordPieces } from "./reply-words.ts";
 import type { Chat, ForkResult } from "./sessions.ts";
+import { createWorkBoard } from "./work-board.ts";
 
 /** A conversation on a workspace, with what a surface needs beside it. */
 export interface OpenChat {
@@ -64,6 +71,8 @@ export interface OpenChat {
   readonly commands: readonly string[];
   /** Those that the user wrote, as they are by now. */
   readonly ownCommands: OwnCommands;
+  /** Paths of the project's files, nearest the root first. */
+  listFiles(limit: number): readonly string[];
   /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** A chat that has not begun begins with what another one knows. */
@@ -205,12 +214,14 @@ async function openTurn(parts: ChatDeps, message: IncomingMessage, run: TurnOpti
     meter.open({ chatKey: sessionKey, sessionId: session.id, groupId }, chosen),
   ]);
   const jobs = createJobHistory(parts.workspace.archive, groupPrefix(sessionKey), session.openedAt);
+  const memos = wordMemory(kept[session.id] ?? {});
   return {
     message,
     images: loaded,
     sessionKey,
     session,
-    memory: [memory, wordMemory(kept[session.id] ?? {})].filter((text) => text !== "").join("\n\n"),
+    memory: [memory, memos].filter((text) => text !== "").join("\n\n"),
+    memos,
     history: toExchanges(turns, jobs),
     older: toExchanges(older, jobs),
     jobs,
@@ -252,6 +263,8 @@ const TURN_COMMANDS: Readonly<Record<(typeof BUILT_IN)[number], () => Promise<Ch
   dry: async () => (await import("./job-commands.ts")).dry,
   head: async () => (await import("./answer-with-head.ts")).head,
   review: async () => (await import("./talk-commands.ts")).review,
+  pr: async () => (await import("./pull-commands.ts")).pr,
+  schedule: async () => (await import("./schedule-commands.ts")).schedule,
   export: async () => (await import("./talk-commands.ts")).exportTalk,
   ...LOOK_COMMANDS,
 };
@@ -270,27 +283,47 @@ async function findLook(parts: ChatDeps, name: string): Promise<LookCommand | un
   return Object.hasOwn(LOOK_COMMANDS, name) ? LOOK_COMMANDS[name as keyof typeof LOOK_COMMANDS]() : undefined;
 }
 
+/** Those that neither wait for what runs nor touch it, or end it. */
+const ASIDE_NAMES: ReadonlySet<string> = new Set(["stop", "btw"]);
+
 /** Commands that may ask a model: `/route` asks again what was asked before, `/new` has the session summarised. */
-const ASKS_A_MODEL: ReadonlySet<string> = new Set(["preview", "route", "new", "head", "review"]);
+const ASKS_A_MODEL: ReadonlySet<string> = new Set([
+  "preview",
+  "route",
+  "new",
+  "head",
+  "review",
+  "pr",
+  "schedule",
+]);
+
+/** The command of a message: written as one, or asked for in a plain sentence. */
+function readCommand({ text, strict }: Pick<IncomingMessage, "text" | "strict">): SlashCommand | undefined {
+  return readSlashCommand(text) ?? (strict === true ? undefined : (readSentenceCommand(text) ?? undefined));
+}
 
 /**
  * The way of a message:
  *   clean → a command that only looks, or: its turn in the chat → session → a command, or: decide → answer (→ once to another route) → remember
  */
 export function createConversation(parts: ChatDeps): Conversation {
+  const works = createWorkBoard();
   return {
     interrupts({ channel, chatId, text, images = [] }) {
-      const command = readSlashCommand(text);
-      if (command !== undefined) return command.name === "stop" || isLook(parts, command.name);
-      return images.length === 0 && parts.steering.isOpen(`${channel}:${chatId}`);
+      const command = readCommand({ text });
+      if (command !== undefined) return ASIDE_NAMES.has(command.name) || isLook(parts, command.name);
+      const chatKey = `${channel}:${chatId}`;
+      if (works.isBusy(chatKey) && readAsideQuestion(text) !== null) return true;
+      return images.length === 0 && parts.steering.isOpen(chatKey);
     },
     steer({ channel, chatId, text, images = [] }, signal) {
       const words = cleanMessage(text);
-      if (words.trim() === "" || images.length > 0 || readSlashCommand(words) !== undefined) return null;
+      if (readAsideQuestion(words) !== null) return null;
+      if (words.trim() === "" || images.length > 0 || readCommand({ text: words }) !== undefined) return null;
       return parts.steering.offer(`${channel}:${chatId}`, words, signal);
     },
     needsNoModel(text) {
-      const name = readSlashCommand(text)?.name;
+      const name = readCommand({ text })?.name;
       return name !== undefined && !ASKS_A_MODEL.has(name) && commandNames(parts).includes(name);
     },
     async handle(message, options) {
@@ -305,8 +338,14 @@ export function createConversation(parts: ChatDeps): Conversation {
         const text = words.trim() === "" ? images.map(({ name }) => imageMark(name)).join("\n") : words;
         if (text === "") return plainReply(parts, say("emptyMessage"));
         if (text.length > LONGEST_MESSAGE) return plainReply(parts, say("messageTooLong", "1 MB"));
-        const command = readSlashCommand(text);
+        const command = readCommand({ ...message, text });
         if (command?.name === "stop") return await stopTurn(parts, sessionKey);
+        const question = command === undefined && works.isBusy(sessionKey) ? readAsideQuestion(text) : null;
+        if (command?.name === "btw" || question !== null) {
+          const { answerAside } = await import("./answer-aside.ts");
+          const asked = { question: question ?? command?.rest ?? "", work: works.tell(sessionKey) };
+          return await answerAside(parts, { ...message, text }, { ...asked, emit, signal: options.signal });
+        }
         const look = command === undefined ? undefined : await findLook(parts, command.name);
         if (look !== undefined)
           return lookReply(
@@ -319,9 +358,15 @@ export function createConversation(parts: ChatDeps): Conversation {
         const queued = await parts.queue.run(
           sessionKey,
           async (signal) => {
-            const run = { sessionKey, signal, emit, tellsDrafts: options.tellsDrafts === true };
+            using work = works.begin(sessionKey, text);
+            const tell = (event: ChatEvent) => {
+              work.note(event);
+              emit(event);
+            };
+            const run = { sessionKey, signal, emit: tell, tellsDrafts: options.tellsDrafts === true };
             const turn = await openTurn(parts, { ...message, text, sentAt }, run);
             state.begun = true;
+
             const gone = images.filter(({ id }) => !turn.images.some((image) => image.id === id));
             if (gone.length > 0)
               return plainReply(
@@ -331,7 +376,7 @@ export function createConversation(parts: ChatDeps): Conversation {
                   gone.map(({ name }) => name),
                 ),
               );
-            return inTurn(parts, turn);
+            return await inTurn(parts, turn);
           },
           {
             signal: options.signal,
@@ -370,7 +415,7 @@ export function createConversation(parts: ChatDeps): Conversation {
 
 async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
   const { message, emit, sessionKey, session, signal, groupId, preview } = turn;
-  const command = readSlashCommand(message.text);
+  const command = readCommand(message);
   // An agent of the user's own may be asked for a preview, too.
   const inner = preview ? readSlashCommand(command?.rest ?? "") : undefined;
   const given = inner?.name === "head" ? inner : preview ? undefined : command;
@@ -378,10 +423,17 @@ async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
     const known = await findCommand(parts, given.name);
     if (known !== undefined) {
       const answer = await known(parts, turn, given.rest);
+      if (answer.instead !== undefined)
+        return await inTurn(parts, { ...turn, message: { ...message, text: answer.instead } });
       if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
       if (answer.agent !== "") await rememberTurn(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
     }
+  }
+  if (command === undefined && message.strict !== true && maybeSchedule(message.text)) {
+    const { scheduleByModel } = await import("./schedule-commands.ts");
+    const made = await scheduleByModel(parts, turn, message.text);
+    if (made !== null) return toReply(parts, turn, made, undefined);
   }
   const own = readOwnRequest(parts, preview ? (command?.rest ?? "") : message.text);
   if ("untrusted" in own)
@@ -433,7 +485,7 @@ async function answerAgain(
   parts: ChatDeps,
   begun: ChatTurn,
   command: Answer,
-  { route, text, preview = begun.preview, isNoticeOnly = false }: NonNullable<Answer["again"]>,
+  { route, text, preview = begun.preview, isNoticeOnly = false, after }: NonNullable<Answer["again"]>,
 ): Promise<Reply> {
   const turn = { ...begun, preview };
   const decision = { route, source: "explicit", confidence: 1, reason: "/route" } as const;
@@ -444,7 +496,8 @@ async function answerAgain(
   const merged = mergeAnswers(parts, [asked], answers, () => groupActions(parts, turn));
   await rememberTurn(parts, turn, text, merged);
   const actions = [...(merged.actions ?? []), ...(command.actions ?? [])];
-  const said = [...(isNoticeOnly ? [] : answerPieces(command)), ...answerPieces(merged)];
+  const added = (await after?.(merged)) ?? [];
+  const said = [...(isNoticeOnly ? [] : answerPieces(command)), ...answerPieces(merged), ...added];
   const whole = { ...merged, said, text: wordPieces(parts.messages.locale, said), actions };
   return toReply(parts, turn, whole, decision);
 }
@@ -522,11 +575,13 @@ function withOffer(parts: ChatDeps, first: Answer, route: Route, text: string): 
   return { ...first, actions: [...(first.actions ?? []), action] };
 }
 
-async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): Promise<Answer> {
+async function answerPart(parts: ChatDeps, begun: ChatTurn, asked: RoutedText): Promise<Answer> {
   const { text } = asked;
   const { route } = asked.decision;
   const role = roleOf(route, parts.settings.defaultCoder);
   if (isCoderRole(role)) {
+    const { tellSteps } = await import("./tell-steps.ts");
+    const turn = { ...begun, emit: tellSteps(begun.emit) };
     const wish = { role, ...readCoderTask(turn, asked, parts.settings.coder) };
     const name = parts.heads?.standing ?? null;
     if (name !== null && !isNamedCoder(asked.decision) && wish.heads !== "all")
@@ -539,11 +594,11 @@ async function answerPart(parts: ChatDeps, turn: ChatTurn, asked: RoutedText): P
     case "ANALYZE":
     case "OPS":
     case "RESEARCH":
-      return (await import("./answer-with-tools.ts")).answerWithTools(parts, turn, route, text);
+      return (await import("./answer-with-tools.ts")).answerWithTools(parts, begun, route, text);
     default:
       return (await import("./answer-by-talking.ts")).answerByTalking(
         parts,
-        turn,
+        begun,
         route === "PLAN" ? "PLAN" : "CHAT",
         text,
       );

@@ -176,6 +176,18 @@ export function recalledMemory(
     .join("\n\n");
 }
 
+/**
+ * The chat's memory as a coder may see it. The user's own memos go to every coder; what was noted of a day sums up talk
+ * of local routes too, and goes to a cloud coder only where the talk itself is the cloud's.
+ */
+export function coderMemory(
+  model: { readonly local: boolean },
+  { memory, memos }: { readonly memory: string; readonly memos: string },
+  talks: { readonly local: boolean } | null,
+): string {
+  return model.local || talks?.local === false ? memory : memos;
+}
+
 function foldExchange(exchange: Exchange, chars: number): string {
   const [state = ""] = exchange.facts().split("\n");
   const words = cutExchange(oneLine(exchange.words), chars);

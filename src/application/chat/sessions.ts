@@ -311,6 +311,8 @@ async function cutOver(
 export interface Sessions extends RewoundTurns {
   /** The session a message belongs to. A session whose day is over is cut first. */
   open(chat: Chat, signal: AbortSignal): Promise<OpenedSession>;
+  /** The open session of a chat, as it stands: nothing is cut or opened. Null where there is none. */
+  current(chat: Chat): Promise<Session | null>;
   append(session: Session, turns: readonly NewTurn[]): Promise<void>;
   /** The context of a session just opened for a model, within the budget of tokens. Asks no model. */
   context(session: Session): Promise<SessionContext>;
@@ -384,6 +386,7 @@ const CUT_AT_ONCE = 4;
 export function createSessions(parts: SessionDeps): Sessions {
   const { store, clock, now, mask } = parts;
   return {
+    current: async ({ channel, chatId }) => (await store.current(chatKeyOf(channel, chatId))).session,
     async open(chat, signal) {
       const chatKey = chatKeyOf(chat.channel, chat.chatId);
       const { session, damaged } = await store.current(chatKey);

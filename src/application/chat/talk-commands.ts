@@ -1,3 +1,4 @@
+import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
 import { type ChatCommand, type ChatDeps, type ChatTurn, createAnswer } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
@@ -5,9 +6,21 @@ import { say } from "./reply-words.ts";
 /** A ref, a range or a number, as git and people write them. */
 const REVIEWED = /^#?[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*(?:\.{2,3}[\p{L}\p{N}][\p{L}\p{N}._/@^~-]*)?$/u;
 
-/** `/review [branch | range | commit]`: a coder reads a change and says what is wrong with it; nothing is changed. */
-export const review: ChatCommand = async (parts, _turn, rest) => {
-  const what = rest.trim();
+/** A pull request by its number or its address. */
+const PULL = /^(?:#?\d{1,9}|https?:\/\/\S+)$/;
+
+/**
+ * `/review [branch | range | commit | #12] [--post]`: a coder reads a change and says what is wrong with it; nothing is
+ * changed. A review of a pull request can be posted there.
+ */
+export const review: ChatCommand = async (parts, turn, rest) => {
+  const isPosted = /(?:^|\s)--post(?=\s|$)/.test(rest);
+  const what = rest.replace(/(?:^|\s)--post(?=\s|$)/, " ").trim();
+  if (PULL.test(what)) {
+    const { reviewPull } = await import("./pull-commands.ts");
+    return reviewPull(parts, turn, { name: what, isPosted });
+  }
+  if (isPosted) return createAnswer(parts, [say("reviewPostWhere")], false);
   if (what !== "" && !REVIEWED.test(what)) return createAnswer(parts, [say("reviewUsage")], false);
   return {
     ...createAnswer(parts, [say("reviewing", what)], true),
@@ -26,7 +39,7 @@ function reviewRequest(what: string): string {
   return [
     `Review a change of this project and change nothing: write no patch and no edit, answer in words alone. The change is ${shown}.`,
     "Look at it with run, read the code around it, and try out what you doubt.",
-    "Answer in the language of this chat: first one sentence on whether it can be merged, then the findings, the worst first, each with file:line, what happens, and how to mend it. Leave out praise and matters of taste. If there is nothing to find, say so.",
+    REVIEW_ANSWER,
   ].join("\n");
 }
 

@@ -1,5 +1,6 @@
 import type { McpServerSettings } from "../../domain/chat/mcp-servers.ts";
 import type { OwnTrouble } from "../../domain/chat/message-commands.ts";
+import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import type { Decision, Route } from "../../domain/config/route.ts";
 import type { JobAction } from "../../domain/jobs/job-status.ts";
 import type { ImageType } from "../../domain/models/image.ts";
@@ -138,6 +139,8 @@ export type ChatEvent =
       /** Paths that the patch names. */
       readonly files?: readonly string[];
     }
+  /** The steps of a coder's plan, and how far the work has come; told again whenever that changes. */
+  | { readonly type: "steps"; readonly steps: readonly PlanStep[] }
   /** A coder at work: which attempt, at what, and what the message has used so far. */
   | {
       readonly type: "progress";
@@ -450,6 +453,50 @@ export interface LearnedRule {
   /** The message it was learned from. */
   readonly example: string;
   readonly learnedAt: string;
+}
+
+/** Messages that are posted to chats of a workspace at set times, by whichever server runs. */
+export interface ChatSchedules {
+  /** The zone in which the user's times are meant. */
+  readonly timezone: string;
+  /** Those that were made in chats, in their order, then those of the configuration. */
+  list(): Promise<readonly ChatSchedule[]>;
+  /** `never`: the rule is none, or has no time to come. */
+  add(schedule: NewChatSchedule): Promise<ChatSchedule | "never" | "too-many">;
+  enable(number: number, enabled: boolean): Promise<void>;
+  remove(number: number): Promise<void>;
+  /** Notes that somebody had it run now. */
+  noteRun(name: string, messageId: string | null): Promise<void>;
+  /** Newest first. */
+  runs(name: string, limit: number): Promise<readonly ScheduleRun[]>;
+  /** Whether a server runs that posts them. */
+  isServed(): boolean;
+}
+
+export interface NewChatSchedule {
+  readonly channel: string;
+  readonly chatId: string;
+  readonly userId: string;
+  readonly cron: string;
+  readonly message: string;
+}
+
+export interface ChatSchedule extends NewChatSchedule {
+  readonly name: string;
+  /** Null for one of the configuration. */
+  readonly number: number | null;
+  readonly timezone: string;
+  readonly isEnabled: boolean;
+  /** In ISO form; null while it is paused, or where there is none. */
+  readonly nextAt: string | null;
+}
+
+export interface ScheduleRun {
+  readonly at: string;
+  /** Somebody had it run; otherwise its time had come. */
+  readonly isAsked: boolean;
+  /** `unknown`: not kept, or answered where no server kept it. */
+  readonly outcome: "waits" | "answered" | "failed" | "unknown";
 }
 
 /** A command that a user wrote: `commands/NAME.md`, or a skill, `skills/NAME/SKILL.md`. */

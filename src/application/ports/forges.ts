@@ -1,4 +1,4 @@
-import type { ForgeKind, ItemRef } from "../../domain/forges/forge-items.ts";
+import type { ForgeKind, ItemRef, KnownSites } from "../../domain/forges/forge-items.ts";
 import type { CommentText, PullText } from "../../domain/forges/posted-text.ts";
 import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import type { ForgeEvent, WantedAction } from "../../domain/forges/trigger.ts";
@@ -262,6 +262,97 @@ export type Published =
       readonly reason: "unauthorized" | "unreachable" | "not-found" | "bad-patch" | "aborted" | "other";
       readonly message: string;
     };
+
+/**
+ * The repository of a workspace as it stands, read from outside of every job: nothing that its settings name is run, and
+ * nothing in it is changed. Nothing rejects but for an ended signal.
+ */
+export interface ProjectRepository {
+  read(signal: AbortSignal): Promise<RepositoryReading>;
+  /**
+   * The files and commits beyond the first of these bases that is known here; null where none is. A base is a commit or
+   * a name of git's.
+   */
+  compare(bases: readonly string[], signal: AbortSignal): Promise<WorkBeyond | null>;
+  hasBranch(name: string, signal: AbortSignal): Promise<boolean>;
+  /** The change between two refs of a remote, from where they parted; a text is why there is none. */
+  diffThere(request: RemoteDiff): Promise<{ readonly diff: string } | string>;
+  /** Pushes one commit to a branch, forward only. Without credentials it is done with the user's own rights. */
+  push(request: PushRequest): Promise<BranchPush>;
+}
+
+export type RepositoryReading =
+  /** `unborn`: it has no commit yet. */
+  | { readonly status: "no-git" | "no-repository" | "unborn" }
+  | { readonly status: "failed"; readonly message: string }
+  | {
+      readonly status: "read";
+      /** Null when HEAD is detached. */
+      readonly branch: string | null;
+      readonly head: string;
+      /** The one that the branch is pushed to, else `origin`, else the first. */
+      readonly remote: GitRemote | null;
+      /** Not committed yet, ignored files left out. */
+      readonly changed: readonly string[];
+      readonly conflicted: readonly string[];
+      /** Subjects of the last commits, for their style. */
+      readonly subjects: readonly string[];
+    };
+
+export interface GitRemote {
+  readonly name: string;
+  readonly url: string;
+  /** Its default branch, as far as it is known here. */
+  readonly defaultBranch: string | null;
+}
+
+export interface WorkBeyond {
+  /** Where the work left the base. */
+  readonly from: string;
+  /** Subjects of the commits since, newest first. */
+  readonly commits: readonly string[];
+  /** The change of tracked files since, committed or not, cut where it is long. */
+  readonly diff: string;
+}
+
+export interface RemoteDiff {
+  readonly url: string;
+  readonly credentials: { readonly username: string; readonly token: string } | null;
+  /** `refs/heads/main`. */
+  readonly base: string;
+  readonly head: string;
+  readonly insecureTls: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface PushRequest {
+  readonly url: string;
+  readonly credentials: { readonly username: string; readonly token: string } | null;
+  readonly commit: string;
+  /** What the commits stand on: they are searched for secrets from there. */
+  readonly from: string | null;
+  readonly branch: string;
+  /** Values that no commit may bring in. */
+  readonly secrets: readonly string[];
+  readonly insecureTls: boolean;
+  readonly signal: AbortSignal;
+}
+
+export type BranchPush =
+  | { readonly status: "pushed" }
+  | { readonly status: "secret" }
+  | Extract<Published, { status: "branch-taken" | "rejected" | "failed" }>;
+
+/** The forges of the configuration, and the repository of the workspace: what a chat needs for a pull request. */
+export interface ProjectForges {
+  readonly sites: KnownSites;
+  readonly repository: ProjectRepository;
+  /** Values that must not be published. */
+  readonly secrets: () => readonly string[];
+  isInsecure(host: string): boolean;
+  /** A text names the variable that is missing. */
+  open(kind: ForgeKind, onWait: (seconds: number, why: string) => void): Promise<Forge | string>;
+}
 
 export interface IntakeEvent {
   /** Unique at the forge; an event that was delivered twice is one event. */

@@ -457,6 +457,21 @@ export interface ScheduleStore {
     next: DueSchedule,
     message: NewMessage,
   ): Promise<{ readonly id: string } | null>;
+  /** Those that were made in chats and are not paused. */
+  made(): Promise<readonly Schedule[]>;
+}
+
+/** A message that is posted to a chat at set times. */
+export interface Schedule {
+  readonly name: string;
+  /** Five fields, or six with seconds first. */
+  readonly cron: string;
+  readonly timezone: string;
+  /** `<channel>:<chatId>`. */
+  readonly chat: string;
+  /** Whose chat it is; default: the chat's own name. */
+  readonly user?: string | undefined;
+  readonly message: string;
 }
 
 export interface DueSchedule {

@@ -1,3 +1,4 @@
+import type { PlanStep } from "../../domain/coder/plan-steps.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import type { Agent, ChatEvent, Reply } from "../ports/chat.ts";
 import type { Logger } from "../ports/platform.ts";
@@ -60,6 +61,8 @@ export interface LiveWork {
   readonly costUsd: number;
   /** The sub-agents of its coder, by their numbers, with those that have ended. */
   readonly agents: readonly AgentEvent[];
+  /** The steps of the coder's plan; absent where it has none. */
+  readonly steps?: readonly PlanStep[];
 }
 
 type AgentEvent = Extract<ChatEvent, { type: "agent" }>;
@@ -126,6 +129,8 @@ function applyEventToWork(work: LiveWork, event: ChatEvent): LiveWork {
       const agents = [...others, event].sort((one, other) => one.number - other.number);
       return { ...work, agents, event: null };
     }
+    case "steps":
+      return { ...work, steps: event.steps };
     case "tool":
       return event.state === "started" ? { ...work, event } : work;
     case "job-finished":

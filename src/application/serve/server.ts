@@ -53,6 +53,7 @@ export interface ServeState extends Opened {
   readonly conversation: Conversation;
   readonly images: ImageStore;
   readonly ownCommands: OwnCommands;
+  readonly listFiles: OpenChat["listFiles"];
   readonly locale: Locale;
 }
 
@@ -76,9 +77,20 @@ export async function openReloadableChat(
   return {
     ok: true,
     current: () => {
-      const { workspace, config, messages, warnings, conversation, images, ownCommands } = held.chat;
+      const { workspace, config, messages, warnings, conversation, images, ownCommands, listFiles } =
+        held.chat;
       const locale = localeOf(config);
-      return { workspace, config, messages, warnings, conversation, images, ownCommands, locale };
+      return {
+        workspace,
+        config,
+        messages,
+        warnings,
+        conversation,
+        images,
+        ownCommands,
+        listFiles,
+        locale,
+      };
     },
     async reload() {
       const next = await open();

@@ -10,28 +10,17 @@ import {
   type KeptKind,
   type NewMessage,
   type RetentionStore,
+  type Schedule,
   type ScheduleStore,
 } from "../ports/serve.ts";
 import { pause } from "./take-work.ts";
-
-export interface Schedule {
-  readonly name: string;
-  /** Five fields, or six with seconds first. */
-  readonly cron: string;
-  readonly timezone: string;
-  /** `<channel>:<chatId>`. */
-  readonly chat: string;
-  /** Whose chat it is; default: the chat's own name. */
-  readonly user?: string | undefined;
-  readonly message: string;
-}
 
 /** The first time of a schedule after another; null when there is none. */
 export type NextScheduleTime = (after: Date) => Date | null;
 
 export interface ScheduleDeps {
   readonly store: ScheduleStore;
-  readonly timesOf: (schedule: Schedule) => NextScheduleTime;
+  readonly timesOf: (schedule: Schedule) => NextScheduleTime | Promise<NextScheduleTime>;
   readonly newMessage: (message: InboundMessage) => NewMessage;
   /** A message of a schedule was stored. */
   readonly onFired: (message: NewMessage) => void;
@@ -53,12 +42,13 @@ export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps
 
   /** Posts what is due; how long nothing more will be. */
   async function round(): Promise<number> {
+    const made = await store.made();
     const { now, known } = await store.times();
     let wait = LONGEST_WAIT_MS;
-    for (const schedule of schedules) {
+    for (const schedule of [...schedules, ...made]) {
       const rule = `${schedule.cron} ${schedule.timezone}`;
       const was = known.get(schedule.name) ?? null;
-      const following = parts.timesOf(schedule)(now);
+      const following = (await parts.timesOf(schedule))(now);
       if (following === null) continue;
       const next: DueSchedule = { rule, at: following };
       if (was === null || was.rule !== rule) await store.set(schedule.name, was, next);

@@ -11,6 +11,12 @@ interface ForgeShape {
   readonly between: string;
   /** The name that git gives beside a token. */
   readonly gitUser: string;
+  /** As people call it. */
+  readonly title: string;
+  /** Where git finds the head of a pull, whoever made it. */
+  readonly pullRef: (number: number) => string;
+  /** The page below the repository on which a person opens a pull of a branch. */
+  readonly newPull: (branch: string) => string;
 }
 
 /** One entry a forge. */
@@ -22,6 +28,9 @@ const FORGE_SHAPES = {
     pulls: ["pull"],
     between: "/",
     gitUser: "x-access-token",
+    title: "GitHub",
+    pullRef: (number) => `refs/pull/${number}/head`,
+    newPull: (branch) => `/pull/new/${branch}`,
   },
   gitlab: {
     site: "https://gitlab.com",
@@ -30,6 +39,10 @@ const FORGE_SHAPES = {
     pulls: ["merge_requests"],
     between: "/-/",
     gitUser: "oauth2",
+    title: "GitLab",
+    pullRef: (number) => `refs/merge-requests/${number}/head`,
+    newPull: (branch) =>
+      `/-/merge_requests/new?merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}`,
   },
 } as const satisfies Readonly<Record<string, ForgeShape>>;
 
@@ -103,9 +116,52 @@ function itemAt(forge: ForgeKind, path: string): Pick<ItemRef, "repository" | "k
   const match = item.exec(path);
   if (match === null) return null;
   const [, repository = "", kind, number = ""] = match;
-  // A repository's name is a word of its own in addresses, in git and in folder names: nothing to be decoded.
-  if (!/^[\w.-]+(?:\/[\w.-]+)+$/.test(repository) || /(?:^|\/)\.{1,2}(?:\/|$)/.test(repository)) return null;
+  if (!isRepositoryName(repository)) return null;
   return { repository, kind: issues.includes(kind as string) ? "issue" : "pull", number: Number(number) };
+}
+
+/** A repository of a forge. */
+export interface RepositoryRef {
+  readonly forge: ForgeKind;
+  readonly site: string;
+  readonly repository: string;
+}
+
+/** `git@host:owner/name.git`, as git takes it beside addresses. */
+const SCP_ADDRESS = /^(?:[\w.-]+@)?([\w.-]+):(?!\/)(.+)$/;
+
+/** The repository that git's address of a remote names, by HTTPS or SSH; null where it is none of a known forge. */
+export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef | null {
+  const scp = text.includes("://") ? null : SCP_ADDRESS.exec(text);
+  const address = scp === null ? text : `ssh://${scp[1]}/${scp[2]}`;
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^(?:https?|ssh|git\+ssh):$/.test(url.protocol)) return null;
+  const isSsh = url.protocol.endsWith("ssh:");
+  for (const forge of FORGE_KINDS) {
+    for (const site of [forgeShape(forge).site, ...sites[forge]]) {
+      const base = new URL(site);
+      const isThere = isSsh ? base.hostname === url.hostname : base.host === url.host;
+      // A folder of a self-hosted site stands in its addresses by HTTPS alone.
+      const folder = isSsh ? "" : trimSlash(base.pathname);
+      if (!isThere || !url.pathname.startsWith(`${folder}/`)) continue;
+      const repository = url.pathname
+        .slice(folder.length + 1)
+        .replace(/\/+$/, "")
+        .replace(/\.git$/, "");
+      if (isRepositoryName(repository)) return { forge, site: trimSlash(site), repository };
+    }
+  }
+  return null;
+}
+
+/** A repository's name is a word of its own in addresses, in git and in folder names: nothing to be decoded. */
+function isRepositoryName(name: string): boolean {
+  return /^[\w.-]+(?:\/[\w.-]+)+$/.test(name) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(name);
+}
+
+/** Where a person opens a pull of a branch by hand. */
+export function newPullUrl({ forge, site, repository }: RepositoryRef, branch: string): string {
+  return `${site}/${repository}${forgeShape(forge).newPull(branch)}`;
 }
 
 /** The address a person can open. */

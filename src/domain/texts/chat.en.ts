@@ -13,6 +13,8 @@ import {
 import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
 import type { ModelTrouble } from "../models/model-facts.ts";
 import type { StoreTrouble } from "../store/store-trouble.ts";
+import { pulls } from "./chat-pulls.en.ts";
+import { schedules } from "./chat-schedules.en.ts";
 import { coderAgent, coderProgress, heads } from "./coder.en.ts";
 import { formatBytes, formatCost } from "./format-text.ts";
 
@@ -290,6 +292,8 @@ export const chatTexts = {
   previewUsage: "Usage: /preview REQUEST (really runs the change aside and shows it; /apply brings it in)",
   stopped: "Stopped what was running.",
   nothingRuns: "Nothing is running.",
+  asideUsage: "What do you want to know? /btw QUESTION",
+  workGoesOn: "The work goes on.",
   waitedForNothing:
     "Nothing to take back: the message that /undo waited for changed nothing. Earlier jobs stay; /undo now takes back the last of them.",
   noDiff: "There are no differences.",
@@ -297,6 +301,8 @@ export const chatTexts = {
   unknownCommand: (name: string, nearest: string | null) =>
     `Unknown command: /${name}${nearest === null ? "" : ` (did you mean /${nearest}?)`}\nAll of them: /help`,
   ...rewind,
+  ...pulls,
+  ...schedules,
   ownHidden: (file: string, name: string) =>
     `${file} is not used: /${name} is a command of PicoClaw. Give the file another name.`,
   ownTrouble: (file: string, trouble: OwnTrouble): string => {
@@ -332,7 +338,12 @@ export const chatTexts = {
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
     ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
-    ["/review [branch|A..B]", "a coder reads a change and says what is wrong with it"],
+    ["/review [branch|A..B|#12]", "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request"],
+    ["/pr [title]", "commit the work on a branch, push it, and open a pull request (--draft, --base BRANCH)"],
+    [
+      "/schedule every weekday at 9 …",
+      "post a message here at set times; /schedule list|run|pause|resume|remove|history N",
+    ],
     ["/export [html]", "this conversation as Markdown or as a page"],
     ["/ps [start|log|restart|stop]", "background processes: a dev server, a watcher, a database"],
     ["/apply /discard [job]", "bring in a preview, or throw it away"],
@@ -344,6 +355,7 @@ export const chatTexts = {
     ["/context", "what the models are given of this conversation"],
     ["/resume", "go back to the conversation before; /resume list names them"],
     ["/notes /memo", "read and forget what is remembered; keep something in mind by name"],
+    ["/btw QUESTION", "ask something beside the work that goes on; it is not touched"],
     ["/stop", "stop what is running"],
     ["/help", "the ten that are needed most"],
   ] as readonly HelpLine[],
@@ -351,7 +363,7 @@ export const chatTexts = {
   // The message itself
   reviewing: (what: string) => (what === "" ? "Reviewing the change." : `Reviewing ${what}.`),
   reviewUsage:
-    "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B.",
+    "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B, /review #12 (a pull request; --post posts the review there).",
   exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
   nothingToExport: "There is nothing in this conversation yet.",
   exported: {

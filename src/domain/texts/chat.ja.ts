@@ -9,6 +9,8 @@ import type {
   memoryTexts as englishMemoryTexts,
   rewind as englishRewind,
 } from "./chat.en.ts";
+import { pulls } from "./chat-pulls.ja.ts";
+import { schedules } from "./chat-schedules.ja.ts";
 import { coderAgent, coderProgress, heads } from "./coder.ja.ts";
 import { formatBytes, formatCost } from "./format-text.ts";
 
@@ -240,6 +242,8 @@ export const chatTexts: typeof englishChatTexts = {
   previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で反映します）",
   stopped: "実行中の処理を止めました。",
   nothingRuns: "実行中の処理はないよ。",
+  asideUsage: "質問を書いてください: /btw 質問",
+  workGoesOn: "作業は続いています。",
   waitedForNothing:
     "取り消すものはないよ。/undo が待っていたメッセージは何も変更しませんでした。それより前のジョブはそのままです。取り消すには、もう一度 /undo を送ってください。",
   noDiff: "差分はないよ。",
@@ -247,6 +251,8 @@ export const chatTexts: typeof englishChatTexts = {
   unknownCommand: (name, nearest) =>
     `知らないコマンドだよ: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
   ...rewind,
+  ...pulls,
+  ...schedules,
   ownHidden: (file, name) =>
     `${file} は使われません: /${name} は PicoClaw のコマンドです。別の名前にしてください。`,
   ownTrouble: (file, trouble) => {
@@ -281,7 +287,15 @@ export const chatTexts: typeof englishChatTexts = {
     ["/code plan 依頼内容", "コーダーが計画だけ立てます。go で実行"],
     ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを適用"],
     ["/head 名前 依頼", "ご自身のエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
-    ["/review [ブランチ|A..B]", "コーダーが変更を読み、問題点を答えます"],
+    ["/review [ブランチ|A..B|#12]", "コーダーが変更を読み、問題点を答えます。#12 --post でプルリクエストに投稿します"],
+    [
+      "/pr [タイトル]",
+      "作業をブランチにコミットしてプッシュし、プルリクエストを作成します（--draft、--base ブランチ）",
+    ],
+    [
+      "/schedule 毎週月曜の9時に…",
+      "決まった時刻にここへメッセージを送ります。/schedule list|run|pause|resume|remove|history 番号",
+    ],
     ["/export [html]", "この会話を Markdown か HTML で出力します"],
     ["/ps [start|log|restart|stop]", "バックグラウンドのプロセス（開発サーバー、監視、データベース）"],
     ["/apply /discard [job]", "プレビューを適用する、破棄する"],
@@ -293,13 +307,14 @@ export const chatTexts: typeof englishChatTexts = {
     ["/context", "この会話のうちモデルに渡すもの"],
     ["/resume", "前の会話に戻ります。/resume list で一覧"],
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
+    ["/btw 質問", "作業中でも、作業に触れずに質問できます"],
     ["/stop", "実行中の処理を止めます"],
     ["/help", "よく使う十のコマンド"],
   ],
 
   reviewing: (what) => (what === "" ? "変更をレビューします。" : `${what} をレビューします。`),
   reviewUsage:
-    "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B も使えます。",
+    "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B、/review #12（プルリクエスト。--post で投稿）も使えます。",
   exportUsage: "/export: この会話を Markdown で出力します。/export html: HTML で出力します。",
   nothingToExport: "この会話にはまだ何もありません。",
   exported: {

@@ -72,7 +72,7 @@ export const consoleTexts = {
   messagePlaceholder: "Write a message…",
   send: "Send",
   attach: "Attach files",
-  sendHint: "Enter sends, Shift+Enter makes a new line, / lists commands",
+  sendHint: "Enter sends, Shift+Enter makes a new line, / commands, @ files, ↑ last message, Esc stops",
   removeFile: "Remove",
   you: "You",
   waiting: "Waiting for its turn",

@@ -73,7 +73,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
   messagePlaceholder: "メッセージを書く…",
   send: "送信",
   attach: "ファイルを添付",
-  sendHint: "Enter で送信、Shift+Enter で改行、/ でコマンド一覧",
+  sendHint: "Enter で送信、Shift+Enter で改行、/ コマンド、@ ファイル、↑ 前のメッセージ、Esc で停止",
   removeFile: "削除",
   you: "あなた",
   waiting: "順番を待っています",

@@ -31,6 +31,8 @@ export interface HostGitDeps {
   readonly passed: Readonly<Record<string, string>>;
   /** The committer, and the variables that `askpass` needs. */
   readonly own: Readonly<Record<string, string>>;
+  /** Signs in as the user does, by these variables of theirs, instead of with the secret. */
+  readonly user?: Readonly<Record<string, string>> | undefined;
   readonly insecureTls: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -40,8 +42,6 @@ export interface HostGitDeps {
 const FIXED_SETTINGS = [
   "-c",
   "core.hooksPath=/dev/null",
-  "-c",
-  "credential.helper=",
   "-c",
   "protocol.allow=never",
   "-c",
@@ -77,18 +77,23 @@ export const SECRET_DESCRIPTOR = 3;
 
 export function createHostGit(parts: HostGitDeps): HostGit {
   const { folder, path, askpass, passed, own, insecureTls, timeoutMs, signal } = parts;
-  const settings = insecureTls ? [...FIXED_SETTINGS, "-c", "http.sslVerify=false"] : FIXED_SETTINGS;
+  const isUser = parts.user !== undefined;
+  const settings = [
+    ...FIXED_SETTINGS,
+    "-c",
+    isUser ? "protocol.ssh.allow=always" : "credential.helper=",
+    ...(insecureTls ? ["-c", "http.sslVerify=false"] : []),
+  ];
   const env = {
     ...passed,
     ...own,
     PATH: path,
-    HOME: folder,
     LC_ALL: "C",
     GIT_DIR: folder,
-    GIT_ASKPASS: askpass,
     GIT_TERMINAL_PROMPT: "0",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
+    ...(isUser
+      ? parts.user
+      : { HOME: folder, GIT_ASKPASS: askpass, GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null" }),
   };
   return {
     async run(args, { index, input } = {}) {
@@ -99,10 +104,11 @@ export function createHostGit(parts: HostGitDeps): HostGit {
         cwd: folder,
         env: { ...env, ...(index !== undefined && { GIT_INDEX_FILE: index }) },
         stdio: [stdin ?? "ignore", "pipe", "pipe", parts.secret],
-        detached: false,
+        // In a session of its own, ssh has no terminal to ask for a passphrase.
+        detached: isUser,
       });
       if (stdin !== null) closeSync(stdin);
-      const end = () => child.kill("SIGKILL");
+      const end = () => (isUser ? killGroup(child.pid) : child.kill("SIGKILL"));
       const timer = setTimeout(end, timeoutMs);
       signal.addEventListener("abort", end);
       try {
@@ -118,6 +124,15 @@ export function createHostGit(parts: HostGitDeps): HostGit {
       }
     },
   };
+}
+
+/** A session of its own is a group of its own: ssh ends with its git. */
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 const SHOWN_CHARS = 500;

@@ -24,6 +24,7 @@ import {
   fetchFailure,
   type GitRun,
   type HostGit,
+  type HostGitDeps,
   leaveOutOfIndex,
   pushFailure,
   putEntries,
@@ -38,7 +39,7 @@ async function findBroughtSecrets(
   { git, index, onto }: ChangeIndex,
   secrets: readonly string[],
 ): Promise<readonly string[] | { readonly failed: GitRun }> {
-  const patterns = [...new Set(secrets.map(longestLine))].filter((text) => text.length >= SHORTEST_CHARS);
+  const patterns = searchableSecrets(secrets);
   if (patterns.length === 0) return [];
   const changed = await changedEntries({ git, index, onto });
   if ("failed" in changed) return changed;
@@ -71,6 +72,11 @@ async function pathsWith(
   // 1: nothing was found.
   if (found.code !== 0 && found.code !== 1) return { failed: found };
   return found.stdout.split("\0").flatMap((line) => (line === "" ? [] : [line.slice(tree.length + 1)]));
+}
+
+/** The parts of secrets that are worth looking for. */
+export function searchableSecrets(secrets: readonly string[]): string[] {
+  return [...new Set(secrets.map(longestLine))].filter((text) => text.length >= SHORTEST_CHARS);
 }
 
 /** Git looks line by line. */
@@ -246,21 +252,44 @@ export function createPublisher(parts: PublisherDeps): Publisher {
       const trouble = findPatchTrouble(request.patch);
       if (trouble !== null) return { status: "failed", reason: "bad-patch", message: trouble };
       const folder = makePublishFolder(parts.folder, parts.owner);
-      const secret = openSecret(join(folder, "secret"), request.credentials.token);
+      const signIn = openSignIn(folder, request.credentials);
       try {
-        return await publishIn(folder, parts, { ...request, secret });
+        return await publishIn(folder, parts, { ...request, signIn });
       } catch (error) {
         if (!request.signal.aborted) throw error;
         return { status: "failed", reason: "aborted", message: "aborted" };
       } finally {
-        closeSync(secret);
+        signIn.close();
         rmSync(folder, { recursive: true, force: true });
       }
     },
   };
 }
 
-type SecretRequest = PublishRequest & { readonly secret: number };
+type SecretRequest = PublishRequest & { readonly signIn: SignIn };
+
+/** How git signs in with a token. */
+interface SignIn extends Pick<HostGitDeps, "askpass" | "secret" | "own"> {
+  close(): void;
+}
+
+/** Lays a token ready in a private folder, for as long as git may ask for it. */
+export function openSignIn(folder: string, { username, token }: PublishRequest["credentials"]): SignIn {
+  const isNameless = process.platform === "linux";
+  const secret = openSecret(join(folder, "secret"), token);
+  const askpass = join(folder, "askpass");
+  writeFileSync(askpass, ASKPASS, { mode: 0o700 });
+  chmodSync(askpass, 0o700);
+  return {
+    askpass,
+    secret,
+    own: {
+      PICOCLAW_GIT_USER: username,
+      PICOCLAW_GIT_SECRET: isNameless ? `/proc/self/fd/${SECRET_DESCRIPTOR}` : join(folder, "secret"),
+    },
+    close: () => closeSync(secret),
+  };
+}
 
 /**
  * A token in a file that has lost its name before anything stands in it: a process that is killed leaves none. Elsewhere
@@ -394,21 +423,16 @@ async function commitOn(
 }
 
 function prepareGit(folder: string, parts: PublisherDeps, request: SecretRequest): HostGit {
-  const { author, at, credentials, insecureTls, signal, secret } = request;
-  const isNameless = process.platform === "linux";
-  const askpass = join(folder, "askpass");
-  writeFileSync(askpass, ASKPASS, { mode: 0o700 });
-  chmodSync(askpass, 0o700);
+  const { author, at, insecureTls, signal, signIn } = request;
   const date = `${Math.floor(at.getTime() / 1000)} +0000`;
   return createHostGit({
     folder,
     path: parts.path,
-    askpass,
-    secret,
+    askpass: signIn.askpass,
+    secret: signIn.secret,
     passed: parts.passed,
     own: {
-      PICOCLAW_GIT_USER: credentials.username,
-      PICOCLAW_GIT_SECRET: isNameless ? `/proc/self/fd/${SECRET_DESCRIPTOR}` : join(folder, "secret"),
+      ...signIn.own,
       GIT_AUTHOR_NAME: author.name,
       GIT_AUTHOR_EMAIL: author.email,
       GIT_AUTHOR_DATE: date,

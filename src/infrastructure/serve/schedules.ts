@@ -1,35 +1,42 @@
 import { type Kysely, sql } from "kysely";
-import type { DueSchedule, MessageStore, ScheduleStore } from "../../application/ports/serve.ts";
+import type { DueSchedule, MessageStore, Schedule, ScheduleStore } from "../../application/ports/serve.ts";
 import {
   type NextScheduleTime,
   runSchedules,
-  type Schedule,
   type ScheduleDeps,
 } from "../../application/serve/timed-rounds.ts";
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
 /** Posts messages at their times; the library is loaded only when there is something. Returns how to end it. */
-export async function startSchedules(
+export function startSchedules(
   schedules: readonly Schedule[],
   parts: Omit<ScheduleDeps, "timesOf"> & {
     readonly onTrouble: (error: unknown, place?: string) => void;
   },
-): Promise<() => void> {
-  if (schedules.length === 0) return () => {};
-  const { Cron } = await import("croner");
-  const times = new Map<Schedule, NextScheduleTime>();
-  for (const schedule of schedules)
-    try {
-      const { cron, timezone } = schedule;
-      const job = new Cron(cron, { timezone, paused: true });
-      times.set(schedule, (after) => job.nextRun(after));
-    } catch (error) {
-      parts.onTrouble(error, `schedules: ${schedule.name}`);
-    }
-  return runSchedules([...times.keys()], {
+): () => void {
+  const times = new Map<string, NextScheduleTime>();
+  return runSchedules(schedules, {
     ...parts,
-    timesOf: (schedule) => times.get(schedule) as NextScheduleTime,
+    timesOf: async ({ name, cron, timezone }) => {
+      const rule = `${cron} ${timezone}`;
+      const known = times.get(rule);
+      if (known !== undefined) return known;
+      const { Cron } = await import("croner");
+      const read = (): NextScheduleTime => {
+        try {
+          const job = new Cron(cron, { timezone, paused: true });
+          return (after) => job.nextRun(after);
+        } catch (error) {
+          // Told once; a rule that cannot be read is never due.
+          parts.onTrouble(error, `schedules: ${name}`);
+          return () => null;
+        }
+      };
+      const made = read();
+      times.set(rule, made);
+      return made;
+    },
   });
 }
 
@@ -67,12 +74,74 @@ export function createScheduleStore({ db, workspace, now, messages }: ScheduleSt
     set: (name, was, next) =>
       db.transaction().execute((within) => moveSchedule(within, workspace, name, was, next)),
     async fire(name, was, next, message) {
-      const [stored] = await messages.addAll([message], (within) =>
-        moveSchedule(within as StoreTransaction, workspace, name, was, next),
-      );
+      const [stored] = await messages.addAll([message], async (given) => {
+        const within = given as StoreTransaction;
+        if (!(await moveSchedule(within, workspace, name, was, next))) return false;
+        await noteScheduleRun(within, { workspace, name, at: was.at, messageId: message.id, asked: false });
+        return true;
+      });
       return stored?.added === true ? { id: stored.id } : null;
     },
+    async made() {
+      const rows = await db
+        .selectFrom("chat_schedules")
+        .selectAll()
+        .where("workspace", "=", workspace)
+        .where("enabled", "=", 1)
+        .orderBy("number")
+        .execute();
+      return rows.map((row) => ({
+        name: chatScheduleName(row.number),
+        cron: row.cron,
+        timezone: row.timezone,
+        chat: `${row.channel}:${row.chat_id}`,
+        user: row.user_id,
+        message: row.message,
+      }));
+    },
   };
+}
+
+/** A name that no configured schedule can have. */
+export function chatScheduleName(number: number): string {
+  return `chat/${number}`;
+}
+
+/** Runs of a schedule that are remembered. */
+const KEPT_RUNS = 100;
+
+export async function noteScheduleRun(
+  db: Kysely<Database>,
+  run: {
+    readonly workspace: string;
+    readonly name: string;
+    readonly at: Date;
+    readonly messageId: string | null;
+    readonly asked: boolean;
+  },
+): Promise<void> {
+  const { workspace, name } = run;
+  await db
+    .insertInto("schedule_runs")
+    .values({ workspace, name, at: run.at.getTime(), message_id: run.messageId, asked: Number(run.asked) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const oldest = await db
+    .selectFrom("schedule_runs")
+    .select("at")
+    .where("workspace", "=", workspace)
+    .where("name", "=", name)
+    .orderBy("at", "desc")
+    .offset(KEPT_RUNS)
+    .limit(1)
+    .executeTakeFirst();
+  if (oldest === undefined) return;
+  await db
+    .deleteFrom("schedule_runs")
+    .where("workspace", "=", workspace)
+    .where("name", "=", name)
+    .where("at", "<=", oldest.at)
+    .execute();
 }
 
 async function moveSchedule(

@@ -52,6 +52,8 @@ const TABLES: Readonly<Record<keyof Database, "kept" | "passing">> = {
   task_steps: "kept",
   dead_work: "kept",
   schedules: "kept",
+  chat_schedules: "kept",
+  schedule_runs: "kept",
   work: "passing",
   work_claims: "passing",
   work_owners: "passing",

@@ -171,6 +171,22 @@ interface QueueTables {
   work_owners: { owner: string; beat_at: number };
   dead_work: DeadRow;
   schedules: { workspace: string; name: string; rule: string; next_at: number };
+  chat_schedules: ChatScheduleRow;
+  schedule_runs: { workspace: string; name: string; at: number; message_id: string | null; asked: number };
+}
+
+/** A schedule that somebody made in a chat. */
+export interface ChatScheduleRow {
+  workspace: string;
+  number: number;
+  channel: string;
+  chat_id: string;
+  user_id: string;
+  cron: string;
+  timezone: string;
+  message: string;
+  enabled: number;
+  created_at: string;
 }
 
 /** The columns of work in every table. */

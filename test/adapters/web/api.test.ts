@@ -5,6 +5,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { z } from "zod";
 import { create } from "../../e2e/cli-kit.ts";
+import { PNG_BASE64 } from "../../fakes/pictures.ts";
 import { createServer, type Server, signIn } from "./web-kit.ts";
 
 type Json = Record<string, unknown>;
@@ -94,6 +95,20 @@ describe("messages", () => {
     expect([sent.status, (sent.body.reply as Json).text]).toEqual([200, "re: hi"]);
     const found = await call("get", "/messages/{id}", { path: { id: sent.body.message_id as string } });
     expect(found.body).toEqual(sent.body);
+  });
+
+  test("bring images along, which a model that sees none is not asked about; what is no image is refused", async () => {
+    const images = [{ name: "a.png", data: PNG_BASE64 }];
+    const sent = await call("post", "/messages", { body: { images, chat: "seen", wait: 20 } });
+    expect([sent.status, (sent.body.reply as Json).text]).toEqual([
+      200,
+      expect.stringContaining("does not see images"),
+    ]);
+    const status = async (given: unknown) =>
+      (await call("post", "/messages", { body: { text: "look", images: given } })).status;
+    expect(await status([{ name: "a.png", data: btoa("no image") }])).toBe(415);
+    expect(await status(Array(50).fill(images[0]))).toBe(413);
+    for (const wrong of ["x", [{ name: "a.png" }], [{ data: "§" }], [null]]) expect(await status(wrong)).toBe(400);
   });
 
   test("are stopped while they are answered, by whoever sent them", async () => {

@@ -95,6 +95,7 @@ export async function createPages(
     },
     images: () => ({ load: async () => [] }),
     ownCommands: () => [],
+    listFiles: () => [],
     metrics: async () => "",
     messagesFor,
     workspace: () => "/ws",

@@ -131,6 +131,13 @@ test("a button that takes back leaves a card, and no message in anybody's name",
   await answered(operator, "operator.pressed", field("text"));
 }, 300_000);
 
+test("the composer is told the project's files that a word after @ may mean", async () => {
+  server.apply([create("src/cart-total.ts", "x")]);
+  const found = async (visitor: Visitor) => (await visitor.get("/files?q=carttot")).json();
+  expect(await found(operator)).toEqual(["src/cart-total.ts"]);
+  expect((await fetch(`${server.url}/files?q=cart`, { redirect: "manual" })).status).not.toBe(200);
+});
+
 describe("an image in the console", () => {
   const send = async (visitor: Visitor, chat: string, bytes: Uint8Array<ArrayBuffer>, name = "a.png") => {
     const body = new FormData();

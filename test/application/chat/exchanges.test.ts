@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import {
+  coderMemory,
   type EarlierRequest,
   type Exchange,
   earlierExchangesFor,
@@ -95,4 +96,12 @@ test("folding keeps the order and the budget", () => {
   const lines = foldExchanges(many, "", { chars: 1_000, onlyAbout: false }).split("\n");
   expect(lines.at(-1)).toStartWith("- message 49 →");
   expect(lines.join("\n").length).toBeLessThan(1_050);
+});
+
+test("memos go to every coder; a day's note to a cloud coder only where the talk is the cloud's too", () => {
+  const kept = { memory: "We chose SQLite.\n\n- indent = tabs", memos: "- indent = tabs" };
+  expect(coderMemory({ local: true }, kept, { local: true })).toBe(kept.memory);
+  expect(coderMemory({ local: false }, kept, { local: true })).toBe(kept.memos);
+  expect(coderMemory({ local: false }, kept, null)).toBe(kept.memos);
+  expect(coderMemory({ local: false }, kept, { local: false })).toBe(kept.memory);
 });

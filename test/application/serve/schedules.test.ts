@@ -2,12 +2,8 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { NewMessage, ScheduleStore } from "../../../src/application/ports/serve.ts";
-import {
-  configuredSchedules,
-  runSchedules,
-  type Schedule,
-} from "../../../src/application/serve/timed-rounds.ts";
+import type { NewMessage, Schedule, ScheduleStore } from "../../../src/application/ports/serve.ts";
+import { configuredSchedules, runSchedules } from "../../../src/application/serve/timed-rounds.ts";
 import { DEFAULTS } from "../../../src/config/config.ts";
 import { timers } from "../../../src/infrastructure/platform/timers.ts";
 import { createScheduleStore, startSchedules } from "../../../src/infrastructure/serve/schedules.ts";

@@ -127,7 +127,7 @@ function listen(place) {
   stream.addEventListener("error", () => say(lostText));
   stream.addEventListener("changed", refresh);
   stream.addEventListener("work", (event) => {
-    const { message, face, style, now, command, lines, cost, agents } = JSON.parse(event.data);
+    const { message, face, style, now, command, lines, cost, agents, steps } = JSON.parse(event.data);
     const slot = pending(message);
     if (!slot) return;
     const log = document.getElementById("log");
@@ -144,6 +144,17 @@ function listen(place) {
     put("lines", lines);
     put("agents", agents);
     slot.querySelector("[data-agents]").hidden = agents === "";
+    const list = slot.querySelector("[data-steps]");
+    const rows = steps.split("\n").filter((row) => row !== "");
+    list.hidden = rows.length === 0;
+    if ([...list.children].map((row) => row.textContent).join("\n") !== rows.join("\n"))
+      list.replaceChildren(
+        ...rows.map((row) => {
+          const one = document.createElement("li");
+          one.textContent = row;
+          return one;
+        }),
+      );
     slot.querySelector("[data-work]").hidden = command === "" && lines === "";
     // The newest line is the one that is looked for.
     toEnd(slot.querySelector("[data-lines]"));
@@ -238,13 +249,14 @@ if (log) {
   });
 }
 
-/** Offers the commands that begin with what was typed; arrows choose, Tab or Enter takes, Escape closes. */
+/** Offers the commands that begin with what was typed, and files after an `@`; arrows choose, Tab or Enter takes, Escape closes. */
 function suggest(text, list) {
   const all = [...list.children];
   let shown = [];
   let at = 0;
+  let asked = 0;
   const mark = () => {
-    for (const one of all) one.setAttribute("aria-selected", String(one === shown[at]));
+    for (const one of list.children) one.setAttribute("aria-selected", String(one === shown[at]));
     if (shown.length === 0) text.removeAttribute("aria-activedescendant");
     else text.setAttribute("aria-activedescendant", shown[at].id);
     shown[at]?.scrollIntoView({ block: "nearest" });
@@ -254,13 +266,47 @@ function suggest(text, list) {
     const asks = /^\/[a-z0-9-]*$/.test(typed);
     const isWhole = all.some((one) => one.dataset.value === typed);
     shown = asks && !isWhole ? all.filter((one) => one.dataset.value.startsWith(typed)) : [];
-    for (const one of all) one.hidden = !shown.includes(one);
+    offer();
+    const word = fileWord();
+    asked += 1;
+    if (word !== null) offerFiles(word, asked);
+  };
+  const offer = () => {
+    for (const one of [...list.children]) {
+      one.hidden = !shown.includes(one);
+      if (one.hidden && !all.includes(one)) one.remove();
+    }
     list.hidden = shown.length === 0;
     at = 0;
     mark();
   };
+  /** What stands behind an `@` before the caret. */
+  const fileWord = () => /(?:^|\s)@([^\s@]*)$/.exec(text.value.slice(0, text.selectionStart))?.[1] ?? null;
+  const offerFiles = async (word, number) => {
+    const response = await fetch(`/files?q=${encodeURIComponent(word)}`).catch(() => null);
+    const paths = response?.ok ? await response.json() : [];
+    // More was typed meanwhile.
+    if (number !== asked) return;
+    shown = paths.map((path, n) => {
+      const one = document.createElement("li");
+      one.setAttribute("role", "option");
+      one.id = `file-${n}`;
+      one.dataset.value = path;
+      const code = document.createElement("code");
+      code.textContent = path;
+      one.append(code);
+      return one;
+    });
+    list.append(...shown);
+    offer();
+  };
   const take = (one) => {
-    text.value = `${one.dataset.value} `;
+    const word = fileWord();
+    if (all.includes(one) || word === null) text.value = `${one.dataset.value} `;
+    else {
+      const end = text.selectionStart;
+      text.setRangeText(`${one.dataset.value} `, end - word.length - 1, end, "end");
+    }
     text.focus();
     draw();
   };
@@ -346,6 +392,19 @@ if (composer) {
     event.preventDefault();
     addFiles(event.dataTransfer.files);
     text.focus();
+  });
+  const stopButton = () => document.querySelector(".pending form button");
+  text.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
+    // As in a terminal: Escape stops what runs, an arrow up on an empty line brings the last message back.
+    if (event.key === "Escape" && text.value === "" && stopButton()) stopButton().click();
+    else if (event.key === "ArrowUp" && text.value === "") {
+      const said = [...document.querySelectorAll("#log .bubble")].at(-1)?.textContent ?? "";
+      if (said === "") return;
+      text.value = said;
+      text.setSelectionRange(said.length, said.length);
+    } else return;
+    event.preventDefault();
   });
   // From anywhere on the page a slash begins a command.
   addEventListener("keydown", (event) => {

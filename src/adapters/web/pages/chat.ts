@@ -6,6 +6,7 @@ import type { Viewer } from "../../../application/serve/access.ts";
 import { IN_THE_CONSOLE } from "../../../application/serve/receive-messages.ts";
 import type { LiveWork } from "../../../application/serve/serve-events.ts";
 import { chatKeyOf } from "../../../domain/chat/session.ts";
+import { matchFiles } from "../../../domain/coder/match-files.ts";
 import { jobNamedInButton } from "../../../domain/jobs/job-status.ts";
 import { chatMessagesFor } from "../../../domain/texts/chat.ts";
 import { formatCost } from "../../../domain/texts/format-text.ts";
@@ -40,7 +41,7 @@ interface Composer {
   readonly draft?: string;
 }
 
-/** Where a message is written. A `/` at its beginning offers the commands there are. */
+/** Where a message is written. A `/` at its beginning offers the commands there are, an `@` the project's files. */
 function composerForm(
   context: PageContext,
   { chatId, action = `/chat/${encodeURIComponent(chatId)}`, eventId, ownCommands, draft }: Composer,
@@ -257,8 +258,13 @@ function pendingView(context: PageContext, view: ChatView, message: Exchange["me
   const line = liveLine(t, view.workOf(message.id), isAtWork ? t.working : t.waiting);
   const elapsedMs = Math.max(0, context.now.getTime() - Date.parse(message.receivedAt));
   return html`<div class="reply pending" data-message="${message.id}"><span class="seal ${line.style}" data-face aria-hidden="true">${line.face}</span><div class="body"><p class="now"><span class="dots" aria-hidden="true"><i></i><i></i><i></i></span> <span data-now role="status">${line.now}</span> <span class="meta"><span data-elapsed="${Math.round(elapsedMs / 1_000)}">${isAtWork && duration(Math.floor(elapsedMs / 1_000) * 1_000)}</span> <span data-cost>${line.cost}</span></span></p>
-<pre class="agents" data-agents ${line.agents === "" && html`hidden`}>${line.agents}</pre>${runningView(line)}<div class="text" data-stream></div>
+<pre class="agents" data-agents ${line.agents === "" && html`hidden`}>${line.agents}</pre>${stepsView(line)}${runningView(line)}<div class="text" data-stream></div>
 ${mayStop && actionButton(context, { action: `/chat/${encodeURIComponent(message.chatId)}/stop`, label: t.stopAnswer, style: "quiet", fields: { message: message.id } })}</div></div>`;
+}
+
+function stepsView({ steps }: LiveLine): Markup {
+  const lines = steps.split("\n").filter((line) => line !== "");
+  return html`<ul class="plan-steps" data-steps ${lines.length === 0 && html`hidden`}>${lines.map((line) => html`<li>${line}</li>`)}</ul>`;
 }
 
 function runningView({ command, lines }: LiveLine): Markup {
@@ -266,6 +272,7 @@ function runningView({ command, lines }: LiveLine): Markup {
 }
 
 const SHOWN_EXCHANGES = 40;
+const SUGGESTED_FILES = 8;
 const MOST_CHARACTERS = 20_000;
 const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
 
@@ -309,6 +316,7 @@ export function chatRoutes(app: WebApp, web: Web): void {
       }),
     );
   });
+  app.get("/files", (c) => c.json(matchFiles(host.listFiles(), c.req.query("q") ?? "", SUGGESTED_FILES)));
   app.post("/chat/new", (c) => {
     const name = host.now().getTime().toString(36);
     return c.redirect(`/chat/${encodeURIComponent(`${c.var.person.viewer.userId}.${name}`)}`, 303);

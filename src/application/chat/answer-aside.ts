@@ -1,0 +1,101 @@
+import { systemPrompt } from "../../domain/chat/agents.ts";
+import { wordMemory } from "../../domain/chat/session.ts";
+import { cutMiddle } from "../../domain/texts/format-text.ts";
+import { createJobHistory } from "../coder/job-history.ts";
+import type { ChatEvent, IncomingMessage, Reply } from "../ports/chat.ts";
+import { askAgent } from "./ask-agent.ts";
+import { type ChatDeps, groupPrefix } from "./chat-turn.ts";
+import { historyFor, recalledMemory, toExchanges } from "./exchanges.ts";
+import { type ReplyPiece, say, wordPieces } from "./reply-words.ts";
+
+export interface AsideQuestion {
+  readonly question: string;
+  /** What goes on in the chat; empty where nothing does. */
+  readonly work: string;
+  readonly emit: (event: ChatEvent) => void;
+  readonly signal: AbortSignal;
+}
+
+const DUTY =
+  "You answer a short question beside the work that goes on in this conversation. You have no tools here, change nothing and promise nothing for the work. What is said of the work below is all you know of it.";
+
+/**
+ * A question beside the work of its chat: it takes no turn, joins no round and is not remembered, so that whatever runs
+ * goes on as if it had not been asked.
+ */
+export async function answerAside(
+  parts: ChatDeps,
+  message: IncomingMessage,
+  { question, work, emit, signal }: AsideQuestion,
+): Promise<Reply> {
+  const replyOf = (said: readonly ReplyPiece[], ok: boolean): Reply => ({
+    text: wordPieces(parts.messages.locale, said),
+    said,
+    ok,
+    sessionId: "",
+    jobs: [],
+    actions: [],
+  });
+  if (question.trim() === "") return replyOf([say("asideUsage")], false);
+  const { channel, chatId } = message;
+  const chatKey = `${channel}:${chatId}`;
+  const session = await parts.sessions.current({ channel, chatId });
+  const { memory: kept, models: chosen } = await parts.sessions.settings({ channel, chatId });
+  const jobs = createJobHistory(parts.workspace.archive, groupPrefix(chatKey), session?.openedAt);
+  const context =
+    session === null ? { memory: "", turns: [], older: [] } : await parts.sessions.context(session);
+  const models = await parts.meter.open({ chatKey, sessionId: session?.id ?? "", groupId: "" }, chosen);
+  const named = session === null ? "" : wordMemory(kept[session.id] ?? {});
+  const history = toExchanges(context.turns, jobs);
+  const older = toExchanges(context.older, jobs);
+  const deadline = parts.clock() + parts.settings.maxMillis;
+  const answered = await askAgent(
+    parts,
+    { models, emit, signal, deadline },
+    {
+      role: "chat",
+      streams: true,
+      whenCut: "shown",
+      request: (model, size) => {
+        const memory = [context.memory, named].filter((text) => text !== "").join("\n\n");
+        return {
+          system: [
+            systemPrompt({
+              agent: "Mio",
+              duty: DUTY,
+              tools: [],
+              memory: size === "full" ? recalledMemory(model, { memory, older }, question) : "",
+              today: parts.today(),
+              workspace: parts.workspace.root,
+            }),
+            ...(work === "" ? [] : [`# The work that goes on now\n${parts.workspace.mask(work)}`]),
+          ].join("\n\n"),
+          messages: [
+            ...historyFor(
+              model,
+              history,
+              size === "full" ? { exchanges: 8, chars: 2_000 } : { exchanges: 1, chars: 500 },
+            ),
+            { role: "user", text: cutMiddle(question, 8_000) },
+          ],
+        };
+      },
+    },
+  );
+  const goesOn = work === "" ? [] : [say("workGoesOn")];
+  if (!answered.ok) return replyOf([{ kind: "worded", texts: answered.trouble }, ...goesOn], false);
+  const { provider, model, local } = answered.model;
+  const { isUnpriced, costUsd, ...tokens } = models.used();
+  return {
+    ...replyOf(
+      [
+        { kind: "text", text: parts.workspace.mask(answered.answer.text.trim()) },
+        ...(local ? [] : [say("cloudAnswered", `${provider}/${model}`)]),
+        ...goesOn,
+      ],
+      true,
+    ),
+    model: { provider, model, local },
+    usage: { ...tokens, costUsd: isUnpriced && costUsd === 0 ? null : costUsd },
+  };
+}

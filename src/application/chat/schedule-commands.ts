@@ -1,0 +1,212 @@
+import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
+import { readSlashCommand } from "../../domain/chat/message-commands.ts";
+import {
+  readCronShape,
+  readScheduleSentence,
+  type ScheduleWish,
+} from "../../domain/chat/schedule-sentence.ts";
+import type { ScheduleLine } from "../../domain/texts/chat-schedules.en.ts";
+import { askJson } from "../models/complete.ts";
+import type { ChatSchedule, ChatSchedules } from "../ports/chat.ts";
+import { listenOptions } from "./ask-agent.ts";
+import { isOwnersChannel } from "./chat-commands.ts";
+import {
+  type Answer,
+  type ChatCommand,
+  type ChatDeps,
+  type ChatTurn,
+  createAnswer,
+  createLabelledAction,
+  createNotice,
+} from "./chat-turn.ts";
+import { say } from "./reply-words.ts";
+
+const RUNS_SHOWN = 10;
+
+/** `/schedule …`: a message at set times; `list`, `run`, `pause`, `resume`, `remove` and `history` of them. */
+export const schedule: ChatCommand = async (parts, turn, rest) => {
+  const [word = "", name = ""] = rest.trim().split(/\s+/);
+  const schedules = await parts.openSchedules();
+  if (rest.trim() === "" || (word === "list" && name === "")) return listSchedules(parts, turn, schedules);
+  const act = ACTIONS[word.toLowerCase()];
+  if (act === undefined || !/^#?[\w-]+$/.test(name) || /\s/.test(rest.trim().slice(word.length).trim()))
+    return addSchedule(parts, turn, schedules, rest);
+  const found = (await visibleSchedules(turn, schedules)).find(
+    (one) => String(one.number) === name.replace(/^#/, "") || (one.number === null && one.name === name),
+  );
+  if (found === undefined) return createAnswer(parts, [say("scheduleUnknown", name)], false);
+  return act(parts, turn, { schedules, found });
+};
+
+interface ChosenSchedule {
+  readonly schedules: ChatSchedules;
+  readonly found: ChatSchedule;
+}
+
+type ScheduleAction = (parts: ChatDeps, turn: ChatTurn, chosen: ChosenSchedule) => Promise<Answer>;
+
+const ACTIONS: Readonly<Record<string, ScheduleAction | undefined>> = {
+  run: async (parts, turn, { schedules, found }) => {
+    await schedules.noteRun(found.name, turn.message.id ?? null);
+    turn.emit(createNotice(parts, (chat) => chat.scheduleRuns(toLine(found))));
+    return { ...createAnswer(parts, [say("scheduleRuns", toLine(found))], true), instead: found.message };
+  },
+  pause: (parts, _turn, chosen) => enableSchedule(parts, chosen, false),
+  resume: (parts, _turn, chosen) => enableSchedule(parts, chosen, true),
+  remove: async (parts, _turn, { schedules, found }) => {
+    if (found.number === null) return createAnswer(parts, [say("scheduleConfigured", found.name)], false);
+    await schedules.remove(found.number);
+    return createAnswer(parts, [say("scheduleRemoved", toLine(found))], true);
+  },
+  history: async (parts, _turn, { schedules, found }) => {
+    const runs = await schedules.runs(found.name, RUNS_SHOWN);
+    return createAnswer(parts, [say("scheduleHistory", toLine(found), runs)], true);
+  },
+};
+
+async function enableSchedule(
+  parts: ChatDeps,
+  { schedules, found }: ChosenSchedule,
+  enabled: boolean,
+): Promise<Answer> {
+  const { number } = found;
+  if (number === null) return createAnswer(parts, [say("scheduleConfigured", found.name)], false);
+  await schedules.enable(number, enabled);
+  const now = (await schedules.list()).find((one) => one.number === number) ?? found;
+  return {
+    ...createAnswer(parts, [say(enabled ? "scheduleResumed" : "schedulePaused", toLine(now))], true),
+    actions: enabled
+      ? []
+      : [createLabelledAction(parts, (chat) => chat.scheduleLabels.resume, `/schedule resume ${number}`)],
+  };
+}
+
+/** Those of this chat; at the owner's own terminal and to the operator, all of them. */
+async function visibleSchedules(
+  { message }: ChatTurn,
+  schedules: ChatSchedules,
+): Promise<readonly ChatSchedule[]> {
+  const all = await schedules.list();
+  const { channel, chatId, userId } = message;
+  if (isOwnersChannel(channel) || (channel === "web" && userId === "operator")) return all;
+  return all.filter((one) => one.channel === channel && one.chatId === chatId);
+}
+
+async function listSchedules(parts: ChatDeps, turn: ChatTurn, schedules: ChatSchedules): Promise<Answer> {
+  const all = await visibleSchedules(turn, schedules);
+  return createAnswer(parts, [say("scheduleList", all.map(toLine), schedules.isServed())], true);
+}
+
+function toLine({
+  number,
+  name,
+  cron,
+  timezone,
+  message,
+  isEnabled,
+  nextAt,
+  channel,
+  chatId,
+}: ChatSchedule): ScheduleLine {
+  const shape = readCronShape(cron);
+  return {
+    name: number === null ? name : `#${number}`,
+    shape,
+    timezone,
+    message,
+    isEnabled,
+    nextAt,
+    chat: `${channel}:${chatId}`,
+  };
+}
+
+async function addSchedule(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  schedules: ChatSchedules,
+  text: string,
+): Promise<Answer> {
+  const plain = readScheduleSentence(text);
+  const wish = plain ?? (await askTimes(parts, turn, text, schedules.timezone));
+  if (wish === null) return createAnswer(parts, [say("scheduleUsage")], false);
+  return (
+    (await keepSchedule(parts, turn, schedules, wish)) ?? createAnswer(parts, [say("scheduleUsage")], false)
+  );
+}
+
+/** A sentence whose times only a model can read, made a schedule; null where it asks for none. */
+export async function scheduleByModel(parts: ChatDeps, turn: ChatTurn, text: string): Promise<Answer | null> {
+  const schedules = await parts.openSchedules();
+  const wish = await askTimes(parts, turn, text, schedules.timezone);
+  return wish === null ? null : keepSchedule(parts, turn, schedules, wish);
+}
+
+/** Null where the times are none. */
+async function keepSchedule(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  schedules: ChatSchedules,
+  { cron, message }: ScheduleWish,
+): Promise<Answer | null> {
+  if (readSlashCommand(message)?.name === "schedule")
+    return createAnswer(parts, [say("scheduleUsage")], false);
+  const { channel, chatId, userId } = turn.message;
+  // Nobody is at a terminal or in an editor when the time comes; the console keeps the answer.
+  const isAway = isOwnersChannel(channel);
+  const place = isAway
+    ? { channel: "web", chatId: "operator", userId: "operator" }
+    : { channel, chatId, userId };
+  const made = await schedules.add({ ...place, cron, message });
+  if (made === "never") return null;
+  if (made === "too-many") return createAnswer(parts, [say("scheduleTooMany")], false);
+  const label = (name: "run" | "pause" | "remove") =>
+    createLabelledAction(parts, (chat) => chat.scheduleLabels[name], `/schedule ${name} ${made.number}`);
+  return {
+    ...createAnswer(
+      parts,
+      [say("scheduleMade", toLine(made), { isAway, isServed: schedules.isServed() })],
+      true,
+    ),
+    actions: [label("run"), label("pause"), label("remove")],
+  };
+}
+
+const ASK_MS = 20_000;
+
+async function askTimes(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  text: string,
+  timezone: string,
+): Promise<ScheduleWish | null> {
+  const model = turn.models.models.forRole("worker");
+  if (!("generate" in model)) return null;
+  const { onRetry } = listenOptions(parts, turn);
+  const answer = await askJson<ScheduleWish | null>(model, {
+    request: {
+      messages: [
+        {
+          role: "user",
+          text: `Does this message ask that something be done again and again at set times? Message: ${JSON.stringify(text.slice(0, 1000))}\nIt is ${parts.now().toISOString()}; times are meant in ${timezone}.\nAnswer with one JSON object. If it does: {"cron": "five fields of cron", "message": "what is to be done, in the user's own words, without the times"}. If it does not, or cron cannot say those times: {"cron": null}.`,
+        },
+      ],
+      temperature: 0,
+      maxTokens: 300,
+      signal: turn.signal,
+    },
+    deadline: AbortSignal.timeout(ASK_MS),
+    ...(onRetry !== undefined && { onRetry }),
+    read: (said) => {
+      const value = jsonInAnswer(said);
+      if (value === undefined) return { ok: false, problem: "the answer is not a JSON object" };
+      const { cron, message } = value;
+      if (typeof cron !== "string" || typeof message !== "string" || message.trim() === "")
+        return { ok: true, value: null };
+      const isRule = /^\S+(?: +\S+){4}$/.test(cron.trim());
+      return isRule
+        ? { ok: true, value: { cron: cron.trim().replace(/ +/g, " "), message: message.trim() } }
+        : { ok: false, problem: '"cron" has not five fields' };
+    },
+  });
+  return answer.kind === "read" ? answer.value : null;
+}

@@ -1,0 +1,36 @@
+import { beginChecks, beginCommand, endSteps, type PlanStep, readPlanSteps } from "../../domain/coder/plan-steps.ts";
+import type { ChatEvent } from "../ports/chat.ts";
+
+/**
+ * Tells the list of steps in a coder's plan, and how far the work has come: by the commands that begin and the checks that
+ * run, never by the coder's word.
+ */
+export function tellSteps(emit: (event: ChatEvent) => void): (event: ChatEvent) => void {
+  let steps: readonly PlanStep[] = [];
+  const tell = (next: readonly PlanStep[]) => {
+    if (next.every((step, at) => step.state === steps[at]?.state && step.text === steps[at]?.text)) return;
+    steps = next;
+    emit({ type: "steps", steps });
+  };
+  return (event) => {
+    emit(event);
+    switch (event.type) {
+      case "proposed": {
+        const listed = readPlanSteps(event.plan);
+        // A plan that mends a part of the work is no list for all of it.
+        if (listed.length > 0) tell(listed);
+        return;
+      }
+      case "job-command":
+        return tell(beginCommand(steps, event.command));
+      case "progress":
+        if (event.doing === "checking") tell(beginChecks(steps));
+        else if (event.doing === "asking" && event.attempt > 1) tell(endSteps(steps, false));
+        return;
+      case "job-finished":
+        return tell(endSteps(steps, event.success));
+      default:
+        return;
+    }
+  };
+}

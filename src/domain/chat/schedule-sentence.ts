@@ -1,0 +1,231 @@
+/** A message that is to be posted at set times. */
+export interface ScheduleWish {
+  /** Five fields, as cron takes them. */
+  readonly cron: string;
+  readonly message: string;
+}
+
+interface TimeOfDay {
+  readonly hour: number;
+  readonly minute: number;
+}
+
+const DAY_NAMES = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
+const DAY_EN = "(?:sun|mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?)(?:days?)?";
+const DAYS_EN = `${DAY_EN}(?:(?:, ?(?:and )?| and | & )${DAY_EN})*`;
+const TIME_EN = String.raw`(?:noon|midday|midnight|\d{1,2}(?:[:.]\d{2})?(?: ?[ap]\.?m\b\.?| o'clock)?)(?: in the (?:morning|afternoon|evening)| at night)?`;
+const WHICH_EN = `day|morning|evening|night|afternoon|weekdays?|work(?:ing)? ?days?|business days?|weekends?|week on ${DAYS_EN}|${DAYS_EN}`;
+const NTH_EN = String.raw`\d{1,2}(?:st|nd|rd|th)?|first|last day`;
+
+/** The words for the times; what is to be done stands before or behind them. */
+const TIMES_EN: readonly RegExp[] = [
+  new RegExp(`^(?:every|each) (?<which>${WHICH_EN})(?:,? at| @) ?(?<time>${TIME_EN})`, "i"),
+  new RegExp(
+    `^(?<which>daily|weekdays|weekends|(?:on )?${DAYS_EN}|on weekdays|on weekends|weekly on ${DAYS_EN})(?:,? at| @) ?(?<time>${TIME_EN})`,
+    "i",
+  ),
+  new RegExp(`^at (?<time>${TIME_EN}),? (?:every|each|on) (?<which>${WHICH_EN})`, "i"),
+  new RegExp(`^at (?<time>${TIME_EN}),? (?<which>daily)`, "i"),
+  new RegExp(`^(?:every|each) month on the (?<nth>${NTH_EN})(?: at (?<time>${TIME_EN}))?`, "i"),
+  new RegExp(`^on the (?<nth>${NTH_EN}) of (?:every|each|the) month(?: at (?<time>${TIME_EN}))?`, "i"),
+  new RegExp(`^monthly on the (?<nth>${NTH_EN})(?: at (?<time>${TIME_EN}))?`, "i"),
+  /^(?:every|each) (?:(?<count>\d{1,2}) )?(?<unit>min(?:ute)?s?|hours?)\b/i,
+  /^(?<unit>hourly)\b/i,
+];
+
+const TIME_JA = String.raw`(?:(?:午前|午後|朝|昼|夕方|夜|am|pm)の?)?(?:\d{1,2}(?:時(?:半|\d{1,2}分)?|:\d{2}))|正午`;
+const DAYS_JA = "[月火水木金土日](?:曜日?)?(?:(?:と|、|・|,)?[月火水木金土日](?:曜日?)?)*";
+
+const TIMES_JA: readonly RegExp[] = [
+  new RegExp(
+    `^(?<which>毎日|毎朝|毎晩|毎夕|毎夜|平日(?:毎日)?|毎平日|毎?営業日|土日|毎週末|週末|毎週(?:${DAYS_JA})|毎(?:${DAYS_JA}))(?:は|の|、)?(?<time>${TIME_JA})`,
+    "i",
+  ),
+  new RegExp(`^毎月(?<nth>[0-9]{1,2}日|月末|末日)(?:の|、)?(?<time>${TIME_JA})?`, "i"),
+  /^(?<count>\d{1,2})(?<unit>分|時間)(?:ごと|毎|おき|間隔)/,
+  /^(?<unit>毎時)(?:(?<count>\d{1,2})分)?/,
+];
+
+/** A sentence that begins so tells of something and asks for nothing. */
+const TELLS_EN =
+  /^(?:the|an?|my|our|your|it|its|there|this|that|these|those|i|i'm|we|you|they|he|she|users?|people|some|something|someone|all|nothing|is|are|was|were|has|have)\b/i;
+/** What may be asked for before its times are named. */
+const ASKS_EN =
+  /^(?:run|check|summari[sz]e|send|post|tell|remind|report|update|review|list|pull|fetch|deploy|build|back ?up|clean|generate|give|show|look|say|ask|sync|open|write|email|notify|ping|scan|test|rebuild|refresh)\b/i;
+const TELLS_INSIDE_EN =
+  /\b(?:that|which|who|when|why|where|if|because|bugs?|errors?|fails?|failing|crash\w*|happens?|breaks?|cron|scheduler)\b/i;
+const ASKS_JA =
+  /(?:[てで](?:ください|下さい|ほしい(?:です)?|欲しい(?:です)?|もらえ(?:ます|る)?か?|くれ(?:ます|る)?か?|おいて|ね|よ)*|お願い(?:します|ね)?|(?:実行|確認|報告|通知|要約|送信|チェック|レビュー|デプロイ|更新|作成|整理|投稿|集計|バックアップ)(?:する(?:こと)?)?)$/u;
+const TELLS_JA = /(?:困って|しまって|[てで](?:い)?(?:る|ます)|落ちて|止まって|壊れて)$/u;
+
+const COURTESY_EN =
+  /^(?:(?:please|pls|can you|could you|would you|from now on|schedule:?|remind me:?|set up a schedule:?)[,:]? +)+/i;
+
+/** The times and the message of a plain sentence, in English or Japanese; null for any other. */
+export function readScheduleSentence(text: string): ScheduleWish | null {
+  const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
+  return readEnglish(line.replace(COURTESY_EN, "")) ?? readJapanese(line);
+}
+
+function readEnglish(line: string): ScheduleWish | null {
+  for (const pattern of TIMES_EN) {
+    const found = pattern.exec(line);
+    if (found === null) continue;
+    const cron = toCron(found.groups ?? {});
+    const message = line
+      .slice(found[0].length)
+      .replace(/^(?:[,:;–-]| then| please)+ */i, "")
+      .trim();
+    return cron === null || message.length < 2 || TELLS_EN.test(message) ? null : { cron, message };
+  }
+  return readEnglishBehind(line);
+}
+
+/** "run the tests every weekday at 9". */
+function readEnglishBehind(line: string): ScheduleWish | null {
+  if (!ASKS_EN.test(line)) return null;
+  const bare = line.replace(/[.!?]+$/, "");
+  for (const { index } of bare.matchAll(
+    / (?=(?:every|each|daily|weekdays|on|at|hourly|monthly|weekly)\b)/gi,
+  )) {
+    const tail = bare.slice(index + 1);
+    for (const pattern of TIMES_EN) {
+      const found = pattern.exec(tail);
+      if (found === null || found[0].length !== tail.length) continue;
+      const cron = toCron(found.groups ?? {});
+      const message = bare.slice(0, index).replace(/,$/, "").trim();
+      return cron === null || TELLS_INSIDE_EN.test(message) || message.length < 2 ? null : { cron, message };
+    }
+  }
+  return null;
+}
+
+function readJapanese(line: string): ScheduleWish | null {
+  const spelt = withDigits(line);
+  for (const pattern of TIMES_JA) {
+    const found = pattern.exec(spelt);
+    if (found === null) continue;
+    const cron = toCron(found.groups ?? {});
+    const message = spelt
+      .slice(found[0].length)
+      .replace(/^(?:に(?:は)?|は|、|,|ちょうど|ごろ|頃| )+/u, "")
+      .trim();
+    const bare = message.replace(/[。.!?！？]+$/u, "");
+    return cron === null || bare.length < 2 || TELLS_JA.test(bare) || !ASKS_JA.test(bare)
+      ? null
+      : { cron, message };
+  }
+  return null;
+}
+
+/** 九時, 十二時, 二十三時 in digits, at the beginning alone. */
+function withDigits(line: string): string {
+  const digit = (text: string) => "〇一二三四五六七八九".indexOf(text);
+  return line.replace(/(?<![一二三四五六七八九十百])[一二三四五六七八九十]{1,3}(?=時|分|日の)/gu, (number) => {
+    const [tens = "", ones = ""] = number.includes("十") ? number.split("十") : ["0", number];
+    const high = !number.includes("十") ? 0 : tens === "" ? 1 : digit(tens);
+    return String(high * 10 + (ones === "" ? 0 : digit(ones)));
+  });
+}
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function toCron({ which, time, nth, count, unit }: Groups): string | null {
+  if (unit !== undefined) return toInterval(unit, count);
+  const at = time === undefined ? { hour: 9, minute: 0 } : readTime(time, which ?? "");
+  if (at === null) return null;
+  if (nth !== undefined) {
+    const day = /first/i.test(nth) ? "1" : /last|末/i.test(nth) ? "L" : String(Number.parseInt(nth, 10));
+    return day !== "L" && !(Number(day) >= 1 && Number(day) <= 31)
+      ? null
+      : `${at.minute} ${at.hour} ${day} * *`;
+  }
+  const days = readDays(which ?? "");
+  return days === null ? null : `${at.minute} ${at.hour} * * ${days}`;
+}
+
+function toInterval(unit: string, count: string | undefined): string | null {
+  if (unit === "毎時") return `${Number(count ?? 0) % 60} * * * *`;
+  const each = Number(count ?? 1);
+  if (/^(?:hour|時)/i.test(unit)) {
+    if (each < 1 || 24 % each !== 0) return null;
+    return each === 1 ? "0 * * * *" : each === 24 ? "0 0 * * *" : `0 */${each} * * *`;
+  }
+  if (each < 1 || 60 % each !== 0) return null;
+  return each === 60 ? "0 * * * *" : each === 1 ? "* * * * *" : `*/${each} * * * *`;
+}
+
+function readTime(text: string, which: string): TimeOfDay | null {
+  if (/noon|midday|正午/i.test(text)) return { hour: 12, minute: 0 };
+  if (/midnight/i.test(text)) return { hour: 0, minute: 0 };
+  const [, hours = "", minutes] = /(\d{1,2})(?:[:.](\d{2})|時(\d{1,2})分)?/.exec(text) ?? [];
+  const minute = text.includes("半") ? 30 : Number(minutes ?? /時(\d{1,2})分/.exec(text)?.[1] ?? 0);
+  const isLate =
+    /p\.?m|午後|afternoon|evening|night|夕|夜|晩/i.test(text) ||
+    /evening|night|afternoon|晩|夕|夜/i.test(which);
+  const isEarly = /a\.?m|午前/i.test(text);
+  const given = Number(hours);
+  const hour = isLate && given < 12 ? given + 12 : isEarly && given === 12 ? 0 : given;
+  return hours === "" || hour > 23 || minute > 59 ? null : { hour, minute };
+}
+
+function readDays(which: string): string | null {
+  const text = which.toLowerCase();
+  if (/^(?:毎日|毎朝|毎晩|毎夕|毎夜|day|daily|morning|evening|night|afternoon)$/.test(text)) return "*";
+  if (/平日|営業日|weekday|work|business/.test(text)) return "1-5";
+  if (/土日|週末|weekend/.test(text)) return "0,6";
+  const japanese = [...text.replace(/^毎週?|曜日?/gu, "")].map((one) => "日月火水木金土".indexOf(one));
+  const english = [...text.matchAll(/\b(sun|mon|tue|wed|thu|fri|sat)/g)].map(([, name]) =>
+    DAY_NAMES.indexOf(name as (typeof DAY_NAMES)[number]),
+  );
+  const days = english.length > 0 ? english : japanese.filter((day) => day >= 0);
+  return days.length === 0 ? null : [...new Set(days)].sort((a, b) => a - b).join(",");
+}
+
+const BEGINS_LIKE_ONE =
+  /^(?:(?:please|schedule|remind me)[,:]? )?(?:every|each|once an?|twice an?|daily|weekly|monthly|hourly)\b|^(?:毎|隔週|隔日|月末|週に|月に|日に|第[1-5一二三四五])/i;
+const NAMES_TIME =
+  /\b(?:minutes?|hours?|days?|weeks?|months?|quarters?|years?|mornings?|evenings?|nights?|noon|midnight|weekdays?|weekends?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d{1,2}(?::\d{2})? ?[ap]m|\d{1,2}:\d{2})\b|[日週月朝晩時分曜末]/i;
+
+/** Whether a sentence may be one that a model can read the times of, where the plain patterns do not. */
+export function maybeSchedule(text: string): boolean {
+  const line = text.normalize("NFKC").replace(/\s+/g, " ").trim();
+  if (!BEGINS_LIKE_ONE.test(line) || !NAMES_TIME.test(line)) return false;
+  return /[぀-ヿ一-鿿]/.test(line) ? ASKS_JA.test(line.replace(/[。.!?！？]+$/u, "")) : true;
+}
+
+/** The times of a rule, for words about it; `other`: nothing simpler than the rule itself. */
+export type CronShape =
+  | { readonly kind: "days"; readonly days: "all" | readonly number[]; readonly time: string }
+  | { readonly kind: "month"; readonly day: number | "last"; readonly time: string }
+  | { readonly kind: "minutes" | "hours"; readonly each: number }
+  | { readonly kind: "hourly"; readonly minute: number }
+  | { readonly kind: "other"; readonly cron: string };
+
+export function readCronShape(cron: string): CronShape {
+  const [minute = "", hour = "", day = "", month = "", week = "", ...more] = cron.trim().split(/\s+/);
+  const other = { kind: "other", cron } as const;
+  if (more.length > 0 || month !== "*") return other;
+  const isAlways = day === "*" && week === "*";
+  const [, minutes] = /^\*(?:\/(\d+))?$/.exec(minute) ?? [null];
+  if (isAlways && hour === "*" && minute.startsWith("*"))
+    return minutes === null ? other : { kind: "minutes", each: Number(minutes ?? 1) };
+  if (!/^\d+$/.test(minute)) return other;
+  const hours = /^\*\/(\d+)$/.exec(hour)?.[1];
+  if (isAlways && minute === "0" && hours !== undefined) return { kind: "hours", each: Number(hours) };
+  if (isAlways && hour === "*") return { kind: "hourly", minute: Number(minute) };
+  if (!/^\d+$/.test(hour)) return other;
+  const time = `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
+  if (week === "*" && day !== "*")
+    return /^\d+$|^L$/.test(day) ? { kind: "month", day: day === "L" ? "last" : Number(day), time } : other;
+  if (day !== "*") return other;
+  if (week === "*") return { kind: "days", days: "all", time };
+  const range = /^([0-6])-([0-6])$/.exec(week);
+  const days =
+    range === null
+      ? week.split(",").map(Number)
+      : Array.from({ length: Number(range[2]) - Number(range[1]) + 1 }, (_, n) => Number(range[1]) + n);
+  return days.every((one) => Number.isInteger(one) && one >= 0 && one <= 6)
+    ? { kind: "days", days, time }
+    : other;
+}

@@ -1,0 +1,93 @@
+import type { SlashCommand } from "./message-commands.ts";
+import { readScheduleSentence } from "./schedule-sentence.ts";
+
+/** Words of courtesy that may stand before a request. */
+const BEFORE_EN =
+  /^(?:(?:please|pls|can you|could you|would you|now|ok|okay|then|and|great|nice|good|looks good|lgtm|let's|i want you to|i'd like you to)[,.!:]? +)+/i;
+const BEFORE_JA =
+  /^(?:(?:では|じゃあ|それでは|それじゃ|次に|よし|ok|オーケー|いいね|お願い(?:します)?)[、。,! ]*)+/i;
+const AFTER_EN = /(?:,? (?:please|now|thanks|thank you|for me|for us|if you can))+$/i;
+
+/** The request itself, on one line, without courtesy and its last mark. */
+function bareRequest(message: string): string {
+  const line = message.normalize("NFKC").replace(/\s+/g, " ").trim();
+  return line
+    .replace(/[.!?。！？]+$/u, "")
+    .replace(BEFORE_EN, "")
+    .replace(BEFORE_JA, "")
+    .replace(AFTER_EN, "")
+    .trim();
+}
+
+const PULL_EN =
+  /^(?:(?:commit|push)(?: (?:this|it|that|everything|all|the changes?|my changes?|the work))?(?:,? (?:and )?push(?: it)?)?,? (?:and |then |and then )?)?(?:open|create|make|raise|submit|send|file|put up|prepare)(?: me| us)? (?:an? |the |this as an? )?(?<draft>draft )?(?:new )?(?:pull[ -]?request|pr|merge[ -]?request|mr)(?: (?:for|with|of|from) (?:this|it|that|these|all|(?:(?:this|that|these|the|my|our|all|current) )+(?:change|work|branch|fix|edit|commit|feature|stuff)(?:s|es)?))?(?: (?:against|into|onto|to|on) (?:the )?(?<base>[\w./-]+)(?: branch)?)?(?:,? (?:titled|called|named|with the title) ["'“]?(?<title>.+?)["'”]?)?$/i;
+
+const PULL_JA =
+  /^(?:(?:これ|この(?:変更|修正|内容|作業|ブランチ)|今の(?:変更|修正|内容|作業)|変更|ここまで(?:の(?:変更|内容|作業))?)(?:を|で|から|の)?、?)?(?:コミット(?:して|し)、?)?(?:(?:プッシュ|push)(?:して|し)、?)?(?:(?<base>[\w./-]+)(?:への|に対する|に向けて|宛ての))?(?<draft>(?:ドラフト|下書き)の?)?(?:プルリクエスト|プルリク|pull ?request|pr|マージリクエスト|merge ?request|mr)を?(?:作(?:って|成して|成|りたい)|出して|開いて|立てて|投げて|上げて|あげて|送って|お願い)(?:ください|下さい|おいて|くれ(?:る|ます)?か?|もらえ(?:る|ます)?か?|ほしい(?:です)?|します|ね|よ)*$/i;
+
+/**
+ * A message that plainly asks for one of PicoClaw's own commands in words, as that command; null for any other. The whole
+ * message must be that request: whatever says more is routed like any other.
+ */
+export function readSentenceCommand(message: string): SlashCommand | null {
+  if (message.length > LONGEST_SENTENCE || /^\s*[/／]/.test(message)) return null;
+  if (readScheduleSentence(message) !== null) return { name: "schedule", rest: message.trim() };
+  return readPullSentence(message) ?? readReviewSentence(message);
+}
+
+const LONGEST_SENTENCE = 1000;
+
+const ASIDE =
+  /^\s*(?:btw|by the way|quick question|side question|a (?:quick |side )?question|ところで|ちなみに|余談(?:ですが|だけど)|ついでに(?:質問|聞き?たい?(?:ん?(?:です|だ)(?:が|けど))?))(?:[,:;、。：!\-–—]+|\s)\s*(\S[\s\S]*)$/iu;
+
+/** The question of a message that says of itself that it is beside the matter: `btw, …`; null for any other. */
+export function readAsideQuestion(message: string): string | null {
+  return ASIDE.exec(message)?.[1]?.trim() ?? null;
+}
+
+function readPullSentence(message: string): SlashCommand | null {
+  const request = bareRequest(message);
+  const found = PULL_EN.exec(request) ?? PULL_JA.exec(request);
+  if (found === null) return null;
+  const { draft, base, title } = found.groups ?? {};
+  const rest = [
+    ...(draft === undefined ? [] : ["--draft"]),
+    ...(base === undefined ? [] : ["--base", base]),
+    ...(title === undefined ? [] : [title]),
+  ];
+  return { name: "pr", rest: rest.join(" ") };
+}
+
+const REVIEW_EN =
+  /^review (?:the )?(?:pull[ -]?request|pr|merge[ -]?request|mr) (?:number |no\.? ?)?(?<number>[#!]?\d+)(?<post>,? (?:and|then) (?:post|comment|publish|leave|put|write)\b.{0,60})?$/i;
+const REVIEW_JA =
+  /^(?:プルリクエスト|プルリク|pr|マージリクエスト|mr)の?\s?(?<number>[#!]?\d+)\s?(?:番)?(?:を|の)(?:レビュー|見て)(?:して|を|し)?、?(?<post>(?:結果を|コメントを)?(?:投稿|コメント|書き込み|書き込ん)(?:して|を|で)?)?(?:ください|下さい|お願い(?:します)?|ほしい|くれ(?:る|ます)?か?|もらえ(?:る|ます)?か?)*$/i;
+
+/** A pull request by its number, to be reviewed, and posted where that is said. */
+function readReviewSentence(message: string): SlashCommand | null {
+  const request = bareRequest(message);
+  const { number, post } = (REVIEW_EN.exec(request) ?? REVIEW_JA.exec(request))?.groups ?? {};
+  if (number === undefined) return null;
+  const isPosted = post !== undefined && post !== "";
+  return { name: "review", rest: `#${number.replace(/[#!]/, "")}${isPosted ? " --post" : ""}` };
+}
+
+export interface PullWish {
+  /** Empty: it is worded by a coder. */
+  readonly title: string;
+  /** Null: the repository's default branch. */
+  readonly base: string | null;
+  readonly isDraft: boolean;
+}
+
+/** The words after `/pr`: `--draft`, `--base BRANCH`, and a title. */
+export function readPullWish(rest: string): PullWish {
+  const base = /(?:^|\s)--base[ =]([\w./-]+)/.exec(rest);
+  const isDraft = /(?:^|\s)--draft(?=\s|$)/.test(rest);
+  const title = rest
+    .replace(base?.[0] ?? "", " ")
+    .replace(/(?:^|\s)--draft(?=\s|$)/, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return { title: title.replace(/^["'“](.*)["'”]$/u, "$1"), base: base?.[1] ?? null, isDraft };
+}

@@ -1,0 +1,189 @@
+/** Why there is no pull request. `stands`: the branch whose commit could not be taken back again. */
+export type PullStop =
+  | { readonly why: "unavailable" | "no-git" | "no-repository" | "unborn" | "no-remote" }
+  | { readonly why: "git-failed" | "not-committed"; readonly message: string }
+  | { readonly why: "foreign-remote"; readonly remote: string; readonly url: string }
+  | { readonly why: "no-token"; readonly forge: string; readonly variable: string }
+  | { readonly why: "other-repository"; readonly repository: string }
+  | { readonly why: "not-a-pull"; readonly number: number }
+  | { readonly why: "conflicted"; readonly paths: readonly string[] }
+  | { readonly why: "archived"; readonly repository: string }
+  | { readonly why: "no-base"; readonly base: string; readonly repository: string }
+  /** `kept`: changed files that are never committed. */
+  | { readonly why: "nothing"; readonly base: string; readonly kept: readonly string[] }
+  | { readonly why: "names-taken"; readonly branch: string }
+  | {
+      readonly why: "forge";
+      readonly forge: string;
+      readonly repository: string;
+      readonly code: string;
+      readonly message: string;
+    }
+  | {
+      readonly why: "not-opened";
+      readonly forge: string;
+      readonly branch: string;
+      readonly code: string;
+      readonly message: string;
+    }
+  | { readonly why: "secret"; readonly stands: string | null }
+  | { readonly why: "branch-taken"; readonly branch: string; readonly stands: string | null }
+  | {
+      readonly why: "not-pushed";
+      readonly reason: string;
+      readonly branch: string;
+      readonly forge: string;
+      readonly message: string;
+      readonly stands: string | null;
+    };
+
+/** A pull request that was made ready. */
+export interface PullFacts {
+  readonly branch: string;
+  readonly base: string;
+  readonly title: string;
+  /** Files that were committed for it. */
+  readonly files: number;
+}
+
+const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
+
+const standing = (branch: string | null) =>
+  branch === null ? "Nothing was changed." : `Nothing was pushed; the commit stays on the branch ${branch}.`;
+
+function forgeTrouble(forge: string, code: string, message: string): string {
+  switch (code) {
+    case "unauthorized":
+      return `${forge} does not accept the token: it is wrong, or it has expired.`;
+    case "forbidden":
+    case "missing-scope":
+      return `The token may not do that on ${forge}: ${message}`;
+    case "unreachable":
+    case "timeout":
+    case "server-error":
+      return `${forge} does not answer: ${message}`;
+    case "rate-limited":
+      return `${forge} takes no more requests for now: ${message}`;
+    default:
+      return `${forge} refuses: ${message}`;
+  }
+}
+
+function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
+  switch (reason) {
+    case "protected-branch":
+      return `${forge} protects the branch ${branch}: nobody may push to it.`;
+    case "unauthorized":
+      return `${forge} lets neither the token nor your own git push.`;
+    case "no-permission":
+      return `You may not push to this repository on ${forge}.`;
+    case "not-found":
+      return `The repository is not there on ${forge}, or may not be seen.`;
+    case "unreachable":
+      return `${forge} cannot be reached.`;
+    case "aborted":
+      return "Stopped.";
+    default:
+      return `${forge} did not take the branch ${branch}.${message === "" ? "" : `\n${message}`}`;
+  }
+}
+
+export const pulls = {
+  reviewPosted: (url: string) => `The review is posted: ${url}`,
+  reviewNotPosted: (url: string, why: string) =>
+    `The review is not posted on ${url}${why === "" ? ": there is none." : `: ${why}`}`,
+  reviewPostWhere: "A review can be posted on a pull request only: /review #12 --post",
+  pullCommits: (branch: string, count: number) =>
+    count === 0 ? `Making the branch ${branch}.` : `Committing ${files(count)} on ${branch}.`,
+  pullPushes: (branch: string, forge: string) => `Pushing ${branch} to ${forge}.`,
+  forgeWaits: (forge: string, seconds: number, why: string) =>
+    `${forge} wants ${seconds} s of patience: ${why}`,
+  pullDry: ({
+    branch,
+    base,
+    files: paths,
+    title,
+  }: {
+    readonly branch: string;
+    readonly base: string;
+    readonly files: readonly string[];
+    readonly title: string;
+  }) =>
+    `Would open a pull request from ${branch} to ${base}: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
+  pullOpened: ({
+    branch,
+    base,
+    title,
+    files: count,
+    url,
+    isNew,
+    isDraft,
+  }: PullFacts & { readonly url: string; readonly isNew: boolean; readonly isDraft: boolean }) =>
+    [
+      isNew
+        ? `${isDraft ? "Draft pull request" : "Pull request"} opened: ${url}`
+        : `Pull request updated: ${url}`,
+      `${title}\n${branch} → ${base}${count === 0 ? "" : `, ${files(count)} committed`}`,
+      "/undo takes the commit back here; what is on the forge stays there.",
+    ].join("\n\n"),
+  pullByHand: ({
+    branch,
+    title,
+    url,
+    variable,
+    forge,
+  }: PullFacts & { readonly url: string; readonly variable: string; readonly forge: string }) =>
+    [
+      `The branch ${branch} is pushed, but no pull request was opened: there is no token for ${forge}.`,
+      `Open it yourself: ${url}\n${title}`,
+      `To have it opened next time, set ${variable}.`,
+    ].join("\n\n"),
+  pullStop: (stop: PullStop): string => {
+    switch (stop.why) {
+      case "unavailable":
+        return "Pull requests cannot be opened from here.";
+      case "no-git":
+        return "No pull request: git is not installed.";
+      case "no-repository":
+        return "No pull request: this folder is not a git repository.";
+      case "unborn":
+        return "No pull request: the repository has no commit yet.";
+      case "no-remote":
+        return "No pull request: the repository has no remote. Add one: git remote add origin URL";
+      case "foreign-remote":
+        return `No pull request: the remote ${stop.remote} (${stop.url}) is neither GitHub nor GitLab. For your own server, set forges.github.base_url or forges.gitlab.base_url.`;
+      case "no-token":
+        return `There is no token for ${stop.forge}. Set ${stop.variable}.`;
+      case "other-repository":
+        return `That is not a pull request of ${stop.repository}, the repository of this folder.`;
+      case "not-a-pull":
+        return `#${stop.number} is not a pull request.`;
+      case "git-failed":
+        return `No pull request: git could not be asked. ${stop.message}`;
+      case "conflicted":
+        return `No pull request: these files are in conflict. ${stop.paths.join(", ")}`;
+      case "archived":
+        return `No pull request: ${stop.repository} is archived and takes none.`;
+      case "no-base":
+        return `No pull request: ${stop.repository} has no branch ${stop.base}.`;
+      case "nothing":
+        return `Nothing to propose: everything here is in ${stop.base} already.${stop.kept.length === 0 ? "" : ` Protected files are never committed: ${stop.kept.join(", ")}`}`;
+      case "names-taken":
+        return `No pull request: too many branches are called ${stop.branch} already.`;
+      case "forge":
+        return stop.code === "not-found"
+          ? `No pull request: ${stop.repository} is not there on ${stop.forge}, or the token may not see it.`
+          : `No pull request. ${forgeTrouble(stop.forge, stop.code, stop.message)}`;
+      case "not-committed":
+        return `No pull request: the change could not be committed.\n${stop.message}`;
+      case "not-opened":
+        return `The branch ${stop.branch} is pushed, but the pull request was not opened. ${forgeTrouble(stop.forge, stop.code, stop.message)}\nTo try again: /pr`;
+      case "secret":
+        return `No pull request: the change holds a secret of yours. ${standing(stop.stands)}`;
+      case "branch-taken":
+        return `No pull request: the branch ${stop.branch} has commits on the forge that are not here. Pull them first. ${standing(stop.stands)}`;
+      case "not-pushed":
+        return `No pull request. ${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)} ${standing(stop.stands)}`;
+    }
+  },
+};

@@ -1,0 +1,120 @@
+import type { pulls as englishPulls } from "./chat-pulls.en.ts";
+
+const standing = (branch: string | null) =>
+  branch === null
+    ? "何も変更していません。"
+    : `プッシュはしていません。コミットはブランチ ${branch} に残っています。`;
+
+function forgeTrouble(forge: string, code: string, message: string): string {
+  switch (code) {
+    case "unauthorized":
+      return `${forge} がトークンを受け付けません。誤っているか、期限が切れています。`;
+    case "forbidden":
+    case "missing-scope":
+      return `このトークンには ${forge} での権限がありません: ${message}`;
+    case "unreachable":
+    case "timeout":
+    case "server-error":
+      return `${forge} から応答がありません: ${message}`;
+    case "rate-limited":
+      return `${forge} は今これ以上のリクエストを受け付けません: ${message}`;
+    default:
+      return `${forge} に拒否されました: ${message}`;
+  }
+}
+
+function pushTrouble(reason: string, forge: string, branch: string, message: string): string {
+  switch (reason) {
+    case "protected-branch":
+      return `${forge} でブランチ ${branch} は保護されていて、プッシュできません。`;
+    case "unauthorized":
+      return `トークンでも、ご自身の git の権限でも ${forge} にプッシュできません。`;
+    case "no-permission":
+      return `${forge} のこのリポジトリにプッシュする権限がありません。`;
+    case "not-found":
+      return `${forge} にリポジトリが見つからないか、閲覧の権限がありません。`;
+    case "unreachable":
+      return `${forge} に接続できません。`;
+    case "aborted":
+      return "中断しました。";
+    default:
+      return `${forge} がブランチ ${branch} を受け付けませんでした。${message === "" ? "" : `\n${message}`}`;
+  }
+}
+
+export const pulls: typeof englishPulls = {
+  reviewPosted: (url) => `レビューを投稿しました: ${url}`,
+  reviewNotPosted: (url, why) =>
+    `レビューは ${url} に投稿していません${why === "" ? "（内容がありません）。" : `: ${why}`}`,
+  reviewPostWhere: "投稿できるのはプルリクエストのレビューだけです: /review #12 --post",
+  pullCommits: (branch, count) =>
+    count === 0
+      ? `ブランチ ${branch} を作ります。`
+      : `${count} 個のファイルをブランチ ${branch} にコミットします。`,
+  pullPushes: (branch, forge) => `${branch} を ${forge} にプッシュします。`,
+  forgeWaits: (forge, seconds, why) => `${forge} の制限により ${seconds} 秒待ちます: ${why}`,
+  pullDry: ({ branch, base, files: paths, title }) =>
+    `${branch} から ${base} へのプルリクエストを作ることになります: ${title}\n${paths.map((path) => `  ${path}`).join("\n")}`,
+  pullOpened: ({ branch, base, title, files: count, url, isNew, isDraft }) =>
+    [
+      isNew
+        ? `${isDraft ? "ドラフトのプルリクエスト" : "プルリクエスト"}を作成しました: ${url}`
+        : `プルリクエストを更新しました: ${url}`,
+      `${title}\n${branch} → ${base}${count === 0 ? "" : `、${count} 個のファイルをコミット`}`,
+      "/undo で手元のコミットを取り消せます。リモートにあるものはそのまま残ります。",
+    ].join("\n\n"),
+  pullByHand: ({ branch, title, url, variable, forge }) =>
+    [
+      `ブランチ ${branch} はプッシュしましたが、${forge} のトークンがないため、プルリクエストは作成していません。`,
+      `こちらから作成できます: ${url}\n${title}`,
+      `次回から作成まで任せるには、${variable} を設定してください。`,
+    ].join("\n\n"),
+  pullStop: (stop) => {
+    switch (stop.why) {
+      case "unavailable":
+        return "ここからはプルリクエストを作成できません。";
+      case "no-git":
+        return "プルリクエストを作成できません: git が入っていません。";
+      case "no-repository":
+        return "プルリクエストを作成できません: このフォルダーは git リポジトリではありません。";
+      case "unborn":
+        return "プルリクエストを作成できません: リポジトリにまだコミットがありません。";
+      case "no-remote":
+        return "プルリクエストを作成できません: リモートがありません。追加するには: git remote add origin URL";
+      case "foreign-remote":
+        return `プルリクエストを作成できません: リモート ${stop.remote}（${stop.url}）は GitHub でも GitLab でもありません。自前のサーバーなら forges.github.base_url か forges.gitlab.base_url を設定してください。`;
+      case "no-token":
+        return `${stop.forge} のトークンがありません。${stop.variable} を設定してください。`;
+      case "other-repository":
+        return `このフォルダーのリポジトリ ${stop.repository} のプルリクエストではありません。`;
+      case "not-a-pull":
+        return `#${stop.number} はプルリクエストではありません。`;
+      case "git-failed":
+        return `プルリクエストを作成できません: git の状態を読めませんでした。${stop.message}`;
+      case "conflicted":
+        return `プルリクエストを作成できません: 競合しているファイルがあります。${stop.paths.join("、")}`;
+      case "archived":
+        return `プルリクエストを作成できません: ${stop.repository} はアーカイブされています。`;
+      case "no-base":
+        return `プルリクエストを作成できません: ${stop.repository} にブランチ ${stop.base} がありません。`;
+      case "nothing":
+        return `提案する変更がありません。ここにあるものはすべて ${stop.base} に入っています。${stop.kept.length === 0 ? "" : `保護されたファイルはコミットしません: ${stop.kept.join("、")}`}`;
+      case "names-taken":
+        return `プルリクエストを作成できません: ${stop.branch} という名前のブランチが多すぎます。`;
+      case "forge":
+        return stop.code === "not-found"
+          ? `プルリクエストを作成できません: ${stop.forge} に ${stop.repository} が見つからないか、トークンに閲覧の権限がありません。`
+          : `プルリクエストを作成できません。${forgeTrouble(stop.forge, stop.code, stop.message)}`;
+      case "not-committed":
+        return `プルリクエストを作成できません: 変更をコミットできませんでした。\n${stop.message}`;
+      case "not-opened":
+        return `ブランチ ${stop.branch} はプッシュしましたが、プルリクエストは作成できませんでした。${forgeTrouble(stop.forge, stop.code, stop.message)}\nもう一度試すには: /pr`;
+      case "secret":
+        return `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stop.stands)}`;
+      case "branch-taken":
+        return `プルリクエストを作成できません: リモートのブランチ ${stop.branch} に、手元にないコミットがあります。先に取り込んでください。${standing(stop.stands)}`;
+      case "not-pushed":
+        return `プルリクエストを作成できません。${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${standing(stop.stands)}`;
+    }
+  },
+};

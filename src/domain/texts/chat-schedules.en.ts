@@ -1,0 +1,115 @@
+import type { CronShape } from "../chat/schedule-sentence.ts";
+
+/** A schedule, as it is told. */
+export interface ScheduleLine {
+  /** `#3`, or the name of one of the configuration. */
+  readonly name: string;
+  readonly shape: CronShape;
+  readonly timezone: string;
+  readonly message: string;
+  readonly isEnabled: boolean;
+  readonly nextAt: string | null;
+  /** `<channel>:<chatId>`. */
+  readonly chat: string;
+}
+
+export interface ScheduleRunLine {
+  readonly at: string;
+  readonly isAsked: boolean;
+  readonly outcome: "waits" | "answered" | "failed" | "unknown";
+}
+
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+function ordinal(day: number): string {
+  const last = day % 10;
+  const isTeen = day > 10 && day < 14;
+  return `${day}${isTeen ? "th" : last === 1 ? "st" : last === 2 ? "nd" : last === 3 ? "rd" : "th"}`;
+}
+
+function times(shape: CronShape): string {
+  switch (shape.kind) {
+    case "days": {
+      if (shape.days === "all") return `every day at ${shape.time}`;
+      if (shape.days.join() === "1,2,3,4,5") return `every weekday at ${shape.time}`;
+      return `every ${shape.days.map((day) => DAYS[day]).join(", ")} at ${shape.time}`;
+    }
+    case "month":
+      return `every month on the ${shape.day === "last" ? "last day" : ordinal(shape.day)} at ${shape.time}`;
+    case "minutes":
+      return shape.each === 1 ? "every minute" : `every ${shape.each} minutes`;
+    case "hours":
+      return shape.each === 1 ? "every hour" : `every ${shape.each} hours`;
+    case "hourly":
+      return shape.minute === 0 ? "every hour" : `every hour at minute ${shape.minute}`;
+    case "other":
+      return `at the times of ${shape.cron}`;
+  }
+}
+
+function when(at: string, timezone: string): string {
+  return new Intl.DateTimeFormat("en-GB", {
+    timeZone: timezone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  }).format(new Date(at));
+}
+
+const OUTCOMES = { waits: "not answered yet", answered: "answered", failed: "failed", unknown: "" } as const;
+
+const NOT_SERVED = "No server runs here: it is posted once picoclaw serve runs.";
+
+export const schedules = {
+  scheduleLabels: { run: "Run now", pause: "Pause", resume: "Resume", remove: "Remove" },
+  scheduleMade: (
+    line: ScheduleLine,
+    { isAway, isServed }: { readonly isAway: boolean; readonly isServed: boolean },
+  ) =>
+    [
+      `Scheduled ${line.name}: ${times(line.shape)} (${line.timezone}).`,
+      line.nextAt === null ? "" : `Next: ${when(line.nextAt, line.timezone)}`,
+      `Message: ${line.message}`,
+      isAway ? "Its answers appear in the console." : "Its answers come to this chat.",
+      isServed ? "" : NOT_SERVED,
+      `/schedule run|pause|remove ${line.name.replace("#", "")}`,
+    ]
+      .filter((part) => part !== "")
+      .join("\n"),
+  scheduleList: (lines: readonly ScheduleLine[], isServed: boolean) =>
+    lines.length === 0
+      ? "There are no schedules. To make one: every weekday at 9 run the tests"
+      : [
+          ...lines.map(
+            (line) =>
+              `${line.name} ${times(line.shape)} (${line.timezone}), ${line.isEnabled ? (line.nextAt === null ? "never again" : `next ${when(line.nextAt, line.timezone)}`) : "paused"}: ${line.message} → ${line.chat}`,
+          ),
+          ...(isServed ? [] : [NOT_SERVED]),
+        ].join("\n"),
+  scheduleRuns: (line: ScheduleLine) => `Running ${line.name} now: ${line.message}`,
+  schedulePaused: (line: ScheduleLine) =>
+    `${line.name} is paused. To go on: /schedule resume ${line.name.replace("#", "")}`,
+  scheduleResumed: (line: ScheduleLine) =>
+    `${line.name} goes on: ${times(line.shape)} (${line.timezone}).${line.nextAt === null ? "" : ` Next: ${when(line.nextAt, line.timezone)}`}`,
+  scheduleRemoved: (line: ScheduleLine) => `${line.name} is removed: ${line.message}`,
+  scheduleHistory: (line: ScheduleLine, runs: readonly ScheduleRunLine[]) =>
+    [
+      `${line.name} ${times(line.shape)}: ${line.message}`,
+      ...(runs.length === 0
+        ? ["It has not run yet."]
+        : runs.map(({ at, isAsked, outcome }) =>
+            [when(at, line.timezone), isAsked ? "by hand" : "", OUTCOMES[outcome]]
+              .filter((part) => part !== "")
+              .join(" · "),
+          )),
+    ].join("\n"),
+  scheduleUnknown: (name: string) => `There is no schedule ${name}. All of them: /schedule list`,
+  scheduleConfigured: (name: string) =>
+    `${name} stands in the configuration: change it there, or in the console under Settings.`,
+  scheduleTooMany: "There are too many schedules. Remove one first: /schedule list",
+  scheduleUsage:
+    "When, and what? For example: /schedule every weekday at 9 run the tests. Also: /schedule list, /schedule run|pause|resume|remove|history N",
+};

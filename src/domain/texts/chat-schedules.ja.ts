@@ -1,0 +1,88 @@
+import type { CronShape } from "../chat/schedule-sentence.ts";
+import type { schedules as englishSchedules } from "./chat-schedules.en.ts";
+
+const DAYS = "日月火水木金土";
+
+function times(shape: CronShape): string {
+  switch (shape.kind) {
+    case "days": {
+      if (shape.days === "all") return `毎日 ${shape.time}`;
+      if (shape.days.join() === "1,2,3,4,5") return `平日 ${shape.time}`;
+      return `毎週${shape.days.map((day) => DAYS[day]).join("・")}曜 ${shape.time}`;
+    }
+    case "month":
+      return `毎月${shape.day === "last" ? "末日" : `${shape.day}日`} ${shape.time}`;
+    case "minutes":
+      return shape.each === 1 ? "1 分ごと" : `${shape.each} 分ごと`;
+    case "hours":
+      return `${shape.each} 時間ごと`;
+    case "hourly":
+      return `毎時 ${shape.minute} 分`;
+    case "other":
+      return `${shape.cron} の時刻`;
+  }
+}
+
+function when(at: string, timezone: string): string {
+  return new Intl.DateTimeFormat("ja-JP", {
+    timeZone: timezone,
+    weekday: "short",
+    day: "numeric",
+    month: "numeric",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  }).format(new Date(at));
+}
+
+const OUTCOMES = { waits: "未回答", answered: "回答済み", failed: "失敗", unknown: "" } as const;
+
+const NOT_SERVED = "サーバーが動いていません。picoclaw serve が動いている間に送られます。";
+
+export const schedules: typeof englishSchedules = {
+  scheduleLabels: { run: "今すぐ実行", pause: "一時停止", resume: "再開", remove: "削除" },
+  scheduleMade: (line, { isAway, isServed }) =>
+    [
+      `${line.name} を予約しました: ${times(line.shape)}（${line.timezone}）。`,
+      line.nextAt === null ? "" : `次回: ${when(line.nextAt, line.timezone)}`,
+      `内容: ${line.message}`,
+      isAway ? "回答はコンソールに表示されます。" : "回答はこのチャットに届きます。",
+      isServed ? "" : NOT_SERVED,
+      `/schedule run|pause|remove ${line.name.replace("#", "")}`,
+    ]
+      .filter((part) => part !== "")
+      .join("\n"),
+  scheduleList: (lines, isServed) =>
+    lines.length === 0
+      ? "予約はありません。作るには: 毎週月曜の9時にテストを実行して"
+      : [
+          ...lines.map(
+            (line) =>
+              `${line.name} ${times(line.shape)}（${line.timezone}）、${line.isEnabled ? (line.nextAt === null ? "次回なし" : `次回 ${when(line.nextAt, line.timezone)}`) : "停止中"}: ${line.message} → ${line.chat}`,
+          ),
+          ...(isServed ? [] : [NOT_SERVED]),
+        ].join("\n"),
+  scheduleRuns: (line) => `${line.name} を今すぐ実行します: ${line.message}`,
+  schedulePaused: (line) =>
+    `${line.name} を一時停止しました。再開するには: /schedule resume ${line.name.replace("#", "")}`,
+  scheduleResumed: (line) =>
+    `${line.name} を再開しました: ${times(line.shape)}（${line.timezone}）。${line.nextAt === null ? "" : `次回: ${when(line.nextAt, line.timezone)}`}`,
+  scheduleRemoved: (line) => `${line.name} を削除しました: ${line.message}`,
+  scheduleHistory: (line, runs) =>
+    [
+      `${line.name} ${times(line.shape)}: ${line.message}`,
+      ...(runs.length === 0
+        ? ["まだ実行していません。"]
+        : runs.map(({ at, isAsked, outcome }) =>
+            [when(at, line.timezone), isAsked ? "手動" : "", OUTCOMES[outcome]]
+              .filter((part) => part !== "")
+              .join(" · "),
+          )),
+    ].join("\n"),
+  scheduleUnknown: (name) => `予約 ${name} はありません。一覧: /schedule list`,
+  scheduleConfigured: (name) =>
+    `${name} は設定ファイルの予約です。設定ファイルか、コンソールの設定で変更してください。`,
+  scheduleTooMany: "予約が多すぎます。先に削除してください: /schedule list",
+  scheduleUsage:
+    "時刻と内容を書いてください。例: /schedule 毎週月曜の9時にテストを実行して。ほかに: /schedule list、/schedule run|pause|resume|remove|history 番号",
+};

@@ -1,0 +1,319 @@
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type {
+  BranchPush,
+  GitRemote,
+  ProjectRepository,
+  PushRequest,
+  RemoteDiff,
+  RepositoryReading,
+  WorkBeyond,
+} from "../../application/ports/forges.ts";
+import { findGit, type GitPlaces, gitProgram, ISOLATED_GIT_ENV } from "../engine/git-roots.ts";
+import { spawnChild } from "../platform/process-calls.ts";
+import { createHostGit, type HostGit, pushFailure } from "./host-git.ts";
+import { makePublishFolder, openSignIn, type PublisherDeps, searchableSecrets } from "./publisher.ts";
+
+export interface ProjectRepositoryDeps extends Omit<PublisherDeps, "path"> {
+  /** The workspace; the repository may begin above it. */
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const READ_MS = 30_000;
+const READ_BYTES = 8 * 1024 ** 2;
+const DIFF_CHARS = 60_000;
+const SUBJECTS = 8;
+const MOST_FILTERS = 500;
+
+/** The variables by which the user's own git and ssh know whose they are. */
+const USER_VARIABLES = ["HOME", "USER", "LOGNAME", "XDG_CONFIG_HOME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND"];
+
+export function createProjectRepository(parts: ProjectRepositoryDeps): ProjectRepository {
+  return {
+    async read(signal) {
+      const opened = await openReader(parts, signal);
+      return "status" in opened ? opened : readState(opened);
+    },
+    async compare(bases, signal) {
+      const opened = await openReader(parts, signal);
+      return "status" in opened ? null : compareWith(opened, bases);
+    },
+    async hasBranch(name, signal) {
+      const opened = await openReader(parts, signal);
+      if ("status" in opened) return false;
+      return (await opened.ask("rev-parse", "--verify", "--quiet", `refs/heads/${name}`)) !== null;
+    },
+    diffThere: (request) => withHostGit(parts, request, (git) => diffIn(git, request)),
+    push: (request) => pushBranch(parts, request),
+  };
+}
+
+/** Asks git a question about the repository: what it printed, or null where it failed. */
+interface RepositoryReader {
+  readonly places: GitPlaces;
+  ask(...args: string[]): Promise<string | null>;
+}
+
+type Setting = readonly [name: string, value: string];
+
+/** Files of the workspace that look like a repository are not one, and nothing that its settings name is run. */
+const HARMLESS: readonly Setting[] = [
+  ["core.fsmonitor", "false"],
+  ["core.hooksPath", "/dev/null"],
+  ["safe.bareRepository", "explicit"],
+  ["log.showSignature", "false"],
+];
+
+async function openReader(
+  { root, env }: ProjectRepositoryDeps,
+  signal: AbortSignal,
+): Promise<RepositoryReader | { readonly status: "no-git" | "no-repository" }> {
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
+  const program = gitProgram(folders, [root]);
+  if (program === null) return { status: "no-git" };
+  const places = findGit(root);
+  if (places === null) return { status: "no-repository" };
+  const harmless: readonly Setting[] = [...HARMLESS, ["safe.directory", places.topLevel]];
+  const run = (settings: readonly Setting[], args: readonly string[]) =>
+    readOutput({
+      argv: [program, "--no-optional-locks", ...args],
+      cwd: root,
+      env: {
+        ...ISOLATED_GIT_ENV,
+        PATH: folders.join(delimiter),
+        HOME: "/",
+        LC_ALL: "C",
+        GIT_ALLOW_PROTOCOL: "none",
+        GIT_NO_LAZY_FETCH: "1",
+        ...settingVariables(settings),
+      },
+      signal,
+    });
+  const filters = await run(harmless, ["config", "-z", "--name-only", "--get-regexp", "^filter\\."]);
+  const names = [...new Set((filters ?? "").split("\0").filter((name) => name !== ""))].slice(
+    0,
+    MOST_FILTERS,
+  );
+  const settings: readonly Setting[] = [
+    ...harmless,
+    ...names.map((name): Setting => [name, name.endsWith(".required") ? "false" : ""]),
+  ];
+  return { places, ask: (...args) => run(settings, args) };
+}
+
+function settingVariables(settings: readonly Setting[]): Record<string, string> {
+  const named = settings.flatMap(([name, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, name],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(named) };
+}
+
+interface ReadRequest {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** What a program prints, as far as it is read; null where it failed. */
+async function readOutput({ argv, cwd, env, signal }: ReadRequest): Promise<string | null> {
+  signal.throwIfAborted();
+  const child = spawnChild({ argv, cwd, env, stdio: ["ignore", "pipe", "ignore"], detached: false });
+  const end = () => child.kill("SIGKILL");
+  const timer = setTimeout(end, READ_MS);
+  signal.addEventListener("abort", end);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of child.stdout ?? []) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > READ_BYTES) break;
+    }
+    if (size > READ_BYTES) end();
+    const { exitCode } = await child.exited;
+    signal.throwIfAborted();
+    return exitCode === 0 || size > READ_BYTES ? Buffer.concat(chunks).toString("utf8") : null;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  }
+}
+
+async function readState(reader: RepositoryReader): Promise<RepositoryReading> {
+  const head = await reader.ask("rev-parse", "--verify", "--quiet", "HEAD");
+  if (head === null) return { status: "unborn" };
+  const branch = (await reader.ask("symbolic-ref", "--quiet", "--short", "HEAD"))?.trim() ?? null;
+  const status = await reader.ask(
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--untracked-files=all",
+    "--ignore-submodules=all",
+    "--no-renames",
+    "--",
+    ".",
+  );
+  if (status === null) return { status: "failed", message: "git status failed" };
+  const prefix = (await reader.ask("rev-parse", "--show-prefix"))?.trim() ?? "";
+  const entries = status
+    .split("\0")
+    .filter((line) => line.length > 3)
+    .map((line) => ({ state: line.slice(0, 2), path: belowPrefix(line.slice(3), prefix) }));
+  const subjects = await reader.ask("log", `-${SUBJECTS}`, "--no-merges", "--format=%s");
+  return {
+    status: "read",
+    branch,
+    head: head.trim(),
+    remote: await findRemote(reader, branch),
+    changed: entries.map(({ path }) => path),
+    conflicted: entries.filter(({ state }) => IN_CONFLICT.has(state)).map(({ path }) => path),
+    subjects: (subjects ?? "").split("\n").filter((line) => line !== ""),
+  };
+}
+
+const IN_CONFLICT: ReadonlySet<string> = new Set(["DD", "AU", "UD", "UA", "DU", "AA", "UU"]);
+
+function belowPrefix(path: string, prefix: string): string {
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path;
+}
+
+async function findRemote(reader: RepositoryReader, branch: string | null): Promise<GitRemote | null> {
+  const listed = ((await reader.ask("remote")) ?? "").split("\n").filter((name) => name !== "");
+  const pushed = branch === null ? null : await reader.ask("config", "--get", `branch.${branch}.remote`);
+  const name = [pushed?.trim(), "origin", listed[0]].find((one) => one !== undefined && listed.includes(one));
+  if (name === undefined) return null;
+  const url =
+    (await reader.ask("config", "--get", `remote.${name}.pushurl`)) ??
+    (await reader.ask("config", "--get", `remote.${name}.url`));
+  if (url === null) return null;
+  return { name, url: url.trim(), defaultBranch: await findDefaultBranch(reader, name) };
+}
+
+async function findDefaultBranch(reader: RepositoryReader, remote: string): Promise<string | null> {
+  const named = await reader.ask("symbolic-ref", "--quiet", "--short", `refs/remotes/${remote}/HEAD`);
+  if (named !== null) return named.trim().slice(remote.length + 1);
+  for (const name of ["main", "master"])
+    if ((await reader.ask("rev-parse", "--verify", "--quiet", `refs/remotes/${remote}/${name}`)) !== null)
+      return name;
+  return null;
+}
+
+async function compareWith(reader: RepositoryReader, bases: readonly string[]): Promise<WorkBeyond | null> {
+  for (const base of bases) {
+    // A name that begins with a dash would be an option.
+    const from = base.startsWith("-") ? null : await reader.ask("merge-base", base, "HEAD");
+    if (from === null) continue;
+    const commit = from.trim();
+    const commits = await reader.ask("log", "--format=%s", "--max-count=200", `${commit}..HEAD`);
+    const diff = await reader.ask("diff", "--no-ext-diff", "--no-textconv", "--no-color", commit, "--", ".");
+    return {
+      from: commit,
+      commits: (commits ?? "").split("\n").filter((line) => line !== ""),
+      diff: (diff ?? "").slice(0, DIFF_CHARS),
+    };
+  }
+  return null;
+}
+
+/**
+ * In a bare repository of its own, which only borrows the project's objects: no hook, filter, helper or address of the
+ * project's settings comes into play.
+ */
+async function pushBranch(parts: ProjectRepositoryDeps, request: PushRequest): Promise<BranchPush> {
+  const { signal } = request;
+  const reader = await openReader(parts, signal);
+  if ("status" in reader) return { status: "failed", reason: "other", message: reader.status };
+  if (await bringsSecret(reader, request)) return { status: "secret" };
+  try {
+    return await withHostGit(parts, request, (git) => pushFrom(git, request));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { status: "failed", reason: "aborted", message: "aborted" };
+  }
+}
+
+/** Git over the network, in a folder that lasts as long as the work does. */
+async function withHostGit<T>(
+  parts: ProjectRepositoryDeps,
+  { credentials, insecureTls, signal }: Pick<PushRequest, "credentials" | "insecureTls" | "signal">,
+  work: (git: HostGit) => Promise<T>,
+): Promise<T> {
+  const folder = makePublishFolder(parts.folder, parts.owner);
+  const signIn = credentials === null ? null : openSignIn(folder, credentials);
+  const nothing = openSync("/dev/null", "r");
+  try {
+    const git = createHostGit({
+      folder,
+      path: parts.env.PATH ?? "",
+      passed: parts.passed,
+      askpass: signIn?.askpass ?? "",
+      secret: signIn?.secret ?? nothing,
+      own: signIn?.own ?? {},
+      user: signIn === null ? userVariables(parts.env) : undefined,
+      insecureTls,
+      timeoutMs: parts.timeoutMs,
+      signal,
+    });
+    await git.run(["init", "--quiet", "--bare", folder]);
+    borrowObjects(folder, findGit(parts.root));
+    return await work(git);
+  } finally {
+    closeSync(nothing);
+    signIn?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function borrowObjects(folder: string, places: GitPlaces | null): void {
+  if (places === null) return;
+  mkdirSync(join(folder, "objects/info"), { recursive: true });
+  writeFileSync(join(folder, "objects/info/alternates"), `${join(places.commonDirectory, "objects")}\n`);
+  const shallow = join(places.commonDirectory, "shallow");
+  if (existsSync(shallow)) copyFileSync(shallow, join(folder, "shallow"));
+}
+
+async function diffIn(git: HostGit, { url, base, head }: RemoteDiff): Promise<{ readonly diff: string } | string> {
+  const fetched = await git.run(["fetch", "--quiet", "--no-tags", url, `+${base}:refs/base`, `+${head}:refs/head`]);
+  if (fetched.code !== 0) return fetched.stderr.trim().slice(-500) || "git fetch failed";
+  const diff = await git.run(["diff", "--no-ext-diff", "--no-textconv", "--no-color", "refs/base...refs/head"]);
+  return diff.code === 0 ? { diff: diff.stdout.slice(0, DIFF_CHARS) } : diff.stderr.trim().slice(-500);
+}
+
+async function pushFrom(git: HostGit, { url, commit, branch }: PushRequest): Promise<BranchPush> {
+  const push = await git.run(["push", "--porcelain", url, `${commit}:refs/heads/${branch}`]);
+  if (push.code === 0) return { status: "pushed" };
+  const failed = pushFailure(push);
+  return failed.status === "branch-taken" || failed.status === "rejected" || failed.status === "failed"
+    ? failed
+    : { status: "failed", reason: "other", message: "" };
+}
+
+async function bringsSecret(reader: RepositoryReader, request: PushRequest): Promise<boolean> {
+  const secrets = searchableSecrets(request.secrets);
+  if (secrets.length === 0) return false;
+  const range = request.from === null ? [request.commit, "-1"] : [`${request.from}..${request.commit}`];
+  const told = await reader.ask(
+    "log",
+    "--format=%B",
+    "-p",
+    "--text",
+    "--no-ext-diff",
+    "--no-textconv",
+    ...range,
+  );
+  // A line that is removed, or stands around, brings nothing in.
+  const brought = (told ?? "").split("\n").filter((line) => !/^[- ]/.test(line));
+  return brought.some((line) => secrets.some((secret) => line.includes(secret)));
+}
+
+function userVariables(env: ProjectRepositoryDeps["env"]): Record<string, string> {
+  return Object.fromEntries(
+    USER_VARIABLES.flatMap((name) => {
+      const value = env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}

@@ -1,0 +1,163 @@
+import type { Kysely } from "kysely";
+import type { ChatSchedule, ChatSchedules, ScheduleRun } from "../../application/ports/chat.ts";
+import type { Schedule } from "../../application/ports/serve.ts";
+import type { ChatScheduleRow, Database } from "../store/schema.ts";
+import { chatScheduleName, nextTimeOf, noteScheduleRun } from "./schedules.ts";
+
+export interface ChatSchedulesDeps {
+  readonly db: Kysely<Database>;
+  readonly workspace: string;
+  readonly now: () => Date;
+  readonly timezone: string;
+  readonly configured: readonly Schedule[];
+  readonly isServed: () => boolean;
+}
+
+/** Of one workspace. */
+const MOST_SCHEDULES = 100;
+
+export function createChatSchedules(parts: ChatSchedulesDeps): ChatSchedules {
+  const { db, workspace, now, timezone } = parts;
+  const nextOf = async (cron: string, zone: string) =>
+    (await nextTimeOf(cron, zone, now()))?.toISOString() ?? null;
+  const fromRow = async (row: ChatScheduleRow): Promise<ChatSchedule> => ({
+    name: chatScheduleName(row.number),
+    number: row.number,
+    channel: row.channel,
+    chatId: row.chat_id,
+    userId: row.user_id,
+    cron: row.cron,
+    timezone: row.timezone,
+    message: row.message,
+    isEnabled: row.enabled === 1,
+    nextAt: row.enabled === 1 ? await nextOf(row.cron, row.timezone) : null,
+  });
+  return {
+    timezone,
+    isServed: parts.isServed,
+    async list() {
+      const rows = await db
+        .selectFrom("chat_schedules")
+        .selectAll()
+        .where("workspace", "=", workspace)
+        .orderBy("number")
+        .execute();
+      return Promise.all([
+        ...rows.map(fromRow),
+        ...parts.configured.map((one) => fromConfiguration(one, nextOf)),
+      ]);
+    },
+    async add({ channel, chatId, userId, cron, message }) {
+      const next = await nextTimeOf(cron, timezone, now());
+      if (next === null) return "never";
+      const row = await db.transaction().execute(async (within) => {
+        const all = await within
+          .selectFrom("chat_schedules")
+          .select("number")
+          .where("workspace", "=", workspace)
+          .execute();
+        if (all.length >= MOST_SCHEDULES) return null;
+        const made: ChatScheduleRow = {
+          workspace,
+          number: Math.max(0, ...all.map(({ number }) => number)) + 1,
+          channel,
+          chat_id: chatId,
+          user_id: userId,
+          cron,
+          timezone,
+          message,
+          enabled: 1,
+          created_at: now().toISOString(),
+        };
+        await within.insertInto("chat_schedules").values(made).execute();
+        // A server that looks a little later still finds its first time.
+        await within
+          .insertInto("schedules")
+          .values({
+            workspace,
+            name: chatScheduleName(made.number),
+            rule: `${cron} ${timezone}`,
+            next_at: next.getTime(),
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        return made;
+      });
+      return row === null ? "too-many" : fromRow(row);
+    },
+    async enable(number, enabled) {
+      await db
+        .updateTable("chat_schedules")
+        .set({ enabled: Number(enabled) })
+        .where("workspace", "=", workspace)
+        .where("number", "=", number)
+        .execute();
+    },
+    async remove(number) {
+      const name = chatScheduleName(number);
+      await db.transaction().execute(async (within) => {
+        await within
+          .deleteFrom("chat_schedules")
+          .where("workspace", "=", workspace)
+          .where("number", "=", number)
+          .execute();
+        for (const table of ["schedules", "schedule_runs"] as const)
+          await within
+            .deleteFrom(table)
+            .where("workspace", "=", workspace)
+            .where("name", "=", name)
+            .execute();
+      });
+    },
+    noteRun: (name, messageId) => noteScheduleRun(db, { workspace, name, at: now(), messageId, asked: true }),
+    async runs(name, limit) {
+      const rows = await db
+        .selectFrom("schedule_runs")
+        .leftJoin("messages", "messages.id", "schedule_runs.message_id")
+        .leftJoin("replies", "replies.message_id", "schedule_runs.message_id")
+        .select(["schedule_runs.at", "schedule_runs.asked", "messages.state", "replies.content"])
+        .where("schedule_runs.workspace", "=", workspace)
+        .where("schedule_runs.name", "=", name)
+        .orderBy("schedule_runs.at", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(
+        ({ at, asked, state, content }): ScheduleRun => ({
+          at: new Date(Number(at)).toISOString(),
+          isAsked: asked === 1,
+          outcome: outcomeOf(state, content),
+        }),
+      );
+    },
+  };
+}
+
+function outcomeOf(state: string | null, content: string | null): ScheduleRun["outcome"] {
+  if (content === null) return state === null || state === "done" ? "unknown" : "waits";
+  try {
+    const { ok } = JSON.parse(content) as { ok?: unknown };
+    return ok === false ? "failed" : "answered";
+  } catch {
+    return "unknown";
+  }
+}
+
+async function fromConfiguration(
+  { name, cron, timezone, chat, user, message }: Schedule,
+  nextOf: (cron: string, zone: string) => Promise<string | null>,
+): Promise<ChatSchedule> {
+  const at = chat.indexOf(":");
+  const chatId = chat.slice(at + 1);
+  return {
+    name,
+    number: null,
+    channel: chat.slice(0, at),
+    chatId,
+    userId: user ?? chatId,
+    cron,
+    timezone,
+    message,
+    isEnabled: true,
+    nextAt: await nextOf(cron, timezone),
+  };
+}

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { worked } from "./chat-kit.ts";
+import { type ConversationOptions, type OpenedConversation, openConversation } from "./conversation-kit.ts";
+
+let at: OpenedConversation;
+afterEach(() => at.close());
+
+const NOW = new Date("2026-11-16T15:00:00.000Z"); // A Monday.
+const config = "session: { timezone: America/New_York }\n";
+const open = async (answer: Parameters<typeof openConversation>[0], more: ConversationOptions = {}) => {
+  at = await openConversation(answer, { config, now: () => NOW, ...more });
+};
+const nobody = () => {
+  throw new Error("no model is asked");
+};
+
+describe("a schedule made by a sentence", () => {
+  test("is told with its next run and its zone, without a model", async () => {
+    await open(nobody);
+    const reply = await at.send("every weekday at 9 run the tests");
+    expect(reply.text).toBe(
+      [
+        "Scheduled #1: every weekday at 09:00 (America/New_York).",
+        "Next: Tue, 17 Nov 2026, 09:00",
+        "Message: run the tests",
+        "Its answers appear in the console.",
+        "No server runs here: it is posted once picoclaw serve runs.",
+        "/schedule run|pause|remove 1",
+      ].join("\n"),
+    );
+    expect(reply.actions.map(({ message }) => message)).toEqual([
+      "/schedule run 1",
+      "/schedule pause 1",
+      "/schedule remove 1",
+    ]);
+  });
+
+  test("in Japanese, in a chat of LINE that is forced to talk", async () => {
+    await open(nobody, { locale: "ja" });
+    const place = { channel: "line", chatId: "U1", userId: "U1", forcedRoute: "CHAT" } as const;
+    const { text } = await at.send("毎週月曜の9時に未対応の issue をまとめて", place);
+    expect(text).toContain("#1 を予約しました: 毎週月曜 09:00（America/New_York）。");
+    expect(text).toContain("次回: 2026/11/23(月) 09:00");
+    expect(text).toContain("回答はこのチャットに届きます。");
+    expect((await at.send("/schedule list", place)).text).toContain("→ line:U1");
+    // Another chat neither sees nor ends it.
+    const other = { ...place, chatId: "U2", userId: "U2" };
+    expect((await at.send("/schedule", other)).text).toContain("予約はありません");
+    expect((await at.send("/schedule remove 1", other)).ok).toBe(false);
+  });
+
+  test("is paused, goes on, runs now, tells its history, and is removed", async () => {
+    await open(({ role }) => (role === "worker" ? worked("all green") : "hello"));
+    await at.send("every day at 6pm say hello");
+    expect((await at.send("/schedule pause 1")).text).toBe("#1 is paused. To go on: /schedule resume 1");
+    expect((await at.send("/schedule list")).text).toContain("paused: say hello → web:operator");
+    expect((await at.send("/schedule resume #1")).text).toContain("Next: Mon, 16 Nov 2026, 18:00");
+    expect((await at.send("/schedule history 1")).text).toContain("It has not run yet.");
+    expect((await at.send("/schedule run 1")).text).toContain("hello");
+    expect((await at.send("/schedule history 1")).text).toContain("Mon, 16 Nov 2026, 10:00 · by hand");
+    expect((await at.send("/schedule remove 1")).text).toBe("#1 is removed: say hello");
+    expect((await at.send("/schedule run 1")).text).toBe("There is no schedule 1. All of them: /schedule list");
+  });
+
+  test("times that only a model can read are asked of the classifier; what is none goes its way", async () => {
+    await open(({ messages, role }) => {
+      const text = messages.at(-1)?.text ?? "";
+      if (!text.includes("again and again")) return role === "worker" ? worked("looked") : "just talk";
+      return text.includes("friday") ? '{"cron": "0 16 1-7 * 5", "message": "post the notes"}' : '{"cron": null}';
+    });
+    expect((await at.send("every second friday at 4pm post the notes")).text).toContain("#1");
+    expect((await at.send("every day I learn something")).text).toContain("just talk");
+    expect((await at.send("/schedule whenever you like")).text).toContain("When, and what?");
+  });
+
+  test("one of the configuration is listed and stays there", async () => {
+    const schedules = 'schedules: [{ name: morning, cron: "0 9 * * *", chat: "web:operator", message: hi }]\n';
+    await open(nobody, { config: `${config}${schedules}` });
+    expect((await at.send("/schedule")).text).toContain("morning every day at 09:00 (America/New_York), next Tue");
+    expect((await at.send("/schedule remove morning")).text).toContain("stands in the configuration");
+  });
+});
