@@ -17,7 +17,7 @@ export function readPlanSteps(plan: string): readonly PlanStep[] {
   return shown.map((text) => ({ text: cut(text), state: "open" }));
 }
 
-const CHECKS = /\b(?:tests?|checks?|lint|verify|run the)\b|テスト|確認|検証|チェック/i;
+const CHECKS = /\b(?:tests?|checks?|lint|verify)\b|テスト|確認|検証|チェック/i;
 
 /** Whether a step is done by the project's checks, and not by a command of the patch. */
 function isCheck({ text }: PlanStep): boolean {
