@@ -450,7 +450,9 @@ function chatPlace(chatId: string): SlackPlace {
 
 function renderProgress({ text, note, steps = "" }: Progress): SlackRendering {
   const streamed = toMrkdwn(text.slice(-STREAMED_CHARS));
-  const blocks = [streamed, escapeSlack(steps), `_${escapeSlack(note)}_`].filter((part) => part !== "").map(section);
+  const blocks = [streamed, escapeSlack(steps), `_${escapeSlack(note)}_`]
+    .filter((part) => part !== "")
+    .map(section);
   return { text: escapeSlack(note), blocks, file: null };
 }
 

@@ -1,7 +1,7 @@
+import { matchFiles } from "../../domain/coder/match-files.ts";
 import type { TerminalMessages } from "../../domain/texts/cli-terminal.ts";
 import { printable } from "./command.ts";
 import type { LiveRows } from "./live-screen.ts";
-import { matchFiles } from "../../domain/coder/match-files.ts";
 import { createLineEditor, cutToColumns, isKey, readLetter, visibleWidth } from "./terminal-pi.ts";
 import type { Style } from "./terminal-style.ts";
 import { createVimKeys, type VimKeys } from "./vim-keys.ts";

@@ -314,7 +314,10 @@ function createFirstMessage(
     });
     const talks = turn.models.models.forRole("chat");
     const memory = coderMemory(model, turn, "generate" in talks ? talks : null);
-    const kept = memory === "" ? "" : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
+    const kept =
+      memory === ""
+        ? ""
+        : `# Kept from earlier\n${cutMiddle(memory, size === "full" ? MEMORY_CHARS : 1_000)}`;
     const before = [kept, earlier, skills.offer(request), context].filter((text) => text !== "").join("\n\n");
     const first = before === "" ? asked : `${workspace.mask(before)}\n\nRequest:\n${asked}`;
     made.set(key, first);

@@ -477,7 +477,11 @@ interface PullReview {
 }
 
 /** A coder reads a pull request; its words are posted there where that was asked for. */
-export async function reviewPull(parts: ChatDeps, turn: ChatTurn, { name, isPosted }: PullReview): Promise<Answer> {
+export async function reviewPull(
+  parts: ChatDeps,
+  turn: ChatTurn,
+  { name, isPosted }: PullReview,
+): Promise<Answer> {
   try {
     const { forges, ref, forge, missing } = await findProjectForge(parts, turn);
     const title = forgeShape(ref.forge).title;

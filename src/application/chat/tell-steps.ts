@@ -1,4 +1,10 @@
-import { beginChecks, beginCommand, endSteps, type PlanStep, readPlanSteps } from "../../domain/coder/plan-steps.ts";
+import {
+  beginChecks,
+  beginCommand,
+  endSteps,
+  type PlanStep,
+  readPlanSteps,
+} from "../../domain/coder/plan-steps.ts";
 import type { ChatEvent } from "../ports/chat.ts";
 
 /**

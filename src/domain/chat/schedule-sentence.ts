@@ -121,11 +121,14 @@ function readJapanese(line: string): ScheduleWish | null {
 /** 九時, 十二時, 二十三時 in digits, at the beginning alone. */
 function withDigits(line: string): string {
   const digit = (text: string) => "〇一二三四五六七八九".indexOf(text);
-  return line.replace(/(?<![一二三四五六七八九十百])[一二三四五六七八九十]{1,3}(?=時|分|日の)/gu, (number) => {
-    const [tens = "", ones = ""] = number.includes("十") ? number.split("十") : ["0", number];
-    const high = !number.includes("十") ? 0 : tens === "" ? 1 : digit(tens);
-    return String(high * 10 + (ones === "" ? 0 : digit(ones)));
-  });
+  return line.replace(
+    /(?<![一二三四五六七八九十百])[一二三四五六七八九十]{1,3}(?=時|分|日の)/gu,
+    (number) => {
+      const [tens = "", ones = ""] = number.includes("十") ? number.split("十") : ["0", number];
+      const high = !number.includes("十") ? 0 : tens === "" ? 1 : digit(tens);
+      return String(high * 10 + (ones === "" ? 0 : digit(ones)));
+    },
+  );
 }
 
 type Groups = Readonly<Record<string, string | undefined>>;

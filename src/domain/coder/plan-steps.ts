@@ -34,7 +34,9 @@ export function beginCommand(steps: readonly PlanStep[], command: string): reado
   const names = (step: PlanStep) =>
     pathsIn(step.text).some((path) => command.includes(path) || command.endsWith(`/${path}`));
   const about = ended.findIndex(names);
-  const next = ended.findIndex((step) => step.state === "open" && !isCheck(step) && pathsIn(step.text).length === 0);
+  const next = ended.findIndex(
+    (step) => step.state === "open" && !isCheck(step) && pathsIn(step.text).length === 0,
+  );
   const at = about >= 0 ? about : next;
   return ended.map((step, index) => (index === at ? { ...step, state: "now" } : step));
 }

@@ -338,7 +338,10 @@ export const chatTexts = {
     ["/code plan REQUEST", "a coder plans and changes nothing; go carries it out"],
     ["/code all REQUEST", "every coder tries it in a draft of its own; the best one lands"],
     ["/head NAME REQUEST", "an agent of your own (Claude Code, Codex, Gemini, ACP) works on it"],
-    ["/review [branch|A..B|#12]", "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request"],
+    [
+      "/review [branch|A..B|#12]",
+      "a coder reads a change and says what is wrong with it; #12 --post posts it on the pull request",
+    ],
     ["/pr [title]", "commit the work on a branch, push it, and open a pull request (--draft, --base BRANCH)"],
     [
       "/schedule every weekday at 9 …",

@@ -275,10 +275,26 @@ function borrowObjects(folder: string, places: GitPlaces | null): void {
   if (existsSync(shallow)) copyFileSync(shallow, join(folder, "shallow"));
 }
 
-async function diffIn(git: HostGit, { url, base, head }: RemoteDiff): Promise<{ readonly diff: string } | string> {
-  const fetched = await git.run(["fetch", "--quiet", "--no-tags", url, `+${base}:refs/base`, `+${head}:refs/head`]);
+async function diffIn(
+  git: HostGit,
+  { url, base, head }: RemoteDiff,
+): Promise<{ readonly diff: string } | string> {
+  const fetched = await git.run([
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    url,
+    `+${base}:refs/base`,
+    `+${head}:refs/head`,
+  ]);
   if (fetched.code !== 0) return fetched.stderr.trim().slice(-500) || "git fetch failed";
-  const diff = await git.run(["diff", "--no-ext-diff", "--no-textconv", "--no-color", "refs/base...refs/head"]);
+  const diff = await git.run([
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "refs/base...refs/head",
+  ]);
   return diff.code === 0 ? { diff: diff.stdout.slice(0, DIFF_CHARS) } : diff.stderr.trim().slice(-500);
 }
 

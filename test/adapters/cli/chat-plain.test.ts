@@ -71,7 +71,8 @@ function openPlain(steer: Conversation["steer"]) {
       woken.resolve();
     },
     async until(text: string) {
-      for (let n = 0; n < 1000 && !shown.text.includes(text); n++) await new Promise((go) => setTimeout(go, 1));
+      for (let n = 0; n < 1000 && !shown.text.includes(text); n++)
+        await new Promise((go) => setTimeout(go, 1));
       expect(shown.text).toContain(text);
     },
   };

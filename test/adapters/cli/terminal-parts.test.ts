@@ -5,9 +5,9 @@ import { Terminal } from "@xterm/headless";
 import fc from "fast-check";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
 import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
-import { matchFiles } from "../../../src/domain/coder/match-files.ts";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
 import { createWordOutput } from "../../../src/application/chat/held-output.ts";
+import { matchFiles } from "../../../src/domain/coder/match-files.ts";
 import { maskSecrets } from "../../../src/domain/policy/mask.ts";
 import { cases } from "../../require.ts";
 

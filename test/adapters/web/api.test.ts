@@ -108,7 +108,8 @@ describe("messages", () => {
       (await call("post", "/messages", { body: { text: "look", images: given } })).status;
     expect(await status([{ name: "a.png", data: btoa("no image") }])).toBe(415);
     expect(await status(Array(50).fill(images[0]))).toBe(413);
-    for (const wrong of ["x", [{ name: "a.png" }], [{ data: "§" }], [null]]) expect(await status(wrong)).toBe(400);
+    for (const wrong of ["x", [{ name: "a.png" }], [{ data: "§" }], [null]])
+      expect(await status(wrong)).toBe(400);
   });
 
   test("are stopped while they are answered, by whoever sent them", async () => {

@@ -110,7 +110,12 @@ describe("a pull request is reviewed", () => {
     git(at.workspace, "commit", "--quiet", "--all", "--message", "rude");
     git(at.workspace, "push", "--quiet", repository.folder ?? "", "rude");
     const author = addPerson(world, "eve");
-    const head = { head: "rude", headRepository: "acme/calc", headCommit: pushed("rev-parse", "rude"), base: "main" };
+    const head = {
+      head: "rude",
+      headRepository: "acme/calc",
+      headCommit: pushed("rev-parse", "rude"),
+      base: "main",
+    };
     const item = addItem(repository, { kind: "pull", title: "Rude", body: "", author, pull: head });
     const silent = await at.send("review PR #1");
     expect([silent.ok, item.comments]).toEqual([true, []]);

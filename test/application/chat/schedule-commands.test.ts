@@ -59,14 +59,18 @@ describe("a schedule made by a sentence", () => {
     expect((await at.send("/schedule run 1")).text).toContain("hello");
     expect((await at.send("/schedule history 1")).text).toContain("Mon, 16 Nov 2026, 10:00 · by hand");
     expect((await at.send("/schedule remove 1")).text).toBe("#1 is removed: say hello");
-    expect((await at.send("/schedule run 1")).text).toBe("There is no schedule 1. All of them: /schedule list");
+    expect((await at.send("/schedule run 1")).text).toBe(
+      "There is no schedule 1. All of them: /schedule list",
+    );
   });
 
   test("times that only a model can read are asked of the classifier; what is none goes its way", async () => {
     await open(({ messages, role }) => {
       const text = messages.at(-1)?.text ?? "";
       if (!text.includes("again and again")) return role === "worker" ? worked("looked") : "just talk";
-      return text.includes("friday") ? '{"cron": "0 16 1-7 * 5", "message": "post the notes"}' : '{"cron": null}';
+      return text.includes("friday")
+        ? '{"cron": "0 16 1-7 * 5", "message": "post the notes"}'
+        : '{"cron": null}';
     });
     expect((await at.send("every second friday at 4pm post the notes")).text).toContain("#1");
     expect((await at.send("every day I learn something")).text).toContain("just talk");
@@ -74,9 +78,12 @@ describe("a schedule made by a sentence", () => {
   });
 
   test("one of the configuration is listed and stays there", async () => {
-    const schedules = 'schedules: [{ name: morning, cron: "0 9 * * *", chat: "web:operator", message: hi }]\n';
+    const schedules =
+      'schedules: [{ name: morning, cron: "0 9 * * *", chat: "web:operator", message: hi }]\n';
     await open(nobody, { config: `${config}${schedules}` });
-    expect((await at.send("/schedule")).text).toContain("morning every day at 09:00 (America/New_York), next Tue");
+    expect((await at.send("/schedule")).text).toContain(
+      "morning every day at 09:00 (America/New_York), next Tue",
+    );
     expect((await at.send("/schedule remove morning")).text).toContain("stands in the configuration");
   });
 });

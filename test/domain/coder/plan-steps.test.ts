@@ -19,7 +19,8 @@ test("a list of a plan has steps; prose, or one item, has none", () => {
 test("steps are ticked by what runs and by the checks, not by the coder's word", () => {
   const told: string[] = [];
   const emit = tellSteps((event: ChatEvent) => {
-    if (event.type === "steps") told.push(stepLines(event.steps).replaceAll(/ .*$/gm, "").replaceAll("\n", ""));
+    if (event.type === "steps")
+      told.push(stepLines(event.steps).replaceAll(/ .*$/gm, "").replaceAll("\n", ""));
   });
   const progress = (doing: "asking" | "running" | "checking", attempt = 1) =>
     emit({ type: "progress", attempt, of: 4, doing, detail: "", tokens: 0, costUsd: 0 });
