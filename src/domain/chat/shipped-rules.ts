@@ -197,7 +197,7 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "^(?:the |our |my )?[a-z0-9 _/.-]{2,40} (?:crash(?:es|ed)|hangs|freezes|breaks|fails|throws (?:an? )?[a-z]*(?:error|exception)) (?:when|if|after|while|as soon as|every time|whenever) .{2,60}$|^[a-z0-9 _/.-]{2,40} throws (?:an? )?[a-z]*(?:error|exception)$",
+      "^(?:the |our |my )?[a-z0-9 _/.-]{2,40} (?:crash(?:es|ed)|hangs|freezes|breaks|fails|throws (?:an? )?[a-z]{0,20}(?:error|exception)) (?:when|if|after|while|as soon as|every time|whenever) .{2,60}$|^[a-z0-9 _/.-]{2,40} throws (?:an? )?[a-z]{0,20}(?:error|exception)$",
     route: "CODE",
     confidence: 0.8,
   },

@@ -8,36 +8,37 @@ import {
 import { databaseClock } from "../store/liveness.ts";
 import type { Database, StoreTransaction } from "../store/schema.ts";
 
-/** Posts messages at their times; the library is loaded only when there is something. Returns how to end it. */
-export function startSchedules(
+/**
+ * Posts messages at their times; the library is loaded only when there is something. A rule of the configuration that cannot
+ * be read is told before anything is posted. Returns how to end it.
+ */
+export async function startSchedules(
   schedules: readonly Schedule[],
   parts: Omit<ScheduleDeps, "timesOf"> & {
     readonly onTrouble: (error: unknown, place?: string) => void;
   },
-): () => void {
+): Promise<() => void> {
   const times = new Map<string, NextScheduleTime>();
-  return runSchedules(schedules, {
-    ...parts,
-    timesOf: async ({ name, cron, timezone }) => {
-      const rule = `${cron} ${timezone}`;
-      const known = times.get(rule);
-      if (known !== undefined) return known;
-      const { Cron } = await import("croner");
-      const read = (): NextScheduleTime => {
-        try {
-          const job = new Cron(cron, { timezone, paused: true });
-          return (after) => job.nextRun(after);
-        } catch (error) {
-          // Told once; a rule that cannot be read is never due.
-          parts.onTrouble(error, `schedules: ${name}`);
-          return () => null;
-        }
-      };
-      const made = read();
-      times.set(rule, made);
-      return made;
-    },
-  });
+  const timesOf = async ({ name, cron, timezone }: Schedule): Promise<NextScheduleTime> => {
+    const rule = `${cron} ${timezone}`;
+    const known = times.get(rule);
+    if (known !== undefined) return known;
+    const { Cron } = await import("croner");
+    const read = (): NextScheduleTime => {
+      try {
+        const job = new Cron(cron, { timezone, paused: true });
+        return (after) => job.nextRun(after);
+      } catch (error) {
+        parts.onTrouble(error, `schedules: ${name}`);
+        return () => null;
+      }
+    };
+    const made = read();
+    times.set(rule, made);
+    return made;
+  };
+  for (const schedule of schedules) await timesOf(schedule);
+  return runSchedules(schedules, { ...parts, timesOf });
 }
 
 /** The first time of a rule after another; null when it is no rule, or has none. */
