@@ -9,6 +9,7 @@ import {
   parseItemUrl,
   parseRemoteUrl,
   type RepositoryRef,
+  splitRemoteUrl,
 } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
 import type { PullStop } from "../../domain/texts/chat-pulls.en.ts";
@@ -391,10 +392,11 @@ async function publishWork(
   const { forge, ref, base, state, cloneUrl } = plan;
   const { words, branch, commit, isDraft } = ready;
   turn.emit(createNotice(parts, (chat) => chat.pullPushes(branch, forgeShape(ref.forge).title)));
-  const url = cloneUrl ?? state.remote.url;
+  const own = splitRemoteUrl(state.remote.url);
+  const url = cloneUrl ?? own.url;
   const pushed = await plan.forges.repository.push({
     url,
-    credentials: cloneUrl === null ? null : (forge?.credentials ?? null),
+    credentials: cloneUrl === null ? own.credentials : (forge?.credentials ?? null),
     commit: commit.commit,
     from: plan.beyond?.from ?? null,
     branch,

@@ -154,6 +154,23 @@ export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef |
   return null;
 }
 
+/** An address without the password that may stand in it, and that password: it never becomes an argument of a program. */
+export function splitRemoteUrl(text: string): {
+  readonly url: string;
+  readonly credentials: { readonly username: string; readonly token: string } | null;
+} {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.password === "" || !/^https?:$/.test(url.protocol))
+    return { url: text, credentials: null };
+  const credentials = {
+    username: decodeURIComponent(url.username),
+    token: decodeURIComponent(url.password),
+  };
+  url.username = "";
+  url.password = "";
+  return { url: url.href, credentials };
+}
+
 /** A repository's name is a word of its own in addresses, in git and in folder names: nothing to be decoded. */
 function isRepositoryName(name: string): boolean {
   return /^[\w.-]+(?:\/[\w.-]+)+$/.test(name) && !/(?:^|\/)\.{1,2}(?:\/|$)/.test(name);

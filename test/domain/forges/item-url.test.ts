@@ -1,6 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type ItemRef, itemUrl, parseItemUrl } from "../../../src/domain/forges/forge-items.ts";
+import {
+  type ItemRef,
+  itemUrl,
+  newPullUrl,
+  parseItemUrl,
+  parseRemoteUrl,
+  splitRemoteUrl,
+} from "../../../src/domain/forges/forge-items.ts";
 
 const sites = {
   github: ["https://git.corp.example"],
@@ -63,6 +70,59 @@ describe("the address of an issue, PR or MR", () => {
         };
         expect(parseItemUrl(itemUrl(item), sites)).toEqual(item);
       }),
+    );
+  });
+});
+
+describe("the address of a remote", () => {
+  test("names a repository, by HTTPS and by SSH, on known sites only", () => {
+    const known = { github: ["https://git.example.org"], gitlab: ["https://lab.example.org:8443/forge"] };
+    const read = (url: string) => {
+      const ref = parseRemoteUrl(url, known);
+      return ref && `${ref.forge} ${ref.site} ${ref.repository}`;
+    };
+    for (const url of [
+      "https://github.com/acme/calc.git",
+      "git@github.com:acme/calc.git",
+      "ssh://git@github.com:22/acme/calc",
+      "https://user:secret@github.com/acme/calc/",
+    ])
+      expect([url, read(url)]).toEqual([url, "github https://github.com acme/calc"]);
+    expect(read("git@git.example.org:acme/calc.git")).toBe("github https://git.example.org acme/calc");
+    expect(read("git@gitlab.com:group/sub/name.git")).toBe("gitlab https://gitlab.com group/sub/name");
+    expect(read("https://lab.example.org:8443/forge/group/name.git")).toBe(
+      "gitlab https://lab.example.org:8443/forge group/name",
+    );
+    for (const url of [
+      "/srv/calc.git",
+      "file:///srv/calc.git",
+      "https://evil.org/acme/calc",
+      "https://github.com/acme",
+      "git@github.com.evil.org:acme/calc",
+      "C:\\calc",
+      "ext::sh -c true",
+    ])
+      expect([url, read(url)]).toEqual([url, null]);
+  });
+
+  test("is told from the password in it", () => {
+    expect(splitRemoteUrl("https://me:se%40cret@github.com/acme/calc")).toEqual({
+      url: "https://github.com/acme/calc",
+      credentials: { username: "me", token: "se@cret" },
+    });
+    for (const url of [
+      "git@github.com:acme/calc.git",
+      "https://github.com/acme/calc",
+      "ssh://git@h/acme/calc",
+    ])
+      expect(splitRemoteUrl(url)).toEqual({ url, credentials: null });
+  });
+
+  test("leads to where a person opens a pull of a branch by hand", () => {
+    const ref = { forge: "github", site: "https://github.com", repository: "acme/calc" } as const;
+    expect(newPullUrl(ref, "picoclaw/fix")).toBe("https://github.com/acme/calc/pull/new/picoclaw/fix");
+    expect(newPullUrl({ ...ref, forge: "gitlab", site: "https://gitlab.com" }, "a/b")).toBe(
+      "https://gitlab.com/acme/calc/-/merge_requests/new?merge_request%5Bsource_branch%5D=a%2Fb",
     );
   });
 });
