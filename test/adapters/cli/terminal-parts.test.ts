@@ -6,9 +6,12 @@ import fc from "fast-check";
 import { type Block, createLiveScreen, type LiveRows } from "../../../src/adapters/cli/live-screen.ts";
 import { createMarkdownStream, markdownBlocks } from "../../../src/adapters/cli/markdown-stream.ts";
 import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
+import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
 import { createWordOutput } from "../../../src/application/chat/held-output.ts";
 import { matchFiles } from "../../../src/domain/coder/match-files.ts";
 import { maskSecrets } from "../../../src/domain/policy/mask.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
+import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
 import { cases } from "../../require.ts";
 
 const style = () => createStyle({ colour: true, ground: "dark" });
@@ -199,4 +202,23 @@ test("pi-tui has one door", () => {
       file.endsWith(".ts") && readFileSync(join(SOURCES, file), "utf8").includes('"@earendil-works/pi-tui'),
   );
   expect(importing).toEqual(["adapters/cli/terminal-pi.ts"]);
+});
+
+test("the steps of a plan stand above what runs, and are ticked in place", () => {
+  const plain = createStyle({ colour: false, ground: "dark" });
+  const view = createTurnView({
+    texts: terminalMessagesFor("en"),
+    chat: chatMessagesFor("en"),
+    style: () => plain,
+    now: () => 0,
+  });
+  const steps = (first: "open" | "done") => [
+    { text: "Add total", state: first },
+    { text: "Run the tests", state: "open" as const },
+  ];
+  view.event({ type: "steps", steps: steps("open") });
+  expect(view.live(40)).toEqual(["  ☐ Add total", "  ☐ Run the tests"]);
+  view.event({ type: "job-command", jobId: "j", index: 1, command: "file_edit update a.ts" });
+  view.event({ type: "steps", steps: steps("done") });
+  expect(view.live(40).slice(0, 2)).toEqual(["  ☑ Add total", "  ☐ Run the tests"]);
 });
