@@ -423,8 +423,13 @@ async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {
     const known = await findCommand(parts, given.name);
     if (known !== undefined) {
       const answer = await known(parts, turn, given.rest);
-      if (answer.instead !== undefined)
-        return await inTurn(parts, { ...turn, message: { ...message, text: answer.instead } });
+      const { instead } = answer;
+      if (instead !== undefined)
+        return await inTurn(parts, {
+          ...turn,
+          message: { ...message, text: instead },
+          preview: readSlashCommand(instead)?.name === "preview",
+        });
       if (answer.again !== undefined) return await answerAgain(parts, turn, answer, answer.again);
       if (answer.agent !== "") await rememberTurn(parts, turn, message.text, answer);
       return toReply(parts, turn, answer, undefined);
