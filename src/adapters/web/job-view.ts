@@ -126,8 +126,13 @@ function outputLines(text: string): Piece {
 /** A job told from its journal, event by event. */
 export function timeline(context: PageContext, journal: readonly JournalLine[]): Markup {
   const lines = validatedJournal(journal);
+  const [first, last] =
+    lines.length <= MOST_EVENTS
+      ? [lines, []]
+      : [lines.slice(0, MOST_EVENTS - LAST_EVENTS), lines.slice(-LAST_EVENTS)];
+  const left = lines.length - first.length - last.length;
   let attempt = 0;
-  return html`<ol class="timeline">${lines.map(({ at, event }) => {
+  const view = ({ at, event }: JournalLine) => {
     const entry = toTimelineEntry(context, event);
     // Where a coder tried more than once, each try has a head.
     const next = "attempt" in event && (event.attempt ?? 0) > attempt ? (event.attempt as number) : 0;
@@ -138,8 +143,13 @@ export function timeline(context: PageContext, journal: readonly JournalLine[]):
       entry !== null &&
       html`${isHead && html`<li class="head"><strong>${context.t.attemptNumber(next)}</strong></li>`}<li class="${entry.tone}"><div class="what">${entry.what}</div>${moment(context, at)}</li>`
     );
-  })}</ol>`;
+  };
+  return html`<ol class="timeline">${first.map(view)}${left > 0 && html`<li class="plain"><div class="what">${context.t.timeline.more(left)}</div></li>`}${last.map(view)}</ol>`;
 }
+
+/** On one page; its end tells how the job ended. */
+const MOST_EVENTS = 600;
+const LAST_EVENTS = 100;
 
 interface TimelineEntry {
   readonly tone: "plain" | "good" | "bad" | "command";

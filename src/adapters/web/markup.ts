@@ -143,18 +143,35 @@ type Reader = Pick<PageContext, "t" | "timezone" | "now">;
 export function moment({ t, timezone, now }: Reader, iso: string): Markup {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return html``;
-  const day = (date: Date) => date.toLocaleDateString("sv", { timeZone: timezone });
-  const time = at.toLocaleTimeString(t.locale, {
-    timeZone: timezone,
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-  });
-  const text =
-    day(at) === day(now)
-      ? time
-      : `${at.toLocaleDateString(t.locale, { timeZone: timezone, month: "short", day: "numeric" })} ${time}`;
-  return html`<time datetime="${iso}" title="${at.toLocaleString(t.locale, { timeZone: timezone, dateStyle: "long", timeStyle: "medium", hourCycle: "h23" })}">${text}</time>`;
+  const { day, date, time, whole } = formatsFor(t.locale, timezone);
+  const isToday = day.format(at) === day.format(now);
+  const text = isToday ? time.format(at) : `${date.format(at)} ${time.format(at)}`;
+  return html`<time datetime="${iso}" title="${whole.format(at)}">${text}</time>`;
+}
+
+interface MomentFormats {
+  readonly day: Intl.DateTimeFormat;
+  readonly date: Intl.DateTimeFormat;
+  readonly time: Intl.DateTimeFormat;
+  readonly whole: Intl.DateTimeFormat;
+}
+
+/** Making one costs more than a hundred uses of it, and a page has hundreds of moments. */
+const formats = new Map<string, MomentFormats>();
+
+function formatsFor(locale: string, timeZone: string | undefined): MomentFormats {
+  const key = `${locale} ${timeZone}`;
+  const known = formats.get(key);
+  if (known !== undefined) return known;
+  const clock = { timeZone, hourCycle: "h23" } as const;
+  const made = {
+    day: new Intl.DateTimeFormat("sv", { timeZone }),
+    date: new Intl.DateTimeFormat(locale, { timeZone, month: "short", day: "numeric" }),
+    time: new Intl.DateTimeFormat(locale, { ...clock, hour: "2-digit", minute: "2-digit" }),
+    whole: new Intl.DateTimeFormat(locale, { ...clock, dateStyle: "long", timeStyle: "medium" }),
+  };
+  formats.set(key, made);
+  return made;
 }
 
 export function duration(ms: number): string {

@@ -125,11 +125,11 @@ function withoutCaches(
   const made = [...results.flatMap(({ changes }) => changes), ...late];
   const caches = cachesIn(transaction, made, editedPaths(results));
   if (caches.size === 0) return results;
-  const isNew = (top: string) =>
-    ![...caches].some(([path, one]) => one === top && path !== top && transaction.original(path) !== null);
-  transaction.revert([
-    ...new Set([...caches].map(([path, top]) => (caches.has(top) && isNew(top) ? top : path))),
-  ]);
+  const old = new Set<string>();
+  for (const [path, top] of caches)
+    if (path !== top && caches.has(top) && !old.has(top) && transaction.original(path) !== null) old.add(top);
+  const isNew = (top: string) => caches.has(top) && !old.has(top);
+  transaction.revert([...new Set([...caches].map(([path, top]) => (isNew(top) ? top : path)))]);
   return results.map((result) =>
     isEdit(result) ? result : { ...result, changes: result.changes.filter(({ path }) => !caches.has(path)) },
   );
@@ -151,10 +151,10 @@ function cachesIn(
   const made = changes.filter(({ path, kind }) => kind !== "deleted" && !path.startsWith(".."));
   const found = findCaches(made.map(({ path }) => path));
   if (found.size === 0) return found;
-  const own = [...edited, ...trackedPaths(sides)];
-  const kept = new Set(
-    [...found.values()].filter((top) => own.some((path) => path === top || path.startsWith(`${top}/`))),
-  );
+  const tops = new Set(found.values());
+  const kept = new Set<string>();
+  for (const path of [...edited, ...trackedPaths(sides)])
+    for (let at = path; at !== ""; at = parentOf(at)) if (tops.has(at)) kept.add(at);
   return new Map([...found].filter(([, top]) => !kept.has(top)));
 }
 

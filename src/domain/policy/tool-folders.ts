@@ -52,13 +52,22 @@ export function findCaches(paths: readonly string[]): ReadonlyMap<string, string
   const reports = new Set(paths.flatMap((path) => REPORT.exec(path)?.[1] ?? []));
   const found = new Map<string, string>();
   for (const path of paths) {
-    const parts = path.split("/");
-    const folders = parts.map((_, i) => parts.slice(0, i + 1).join("/"));
-    const top = folders.find((folder, i) => CACHE_FOLDERS.has(parts[i] as string) || reports.has(folder));
-    if (top !== undefined) found.set(path, top);
+    const top = uppermostCache(path, reports);
+    if (top !== null) found.set(path, top);
     else if (CACHE_FILE.test(path)) found.set(path, path);
   }
   return found;
+}
+
+function uppermostCache(path: string, reports: ReadonlySet<string>): string | null {
+  for (let start = 0; start <= path.length; ) {
+    const slash = path.indexOf("/", start);
+    const end = slash === -1 ? path.length : slash;
+    if (CACHE_FOLDERS.has(path.slice(start, end))) return path.slice(0, end);
+    if (reports.size > 0 && reports.has(path.slice(0, end))) return path.slice(0, end);
+    start = end + 1;
+  }
+  return null;
 }
 
 /** Names that people give to folders of their own as well; they are a tool's where something else says so. */

@@ -201,6 +201,7 @@ export const consoleTexts = {
     agentStarted: (number: number, task: string) => `Sub-agent ${number}: ${task}`,
     agentEnded: (number: number, end: "done" | "failed" | "stopped", files: number) =>
       `Sub-agent ${number} ${end === "done" ? "is done" : end === "failed" ? "failed" : "was stopped"}, ${many(files, "file", "files")} taken in`,
+    more: (count: number) => `${many(count, "more step", "more steps")}: picoclaw show prints all of them`,
     output: "Output",
   },
   commandKinds: { file_edit: "File", shell_command: "Shell", git_operation: "Git" },

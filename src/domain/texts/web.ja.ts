@@ -192,6 +192,7 @@ export const consoleTexts: typeof englishConsoleTexts = {
     agentStarted: (number, task) => `サブエージェント ${number}: ${task}`,
     agentEnded: (number, end, files) =>
       `サブエージェント ${number} が${end === "done" ? "終わりました" : end === "failed" ? "失敗しました" : "停止されました"}（取り込み ${files} ファイル）`,
+    more: (count) => `ほか ${count} ステップ。picoclaw show ですべて見られます`,
     output: "出力",
   },
   commandKinds: { file_edit: "ファイル", shell_command: "シェル", git_operation: "Git" },

@@ -1,15 +1,7 @@
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readlinkSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readlinkSync } from "node:fs";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { readGitIndex } from "../../domain/policy/git-files.ts";
+import type { EntryStats } from "../platform/entry-stats.ts";
 import { hashHex } from "../platform/hash.ts";
 import { getXattr, listXattrs } from "../platform/xattr.ts";
 import {
@@ -195,7 +187,7 @@ function attributeNames(path: string): readonly string[] {
 interface KeptFolder {
   readonly path: string;
   readonly a: Identity | null;
-  readonly stats: BigIntStats;
+  readonly stats: EntryStats;
   /** Where it stands in the workspace and in the view. */
   readonly from: string;
   readonly to: string;
@@ -209,8 +201,7 @@ export function keptFolder({ path, a, stats, from, to, carriesOwner = false }: K
   const notes: SealNote[] = [];
   // Only root gives folders away on purpose.
   const isGiven = !carriesOwner && process.getuid?.() === 0;
-  if (isGiven && (Number(stats.uid) !== a.uid || Number(stats.gid) !== a.gid))
-    notes.push(sealNote("folder-owner", path));
+  if (isGiven && (stats.uid !== a.uid || stats.gid !== a.gid)) notes.push(sealNote("folder-owner", path));
   if (!sameAttributes(from, to)) notes.push(sealNote("folder-attributes", path));
   return notes;
 }

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import { type Identity, identifyAt, identityOf, inParent } from "./entry-identity.ts";
 import { findGit, isInside } from "./git-roots.ts";
@@ -33,12 +34,12 @@ export function takeManifest(root: string, leaveOut: (path: string) => boolean):
   const entries = new Map<string, Identity>();
   const hidden = new Set<string>();
   let bytes = 0;
-  const top = String(lstatSync(root, { bigint: true }).ctimeNs);
+  const top = lstatEntry(root)?.ctime ?? "";
   const enter = (path: string) => !leaveOut(path);
   let hasBytes = false;
   const unreadable = (path: string) => void hidden.add(path);
   for (const { path, stats, noText } of walkFolder(root, { enter, unreadable, noText: true })) {
-    if (stats.isFile()) bytes += Number(stats.blocks) * 512;
+    if (stats.isFile()) bytes += stats.blocks * 512;
     if (noText) {
       hasBytes = true;
       continue;

@@ -91,11 +91,11 @@ function changedMeanwhile(
 /** Names of a copy that are no UTF-8, as people can read them, with mode and time. */
 type ByteLook = ReadonlyMap<
   string,
-  { readonly mode: bigint; readonly ctime: bigint; readonly isFolder: boolean }
+  { readonly mode: number; readonly ctime: bigint; readonly isFolder: boolean }
 >;
 
 function byteLook(entries: Iterable<WalkedEntry>): ByteLook {
-  const look = new Map<string, { mode: bigint; ctime: bigint; isFolder: boolean }>();
+  const look = new Map<string, { mode: number; ctime: bigint; isFolder: boolean }>();
   for (const { path, stats, noText } of entries)
     if (noText) look.set(path, { mode: stats.mode, ctime: stats.ctimeNs, isFolder: stats.isDirectory() });
   return look;
@@ -189,10 +189,9 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
       notes.push(sealNote("stale-lock", path));
       continue;
     }
-    if (stats.isFile() && notesPaths(path, Number(stats.size)))
-      restorePaths(absolute, state.pointers, copies);
+    if (stats.isFile() && notesPaths(path, stats.size)) restorePaths(absolute, state.pointers, copies);
     const isIndex = isIndexFile(path, area(path));
-    const mode = Number(stats.mode & 0o7777n);
+    const mode = stats.permissions;
     const now = { ...(identifyAt(absolute) as Identity), mode };
     const bHash = hashAt(absolute, now, isIndex);
     const aHash = a === null ? undefined : hashOf(path, a, isIndex);
@@ -225,8 +224,8 @@ function sealRoot(state: CopySeal, index: number, firstSlot: number): SealedRoot
 function isAsItWas({ stats }: WalkedEntry, a: Identity | null, started: bigint): boolean {
   if (a === null || a.kind !== kindOf(stats)) return false;
   if (a.kind !== "directory" && a.kind !== "other") return stats.ctimeNs < started;
-  const sameOwner = process.getuid?.() !== 0 || (Number(stats.uid) === a.uid && Number(stats.gid) === a.gid);
-  return Number(stats.mode & 0o7777n) === a.mode && sameOwner;
+  const sameOwner = process.getuid?.() !== 0 || (stats.uid === a.uid && stats.gid === a.gid);
+  return stats.permissions === a.mode && sameOwner;
 }
 
 /** When a job is sealed its processes are gone: a lock of git's that is still there would only stand in the user's way. */
@@ -616,7 +615,7 @@ async function sealCopy(state: OpenCopy, judge: ValidateDifference): Promise<Sea
   removeLayers(folder, ["view"], entries);
   const roots = copies.map(({ original }) => original);
   const { ops } = validateOps({ folder, workspace, roots, ops: left }, judge);
-  makeDurable(folder, ops);
+  await makeDurable(folder, ops);
   notes.push(...partedLinks(ops, roots));
   const folders = foldersOnTheWay(ops, (root, path) => manifests[root]?.entries.get(path) ?? null);
   writePlan(folder, { roots, stamp: String(stamp), ops, folders });

@@ -9,6 +9,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { createBreath } from "./breath.ts";
 import {
   areaOf,
   hashAt,
@@ -79,9 +80,9 @@ export function createDirectTransaction({ workspace, folder, copyAttributes }: D
     repository: null,
     layers: directLayers(workspace, folder, view),
     seal: async (judge): Promise<SealedChanges> => {
-      const left = stagedOps(view);
+      const left = await stagedOps(view);
       const { ops } = validateOps({ folder, workspace, roots: [workspace], ops: left }, judge);
-      makeDurable(folder, ops);
+      await makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (_, path) => view.folderBase(path));
       writePlan(folder, { roots: [workspace], stamp: String(stamp), ops, folders });
       return {
@@ -157,9 +158,11 @@ function areaAt(path: string): Op["area"] {
   return areaOf(path, false, () => false);
 }
 
-function stagedOps(view: StagedView): Op[] {
+async function stagedOps(view: StagedView): Promise<Op[]> {
+  const breath = createBreath();
   const ops: Op[] = [];
   for (const [path, { base, hash: aHash, slotPath, n }] of view.staged()) {
+    if (breath.isDue()) await breath.take();
     const area = areaAt(path);
     const b = slotPath === null ? null : identifyAt(slotPath);
     if (b === null && base === null) continue;

@@ -1,16 +1,18 @@
 import {
-  type BigIntStats,
   chmodSync,
   closeSync,
   constants,
+  fstatSync,
   lstatSync,
   openSync,
   readlinkSync,
+  type Stats,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { relative } from "node:path";
 import type { Entry, EntryState } from "../../application/ports/jobs-transaction.ts";
-import { collectGarbage } from "../platform/unattended.ts";
+import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 
 /** Linux only; elsewhere a plain O_RDONLY descriptor serves (it needs read permission on the folder). */
 const O_PATH = process.platform === "linux" ? 0o10000000 : 0;
@@ -43,33 +45,69 @@ export function inFolder<T>(root: string, path: string, use: (folder: string) =>
 
 export interface Anchors {
   readonly inParent: typeof inParent;
+  /** Whether the folder of a path is open. */
+  readonly holds: (root: string, path: string) => boolean;
   readonly close: () => void;
+  /** The same after a failure, without a look at where the folder is. */
+  readonly release: () => void;
 }
 
 /**
  * `inParent` for many paths in a row, of which neighbours share their folder: the last folder stays open for the next
- * path. Only where nothing is moved in between: what was opened stays what it is, wherever it goes.
+ * path. What was opened stays what it is, wherever it goes: whoever moves entries has `whenMoved` called for a folder
+ * that no longer stands at its path when it is closed.
  */
-export function createAnchors(): Anchors {
-  let held: { readonly key: string; readonly fd: number } | null = null;
-  const close = () => {
+export function createAnchors(whenMoved?: (folder: string) => void): Anchors {
+  let held: HeldFolder | null = null;
+  const release = () => {
     if (held !== null) closeSync(held.fd);
     held = null;
   };
+  const close = () => {
+    const last = held;
+    const moved = last !== null && whenMoved !== undefined && !standsStill(last);
+    release();
+    if (moved) whenMoved(`${last.root}/${last.folder}`);
+  };
+  const isHeld = (root: string, folder: string) => held?.root === root && held.folder === folder;
   return {
     close,
+    release,
+    holds: (root, path) => isHeld(root, path.slice(0, Math.max(0, path.lastIndexOf("/")))),
     inParent(root, path, use) {
       const slash = path.lastIndexOf("/");
       const folder = path.slice(0, slash);
-      if (process.platform !== "linux" || slash < 0 || UPWARDS.test(path)) return inParent(root, path, use);
-      const key = `${root}\0${folder}`;
-      if (held?.key !== key) {
+      if (process.platform !== "linux" || slash < 0 || UPWARDS.test(path)) {
         close();
-        held = { key, fd: openFolder(root, folder) };
+        return inParent(root, path, use);
       }
-      return use(`/proc/self/fd/${held.fd}`, path.slice(slash + 1));
+      if (!isHeld(root, folder)) {
+        close();
+        const fd = openFolder(root, folder);
+        held = { root, folder, fd, name: `/proc/self/fd/${fd}` };
+      }
+      return use((held as HeldFolder).name, path.slice(slash + 1));
     },
   };
+}
+
+interface HeldFolder {
+  readonly root: string;
+  readonly folder: string;
+  readonly fd: number;
+  readonly name: string;
+}
+
+function standsStill({ root, folder, fd }: HeldFolder): boolean {
+  try {
+    return inFolder(root, folder, (self) => isSameFile(statSync(self), fstatSync(fd)));
+  } catch {
+    return false;
+  }
+}
+
+function isSameFile(a: Stats, b: Stats): boolean {
+  return a.ino === b.ino && a.dev === b.dev;
 }
 
 function openFolder(root: string, path: string): number {
@@ -106,16 +144,6 @@ function checkedFolder(root: string, path: string): string {
   return at;
 }
 
-/** So many of the system's stats, of a thousand bytes each, are not left to wait for the runtime's own collection. */
-const COLLECTED_AFTER = 20_000;
-const stats = { taken: 0 };
-
-/** For whoever takes the stats of an entry, in jobs of any number of entries. */
-export function countStats(): void {
-  stats.taken += 1;
-  if (stats.taken % COLLECTED_AFTER === 0) collectGarbage();
-}
-
 export type EntryKind = "file" | "directory" | "symlink" | "other";
 
 /**
@@ -133,23 +161,22 @@ export interface Identity {
   readonly gid: number;
 }
 
-export function kindOf(stats: BigIntStats): EntryKind {
+export function kindOf(stats: EntryStats): EntryKind {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "directory";
   return stats.isSymbolicLink() ? "symlink" : "other";
 }
 
-export function identityOf(stats: BigIntStats): Identity {
-  countStats();
+export function identityOf(stats: EntryStats): Identity {
   return {
     kind: kindOf(stats),
-    ino: String(stats.ino),
-    mode: Number(stats.mode & 0o7777n),
-    size: Number(stats.size),
-    mtime: String(stats.mtimeNs),
-    ctime: String(stats.ctimeNs),
-    uid: Number(stats.uid),
-    gid: Number(stats.gid),
+    ino: stats.ino,
+    mode: stats.permissions,
+    size: stats.size,
+    mtime: stats.mtime,
+    ctime: stats.ctime,
+    uid: stats.uid,
+    gid: stats.gid,
   };
 }
 
@@ -186,7 +213,7 @@ export function identifySettled(root: string, path: string): Identity | null {
 /** Null also where a file stands in the place of a parent. */
 export function identifyAt(absolute: string): Identity | null {
   try {
-    const stats = lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
+    const stats = lstatEntry(absolute);
     return stats === undefined ? null : identityOf(stats);
   } catch (error) {
     if (isAbsence(error)) return null;

@@ -236,13 +236,13 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     return outcome === "busy" ? busy(jobId) : outcome;
   }
 
-  function swapLocked(
+  async function swapLocked(
     jobId: string,
     from: JobState,
     direction: Intent["direction"],
     force: boolean,
-  ): SwapOutcome {
-    const interrupted = finishInterrupted(swapParts);
+  ): Promise<SwapOutcome> {
+    const interrupted = await finishInterrupted(swapParts);
     if (interrupted?.outcome === "stuck")
       return { status: "conflict", conflicts: conflictsOfStuck(interrupted) };
     const folder = jobFolder(storage.folder, jobId);

@@ -1,5 +1,4 @@
 import {
-  type BigIntStats,
   closeSync,
   constants,
   fstatSync,
@@ -12,6 +11,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
 import { hasWriters } from "../platform/libc.ts";
 import { type Identity, identify, identifyAt, identityOf } from "./entry-identity.ts";
 import type { Plan } from "./job-folder.ts";
@@ -55,9 +55,9 @@ interface WatchedFolder {
 }
 
 /** A descriptor's link in /proc is writable when the descriptor is. */
-const WRITABLE = 0o200n;
+const WRITABLE = 0o200;
 
-function fileKey({ dev, ino }: { readonly dev: bigint | string; readonly ino: bigint | string }): string {
+function fileKey({ dev, ino }: { readonly dev: bigint | number; readonly ino: bigint | string }): string {
   return `${dev}:${ino}`;
 }
 
@@ -126,9 +126,9 @@ function belowByInode(folders: readonly WatchedFolder[], key: string): string | 
   return undefined;
 }
 
-function writableFile(link: string): BigIntStats | null {
-  const shown = readOrNull(() => lstatSync(link, { bigint: true, throwIfNoEntry: false }));
-  if (shown === undefined || shown === null || (shown.mode & WRITABLE) === 0n) return null;
+function writableFile(link: string): { readonly dev: bigint; readonly ino: bigint } | null {
+  const shown = readOrNull(() => lstatEntry(link));
+  if (shown === undefined || shown === null || (shown.mode & WRITABLE) === 0) return null;
   const stats = readOrNull(() => statSync(link, { bigint: true, throwIfNoEntry: false })) ?? null;
   return stats?.isFile() === true ? stats : null;
 }
@@ -158,7 +158,9 @@ function readOrNull<T>(look: () => T): T | null {
 export function findHeldFiles(plan: Plan, workspace: string, turns: readonly SwapStep[]): Conflict[] {
   const held: Conflict[] = [];
   const absolute = ({ op }: SwapStep) => join(rootOf(plan, op), op.path);
-  const planned = new Set(plan.ops.map((op) => join(rootOf(plan, op), op.path)));
+  const planned = new Set(
+    plan.ops.filter(({ area }) => area === "git").map((op) => join(rootOf(plan, op), op.path)),
+  );
   const devices = devicesOf(plan);
   const files = new Map<string, WatchedFile>();
   const folders: WatchedFolder[] = [];
@@ -228,10 +230,21 @@ function pushOnce(conflicts: Conflict[], conflict: Conflict): void {
     conflicts.push(conflict);
 }
 
-export function readKeptEntries({ folder, plan, direction }: Swap): Map<number, Identity | null> {
-  return new Map(
-    plan.ops.map((op) => [op.n, staysInPlace(op) ? null : identifyAt(outSlot(folder, op, direction))]),
-  );
+/** The entries in the slots that a swap fills, by op; most jobs of many files fill none. */
+export function readKeptEntries({ folder, plan, direction, turns }: Swap): Map<number, Identity> {
+  const unfilled = new Set(turns.filter((turn) => fillsNothing(turn, direction)).map(({ op }) => op.n));
+  const kept = new Map<number, Identity>();
+  for (const op of plan.ops) {
+    if (staysInPlace(op) || unfilled.has(op.n)) continue;
+    const entry = identifyAt(outSlot(folder, op, direction));
+    if (entry !== null) kept.set(op.n, entry);
+  }
+  return kept;
+}
+
+/** Nothing stood there before or stands there now. */
+function fillsNothing({ op, goes }: SwapStep, direction: Swap["direction"]): boolean {
+  return goes === null && (direction === "forward" ? op.a : op.b) === null;
 }
 
 /** Who touched something in a folder since; a rename of the folder itself does not count. */

@@ -37,6 +37,7 @@ import {
 /** The limit of files kept for a diff; larger files are known only while they exist. */
 const LARGEST_BYTES = 1024 ** 2;
 const ALL_BYTES = 16 * 1024 ** 2;
+const PARTS_AT_ONCE = 1_000;
 
 type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
@@ -47,8 +48,15 @@ type ImageRanges = Readonly<Record<string, readonly [offset: number, length: num
 export function keepAfterImages(folder: JobFolder, plan: Plan): void {
   if (existsSync(join(folder.path, AFTER_IMAGES.places))) return;
   const places: Record<string, [number, number]> = {};
-  const parts: Uint8Array[] = [];
+  let parts: Uint8Array[] = [];
   let length = 0;
+  let waiting = 0;
+  const at = join(folder.path, AFTER_IMAGES.bytes);
+  const write = (flag: "w" | "a") => {
+    writeFileSync(at, Buffer.concat(parts), { mode: 0o600, flag });
+    parts = [];
+    waiting = 0;
+  };
   for (const { n, b, area, inPlace } of plan.ops) {
     if (b?.kind !== "file" || area !== "file" || inPlace === true) continue;
     if (b.size > LARGEST_BYTES || length + b.size > ALL_BYTES) continue;
@@ -57,9 +65,11 @@ export function keepAfterImages(folder: JobFolder, plan: Plan): void {
     places[n] = [length, bytes.length];
     parts.push(bytes);
     length += bytes.length;
+    waiting += bytes.length;
+    if (waiting > LARGEST_BYTES || parts.length > PARTS_AT_ONCE) write(length === waiting ? "w" : "a");
   }
-  if (parts.length === 0) return;
-  writeFileSync(join(folder.path, AFTER_IMAGES.bytes), Buffer.concat(parts), { mode: 0o600 });
+  if (Object.keys(places).length === 0) return;
+  write(length === waiting ? "w" : "a");
   writeFileSync(join(folder.path, AFTER_IMAGES.places), JSON.stringify(places), { mode: 0o600 });
 }
 

@@ -11,6 +11,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -21,7 +22,7 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { spawnUnattended } from "../platform/unattended.ts";
-import { type Identity, pathBelow } from "./entry-identity.ts";
+import { type Identity, isAbsence, pathBelow } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { removeTree } from "./walk-folder.ts";
 
@@ -140,44 +141,54 @@ export function writeState(folder: JobFolder, state: StateFile): void {
 }
 
 export function writePlan(folder: JobFolder, plan: Plan): void {
-  const lines = [JSON.stringify({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders })];
-  for (const op of plan.ops) lines.push(JSON.stringify(op));
-  writeDurably(join(folder.path, "plan.ndjson"), `${lines.join("\n")}\n`);
+  const lines = openLines(join(folder.path, "plan.ndjson"));
+  lines.add({ v: 1, roots: plan.roots, stamp: plan.stamp, folders: plan.folders });
+  for (const op of plan.ops) lines.add(op);
+  lines.finish();
 }
 
 /** The roots of a plan, without a look at its paths. */
 function readPlanRoots(folder: JobFolder): readonly string[] | null {
-  const text = readText(join(folder.path, "plan.ndjson"));
-  if (text === null) return null;
-  return (JSON.parse(text.slice(0, text.indexOf("\n"))) as Plan).roots;
+  for (const line of readLines(join(folder.path, "plan.ndjson"))) return (JSON.parse(line) as Plan).roots;
+  return null;
 }
 
 export function readPlan(folder: JobFolder): Plan | null {
-  const text = readText(join(folder.path, "plan.ndjson"));
-  if (text === null) return null;
-  const [header, ...lines] = text.trimEnd().split("\n");
-  const { roots, stamp, folders = [] } = JSON.parse(header as string) as Plan;
-  return { roots, stamp, folders, ops: lines.map((line) => JSON.parse(line) as Op) };
+  let header: Plan | null = null;
+  const ops: Op[] = [];
+  for (const line of readLines(join(folder.path, "plan.ndjson"))) {
+    if (header === null) header = JSON.parse(line) as Plan;
+    else ops.push(JSON.parse(line) as Op);
+  }
+  if (header === null) return null;
+  const { roots, stamp, folders = [] } = header;
+  return { roots, stamp, folders, ops };
 }
 
-export function writeSwapRecord(folder: JobFolder, turn: number, stands: SwapRecord): void {
-  const { stamp, swaps, around } = stands;
-  const lines = [JSON.stringify({ stamp, swaps, around })];
-  for (const [n, { standing, kept }] of stands.entries) lines.push(JSON.stringify([n, standing, kept]));
-  writeDurably(swapRecordPath(folder, turn), lines.join("\n"));
+/** The record of a swap, entry by entry; it stands once it is finished. */
+export function openSwapRecord(folder: JobFolder, turn: number, header: Omit<SwapRecord, "entries">) {
+  const lines = openLines(swapRecordPath(folder, turn));
+  const { stamp, swaps, around } = header;
+  lines.add({ stamp, swaps, around });
+  return {
+    add: (n: number, { standing, kept }: SwapRecordEntry) => lines.add([n, standing, kept]),
+    finish: lines.finish,
+  };
 }
 
 /** Null before the first swap. */
 export function readSwapRecord(folder: JobFolder, turn: number): SwapRecord | null {
-  const text = readText(swapRecordPath(folder, turn));
-  if (text === null) return null;
-  const [header, ...lines] = text.split("\n");
+  let header: ReturnType<typeof readSwapHeader> | null = null;
   const entries = new Map<number, SwapRecordEntry>();
-  for (const line of lines) {
+  for (const line of readLines(swapRecordPath(folder, turn))) {
+    if (header === null) {
+      header = readSwapHeader(line);
+      continue;
+    }
     const [n, standing, kept] = JSON.parse(line) as [number, Identity | null, Identity | null];
     entries.set(n, { standing, kept });
   }
-  return { ...readSwapHeader(header as string), entries };
+  return header === null ? null : { ...header, entries };
 }
 
 function readSwapHeader(line: string): Omit<SwapRecord, "entries"> {
@@ -301,6 +312,78 @@ function replaceText(path: string, text: string, sync: (fd: number) => void): vo
   }
   renameSync(temporary, path);
 }
+
+/** Pieces of a long file that are written and read at once. */
+const PIECE_BYTES = 256 * 1024;
+
+interface LineWriter {
+  add(value: unknown): void;
+  /** Synced and renamed into its place, as `writeDurably`. */
+  finish(): void;
+}
+
+/** One line of JSON a value, written as they come: all lines of a large job would take a hundred megabytes. */
+function openLines(path: string): LineWriter {
+  const temporary = `${path}.tmp`;
+  const fd = openSync(temporary, "w", 0o600);
+  let piece = "";
+  const attempt = (act: () => void) => {
+    try {
+      act();
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  };
+  const write = () => {
+    writeFileSync(fd, piece);
+    piece = "";
+  };
+  return {
+    add(value) {
+      piece += `${JSON.stringify(value)}\n`;
+      if (piece.length > PIECE_BYTES) attempt(write);
+    },
+    finish() {
+      attempt(() => {
+        write();
+        fsyncSync(fd);
+      });
+      closeSync(fd);
+      renameSync(temporary, path);
+    },
+  };
+}
+
+/** The lines of a file that is there, but for empty ones. */
+function* readLines(path: string): Generator<string> {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (error) {
+    if (isAbsence(error)) return;
+    throw error;
+  }
+  try {
+    let bytes = Buffer.allocUnsafe(Math.min(fstatSync(fd).size + 1, PIECE_BYTES));
+    let held = 0;
+    for (;;) {
+      const count = readSync(fd, bytes, held, bytes.length - held, null);
+      const end = count === 0 ? held : bytes.subarray(0, held + count).lastIndexOf(NEWLINE) + 1;
+      for (const line of bytes.toString("utf8", 0, end).split("\n")) if (line !== "") yield line;
+      if (count === 0) return;
+      held = held + count - end;
+      // A line that is longer than the piece.
+      const larger = held === bytes.length ? Buffer.allocUnsafe(bytes.length * 2) : bytes;
+      bytes.copy(larger, 0, end, end + held);
+      bytes = larger;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const NEWLINE = 10;
 
 function syncFolder(path: string): void {
   const fd = openSync(path, "r");

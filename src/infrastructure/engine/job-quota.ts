@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EvictedJob } from "../../domain/jobs/result.ts";
+import { lstatEntry } from "../platform/entry-stats.ts";
 import {
   appendJournal,
   type JobFolder,
@@ -20,11 +21,10 @@ export function jobBytes(folder: JobFolder): number {
   let bytes = storyBytes(folder);
   if (!existsSync(slots)) return bytes;
   for (const name of readdirSync(slots)) {
-    const stats = lstatSync(join(slots, name), { bigint: true });
-    bytes += Number(stats.blocks) * 512;
-    if (stats.isDirectory())
-      for (const below of walkFolder(join(slots, name), { noText: true }))
-        bytes += Number(below.stats.blocks) * 512;
+    const stats = lstatEntry(`${slots}/${name}`);
+    bytes += (stats?.blocks ?? 0) * 512;
+    if (stats?.isDirectory())
+      for (const below of walkFolder(join(slots, name), { noText: true })) bytes += below.stats.blocks * 512;
   }
   return bytes;
 }
@@ -34,8 +34,8 @@ function storyBytes(folder: JobFolder): number {
   if (!existsSync(folder.path)) return 0;
   let bytes = 0;
   for (const name of readdirSync(folder.path)) {
-    const stats = lstatSync(join(folder.path, name), { bigint: true, throwIfNoEntry: false });
-    if (stats?.isFile() === true) bytes += Number(stats.blocks) * 512;
+    const stats = lstatEntry(join(folder.path, name));
+    if (stats?.isFile() === true) bytes += stats.blocks * 512;
   }
   return bytes;
 }

@@ -1,6 +1,6 @@
-import { type BigIntStats, lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Change } from "../../domain/jobs/result.ts";
+import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { hashAt, mayBeIndex, readNoFollow } from "./compare-entries.ts";
 import {
   type Identity,
@@ -20,7 +20,7 @@ import { walkFolder } from "./walk-folder.ts";
  */
 export interface FirstSight {
   /** `look` returns the current entry, where the caller needs the answer as well. */
-  note(absolute: string, look?: () => BigIntStats | undefined): void;
+  note(absolute: string, look?: () => EntryStats | undefined): void;
   /** Undefined when the path was never noted. */
   existed(absolute: string): boolean | undefined;
   /** A file that had not been touched since the view was opened. */
@@ -38,6 +38,8 @@ export interface FirstSight {
   /** From now on this is what stood there. */
   renew(absolute: string, identity: Identity, bytes: Uint8Array): void;
   forget(absolute: string): void;
+  /** The job is sealed, and nothing of it will be asked for. */
+  forgetAll(): void;
 }
 
 interface SeenFile {
@@ -59,9 +61,8 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
   const files = new Map<string, SeenFile>();
   const stamps = new Map<string, bigint>();
   let current: bigint | null = null;
-  const keepFile = (absolute: string, stats: BigIntStats): SeenFile => {
-    const keeps =
-      keepsBytes && stats.size <= KEPT_BYTES && keptBytes + Number(stats.size) <= KEPT_BYTES_OF_JOB;
+  const keepFile = (absolute: string, stats: EntryStats): SeenFile => {
+    const keeps = keepsBytes && stats.size <= KEPT_BYTES && keptBytes + stats.size <= KEPT_BYTES_OF_JOB;
     const file = seenFile(absolute, stats, keeps);
     keptBytes += file.bytes?.length ?? 0;
     return file;
@@ -114,10 +115,13 @@ export function createFirstSight(begin: bigint, { keepsBytes = false } = {}): Fi
     forget(absolute) {
       for (const known of [seen, folders, files, stamps]) known.delete(absolute);
     },
+    forgetAll() {
+      for (const known of [seen, folders, files, stamps]) known.clear();
+    },
   };
 }
 
-function seenFile(absolute: string, stats: BigIntStats, keepsBytes: boolean): SeenFile {
+function seenFile(absolute: string, stats: EntryStats, keepsBytes: boolean): SeenFile {
   const identity = identityOf(stats);
   const hash = hashAt(absolute, identity, false);
   const bytes = keepsBytes ? readOrNothing(absolute) : undefined;
@@ -138,10 +142,10 @@ function readOrNothing(absolute: string): Uint8Array | undefined {
  * The folder at a path, if it can be the one that was there at the stamp. Replacing it changes the folder
  * above and, by the rename, the time of change of the replacement, but not its time of writing.
  */
-function folderSince(absolute: string, stats: BigIntStats, stamp: bigint): FolderBase {
+function folderSince(absolute: string, stats: EntryStats, stamp: bigint): FolderBase {
   const untouched = stats.ctimeNs < stamp || (statEntryAt(dirname(absolute))?.mtimeNs ?? stamp) < stamp;
   const onlyWrittenTo = stats.ctimeNs === stats.mtimeNs && stats.birthtimeNs < stamp;
-  return untouched || onlyWrittenTo ? { ino: String(stats.ino) } : NO_FOLDER;
+  return untouched || onlyWrittenTo ? { ino: stats.ino } : NO_FOLDER;
 }
 
 /** Whether anything stands at a path; a file in the place of a parent means no. */
@@ -149,9 +153,9 @@ function entryExistsAt(absolute: string): boolean {
   return statEntryAt(absolute) !== undefined;
 }
 
-function statEntryAt(absolute: string): BigIntStats | undefined {
+function statEntryAt(absolute: string): EntryStats | undefined {
   try {
-    return lstatSync(absolute, { bigint: true, throwIfNoEntry: false });
+    return lstatEntry(absolute);
   } catch (error) {
     if (isAbsence(error)) return undefined;
     throw error;
@@ -159,7 +163,7 @@ function statEntryAt(absolute: string): BigIntStats | undefined {
 }
 
 interface SeenChange {
-  readonly ctime: bigint;
+  readonly stats: EntryStats;
   readonly present: boolean;
   readonly isFolder: boolean;
   /** Nothing of what the workspace has there shows. */
@@ -187,7 +191,7 @@ export function createChangeWatch(
         const isFolder = kind === "directory" || kind === "opaque";
         const present = kind !== "gone";
         const seen: SeenChange = {
-          ctime: stats.ctimeNs,
+          stats,
           present,
           isFolder,
           hidesLower: kind !== "directory",
@@ -204,7 +208,7 @@ export function createChangeWatch(
           before !== undefined &&
           before.present === seen.present &&
           before.isFolder === isFolder &&
-          (isFolder || before.ctime === seen.ctime)
+          (isFolder || before.stats.hasSameCtime(stats))
         )
           continue;
         const existed = before?.present ?? below() !== undefined;
@@ -248,8 +252,8 @@ function* goneBelow(
 }
 
 /** The current entry at a path of the workspace, looked at once and only on request. */
-function createLazyStat(absolute: string): () => BigIntStats | undefined {
-  let seen: BigIntStats | undefined | null = null;
+function createLazyStat(absolute: string): () => EntryStats | undefined {
+  let seen: EntryStats | undefined | null = null;
   return () => {
     if (seen === null) seen = statEntryAt(absolute);
     return seen;

@@ -1,15 +1,7 @@
-import {
-  type BigIntStats,
-  chmodSync,
-  chownSync,
-  closeSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-} from "node:fs";
+import { chmodSync, chownSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type EntryState, ViewFault, type WorkspaceFiles } from "../../application/ports/jobs-transaction.ts";
+import { type EntryStats, lstatEntry } from "../platform/entry-stats.ts";
 import { copyXattrs, getXattr, listXattrs, removeXattr } from "../platform/xattr.ts";
 import { readToJudge } from "./compare-entries.ts";
 import { currentEntryBelow, inFolder, inParent } from "./entry-identity.ts";
@@ -31,7 +23,7 @@ export interface LaidRoot {
 /** One entry of an overlay's upper: what the job left at a path. */
 export interface UpperEntry {
   readonly path: string;
-  readonly stats: BigIntStats;
+  readonly stats: EntryStats;
   /**
    * `gone`: the path was deleted. `opaque`: a folder under which nothing of the workspace's shows at this path.
    * `no-text`: whatever it is, its name is no UTF-8, and `path` is only for people to read.
@@ -91,7 +83,8 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
   for (const name of names.texts) {
     if (there.has(name)) continue;
     const source = join(from, name);
-    const stats = lstatSync(source, { bigint: true });
+    const stats = lstatEntry(source);
+    if (stats === undefined) continue;
     yield { path: `${path}/${name}`, stats, kind: movedKind(stats), inherits: true, source };
     if (stats.isDirectory())
       for (const below of walkFolder(source, { noText: true }))
@@ -105,7 +98,7 @@ function* movedIn(root: LaidRoot, path: string, lower: string): Generator<UpperE
   }
 }
 
-function movedKind(stats: BigIntStats): UpperEntry["kind"] {
+function movedKind(stats: EntryStats): UpperEntry["kind"] {
   return stats.isDirectory() ? "opaque" : upperKindOf(stats);
 }
 
@@ -137,8 +130,8 @@ function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-function upperKindOf(stats: BigIntStats): UpperEntry["kind"] {
-  if (stats.isCharacterDevice() && stats.rdev === 0n) return "gone";
+function upperKindOf(stats: EntryStats): UpperEntry["kind"] {
+  if (stats.isCharacterDevice() && stats.rdev === 0) return "gone";
   if (stats.isFile()) return "file";
   return stats.isSymbolicLink() ? "symlink" : "other";
 }
@@ -157,10 +150,10 @@ export function stripMarks(path: string, mode = lstatSync(path).mode & 0o7777): 
 }
 
 /** A folder of an upper made anew, with owner, attributes and access lists, but without the overlay's marks. */
-export function makeFreshFolder(at: string, from: string, stats: BigIntStats): void {
-  const mode = Number(stats.mode & 0o7777n);
+export function makeFreshFolder(at: string, from: string, stats: EntryStats): void {
+  const mode = stats.permissions;
   mkdirSync(at);
-  if (process.getuid?.() === 0) chownSync(at, Number(stats.uid), Number(stats.gid));
+  if (process.getuid?.() === 0) chownSync(at, stats.uid, stats.gid);
   const descriptor = openSync(at, "r");
   copyXattrs(from, descriptor);
   closeSync(descriptor);
@@ -186,12 +179,12 @@ export function findLayeredPath(roots: readonly LaidRoot[], absolute: string): L
   let lower: string | null = "";
   for (let i = 1; i <= parts.length; i++) {
     const path = parts.slice(0, i).join("/");
-    const stats = lstatSync(`${root.upper}/${path}`, { throwIfNoEntry: false, bigint: true });
+    const stats = lstatEntry(`${root.upper}/${path}`);
     if (stats === undefined) {
       if (lower === null) return null;
       return { root: root.path, below: [...(lower === "" ? [] : [lower]), ...parts.slice(i - 1)].join("/") };
     }
-    if (stats.isCharacterDevice() && stats.rdev === 0n) return null;
+    if (stats.isCharacterDevice() && stats.rdev === 0) return null;
     if (!stats.isDirectory()) return i === parts.length ? { root: root.upper, below } : null;
     lower = path === "" ? "" : lowerFolderOf(root, path, lower);
     if (i === parts.length) return { root: root.upper, below, ...(lower !== null && { shows: lower }) };

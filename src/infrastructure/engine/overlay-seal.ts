@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import {
-  type BigIntStats,
   chmodSync,
   closeSync,
   constants,
@@ -15,7 +14,9 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
+import type { EntryStats } from "../platform/entry-stats.ts";
 import { copyXattrs, getXattr } from "../platform/xattr.ts";
+import { createBreath } from "./breath.ts";
 import {
   areaOf,
   hashAt,
@@ -107,27 +108,16 @@ export interface SealedUpper {
   readonly tooDeep: readonly string[];
 }
 
-/** An entry of an upper in few bytes: a job may leave a hundred thousand, and the system's own stats of one are a thousand. */
-interface SealedEntry extends Pick<UpperEntry, "path" | "kind" | "source"> {
-  readonly identity: Identity;
-  /** Of folders alone. */
-  readonly folder: BigIntStats | null;
-}
-
-function toSealedEntry({ path, kind, source, stats }: UpperEntry): SealedEntry {
-  const folder = stats.isDirectory() ? stats : null;
-  return { path, kind, identity: identityOf(stats), folder, ...(source !== undefined && { source }) };
-}
-
-/** Turns what a job left in an upper into ops, moving its files into slots. */
-export function sealUpper(
+/** Turns what a job left in an upper into ops, moving its files into slots. Others have their turn meanwhile. */
+export async function sealUpper(
   folder: JobFolder,
   root: LaidRoot,
   stamp: bigint,
   sight: FirstSight,
   index: number,
   firstSlot: number,
-): SealedUpper {
+): Promise<SealedUpper> {
+  const breath = createBreath();
   const ops: Op[] = [];
   const noText: string[] = [];
   const notes: SealNote[] = [];
@@ -146,7 +136,7 @@ export function sealUpper(
     ops.push({ n: firstSlot + ops.length, root: index, path, a, b, area: area(path), ...more });
   };
   const asOf = (path: string) => {
-    const absolute = join(root.path, path);
+    const absolute = `${root.path}/${path}`;
     const seen = sight.file(absolute);
     if (seen !== undefined) return seen.identity;
     return entryAtBegin(root.path, path, sight.since(absolute) ?? stamp, sight.existed(absolute), anchors);
@@ -163,16 +153,20 @@ export function sealUpper(
     else notes.push(sealNote("unreadable", path));
   };
   const options = { unlock: true, unreadable };
-  let entries = Array.from(walkUpper(root, options), toSealedEntry);
+  let entries = [...walkUpper(root, options)];
   if (tooDeep.length === 0 && entries.some(({ source }) => source !== undefined)) {
     settleMoves(root, entries);
     notes.length = 0;
-    entries = Array.from(walkUpper(root, options), toSealedEntry);
+    entries = [...walkUpper(root, options)];
   }
   if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
-  for (const { path, folder: stats, identity: now, kind } of entries) {
+  for (const { path, stats, kind } of entries) {
+    if (breath.isDue()) {
+      anchors.close();
+      await breath.take();
+    }
     if (kind === "no-text") noText.push(path);
-    const absolute = join(root.upper, path);
+    const absolute = `${root.upper}/${path}`;
     const a = asOf(path);
     const next = opSlotPath(folder, firstSlot + ops.length, "b");
     switch (kind) {
@@ -183,8 +177,7 @@ export function sealUpper(
         break;
       case "directory":
       case "opaque": {
-        if (stats === null) break;
-        const mode = Number(stats.mode & 0o7777n);
+        const mode = stats.permissions;
         if (kind === "directory" && a?.kind !== "directory" && baseOfFolder(root, path, sight) !== null)
           break;
         notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: absolute }));
@@ -201,9 +194,10 @@ export function sealUpper(
       }
       case "file":
       case "symlink": {
+        const now = identityOf(stats);
         const isIndex = isIndexFile(path, area(path));
         const bHash = hashAt(absolute, now, isIndex);
-        const original = join(root.path, path);
+        const original = `${root.path}/${path}`;
         const aHash = hashOf(path, a);
         const compared = { b: now, aHash, bHash, isIndex, from: original, to: absolute };
         if (a !== null && a.ctime !== UNKNOWN_IDENTITY && isVisiblySame({ a, ...compared })) break;
@@ -262,9 +256,9 @@ function entryAtBegin(
   existed: boolean | undefined,
   anchors?: Anchors,
 ): Identity | null {
+  if (existed === false) return null;
   const now = identify(root, path, anchors);
   if (now === null) return existed === true ? GONE_SINCE : null;
-  if (existed === false) return null;
   if (now.kind === "directory" || BigInt(now.ctime) < stamp) return now;
   return { ...now, ctime: UNKNOWN_IDENTITY, ino: UNKNOWN_IDENTITY };
 }
@@ -285,11 +279,11 @@ const GONE_SINCE: Identity = {
 /** The content of an upper at a moment. */
 export type UpperLook = ReadonlyMap<
   string,
-  { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats }
+  { readonly kind: UpperEntry["kind"]; readonly stats: EntryStats }
 >;
 
 export function lookAtUpper(root: LaidRoot, unreadable: WalkOptions["unreadable"] = () => {}): UpperLook {
-  const look = new Map<string, { kind: UpperEntry["kind"]; stats: BigIntStats }>();
+  const look = new Map<string, { kind: UpperEntry["kind"]; stats: EntryStats }>();
   for (const { path, kind, stats } of walkUpper(root, { unreadable })) look.set(path, { kind, stats });
   return look;
 }
@@ -336,9 +330,9 @@ export function sealDelta(parts: DeltaSealDeps): SealedUpper {
     if (a !== null) add(path, a, null, hashOf(path, a));
   };
 
-  function takeFolder(path: string, kind: "directory" | "opaque", stats: BigIntStats): void {
+  function takeFolder(path: string, kind: "directory" | "opaque", stats: EntryStats): void {
     const a = asOf(path);
-    const mode = Number(stats.mode & 0o7777n);
+    const mode = stats.permissions;
     notes.push(...keptFolder({ path, a, stats, from: join(root.path, path), to: join(root.upper, path) }));
     if (a?.kind !== "directory" || a.mode !== mode) {
       const next = opSlotPath(folder, firstSlot + ops.length, "b");
@@ -400,7 +394,7 @@ function isFolder(kind: UpperEntry["kind"] | undefined): boolean {
   return kind === "directory" || kind === "opaque";
 }
 
-type SeenUpperEntry = { readonly kind: UpperEntry["kind"]; readonly stats: BigIntStats };
+type SeenUpperEntry = { readonly kind: UpperEntry["kind"]; readonly stats: EntryStats };
 
 /** A folder comes and goes with what is in it; only its mode and its kind are its own. */
 function isSameUpperEntry(a: SeenUpperEntry, b: SeenUpperEntry): boolean {

@@ -301,7 +301,7 @@ interface OpenOverlay extends OverlayDeps {
 function openOverlay(state: OpenOverlay): Transaction {
   const { workspace, folder, roots, executor, limited } = state;
   const sight = createFirstSight(state.stamp, { keepsBytes: state.keepsBytes });
-  const takeChanges = createChangeWatch(roots, workspace, sight);
+  let takeChanges = createChangeWatch(roots, workspace, sight);
   let foreignOwner: string | null = null;
   let ownHomeAside: string | null = null;
   const metForeign = () => {
@@ -327,7 +327,7 @@ function openOverlay(state: OpenOverlay): Transaction {
     processes: executor.processes,
     hiddenHome: state.hiddenHome,
     homeAside: () => ownHomeAside ?? executor.homeAside(),
-    takeChanges,
+    takeChanges: () => takeChanges(),
     ...(state.metForeign && { metForeign }),
     revert(paths) {
       if (paths.length === 0) return;
@@ -402,18 +402,18 @@ function openOverlay(state: OpenOverlay): Transaction {
       const noText: string[] = [];
       const tooDeep: string[] = [];
       const notes: SealNote[] = [];
-      roots.forEach((root, i) => {
-        const sealed = sealUpper(folder, root, state.stamp, sight, i, left.length);
+      for (const [i, root] of roots.entries()) {
+        const sealed = await sealUpper(folder, root, state.stamp, sight, i, left.length);
         for (const op of sealed.ops) left.push(op);
         notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
         tooDeep.push(...sealed.tooDeep);
-      });
+      }
       if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
       const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
-      makeDurable(folder, ops);
+      await makeDurable(folder, ops);
       notes.push(...partedLinks(ops, paths));
       const folders = foldersOnTheWay(ops, (root, path) =>
         baseOfFolder(roots[root] as LaidRoot, path, sight),
@@ -421,6 +421,9 @@ function openOverlay(state: OpenOverlay): Transaction {
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) ownHomeAside = state.onCommit();
       clearLayers(folder, roots.length, ops.length);
+      // Of a job with many files they hold as much as the rest of it together.
+      sight.forgetAll();
+      takeChanges = () => [];
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {

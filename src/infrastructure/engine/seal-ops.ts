@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, fsyncSync, lstatSync, openSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fsync,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type {
   Difference,
@@ -8,6 +17,7 @@ import type {
 } from "../../application/ports/jobs-transaction.ts";
 import { type SealNote, sealNote } from "../../domain/jobs/note.ts";
 import { syncfs } from "../platform/libc.ts";
+import { flushFileSystem } from "../platform/unattended.ts";
 import { getXattr, removeXattr } from "../platform/xattr.ts";
 import { areaOf, hashAt, isIndexFile, LARGEST_JUDGED, readNoFollow } from "./compare-entries.ts";
 import {
@@ -211,8 +221,7 @@ function dropOps(sealed: SealedOps, paths: readonly string[]): Op[] {
 }
 
 function isBelow(path: string, folders: ReadonlySet<string>): boolean {
-  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
-    if (folders.has(path.slice(0, slash))) return true;
+  for (const folder of foldersAbovePath(path)) if (folders.has(folder)) return true;
   return false;
 }
 
@@ -228,18 +237,27 @@ function withoutEmptyParents(
   drop: (op: Op) => void,
 ): Op[] {
   const left = new Map(kept.map((op) => [at(op), op]));
+  const below = new Map<string, number>();
+  const count = (path: string, one: 1 | -1) => {
+    for (const folder of foldersAbovePath(path)) below.set(folder, (below.get(folder) ?? 0) + one);
+  };
+  for (const path of left.keys()) count(path, 1);
   for (const op of gone.filter(({ a }) => a === null)) {
-    const path = at(op);
-    for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1)) {
-      const parent = path.slice(0, slash);
+    for (const parent of foldersAbovePath(at(op))) {
       const made = left.get(parent);
-      if (made === undefined || made.a !== null) break;
-      if ([...left.keys()].some((other) => other.startsWith(`${parent}/`))) break;
+      if (made === undefined || made.a !== null || (below.get(parent) ?? 0) > 0) break;
       left.delete(parent);
+      count(parent, -1);
       drop(made);
     }
   }
   return [...left.values()];
+}
+
+/** Innermost first. */
+function* foldersAbovePath(path: string): Generator<string> {
+  for (let slash = path.lastIndexOf("/"); slash > 0; slash = path.lastIndexOf("/", slash - 1))
+    yield path.slice(0, slash);
 }
 
 /** A folder that was to go stays for what must not: everything else in it still goes, name by name. */
@@ -330,24 +348,39 @@ export function lostOwners(ops: readonly Op[]): SealNote[] {
 
 /** Beyond this many files one flush of the whole file system is cheaper than one each. */
 const FILES_ONE_BY_ONE = 64;
+/** The disk answers for so many before anybody else would have to wait. */
+const FILES_AT_ONCE = 4;
 
-/** Staged entries reach the disk before any intent names them. */
-export function makeDurable(folder: JobFolder, ops: readonly Op[]): void {
+/** Staged entries reach the disk before any intent names them. The process is left to others while the disk works. */
+export async function makeDurable(folder: JobFolder, ops: readonly Op[]): Promise<void> {
   const files = ops.filter(({ b, inPlace }) => b?.kind === "file" && inPlace !== true);
-  if (files.length <= FILES_ONE_BY_ONE && files.every(({ n }) => flush(opSlotPath(folder, n, "b")))) return;
+  const isFew = files.length <= FILES_AT_ONCE;
+  if (files.length <= FILES_ONE_BY_ONE) {
+    const flushed = files.map(({ n }) => flush(opSlotPath(folder, n, "b"), isFew));
+    if ((isFew ? flushed : await Promise.all(flushed)).every((done) => done === true)) return;
+  }
+  if (await flushFileSystem(folder.path)) return;
   const descriptor = openSync(folder.path, "r");
   syncfs(descriptor);
   closeSync(descriptor);
 }
 
 /** False for a file that its own user may not open. */
-function flush(path: string): boolean {
+function flush(path: string, atOnce: boolean): boolean | Promise<boolean> {
   let descriptor: number;
   try {
     descriptor = openSync(path, "r");
   } catch {
     return false;
   }
+  if (!atOnce)
+    return new Promise((resolve, reject) =>
+      fsync(descriptor, (error) => {
+        closeSync(descriptor);
+        if (error === null || error === undefined) resolve(true);
+        else reject(error);
+      }),
+    );
   try {
     fsyncSync(descriptor);
     return true;

@@ -7,6 +7,7 @@ import type {
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { createBreath } from "./breath.ts";
 import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,
@@ -29,6 +30,7 @@ import {
   jobFolder,
   type Op,
   type OwnPlan,
+  openSwapRecord,
   type Plan,
   readIntent,
   readOwnPlan,
@@ -37,13 +39,11 @@ import {
   readSwapRecord,
   removeSwapRecord,
   type SwapRecord,
-  type SwapRecordEntry,
   takeStamp,
   toChanges,
   writeIntent,
   writePlan,
   writeState,
-  writeSwapRecord,
 } from "./job-folder.ts";
 import { jobBytes } from "./job-quota.ts";
 import {
@@ -92,21 +92,31 @@ interface SwapCheck {
 }
 
 /** Looks at every path of a plan before anything is moved. */
-function checkSwap(request: CheckRequest): SwapCheck {
+async function checkSwap(request: CheckRequest): Promise<SwapCheck> {
   const { folder, plan, workspace, direction, stands } = request;
   const shown = (op: Op) => shownPath(plan, op, workspace);
   const conflicts: Conflict[] = [];
   const turns: SwapStep[] = [];
   const left: UntouchedPath[] = [];
   const anchors = createAnchors();
+  const breath = createBreath();
   // Once a job is in effect, only what it put there tells whether the user has gone on from it.
   const exchanged = stands === null ? exchangedFolders(plan, workspace) : null;
   conflicts.push(...(exchanged?.conflicts ?? []));
   for (const op of plan.ops) {
     if (exchanged?.covers(op)) continue;
+    if (breath.isDue()) {
+      anchors.close();
+      await breath.take();
+    }
     const recorded = recordedStep(op, direction, stands);
     const seen = lookAtOp(request, recorded, anchors);
-    const turn = { op, goes: seen.current, comes: comesFor(folder, recorded, direction) };
+    // An entry that is as recorded is kept once: a job may have a hundred thousand.
+    const turn = {
+      op,
+      goes: sameUntouched(seen.current, recorded.goes) ? recorded.goes : seen.current,
+      comes: comesFor(folder, recorded, direction),
+    };
     if (!isOutOfReach(seen.reason) && !hasWork(turn, folder, direction)) continue;
     if (seen.reason === null) turns.push(turn);
     else if (op.area === "git" && stands !== null) left.push({ path: shown(op), reason: "moved-on" });
@@ -130,7 +140,9 @@ function canBeForced({ op, goes }: SwapStep, reason: Conflict["reason"]): boolea
 }
 
 function comesFor(folder: JobFolder, recorded: SwapStep, direction: Direction): Identity | null {
-  return staysInPlace(recorded.op) ? recorded.comes : identifyAt(inSlot(folder, recorded.op, direction));
+  if (staysInPlace(recorded.op)) return recorded.comes;
+  const found = identifyAt(inSlot(folder, recorded.op, direction));
+  return sameUntouched(found, recorded.comes) ? recorded.comes : found;
 }
 
 /** An op whose slots say that it is done, or that it was left alone the last time, has nothing to do. */
@@ -348,13 +360,13 @@ export interface SwapRequest {
 }
 
 /** Checks, writes the intent, swaps, notes the current entries. Called under the lock. */
-export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
+export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<SwapOutcome> {
   const { storage, workspace, at } = parts;
   const { folder, plan, force } = request;
   const direction: Direction = request.direction === "undo" ? "back" : "forward";
   const stands = readSwapRecord(folder, request.turn);
   const own = createOwnTouches({ storage, workspace, folder, stands });
-  const { conflicts, turns, left } = checkSwap({ folder, plan, workspace, direction, stands, own });
+  const { conflicts, turns, left } = await checkSwap({ folder, plan, workspace, direction, stands, own });
   const stopping = conflicts.filter(({ reason }) => !force || isOutOfReach(reason));
   if (stopping.length > 0) return { status: "conflict", conflicts: stopping };
   const active = new Set(turns.map(({ op }) => op.n));
@@ -375,7 +387,7 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   at("intent");
   let kept: UntouchedPath[];
   try {
-    kept = runSwap(work, at);
+    kept = await runSwap(work, at);
   } catch (error) {
     return rollBackSwap(parts, work, intent, () => [toConflict(error, workspace)]);
   }
@@ -384,7 +396,7 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);
   if (late.length > 0) return rollBackSwap(parts, work, intent, () => late);
-  settleSwap(parts, work, intent, { left: new Set(), lying, around, stands });
+  await settleSwap(parts, work, intent, { left: new Set(), lying, around, stands });
   return {
     status: "done",
     changes: toChanges(
@@ -397,16 +409,16 @@ export function swapJob(parts: SwapDeps, request: SwapRequest): SwapOutcome {
 }
 
 /** Entries that still cannot be put back stay noted in the intent, for a repair. */
-function rollBackSwap(
+async function rollBackSwap(
   { storage, workspace, at }: SwapDeps,
   work: Swap,
   intent: Intent,
   why: () => readonly Conflict[],
-): SwapOutcome {
+): Promise<SwapOutcome> {
   writeIntent(storage, { ...intent, taking_back: true });
   at("taking back");
   try {
-    runSwap(reverseSwap(work), at);
+    await runSwap(reverseSwap(work), at);
   } catch (error) {
     return { status: "conflict", conflicts: [...why(), toConflict(error, workspace)] };
   }
@@ -444,26 +456,35 @@ interface SwapLeftovers {
 }
 
 /** After the last rename: writes the current entries and the new state, and removes the intent. */
-function settleSwap(parts: SwapDeps, work: Swap, intent: Intent, leftovers: SwapLeftovers): void {
+async function settleSwap(
+  parts: SwapDeps,
+  work: Swap,
+  intent: Intent,
+  leftovers: SwapLeftovers,
+): Promise<void> {
   const { left, lying, around, stands } = leftovers;
   const { folder, plan } = work;
   const turns = new Map(work.turns.map((turn) => [turn.op.n, turn]));
-  const entries = new Map<number, SwapRecordEntry>();
   const anchors = createAnchors();
-  for (const op of plan.ops) {
-    const turn = turns.get(op.n);
-    const kept = lying.get(op.n) ?? null;
-    const standing = left.has(op.n) ? (turn?.goes ?? null) : currentEntryAt(plan, op, turn, anchors);
-    entries.set(op.n, { standing, kept });
-  }
-  anchors.close();
+  const breath = createBreath();
   const stamp = plan.ops.some(movesContents) ? takeStamp(`${folder.path}/stamp`) : 0n;
-  writeSwapRecord(folder, intent.turn, {
+  const record = openSwapRecord(folder, intent.turn, {
     stamp: String(stamp),
     swaps: [...(stands?.swaps ?? []), parts.now().getTime()],
     around: addFolderTouches(stands?.around ?? [], around, readFoldersAround(plan, work.turns)),
-    entries,
   });
+  for (const op of plan.ops) {
+    if (breath.isDue()) {
+      anchors.close();
+      await breath.take();
+    }
+    const turn = turns.get(op.n);
+    const kept = lying.get(op.n) ?? null;
+    const standing = left.has(op.n) ? (turn?.goes ?? null) : currentEntryAt(plan, op, turn, anchors);
+    record.add(op.n, { standing, kept });
+  }
+  anchors.close();
+  record.finish();
   parts.at("stands");
   writeState(folder, {
     state: targetState(intent.direction),
@@ -511,7 +532,7 @@ export function foreignRootConflict(
  * Finishes the swap that an intent states was begun. Entries edited since stay as they are, and the rest is
  * finished around them. Called under the lock; null when there is no intent.
  */
-export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
+export async function finishInterrupted(parts: SwapDeps): Promise<RepairedJob | null> {
   const { storage, workspace } = parts;
   const intent = readIntent(storage);
   if (intent === null) return null;
@@ -534,7 +555,7 @@ export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
   const work = interruptedSwap(folder, own.plan, intent);
   const edited = findEditedPaths(work, workspace, intent);
   try {
-    finishAround(parts, work, edited);
+    await finishAround(parts, work, edited);
   } catch (error) {
     return stuck(toConflict(error, workspace));
   }
@@ -545,7 +566,7 @@ export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
   markRepair(folder, intent, left);
   if (intent.taking_back === true) clearIntent(storage);
   else
-    settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
+    await settleSwap(parts, dropLeftOps(work, intent, edited), intent, {
       left: edited.left,
       lying: readKeptEntries(work),
       around: null,
@@ -554,9 +575,9 @@ export function finishInterrupted(parts: SwapDeps): RepairedJob | null {
   return { jobId, direction, outcome: outcomeOf(intent), conflicts: [], left };
 }
 
-function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): void {
+async function finishAround({ at }: SwapDeps, work: Swap, edited: EditedPaths): Promise<void> {
   for (const turn of work.turns) if (edited.ops.has(turn.op.n)) finishExchange(work, turn);
-  runSwap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
+  await runSwap({ ...work, turns: work.turns.filter(({ op }) => !edited.ops.has(op.n)) }, at);
 }
 
 /** A commit that left a path out never had it: no undo, redo or diff of the job is to speak of it. */

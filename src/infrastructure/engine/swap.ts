@@ -4,7 +4,6 @@ import {
   closeSync,
   constants,
   existsSync,
-  fstatSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -16,7 +15,9 @@ import {
 import { join, relative } from "node:path";
 import type { UntouchedPath } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { fstatEntry } from "../platform/entry-stats.ts";
 import { AT_FDCWD, renameExchange, renameNoReplace } from "../platform/libc.ts";
+import { createBreath } from "./breath.ts";
 import { isIndexFile } from "./compare-entries.ts";
 import {
   type Anchors,
@@ -299,7 +300,7 @@ function giveMode(plan: Plan, { op, goes, comes }: SwapStep, anchors: Anchors): 
   anchors.inParent(root, op.path, (parent, name) => {
     const descriptor = openSync(`${parent}/${name}`, FILE);
     try {
-      const here = identityOf(fstatSync(descriptor, { bigint: true }));
+      const here = identityOf(fstatEntry(descriptor));
       if (!isSameEntry(here, goes)) throw new SwapFailure(`${root}/${op.path}`);
       if (here.mode !== comes.mode) chmodSync(`/proc/self/fd/${descriptor}`, comes.mode);
     } finally {
@@ -318,9 +319,7 @@ export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): U
   if (process.getuid?.() === 0) return [];
   const doors: UnwritableFolder[] = [];
   const known = new Set(
-    turns
-      .filter(({ goes, comes }) => goes?.kind === "directory" || comes?.kind === "directory")
-      .map(({ op }) => pathKey(op)),
+    turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes)).map(({ op }) => pathKey(op)),
   );
   for (const { op } of turns) {
     const slash = op.path.lastIndexOf("/");
@@ -335,6 +334,10 @@ export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): U
 
 function deepestFirst(x: SwapStep, y: SwapStep): number {
   return y.op.path.split("/").length - x.op.path.split("/").length;
+}
+
+function isFolder(entry: Identity | null): boolean {
+  return entry?.kind === "directory";
 }
 
 function pathKey({ root, path }: { root: number; path: string }): string {
@@ -361,7 +364,8 @@ function unlockSwapStep({ folder, plan, direction }: Swap, { op, goes, comes }: 
  * their new mode and owner.
  */
 function restoreModes({ folder, plan, direction, turns, doors }: Swap): void {
-  for (const { op, goes, comes } of [...turns].sort(deepestFirst)) {
+  const folders = turns.filter(({ goes, comes }) => isFolder(goes) || isFolder(comes));
+  for (const { op, goes, comes } of folders.sort(deepestFirst)) {
     if (keepsFolder(op)) {
       if (goes !== null && comes !== null) giveFolder(rootOf(plan, op), op.path, goes, comes);
       continue;
@@ -410,8 +414,9 @@ export type Checkpoint = (point: string) => void;
  *   4. git state and objects that are only removed are last, so that no ref is ever without its object
  *   5. files of which only the mode differs get it in place
  *   6. folders get their modes
+ * The process is left to others now and then.
  */
-export function runSwap(request: Swap, at: Checkpoint): UntouchedPath[] {
+export async function runSwap(request: Swap, at: Checkpoint): Promise<UntouchedPath[]> {
   const { plan } = request;
   const left: UntouchedPath[] = [];
   const { early, incoming, late } = inDepthOrder(request.turns);
@@ -425,18 +430,37 @@ export function runSwap(request: Swap, at: Checkpoint): UntouchedPath[] {
     }
     if (point !== null) at(`${point} ${turn.op.n}`);
   };
-  atFolders(plan, () => unlockFolders(request));
-  for (const turn of request.turns) attempt(turn, null, () => unlockSwapStep(request, turn));
-  at("opened");
-  for (const turn of early) attempt(turn, "out", () => takeOut(request, turn, left));
-  for (const turn of incoming) attempt(turn, "in", () => bringIn(request, turn, at));
-  for (const turn of late) attempt(turn, "out", () => takeOut(request, turn, left));
-  const anchors = createAnchors();
-  try {
-    for (const turn of request.turns)
-      if (turn.op.inPlace === true) attempt(turn, "mode", () => giveMode(plan, turn, anchors));
-  } finally {
+  const breath = createBreath();
+  const anchors = createAnchors((folder) => {
+    throw new SwapFailure(folder);
+  });
+  const forEach = async (
+    turns: readonly SwapStep[],
+    point: string | null,
+    act: (turn: SwapStep) => void,
+  ): Promise<void> => {
+    for (const turn of turns) {
+      if (breath.isDue()) {
+        anchors.close();
+        await breath.take();
+      }
+      attempt(turn, point, () => act(turn));
+    }
     anchors.close();
+  };
+  const takeOutOne = (turn: SwapStep) => takeOut(request, turn, left, anchors);
+  const inPlace = request.turns.filter(({ op }) => op.inPlace === true);
+  try {
+    atFolders(plan, () => unlockFolders(request));
+    await forEach(request.turns, null, (turn) => unlockSwapStep(request, turn));
+    at("opened");
+    await forEach(early, "out", takeOutOne);
+    await forEach(incoming, "in", (turn) => bringIn(request, turn, anchors, at));
+    await forEach(late, "out", takeOutOne);
+    await forEach(inPlace, "mode", (turn) => giveMode(plan, turn, anchors));
+  } catch (error) {
+    anchors.release();
+    throw error;
   }
   atFolders(plan, () => restoreModes(request));
   at("modes");
@@ -453,11 +477,16 @@ function atFolders(plan: Plan, act: () => void): void {
 }
 
 /** Out of the workspace into the slot; put back when it turns out not to be what was checked. */
-function takeOut({ folder, plan, direction }: Swap, { op, goes }: SwapStep, left: UntouchedPath[]): void {
+function takeOut(
+  { folder, plan, direction }: Swap,
+  { op, goes }: SwapStep,
+  left: UntouchedPath[],
+  anchors: Anchors,
+): void {
   const slot = outSlot(folder, op, direction);
   if (identifyAt(slot) !== null) return;
   const path = `${rootOf(plan, op)}/${op.path}`;
-  inParentIfThere(rootOf(plan, op), op.path, (parent, name) => {
+  inParentIfThere(anchors, rootOf(plan, op), op.path, (parent, name) => {
     const here = `${parent}/${name}`;
     if (op.a === null && goes?.kind === "directory" && readdirSync(here).length > 0) {
       left.push({ path, reason: "not-empty" });
@@ -471,14 +500,14 @@ function takeOut({ folder, plan, direction }: Swap, { op, goes }: SwapStep, left
   });
 }
 
-function bringIn({ folder, plan, direction }: Swap, turn: SwapStep, at: Checkpoint): void {
+function bringIn({ folder, plan, direction }: Swap, turn: SwapStep, anchors: Anchors, at: Checkpoint): void {
   const { op, goes, comes } = turn;
   if (staysInPlace(op)) return;
   const from = inSlot(folder, op, direction);
   const out = outSlot(folder, op, direction);
   const path = `${rootOf(plan, op)}/${op.path}`;
-  makeParents(rootOf(plan, op), op.path);
-  inParent(rootOf(plan, op), op.path, (parent, name) => {
+  if (!anchors.holds(rootOf(plan, op), op.path)) makeParents(rootOf(plan, op), op.path);
+  anchors.inParent(rootOf(plan, op), op.path, (parent, name) => {
     const here = `${parent}/${name}`;
     if (goes === null) {
       if (isSameEntry(identifyAt(from), comes) && !moveIfFree(from, here)) throw new SwapFailure(path);
@@ -532,9 +561,14 @@ function makeParents(root: string, path: string): void {
 }
 
 /** For paths whose parent may have gone with a folder above. */
-function inParentIfThere(root: string, path: string, use: (parent: string, name: string) => void): void {
+function inParentIfThere(
+  anchors: Anchors,
+  root: string,
+  path: string,
+  use: (parent: string, name: string) => void,
+): void {
   try {
-    inParent(root, path, use);
+    anchors.inParent(root, path, use);
   } catch (error) {
     if (!isAbsence(error)) throw error;
   }

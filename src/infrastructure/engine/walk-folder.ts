@@ -1,15 +1,7 @@
-import {
-  type BigIntStats,
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { countStats, inParent } from "./entry-identity.ts";
+import { type EntryStats, lstatEntry, toEntryStats } from "../platform/entry-stats.ts";
+import { inParent } from "./entry-identity.ts";
 
 /** The decoder's replacement for bytes that are not UTF-8; a name may also contain it as a character. */
 const REPLACEMENT = "\ufffd";
@@ -29,7 +21,7 @@ export function namesIn(folder: string): { readonly texts: string[]; readonly by
 export interface ByteEntry {
   /** Its path as a person can read it: bytes that are no UTF-8 as `\x83`. */
   readonly shown: string;
-  readonly stats: BigIntStats;
+  readonly stats: EntryStats;
 }
 
 /** Entries of a folder by their bytes, each with all below it. */
@@ -38,7 +30,7 @@ export function* walkBytes(folder: string, shown: string, names: readonly Buffer
   for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
     const path = Buffer.concat([entry.within, SLASH, entry.name]);
     const told = `${entry.shown === "" ? "" : `${entry.shown}/`}${printBytes(entry.name)}`;
-    const stats = readOrNull(() => lstatSync(path, { bigint: true }));
+    const stats = readOrNull(() => lstatEntry(path)) ?? null;
     if (stats === null) continue;
     yield { shown: told, stats };
     if (!stats.isDirectory()) continue;
@@ -80,14 +72,14 @@ function readOrNull<T>(look: () => T): T | null {
 
 export interface WalkedEntry {
   readonly path: string;
-  readonly stats: BigIntStats;
+  readonly stats: EntryStats;
   /** Its name, or that of a folder above it, is no UTF-8: `path` is for people to read, and leads nowhere. */
   readonly noText?: true;
 }
 
 export interface WalkOptions {
   /** Returns false to leave a path, and all below it, out. */
-  readonly enter?: (path: string, stats: BigIntStats) => boolean;
+  readonly enter?: (path: string, stats: EntryStats) => boolean;
   /**
    * Called for a folder that cannot be listed, one on another file system, or a name that cannot be looked at. `tooLong`:
    * the system opens no name of that length.
@@ -104,7 +96,7 @@ export interface WalkOptions {
  */
 export function* walkFolder(root: string, options: WalkOptions = {}): Generator<WalkedEntry> {
   // Followed: a root may be named through a descriptor (`/proc/self/fd/N`).
-  const device = statSync(root, { bigint: true }).dev;
+  const device = toEntryStats(statSync(root, { bigint: true })).dev;
   const pending: string[] = [""];
   while (pending.length > 0) {
     const folder = pending.pop() as string;
@@ -122,9 +114,9 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
     }
     for (const name of names.texts) {
       const path = folder === "" ? name : `${folder}/${name}`;
-      let stats: BigIntStats | null = null;
+      let stats: EntryStats | null = null;
       try {
-        stats = lstatSync(`${root}/${path}`, { bigint: true, throwIfNoEntry: false }) ?? null;
+        stats = lstatEntry(`${root}/${path}`) ?? null;
         if (stats === null) options.unreadable?.(path);
       } catch (error) {
         options.unreadable?.(path, { tooLong: isTooLong(error) });
@@ -133,7 +125,6 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
       if (options.enter?.(path, stats) === false) continue;
       if (options.unlock && stats.isDirectory()) unlockFolder(`${root}/${path}`, stats);
       yield { path, stats };
-      countStats();
       if (stats.isDirectory()) {
         if (stats.dev === device) pending.push(path);
         else options.unreadable?.(path);
@@ -143,10 +134,10 @@ export function* walkFolder(root: string, options: WalkOptions = {}): Generator<
 }
 
 /** Root passes every door; others open their own. */
-export function unlockFolder(path: string, stats: BigIntStats): void {
-  if ((stats.mode & 0o700n) === 0o700n || process.getuid?.() === 0) return;
+export function unlockFolder(path: string, stats: EntryStats): void {
+  if ((stats.mode & 0o700) === 0o700 || process.getuid?.() === 0) return;
   try {
-    chmodSync(path, Number(stats.mode & 0o7777n) | 0o700);
+    chmodSync(path, stats.permissions | 0o700);
   } catch {
     // The folder belongs to another user: the walk reports that it cannot be read.
   }
@@ -161,7 +152,7 @@ export function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    const stats = lstatEntry(path);
     if (stats === undefined) return;
     if (!stats.isDirectory()) throw error;
     unlockFolder(path, stats);

@@ -54,9 +54,9 @@ const DARWIN = {
   removexattr: { args: [ptr, ptr, i32], returns: i32 },
 } as const;
 
-const LINUX_NAMES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1", "libc.so"];
+export const LINUX_NAMES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1", "libc.so"];
 
-function openFirst<T>(names: readonly string[], open: (name: string) => T): T | undefined {
+export function openFirst<T>(names: readonly string[], open: (name: string) => T): T | undefined {
   for (const name of names) {
     try {
       return open(name);
@@ -210,6 +210,23 @@ export function hasWriters(fd: number): LibcResult<boolean> {
 
 type Name = string | Uint8Array;
 
+/** One name for each argument of a call. No call is made from within another. */
+const NAMES: readonly Uint8Array[] = [new Uint8Array(8192), new Uint8Array(8192)];
+const encoder = new TextEncoder();
+
+/**
+ * As `cString`, in a place that the next call overwrites: a job of many files makes a million names. The system opens
+ * nothing longer than half of it.
+ */
+export function cStringInto(text: Name, place: 0 | 1): Uint8Array {
+  const bytes = NAMES[place] as Uint8Array;
+  // A character of a string takes three bytes at most.
+  if (typeof text !== "string" || text.length * 3 >= bytes.length) return cString(text);
+  if (text.includes("\0")) throw new TypeError("a name for the C library may not contain NUL");
+  bytes[encoder.encodeInto(text, bytes).written] = 0;
+  return bytes;
+}
+
 /** In place of a directory descriptor: names are relative to the current folder, or absolute. */
 export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
 
@@ -241,7 +258,7 @@ function renameWithFlags(
 ): LibcResult {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  const [a, b] = [cString(nameA), cString(nameB)];
+  const [a, b] = [cStringInto(nameA, 0), cStringInto(nameB, 1)];
   if (lib.platform === "darwin") {
     return lib.c.renameatx_np(dirfdA, a, dirfdB, b, flags.darwin) === 0 ? DONE : failure(lib);
   }

@@ -9,6 +9,17 @@ export function spawnUnattended(
   Bun.spawn({ cmd: [...argv], cwd: "/", env: { ...env }, stdio }).unref();
 }
 
+/** Everything on the file system that holds a path reaches the disk. False where no program could see to it. */
+export async function flushFileSystem(path: string): Promise<boolean> {
+  const stdio: ["ignore", "ignore", "ignore"] = ["ignore", "ignore", "ignore"];
+  try {
+    const env = { PATH: "/usr/bin:/bin" };
+    return (await Bun.spawn({ cmd: ["sync", "-f", path], cwd: "/", env, stdio }).exited) === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** Gives back what nobody refers to any more, before the runtime would by itself. */
 export function collectGarbage(): void {
   Bun.gc(true);

@@ -1,4 +1,4 @@
-import { cString, DONE, failure, type LibcFailure, type LibcResult, libc, UNSUPPORTED } from "./libc.ts";
+import { cStringInto, DONE, failure, type LibcFailure, type LibcResult, libc, UNSUPPORTED } from "./libc.ts";
 
 /** A path is taken without following a symlink at its end. */
 export type XattrSource = string | Uint8Array | number;
@@ -47,9 +47,12 @@ export function copyXattrs(
   return { ok: true, value: { copied, skipped } };
 }
 
+const NO_NAMES: LibcResult<readonly string[]> = { ok: true, value: [] };
+
 /** Names in the file system's order; none where it keeps no attributes. */
 export function listXattrs(from: XattrSource): LibcResult<readonly string[]> {
   const list = readSized((buffer) => rawList(from, buffer));
+  if (list.ok && list.value.length === 0) return NO_NAMES;
   if (list.ok) return { ok: true, value: Buffer.from(list.value).toString().split("\0").filter(Boolean) };
   const none = list.reason === "failed" && (list.code === "ENOTSUP" || list.code === "EOPNOTSUPP");
   return none ? { ok: true, value: [] } : list;
@@ -63,7 +66,7 @@ export function getXattr(from: XattrSource, name: string): LibcResult<Uint8Array
 export function removeXattr(path: string | Uint8Array, name: string): LibcResult {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  const [p, n] = [cString(path), cString(name)];
+  const [p, n] = [cStringInto(path, 0), cStringInto(name, 1)];
   const status =
     lib.platform === "linux" ? lib.c.lremovexattr(p, n) : lib.c.removexattr(p, n, DARWIN_NOFOLLOW);
   if (status === 0) return DONE;
@@ -74,7 +77,7 @@ export function removeXattr(path: string | Uint8Array, name: string): LibcResult
 export function setXattrFd(fd: number, name: string, value: Uint8Array): LibcResult {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  const n = cString(name);
+  const n = cStringInto(name, 1);
   const bytes = value.length > 0 ? value : null;
   const status =
     lib.platform === "linux"
@@ -86,7 +89,7 @@ export function setXattrFd(fd: number, name: string, value: Uint8Array): LibcRes
 function removeXattrFd(fd: number, name: string): LibcResult {
   const lib = libc();
   if (!lib) return UNSUPPORTED;
-  const n = cString(name);
+  const n = cStringInto(name, 1);
   const status = lib.platform === "linux" ? lib.c.fremovexattr(fd, n) : lib.c.fremovexattr(fd, n, 0);
   return status === 0 ? DONE : failure(lib);
 }
@@ -99,13 +102,13 @@ function isHarmless(failed: LibcFailure): boolean {
   return failed.reason === "failed" && (CANNOT_HOLD.has(failed.code) || NO_SUCH_ATTRIBUTE.has(failed.code));
 }
 
-const USUAL_BYTES = 512;
+const USUAL = new Uint8Array(512);
+const NO_BYTES = new Uint8Array();
 
 /** Asks for the bytes; when they are more than usual for their size first, and again if they grew in between. */
 function readSized(call: (buffer: Uint8Array | null) => LibcResult<number>): LibcResult<Uint8Array> {
-  const usual = new Uint8Array(USUAL_BYTES);
-  const first = call(usual);
-  if (first.ok) return { ok: true, value: usual.subarray(0, first.value) };
+  const first = call(USUAL);
+  if (first.ok) return { ok: true, value: first.value === 0 ? NO_BYTES : USUAL.slice(0, first.value) };
   if (first.reason !== "failed" || first.code !== GROWN_BETWEEN_CALLS) return first;
   for (;;) {
     const needed = call(null);
@@ -122,7 +125,7 @@ function rawList(from: XattrSource, buffer: Uint8Array | null): LibcResult<numbe
   const lib = libc();
   if (!lib) return UNSUPPORTED;
   const room = BigInt(buffer?.length ?? 0);
-  const path = typeof from === "number" ? undefined : cString(from);
+  const path = typeof from === "number" ? undefined : cStringInto(from, 0);
   const fd = typeof from === "number" ? from : -1;
   const read =
     lib.platform === "linux"
@@ -139,8 +142,8 @@ function rawGet(from: XattrSource, name: string, buffer: Uint8Array | null): Lib
   const lib = libc();
   if (!lib) return UNSUPPORTED;
   const room = BigInt(buffer?.length ?? 0);
-  const n = cString(name);
-  const path = typeof from === "number" ? undefined : cString(from);
+  const n = cStringInto(name, 1);
+  const path = typeof from === "number" ? undefined : cStringInto(from, 0);
   const fd = typeof from === "number" ? from : -1;
   const read =
     lib.platform === "linux"

@@ -102,7 +102,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
       roots.forEach((root, index) => {
         const delta = { folder, root, index, firstSlot: left.length, stamp, sight, leftOut };
         const sealed = sealDelta({ ...delta, before: before[index] ?? new Map() });
-        left.push(...sealed.ops);
+        for (const op of sealed.ops) left.push(op);
         notes.push(...sealed.notes);
         noText.push(...sealed.noText.map((path) => relative(workspace, join(root.path, path))));
         tooDeep.push(...sealed.tooDeep);
@@ -114,7 +114,7 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
       // Copied files can no longer be changed from inside.
       await stage.goOn();
       if (leftOut.length > 0) await stage.restoreInside(leftOut);
-      makeDurable(folder, ops);
+      await makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
       writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };

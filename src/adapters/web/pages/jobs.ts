@@ -124,7 +124,10 @@ function chatLink({ t, viewer }: PageContext, chat: string): Markup | null {
 }
 
 function attemptsView(journal: readonly JournalLine[]): number {
-  return Math.max(0, ...journal.map(({ event }) => ("attempt" in event ? (event.attempt ?? 0) : 0)));
+  return journal.reduce(
+    (most, { event }) => Math.max(most, "attempt" in event ? (event.attempt ?? 0) : 0),
+    0,
+  );
 }
 
 function jobButtons(context: PageContext, viewed: ViewedJob): readonly (Markup | false)[] {

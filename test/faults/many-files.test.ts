@@ -1,0 +1,65 @@
+/** Jobs of many files in a process that serves others, and beside a user who goes on working. */
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { createBench, type TransactionBench } from "../contracts/transaction-bench.ts";
+
+const COUNT = 1_500;
+
+async function withBench(
+  use: (bench: TransactionBench) => Promise<void>,
+  checkpoint?: (point: string) => void,
+): Promise<void> {
+  const bench = createBench("direct", checkpoint && { parts: { checkpoint } });
+  try {
+    await use(bench);
+  } finally {
+    bench.remove();
+  }
+}
+
+const makeMany = (bench: TransactionBench) =>
+  bench.stage((view) => {
+    for (let n = 0; n < COUNT; n += 1) view.write(`new/d${n % 7}/f${n}`, Buffer.from(`${n}\n`));
+  });
+
+test("a commit and an undo of many files leave the process to others in between", () =>
+  withBench(async (bench) => {
+    const jobId = await makeMany(bench);
+    const turns = { taken: 0, on: true };
+    const others = () => {
+      turns.taken += 1;
+      if (turns.on) setImmediate(others);
+    };
+    setImmediate(others);
+    expect((await bench.transactions.commit(jobId)).status).toBe("done");
+    const during = turns.taken;
+    expect((await bench.transactions.undo(jobId, { force: false })).status).toBe("done");
+    turns.on = false;
+    expect(during).toBeGreaterThan(1);
+    expect(turns.taken).toBeGreaterThan(during + 1);
+    expect(readdirSync(bench.workspace)).toEqual([]);
+  }));
+
+test("a folder that somebody moves away while files come into it is a conflict, and no file is lost", async () => {
+  const at: { bench?: TransactionBench } = {};
+  const moveOnce = (point: string) => {
+    const { bench } = at;
+    if (point !== "in 3" || bench === undefined || existsSync(bench.at("elsewhere"))) return;
+    renameSync(bench.at("home"), bench.at("elsewhere"));
+  };
+  await withBench(async (bench) => {
+    mkdirSync(bench.at("home"));
+    bench.save("home/user.txt", "mine\n");
+    const jobId = await bench.stage((view) => {
+      for (let n = 0; n < 6; n += 1) view.write(`home/f${n}`, Buffer.from(`${n}\n`));
+    });
+    at.bench = bench;
+    const outcome = await bench.transactions.commit(jobId);
+    expect(outcome.status).toBe("conflict");
+    expect(bench.read("elsewhere/user.txt")).toBe("mine\n");
+    const slots = readdirSync(`${bench.storage.folder}/jobs/${jobId}/slots`).length;
+    const moved = readdirSync(bench.at("elsewhere")).length - 1;
+    const back = existsSync(bench.at("home")) ? readdirSync(bench.at("home")).length : 0;
+    expect(slots + moved + back).toBe(6);
+  }, moveOnce);
+});
