@@ -280,6 +280,11 @@ export function readEntryAt(absolute: string): Entry {
   return stats.isSymbolicLink() ? { kind: "symlink", target: readlinkSync(absolute) } : { kind: "other" };
 }
 
+/** A path below a root as it is told of a workspace, which mostly is that root. */
+export function shownBelow(workspace: string, root: string, path: string): string {
+  return root === workspace ? path : pathBelow(workspace, `${root}/${path}`);
+}
+
 /** The way from a folder to a path, both absolute and plain. `relative` looks at every character, which tells with thousands. */
 export function pathBelow(folder: string, path: string): string {
   return path.startsWith(folder) && path[folder.length] === "/"

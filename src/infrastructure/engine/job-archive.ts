@@ -9,7 +9,7 @@ import type {
 } from "../../application/ports/jobs.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
-import { readNoFollow } from "./compare-entries.ts";
+import { readInto, readNoFollow } from "./compare-entries.ts";
 import { identifyAt, sameBody } from "./entry-identity.ts";
 import {
   AFTER_IMAGES,
@@ -37,7 +37,6 @@ import {
 /** The limit of files kept for a diff; larger files are known only while they exist. */
 const LARGEST_BYTES = 1024 ** 2;
 const ALL_BYTES = 16 * 1024 ** 2;
-const PARTS_AT_ONCE = 1_000;
 
 type ImageRanges = Readonly<Record<string, readonly [offset: number, length: number]>>;
 
@@ -48,28 +47,31 @@ type ImageRanges = Readonly<Record<string, readonly [offset: number, length: num
 export function keepAfterImages(folder: JobFolder, plan: Plan): void {
   if (existsSync(join(folder.path, AFTER_IMAGES.places))) return;
   const places: Record<string, [number, number]> = {};
-  let parts: Uint8Array[] = [];
-  let length = 0;
-  let waiting = 0;
+  const kept = plan.ops.filter(
+    ({ b, area, inPlace }) =>
+      b?.kind === "file" && area === "file" && inPlace !== true && b.size <= LARGEST_BYTES,
+  );
+  const all = kept.reduce((sum, { b }) => sum + (b?.size ?? 0), 0);
+  // Full where a file takes the last byte: one that grew meanwhile is left out.
+  const room = Buffer.allocUnsafe(Math.min(all, LARGEST_BYTES) + 1);
   const at = join(folder.path, AFTER_IMAGES.bytes);
-  const write = (flag: "w" | "a") => {
-    writeFileSync(at, Buffer.concat(parts), { mode: 0o600, flag });
-    parts = [];
+  let [length, waiting] = [0, 0];
+  const write = () => {
+    writeFileSync(at, room.subarray(0, waiting), { mode: 0o600, flag: length === 0 ? "w" : "a" });
+    length += waiting;
     waiting = 0;
   };
-  for (const { n, b, area, inPlace } of plan.ops) {
-    if (b?.kind !== "file" || area !== "file" || inPlace === true) continue;
-    if (b.size > LARGEST_BYTES || length + b.size > ALL_BYTES) continue;
-    const bytes = readOrNull(() => readNoFollow(opSlotPath(folder, n, "b")));
-    if (bytes === null) continue;
-    places[n] = [length, bytes.length];
-    parts.push(bytes);
-    length += bytes.length;
-    waiting += bytes.length;
-    if (waiting > LARGEST_BYTES || parts.length > PARTS_AT_ONCE) write(length === waiting ? "w" : "a");
+  for (const { n, b } of kept) {
+    const size = b?.size ?? 0;
+    if (length + waiting + size > ALL_BYTES) continue;
+    if (waiting + size >= room.length) write();
+    const count = readOrNull(() => readInto(opSlotPath(folder, n, "b"), room, waiting));
+    if (count === null || waiting + count === room.length) continue;
+    places[n] = [length + waiting, count];
+    waiting += count;
   }
   if (Object.keys(places).length === 0) return;
-  write(length === waiting ? "w" : "a");
+  if (waiting > 0 || length === 0) write();
   writeFileSync(join(folder.path, AFTER_IMAGES.places), JSON.stringify(places), { mode: 0o600 });
 }
 

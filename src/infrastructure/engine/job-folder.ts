@@ -22,7 +22,7 @@ import type { JobState } from "../../application/ports/jobs-transaction.ts";
 import type { Interruption } from "../../domain/jobs/note.ts";
 import type { Change } from "../../domain/jobs/result.ts";
 import { spawnUnattended } from "../platform/unattended.ts";
-import { type Identity, isAbsence, pathBelow } from "./entry-identity.ts";
+import { type Identity, isAbsence, shownBelow } from "./entry-identity.ts";
 import { isInside, rootsFor } from "./git-roots.ts";
 import { removeTree } from "./walk-folder.ts";
 
@@ -487,7 +487,7 @@ export function toChanges(ops: readonly Op[], roots: readonly string[], workspac
   const changes: Change[] = [];
   for (const op of ops) {
     if (op.area === "object") continue;
-    const path = pathBelow(workspace, `${roots[op.root]}/${op.path}`);
+    const path = shownBelow(workspace, roots[op.root] as string, op.path);
     changes.push({ path, kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified" });
   }
   return changes.sort((x, y) => (x.path < y.path ? -1 : 1));

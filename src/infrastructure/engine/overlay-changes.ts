@@ -163,7 +163,7 @@ function statEntryAt(absolute: string): EntryStats | undefined {
 }
 
 interface SeenChange {
-  readonly stats: EntryStats;
+  readonly ctimeMark: number;
   readonly present: boolean;
   readonly isFolder: boolean;
   /** Nothing of what the workspace has there shows. */
@@ -191,7 +191,7 @@ export function createChangeWatch(
         const isFolder = kind === "directory" || kind === "opaque";
         const present = kind !== "gone";
         const seen: SeenChange = {
-          stats,
+          ctimeMark: stats.ctimeMark,
           present,
           isFolder,
           hidesLower: kind !== "directory",
@@ -208,7 +208,7 @@ export function createChangeWatch(
           before !== undefined &&
           before.present === seen.present &&
           before.isFolder === isFolder &&
-          (isFolder || before.stats.hasSameCtime(stats))
+          (isFolder || before.ctimeMark === seen.ctimeMark)
         )
           continue;
         const existed = before?.present ?? below() !== undefined;

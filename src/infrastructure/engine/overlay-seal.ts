@@ -153,14 +153,14 @@ export async function sealUpper(
     else notes.push(sealNote("unreadable", path));
   };
   const options = { unlock: true, unreadable };
-  let entries = [...walkUpper(root, options)];
-  if (tooDeep.length === 0 && entries.some(({ source }) => source !== undefined)) {
-    settleMoves(root, entries);
-    notes.length = 0;
-    entries = [...walkUpper(root, options)];
-  }
+  // Folders that were moved as a whole have nothing in the upper yet.
+  const moved = root.redirects ? movedEntries(root, options) : [];
   if (tooDeep.length > 0) return { ops, noText, notes, tooDeep };
-  for (const { path, stats, kind } of entries) {
+  if (moved.length > 0) settleMoves(root, moved);
+  notes.length = 0;
+  // Files leave the upper while it is walked: the names in a folder are read before the first of them goes.
+  for (const { path, stats, kind } of walkUpper(root, options)) {
+    if (tooDeep.length > 0) break;
     if (breath.isDue()) {
       anchors.close();
       await breath.take();
@@ -218,7 +218,13 @@ export async function sealUpper(
     }
   }
   anchors.close();
-  return { ops, noText, notes, tooDeep };
+  return { ops: tooDeep.length > 0 ? [] : ops, noText, notes, tooDeep };
+}
+
+function movedEntries(root: LaidRoot, options: WalkOptions): UpperEntry[] {
+  const moved: UpperEntry[] = [];
+  for (const entry of walkUpper(root, options)) if (entry.source !== undefined) moved.push(entry);
+  return moved;
 }
 
 /**

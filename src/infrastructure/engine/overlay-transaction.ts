@@ -22,6 +22,7 @@ import {
 } from "../../application/ports/jobs-transaction.ts";
 import { gatherSealNotes, type SealNote, type TransactionReason } from "../../domain/jobs/note.ts";
 import type { Installation } from "../platform/installation.ts";
+import { collectGarbage } from "../platform/unattended.ts";
 import { readSettled } from "./compare-entries.ts";
 import { rewriteFile } from "./entry-identity.ts";
 import { ChannelClosed, createRemoteView, restoreThrough, rewriteThrough } from "./executor-channel.ts";
@@ -398,6 +399,8 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (why !== null) throw why;
       await executor.rest();
       if (foreignOwner !== null) return { changes: [], outside: [], notes: [], foreignOwner };
+      // The looks at a job with many files hold as much as the rest of it together.
+      takeChanges = () => [];
       const left: Op[] = [];
       const noText: string[] = [];
       const tooDeep: string[] = [];
@@ -412,7 +415,9 @@ function openOverlay(state: OpenOverlay): Transaction {
       if (tooDeep.length > 0) return { changes: [], outside: [], notes: [], tooDeep };
       if (noText.length > 0) return { changes: [], outside: [], notes: [], noText };
       const paths = roots.map(({ path }) => path);
+      collectGarbage(left.length);
       const { ops } = validateOps({ folder, workspace, roots: paths, ops: left }, judge);
+      collectGarbage(ops.length);
       await makeDurable(folder, ops);
       notes.push(...partedLinks(ops, paths));
       const folders = foldersOnTheWay(ops, (root, path) =>
@@ -421,9 +426,8 @@ function openOverlay(state: OpenOverlay): Transaction {
       writePlan(folder, { roots: paths, stamp: String(state.stamp), ops, folders });
       if (end?.preview !== true) ownHomeAside = state.onCommit();
       clearLayers(folder, roots.length, ops.length);
-      // Of a job with many files they hold as much as the rest of it together.
       sight.forgetAll();
-      takeChanges = () => [];
+      collectGarbage(ops.length);
       return { changes: toChanges(ops, paths, workspace), outside: [], notes: gatherSealNotes(notes) };
     },
     async discard() {

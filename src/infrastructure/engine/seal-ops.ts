@@ -27,7 +27,7 @@ import {
   inFolder,
   inParent,
   isAbsence,
-  pathBelow,
+  shownBelow,
 } from "./entry-identity.ts";
 import { isInside, repositoryOf } from "./git-roots.ts";
 import { type JobFolder, type Op, opSlotPath } from "./job-folder.ts";
@@ -46,8 +46,15 @@ export interface SealedOps {
  * of the slots.
  */
 function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Difference {
-  const byPath = new Map(ops.map((op) => [`${roots[op.root]}/${op.path}`, op]));
-  const shown = (op: Op) => pathBelow(workspace, `${roots[op.root]}/${op.path}`);
+  const byPath = roots.map(() => new Map<string, Op>());
+  for (const op of ops) byPath[op.root]?.set(op.path, op);
+  const opAt = (absolute: string): Op | undefined => {
+    for (const [index, root] of roots.entries()) {
+      const op = absolute.startsWith(`${root}/`) && byPath[index]?.get(absolute.slice(root.length + 1));
+      if (op) return op;
+    }
+    return undefined;
+  };
 
   /** Root and path below it; the innermost root has it. */
   function place(path: string): { root: string; below: string } | null {
@@ -61,10 +68,10 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
    */
   function deciding(path: string): Op | null {
     const absolute = resolve(workspace, path);
-    const own = byPath.get(absolute);
+    const own = opAt(absolute);
     if (own !== undefined) return own;
     for (let slash = absolute.lastIndexOf("/"); slash > 0; slash = absolute.lastIndexOf("/", slash - 1)) {
-      const above = byPath.get(absolute.slice(0, slash));
+      const above = opAt(absolute.slice(0, slash));
       if (above !== undefined && (above.a?.kind !== "directory" || above.b?.kind !== "directory"))
         return above;
     }
@@ -72,7 +79,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   }
 
   function identityBefore(path: string): Identity | null {
-    const own = byPath.get(resolve(workspace, path));
+    const own = opAt(resolve(workspace, path));
     if (own !== undefined) return own.a;
     const at = place(path);
     return at === null || at.below === "" ? null : identify(at.root, at.below);
@@ -81,7 +88,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
   function identityAfter(path: string): Identity | null {
     const op = deciding(path);
     if (op === null) return identityBefore(path);
-    return byPath.get(resolve(workspace, path)) === op ? op.b : null;
+    return opAt(resolve(workspace, path)) === op ? op.b : null;
   }
 
   function original(path: string): Uint8Array | null {
@@ -92,7 +99,7 @@ function sealedDifference({ folder, workspace, roots, ops }: SealedOps): Differe
 
   return {
     changes: ops.map((op) => ({
-      path: shown(op),
+      path: shownBelow(workspace, roots[op.root] as string, op.path),
       kind: op.a === null ? "added" : op.b === null ? "deleted" : "modified",
     })),
     look: (path, when) =>

@@ -7,6 +7,7 @@ import type {
   UntouchedPath,
 } from "../../application/ports/jobs-transaction.ts";
 import type { Conflict } from "../../domain/jobs/result.ts";
+import { collectGarbage } from "../platform/unattended.ts";
 import { createBreath } from "./breath.ts";
 import { hashAt, isIndexFile } from "./compare-entries.ts";
 import {
@@ -382,6 +383,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
   };
   const work: Swap = { folder, plan, direction, turns, doors: intent.doors };
   const around = readFoldersAround(plan, turns);
+  collectGarbage(turns.length);
   at("checked");
   writeIntent(storage, intent);
   at("intent");
@@ -392,6 +394,7 @@ export async function swapJob(parts: SwapDeps, request: SwapRequest): Promise<Sw
     return rollBackSwap(parts, work, intent, () => [toConflict(error, workspace)]);
   }
   at("swapped");
+  collectGarbage(turns.length);
   const lying = readKeptEntries(work);
   const late = force ? [] : lateWriters(work, workspace, lying, BigInt(stands?.stamp ?? plan.stamp), own);
   if (stands === null) late.push(...exchangedFolders(plan, workspace).conflicts);

@@ -29,7 +29,7 @@ import {
   inFolder,
   inParent,
   isAbsence,
-  pathBelow,
+  shownBelow,
 } from "./entry-identity.ts";
 import {
   type JobFolder,
@@ -81,7 +81,7 @@ export function rootOf(plan: Plan, op: Op): string {
 
 /** The path as the user knows it: relative to the workspace, also where the repository reaches beyond it. */
 export function shownPath(plan: Plan, op: Op, workspace: string): string {
-  return pathBelow(workspace, `${rootOf(plan, op)}/${op.path}`);
+  return shownBelow(workspace, rootOf(plan, op), op.path);
 }
 
 /** A folder that stays and only changes its mode or owner: no slot takes part. */
@@ -149,7 +149,9 @@ export type BaseOf = (root: number, path: string) => FolderBase | null;
 
 /** The folders on the way to what a job changed, but for those that it made or took away itself. */
 export function foldersOnTheWay(ops: readonly Op[], baseOf: BaseOf): WayFolder[] {
-  const own = new Map(ops.map((op) => [`${op.root}:${op.path}`, op]));
+  const own = new Map(
+    ops.filter(({ a, b }) => isFolder(a) || isFolder(b)).map((op) => [`${op.root}:${op.path}`, op]),
+  );
   const folders = new Map<string, WayFolder | null>();
   const add = (root: number, path: string) => {
     const key = `${root}:${path}`;
@@ -220,21 +222,41 @@ interface SwapOrder {
 
 /** A child leaves before its folder and comes after it; git state never points at what is not there. */
 function inDepthOrder(turns: readonly SwapStep[]): SwapOrder {
-  const depth = new Map(turns.map((turn) => [turn, turn.op.path.split("/").length]));
-  const deepestFirst = (x: SwapStep, y: SwapStep) => (depth.get(y) ?? 0) - (depth.get(x) ?? 0);
-  const leaving = turns.filter(({ comes }) => comes === null).sort(deepestFirst);
+  const leaving = inOrder(
+    turns.filter(({ comes }) => comes === null),
+    ({ op }) => -depthOf(op.path),
+  );
   const goingFolders = new Set(
     turns.filter(({ goes }) => goes?.kind === "directory").map(({ op }) => `${op.root}:${op.path}`),
   );
   const isLate = ({ op }: SwapStep) => op.area !== "file" && !hasAncestor(op.root, op.path, goingFolders);
   const incoming = turns.filter(({ comes }) => comes !== null);
-  const ranks = new Map(incoming.map((turn) => [turn, rank(turn)]));
-  incoming.sort((x, y) => (ranks.get(x) ?? 0) - (ranks.get(y) ?? 0) || deepestFirst(y, x));
   return {
     early: leaving.filter((turn) => !isLate(turn)),
-    incoming,
+    incoming: inOrder(incoming, (turn) => rank(turn) * DEEPEST + depthOf(turn.op.path)),
     late: leaving.filter(isLate).sort((x, y) => lateRank(x) - lateRank(y)),
   };
+}
+
+/** More than any path that the system opens. */
+const DEEPEST = 10_000;
+
+function depthOf(path: string): number {
+  let depth = 1;
+  for (let slash = path.indexOf("/"); slash !== -1; slash = path.indexOf("/", slash + 1)) depth += 1;
+  return depth;
+}
+
+/** By a number each, of which there are few; equal ones stay as they stand. */
+function inOrder(turns: readonly SwapStep[], numberOf: (turn: SwapStep) => number): SwapStep[] {
+  const groups = new Map<number, SwapStep[]>();
+  for (const turn of turns) {
+    const number = numberOf(turn);
+    const group = groups.get(number);
+    if (group === undefined) groups.set(number, [turn]);
+    else group.push(turn);
+  }
+  return [...groups].sort(([x], [y]) => x - y).flatMap(([, group]) => group);
 }
 
 const RANK = { object: 1, file: 2, git: 3 } as const;
@@ -333,7 +355,7 @@ export function findUnwritableFolders(plan: Plan, turns: readonly SwapStep[]): U
 }
 
 function deepestFirst(x: SwapStep, y: SwapStep): number {
-  return y.op.path.split("/").length - x.op.path.split("/").length;
+  return depthOf(y.op.path) - depthOf(x.op.path);
 }
 
 function isFolder(entry: Identity | null): boolean {
