@@ -91,7 +91,8 @@ export async function concludeJob(
     failed_cmds: failedCmds,
     summary: messages.summary({ total: totalCmds, succeeded: executedCmds, failed: failedCmds }),
     outcome,
-    changes: sealed.changes.map(({ path }) => path),
+    changes: sealed.changes.slice(0, LOGGED_CHANGES).map(({ path }) => path),
+    ...(sealed.changes.length > LOGGED_CHANGES && { all_changes: sealed.changes.length }),
     ...(failure !== undefined && {
       failed_command: `${failure.command.type}:${failure.command.action}`,
       error: failure.error,
@@ -124,6 +125,9 @@ export async function concludeJob(
     { keptAfterFailure },
   );
 }
+
+/** The record of the job has all of them; a line of the log with a hundred thousand is for nobody. */
+const LOGGED_CHANGES = 1_000;
 
 interface BegunJob {
   readonly jobId: string;
