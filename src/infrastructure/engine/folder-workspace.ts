@@ -258,7 +258,7 @@ export function createTransactions(parts: TransactionDeps): Transactions {
     if (state.state !== from) return { status: "refused", reason: "wrong-state", state: state.state };
     if (plan === null) return { status: "refused", reason: "evicted" };
     if (direction === "commit") keepAfterImages(folder, plan);
-    const outcome = swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
+    const outcome = await swapJob(swapParts, { folder, plan, turn: state.turn, direction, force });
     if (outcome.status === "done") parts.onSwapped?.();
     return outcome;
   }
