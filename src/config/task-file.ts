@@ -68,18 +68,23 @@ const runner = z
         system_prompt: optionalLine("Put before the planning model's own instructions."),
       })
       .prefault({}),
-    worker: z.strictObject({
-      kind: z.enum(WORKER_KIND_NAMES).meta({ description: "Which worker CLI does the work." }),
-      environment: optionalLine(
-        "The environment it works in, by its name in command_executor.environments. Default: by the project's files.",
-      ),
-      docker_image: optionalLine("An image that has the worker CLI, instead of the environment's."),
-      max_run_time_sec: seconds(1800, "Seconds one run may take."),
-      env: z
-        .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
-        .default({})
-        .meta({ description: "Variables for the worker; `env:NAME` takes the host's variable NAME." }),
-    }),
+    worker: z
+      .strictObject({
+        kind: z
+          .enum(WORKER_KIND_NAMES)
+          .optional()
+          .meta({ description: "Which worker CLI does the work. Default: the one of roles.coder.head." }),
+        environment: optionalLine(
+          "The environment it works in, by its name in command_executor.environments. Default: by the project's files.",
+        ),
+        docker_image: optionalLine("An image that has the worker CLI, instead of the environment's."),
+        max_run_time_sec: seconds(1800, "Seconds one run may take."),
+        env: z
+          .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+          .default({})
+          .meta({ description: "Variables for the worker; `env:NAME` takes the host's variable NAME." }),
+      })
+      .prefault({}),
   })
   .meta({ description: "How to do it." });
 

@@ -13,7 +13,7 @@ import { createContainerEnvironments } from "../application/tasks/container-envi
 import { createSolveByHand } from "../application/tasks/forge-service.ts";
 import { type SolveOptions, solveTask } from "../application/tasks/solve-task.ts";
 import type { SolveDeps } from "../application/tasks/solve-work.ts";
-import { keyLimits, solveSettings } from "../config/settings.ts";
+import { keyLimits, mayUseLogins, solveSettings } from "../config/settings.ts";
 import { readProjectSettings } from "../config/task-file.ts";
 import { WORKER_KIND_NAMES } from "../domain/config/worker-kind-names.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
@@ -138,7 +138,14 @@ async function taskEnvironments(services: Services, environments: WiredEnvironme
   const { env, locale, secrets, config } = services;
   const { tools, promptFragment } = await environments.modelSide();
   const { sandboxes, texts, manager, callTool } = environments;
-  const worker = { env, sandboxes, locale, secrets: secrets.values(), keyLimits: keyLimits(config) };
+  const worker = {
+    env,
+    sandboxes,
+    locale,
+    secrets: secrets.values(),
+    keyLimits: keyLimits(config),
+    mayUseLogins: (kind: string) => mayUseLogins(config, kind),
+  };
   return createContainerEnvironments({
     manager,
     workerImage: (kind) => (isWorkerKind(kind) ? findWorkerKind(kind).image : kind),

@@ -10,7 +10,8 @@ import {
   openTaskAccount,
   runTaskFile,
 } from "../application/tasks/run-task-file.ts";
-import { containerSettings, keyLimits } from "../config/settings.ts";
+import { containerSettings, keyLimits, mayUseLogins } from "../config/settings.ts";
+import { workerOfHead } from "../domain/config/worker-kind-names.ts";
 import { taskMessagesFor } from "../domain/texts/tasks.ts";
 import { createDockerImages } from "../infrastructure/containers/docker-images.ts";
 import { findWorkerKind } from "../infrastructure/heads/kinds/find-kind.ts";
@@ -46,14 +47,18 @@ export async function openTasks(
     tasks: {
       texts,
       sourceOf: (id) => (/^[\w.-]+$/.test(id) ? filesOf(opened, id, workspace.mask).readSource() : null),
-      run: (request) => {
-        const kind = findKind(request.file.runner.worker.kind);
+      run: async (request) => {
+        const { head } = config.roles.coder;
+        const name = request.file.runner.worker.kind ?? workerOfHead(head);
+        if (name === null) return { ok: false, code: "no-worker", text: texts.noWorker(head) };
+        const kind = findKind(name);
         const login = findLogin(services, kind, request.workerEnv, request.secrets);
         return runTaskFile(
           {
             root: workspace.root,
             config,
             texts,
+            workerKind: name,
             workerImage: kind.image,
             filesOf: (id) => filesOf(opened, id, login.mask),
             listFiles: () => listFiles(opened),
@@ -91,12 +96,13 @@ function newTaskId(): string {
 
 /** The worker CLI's login on this machine, and a masker that knows it. */
 function findLogin(
-  { env, secrets }: Services,
+  { env, secrets, config }: Services,
   kind: WorkerKind,
   workerEnv: Readonly<Record<string, string>>,
   given: readonly string[] = [],
 ) {
-  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv });
+  const logins = mayUseLogins(config, kind.name);
+  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv, logins });
   return { credentials, mask: maskCredentials([...secrets.values(), ...given], credentials) };
 }
 

@@ -6,6 +6,7 @@ afterAll(() => cli.remove());
 
 const TASK =
   "version: 1\ntask:\n  id: t1\n  prd: { text: Say hello }\nrunner:\n  worker: { kind: codex-cli, env: { KEY: 'env:HOST_KEY' } }\n";
+const UNNAMED = TASK.replace(/kind: codex-cli.* \} \}/, "}");
 const nowhere = {
   PICOCLAW_COMMAND_EXECUTOR_DOCKER_HOST: "unix:///nowhere/docker.sock",
   HOST_KEY: "secret-of-the-host",
@@ -24,6 +25,7 @@ describe("picoclaw run, before anything starts", () => {
       2,
       /task\.prd\.path cannot be read: none\.md/,
     ],
+    [["-"], UNNAMED, 2, /no worker: name one in runner\.worker\.kind, or set roles\.coder\.head/],
     [["-", "--preview"], TASK, 2, /--preview needs --no-meta/],
     [["--resume", "nope"], "", 2, /there is no task nope/],
     [["--resume", "../../x"], "", 2, /there is no task/],
@@ -54,6 +56,19 @@ describe("picoclaw run, before anything starts", () => {
     expect([ran.code, ran.err]).toEqual([
       3,
       expect.stringMatching(/codex-cli has no credentials here: .*CODEX_API_KEY/),
+    ]);
+  });
+
+  test("where the task file names no worker, the user's own head works, if it can work in a container", () => {
+    const own = (head: string) =>
+      cli.run(["run", "-", "--no-meta"], { input: UNNAMED, env: { PICOCLAW_ROLES_CODER_HEAD: head } });
+    expect([own("claude-code").code, own("claude-code").err]).toEqual([
+      3,
+      expect.stringMatching(/claude-code has no credentials here/),
+    ]);
+    expect([own("acp").code, own("acp").err]).toEqual([
+      2,
+      expect.stringMatching(/acp .*does not work in containers/),
     ]);
   });
 

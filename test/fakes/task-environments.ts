@@ -57,6 +57,7 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
       environments.onPrepare();
       if (signal.aborted) return { ok: false, kind: "aborted", message: "" } as const;
       const folder = mkdtempSync(join(below, "environment-"));
+      mkdirSync(`${folder}.home`);
       const url = new URL(cloneUrl);
       url.username = credentials.username;
       url.password = credentials.token;
@@ -96,7 +97,8 @@ export function createFolderEnvironments(below: string): FolderEnvironments {
     async remove(taskId, { id, fence }) {
       if (claims.get(taskId) !== `${id}:${fence}`) return;
       const folder = live.get(taskId);
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      for (const one of folder === undefined ? [] : [folder, `${folder}.home`])
+        rmSync(one, { recursive: true, force: true });
       live.delete(taskId);
     },
   };
@@ -195,7 +197,8 @@ async function folderEnvironment(
 
 const VARIABLES = (folder: string) => ({
   PATH: process.env.PATH ?? "",
-  HOME: dirname(folder),
+  // Of this environment alone: what a container has as its home.
+  HOME: `${folder}.home`,
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_TERMINAL_PROMPT: "0",
 });

@@ -133,7 +133,9 @@ export async function judgeDraft(
   const isRunAnyway = unjudged === "documentation" && parts.settings.enabled === "always";
   if (unjudged === "no-change") return (await judgeUnchanged(parts, commands)) ?? none(unjudged);
   if (unjudged !== null && !isRunAnyway) return none(unjudged);
-  const traces = draft.homes?.()?.own ?? [];
+  const homes = draft.homes?.() ?? null;
+  const traces = homes?.own ?? [];
+  const programs = homes?.programs ?? [];
   let isWhole = false;
   const check = (which: readonly ProjectCheck[], more: Partial<CheckRequest> = {}) => {
     const command = [...new Set(which.map((one) => one.command))].join(", ");
@@ -183,12 +185,12 @@ export async function judgeDraft(
 
   let onlyWith: readonly string[] = [];
   let installed: readonly string[] = [];
-  if (traces.length > 0 && !claimsGreen(judgement.verdict)) {
+  if (traces.length + programs.length > 0 && !claimsGreen(judgement.verdict)) {
     const whole = await check(checks, { home: "whole" });
     if (!whole.ok) return none(whole.why);
     const withHome = checkResults(checks, whole.runs);
     const other = judgeAll({ baseline: baseline.results, draft: withHome, old: null, asked });
-    const deciding = traces.filter(decidesInHome).map((path) => `~/${path}`);
+    const deciding = [...traces.filter(decidesInHome).map((path) => `~/${path}`), ...programs];
     if (claimsGreen(other.verdict) && deciding.length > 0) onlyWith = deciding;
     else if (claimsGreen(other.verdict)) {
       isWhole = true;

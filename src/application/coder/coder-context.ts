@@ -240,7 +240,7 @@ function termsLeft({ terms, called, changed }: GuessRequest): readonly Term[] {
  * The reading order, should the time not suffice for all: paths that share words, then sources, then the
  * rest.
  */
-export function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
+function byPlausibility(paths: readonly string[], terms: readonly Term[]): string[] {
   const rank = (path: string): number => {
     const kind = fileKind(path);
     if (kind === "generated") return -1;
@@ -529,14 +529,6 @@ export function coderContext(
     ...(whole ? ["All files of the workspace:"] : []),
     ...shown.values(),
   ].join("\n\n");
-}
-
-/** The files alone, by path: for a caller that gets the project's description in another way. */
-export function pointedFiles(
-  project: Pick<ProjectFiles, "list" | "read" | "find">,
-  request: ContextRequest,
-): ReadonlyMap<string, string> {
-  return filesFor(project, project.list(MOST_LISTED), request).shown;
 }
 
 function filesFor(

@@ -456,6 +456,8 @@ export interface HomeTraces {
   readonly earlier: boolean;
   /** Those of the job itself, relative to the home; a few hundred at most. */
   readonly own: readonly string[];
+  /** Programs and settings, in the home or beside the project's files, that are not what they were before the job; as people read them. */
+  readonly programs?: readonly string[];
 }
 
 export interface CheckViewRequest {

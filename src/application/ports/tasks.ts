@@ -6,7 +6,7 @@ import type { RefusedHost } from "../../domain/containers/refused-hosts.ts";
 import type { ItemRef } from "../../domain/forges/forge-items.ts";
 import type { TaskUsage } from "../../domain/models/model-facts.ts";
 import type { Phase, SolvePlan, SolveState } from "../../domain/tasks/solve-decisions.ts";
-import type { TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
+import type { RunJob, TaskEvent, TaskRecord, TestRun, WorkerRun } from "../../domain/tasks/task-record.ts";
 import type { TaskFigures, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages, TaskMessages } from "../../domain/texts/tasks.ts";
 import type { ProjectFiles } from "./coder.ts";
@@ -331,10 +331,17 @@ export interface WorkerExecutor {
     readonly test?: string;
     /** The request of the task: a task about the files that decide how tests run may change them. */
     readonly request?: string;
+    /** Jobs of the task that landed before: what stood before them is what its work is compared with. */
+    readonly landed?: readonly string[];
     readonly onProgress?: (text: string) => void;
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
   runWorker(prompt: string, options: RunOptions): Promise<WorkerRun>;
+  /**
+   * Brings in the job that runs with `preview` left staged, once the user's hooks let it land: as committed, with its conflicts, or
+   * still staged where a hook refused, which its notes name. Null where none is staged.
+   */
+  land(options: Pick<RunOptions, "signal">): Promise<RunJob | null>;
   /** Runs a command beside the worker, in its view; what it changes is nobody's job and stays in the container. */
   runTest(test: { readonly command: string; readonly cwd: string }, options: RunOptions): Promise<TestRun>;
   /** Removes the container with all it held. Idempotent; never throws. */
@@ -366,6 +373,7 @@ export interface RunOptions {
   readonly onProgress?: (progress: WorkerProgress) => void;
   /** The title of the job. */
   readonly title?: string;
+  /** Keeps the run's job staged, with everything that earlier runs left staged: `land` brings it in. */
   readonly preview?: boolean;
 }
 
@@ -432,7 +440,8 @@ export type TaskRun =
         | "task-busy"
         | "task-complete"
         | "unknown-task"
-        | "no-model";
+        | "no-model"
+        | "no-worker";
       readonly text: string;
     };
 

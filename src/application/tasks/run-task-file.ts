@@ -89,9 +89,10 @@ export interface WantedWorker {
 export interface TaskFileDeps {
   /** The repository's folder. */
   readonly root: string;
-  readonly config: Pick<Config, "tasks" | "roles" | "command_executor">;
+  readonly config: Pick<Config, "tasks" | "roles" | "coder" | "command_executor">;
   readonly texts: TaskMessages;
-  /** The image of the worker CLI that the file names. */
+  /** The worker CLI: of the file, else of `roles.coder.head`. */
+  readonly workerKind: string;
   readonly workerImage: string;
   filesOf(id: string): StoredTaskFiles;
   /** The project's files, as far as they say what it is. */
@@ -186,6 +187,8 @@ async function runClaimed(
         now: deps.now,
         signal: request.signal,
         preview: request.preview,
+        notes: worker.kind === undefined ? [texts.workerByHead(deps.workerKind)] : [],
+        attempts: config.coder.attempts,
         onRecord: request.onRecord,
         onProgress: request.onProgress,
       },
@@ -205,7 +208,7 @@ async function runClaimed(
 }
 
 function toTaskFacts(
-  { root, readText }: TaskFileDeps,
+  { root, readText, workerKind }: TaskFileDeps,
   { task, runner }: TaskFile,
   { id, meta, image }: { readonly id: string; readonly meta: Model | null; readonly image: string },
 ): TaskFacts | { readonly unreadable: string } {
@@ -219,7 +222,7 @@ function toTaskFacts(
     description: task.description ?? "",
     prd,
     test: task.test === undefined ? null : { command: task.test.command, cwd: task.test.cwd ?? "" },
-    kind: runner.worker.kind,
+    kind: workerKind,
     image: runner.worker.docker_image ?? image,
     maxLoops: runner.max_loops,
     maxRunTimeSec: runner.worker.max_run_time_sec,

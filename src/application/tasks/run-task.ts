@@ -1,3 +1,5 @@
+import { notChecked } from "../../domain/checks/verdict.ts";
+import { type RanJob, toRanJob } from "../../domain/jobs/result.ts";
 import { NO_USAGE, type TaskUsage } from "../../domain/models/model-facts.ts";
 import {
   assessmentPrompt,
@@ -11,9 +13,12 @@ import {
 import { renderNote, taskJson } from "../../domain/tasks/task-note.ts";
 import {
   isEnded,
+  keptJob,
+  landedJobs,
   lastRun,
   missingProgram,
   passes,
+  type RunJob,
   recordOf,
   type TaskEvent,
   type TaskFacts,
@@ -24,8 +29,13 @@ import {
   withEvent,
 } from "../../domain/tasks/task-record.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
+import { inEveryLanguage } from "../../domain/texts/worded.ts";
+import type { JudgedAttempt } from "../checks/project-checks.ts";
+import { type Bench, createPlainBench } from "../coder/bench.ts";
+import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { askJson, completionFailure, type JsonReading, type Patience } from "../models/complete.ts";
 import type { WorkerAccount } from "../models/meter.ts";
+import type { ProjectFiles } from "../ports/coder.ts";
 import type { Model } from "../ports/models.ts";
 import type { TaskFiles, WorkerExecutor, WorkerProgress } from "../ports/tasks.ts";
 
@@ -107,6 +117,10 @@ export interface RunTaskDeps extends RunDeps {
   readonly workers?: WorkerAccount;
   /** Leaves the run's job as a preview; with `--no-meta` alone. */
   readonly preview?: boolean;
+  /** For the record, beside what the container has to tell. */
+  readonly notes?: readonly string[];
+  /** How often the worker may try until the tests are green, where no planner decides that. Default: once. */
+  readonly attempts?: number;
   readonly onProgress?: (
     progress: WorkerProgress | { readonly kind: "setup"; readonly text: string },
   ) => void;
@@ -130,12 +144,13 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
     const started = await executor.start({
       signal,
       ...(run.record.facts.test && { test: run.record.facts.test.command, request: run.record.facts.prd }),
+      landed: landedJobs(run.record),
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
     });
     run.checkLimits();
     if (!started.ok)
       throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
-    run.note({ type: "prepared", image: started.image, notes: started.notes });
+    run.note({ type: "prepared", image: started.image, notes: [...(parts.notes ?? []), ...started.notes] });
     const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
     run.note({ type: "completed", summary });
   } catch (error) {
@@ -144,12 +159,19 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
       run.note({ type: "failed", code: "bug", reason });
       throw error;
     }
-    run.note(error.event);
+    run.note(withKept(parts, run, error.event));
   } finally {
     await executor.stop();
   }
   const { record } = run;
   return { record, interrupted: !isEnded(record.state) };
+}
+
+/** A change that did not land is told with the failure. */
+function withKept({ messages }: RunTaskDeps, { record }: OpenedRun, event: NewEvent): NewEvent {
+  const kept = keptJob(record);
+  if (event.type !== "failed" || kept === null) return event;
+  return { ...event, reason: `${event.reason}. ${messages.keptRed(kept.id)}` };
 }
 
 async function withMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> {
@@ -171,16 +193,20 @@ async function withoutMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> 
     run.note({ type: "planning" });
     run.note({ type: "planned", criteria: [], usage: NO_USAGE });
   }
-  const loop = run.record.loops.length + 1;
   const prompt = run.record.facts.prd;
-  run.note({ type: "decided", loop, action: "run_worker", reason: "--no-meta", prompt, usage: NO_USAGE });
-  await runWorker(parts, run, loop, prompt);
+  decideByItself(run, "--no-meta", prompt);
+  await workInDraft(parts, run, prompt);
   const last = run.record.loops.at(-1);
   if (last?.run && last.run.error !== null) throw run.failure("worker", last.run.error);
   if (last?.test && !passes(last.test))
     throw run.failure("test", last.test.error ?? messages.testFailed(last.test.exitCode ?? -1));
-  run.note({ type: "validating", loop });
+  run.note({ type: "validating", loop: run.record.loops.length });
   return lastRun(run.record)?.summary || messages.workerDone;
+}
+
+function decideByItself(run: OpenedRun, reason: string, prompt: string): void {
+  const loop = run.record.loops.length + 1;
+  run.note({ type: "decided", loop, action: "run_worker", reason, prompt, usage: NO_USAGE });
 }
 
 /** One loop; true when the task is done. */
@@ -189,11 +215,11 @@ async function runLoop(parts: RunTaskDeps, run: OpenedRun): Promise<boolean> {
   const { value, usage } = await askMeta(parts, run, decisionPrompt(run.record), readDecision);
   run.note({ type: "decided", loop, ...value, usage });
   if (value.action === "run_worker") {
-    await runWorker(parts, run, loop, value.prompt);
+    await workInDraft(parts, run, value.prompt);
     return false;
   }
   // Tests that are red, or never ran on the current files, need no model to validate them.
-  const test = await testNow(parts, run, loop);
+  const test = await testNow(parts, run);
   if (test !== null && !passes(test)) {
     run.note({ type: "refused", loop, exitCode: test.exitCode });
     return false;
@@ -204,7 +230,10 @@ async function runLoop(parts: RunTaskDeps, run: OpenedRun): Promise<boolean> {
     readAssessment(text, record.criteria),
   );
   run.note({ type: "assessed", loop, ...judged.value, usage: judged.usage });
-  return judged.value.verdicts.every(({ passed }) => passed);
+  if (!judged.value.verdicts.every(({ passed }) => passed)) return false;
+  // The worker failed, yet the tests and the planner take its work. Without tests only what is in the repository counts.
+  if (keptJob(run.record) === null || (await landKept(parts, run)) !== null || test !== null) return true;
+  throw run.failure("worker", lastRun(run.record)?.error ?? parts.messages.workerAborted);
 }
 
 async function askMeta<T>(
@@ -234,18 +263,136 @@ async function askMeta<T>(
   );
 }
 
-async function runWorker(parts: RunTaskDeps, run: OpenedRun, loop: number, prompt: string): Promise<void> {
+/** Nothing of the worker's files is shown to it: it sees them by itself. */
+const NO_FILES: ProjectFiles = {
+  list: () => [],
+  read: () => null,
+  has: () => false,
+  find: () => ({ hits: [], searched: 0 }),
+  source: { judges: () => false, look: () => ({ kind: "missing" }) },
+  planOptions: { inflate: (data) => data },
+};
+
+/**
+ * The worker's runs as the draft of a coder: judged by the tests before anything of them is in the repository. Green lands. Red
+ * stays as a preview, with all that did not land before it, and goes back: to the planner, or without one to the worker itself.
+ */
+async function workInDraft(parts: RunTaskDeps, run: OpenedRun, prompt: string): Promise<void> {
+  const { signal } = parts;
+  const toResult = () => toJobResult(run.record);
+  const land = async () => {
+    if (keptJob(run.record) !== null) await landKept(parts, run);
+    return toResult();
+  };
+  const bench: Bench = {
+    ...createPlainBench({ files: NO_FILES, execute: async () => toResult() }),
+    judge: async () => toJudgedAttempt(await runTest(parts, run)),
+    changes: () => lastRun(run.record)?.job?.changes.map(toChange) ?? [],
+    landInTurn: async () => ({ kind: "ended", result: await land() }),
+    land,
+    keep: async () => toResult(),
+  };
+  await coderLoop({
+    coder: {
+      kind: "head",
+      work: async (attempt, back) => {
+        if (attempt > 1) decideByItself(run, parts.messages.testsRed, `${prompt}\n\n${back}`);
+        return runWorker(parts, run, attempt > 1 ? `${prompt}\n\n${back}` : prompt);
+      },
+    },
+    bench,
+    show: () => "",
+    limits: {
+      attempts: parts.meta === null ? (parts.attempts ?? 1) : 1,
+      explore: 0,
+      onRed: "preview",
+      shownChars: 0,
+    },
+    planOnly: false,
+    preview: parts.preview === true,
+    steering: () => [],
+    signal,
+    tell: () => {},
+    // All that it hears of is in the journal, where secrets are hidden already.
+    mask: (text) => text,
+  });
+  run.checkLimits();
+  // Where nothing was changed, nobody judged.
+  if (testOfNow(run.record) === null) await runTest(parts, run);
+}
+
+function toChange({ path, kind }: RunJob["changes"][number]): RanJob["changes"][number] {
+  return { path, kind: kind as RanJob["changes"][number]["kind"] };
+}
+
+/** The job of the last run, as coders know jobs. */
+function toJobResult({ facts, loops }: TaskRecord): RanJob {
+  const job = loops.at(-1)?.run?.job ?? null;
+  const outcome = (job?.outcome ?? "rolled-back") as RanJob["outcome"];
+  return toRanJob(
+    {
+      jobId: job?.id ?? "",
+      groupId: facts.id,
+      workspace: facts.repo,
+      kind: "overlay",
+      outcome,
+      success: outcome === "committed",
+      totalCmds: 1,
+      executedCmds: 1,
+      failedCmds: 0,
+      commands: [],
+      changes: job?.changes.map(toChange) ?? [],
+      notes: [],
+      conflicts: (job?.conflicts ?? []).map((path) => ({ path, reason: "changed" })),
+      evicted: [],
+      quotaBytes: 0,
+      ended: [],
+      outside: [],
+    },
+    { keptAfterFailure: false },
+  );
+}
+
+/** Null where there are no tests. */
+function toJudgedAttempt(test: TestRun | null): JudgedAttempt | null {
+  if (test === null) return null;
+  const isGreen = passes(test);
+  const { command, exitCode, error, output } = test;
+  return {
+    verdict: isGreen ? "green" : "red",
+    landsAnyway: false,
+    report: isGreen ? "" : `$ ${command} → ${exitCode ?? "-"}\n${error ?? ""}\n${output}`,
+    brief: isGreen ? "" : `${command} → ${exitCode ?? "-"}`,
+    facts: test.judged ?? notChecked("unavailable"),
+    runs: [],
+  };
+}
+
+/** Brings the kept change in; what speaks against that is the end of the task. Null where this container does not have it. */
+async function landKept(parts: RunTaskDeps, run: OpenedRun): Promise<RunJob | null> {
+  const { executor, messages, signal } = parts;
+  const job = await executor.land({ signal });
+  if (job === null) return null;
+  run.note({ type: "landed", loop: run.record.loops.length, job });
+  if (job.conflicts.length > 0) throw run.failure("conflict", messages.conflict(job.id, job.conflicts));
+  if (job.outcome === "staged") throw run.failure("hook", messages.hookRefused(job.notes.at(-1) ?? ""));
+  return job;
+}
+
+/** One run of the worker. One that failed may have left half of a change: it never lands by itself. */
+async function runWorker(parts: RunTaskDeps, run: OpenedRun, prompt: string): Promise<HeadWorkResult> {
   const { executor, signal, messages } = parts;
   run.checkLimits();
   const refused = await parts.workers?.refusal();
   if (refused) throw run.failure("budget", messages.overBudget(refused.message));
+  const loop = run.record.loops.length;
   run.note({ type: "worker-started", loop });
   const { facts } = run.record;
   const worked = await executor.runWorker(prompt, {
     signal,
     timeoutMs: Math.min(facts.maxRunTimeSec * 1000, run.remainingMs()),
     title: facts.title,
-    preview: parts.preview === true,
+    preview: true,
     ...(parts.onProgress && { onProgress: parts.onProgress }),
   });
   await parts.workers?.count(facts.kind, worked.usage);
@@ -255,15 +402,17 @@ async function runWorker(parts: RunTaskDeps, run: OpenedRun, loop: number, promp
     throw run.failure("conflict", messages.conflict(worked.job.id, worked.job.conflicts));
   if (worked.missing !== undefined)
     throw run.failure("cannot-run", messages.cannotRun(worked.missing, facts.image));
-  await runTest(parts, run, loop);
+  if (worked.error === null) return { kind: "ran", summary: worked.summary, results: [] };
+  await runTest(parts, run);
+  return { kind: "unanswered", text: inEveryLanguage(() => worked.error ?? "") };
 }
 
 /** The tests on the current files: as they ran, else run for this; null without any. */
-async function testNow(parts: RunTaskDeps, run: OpenedRun, loop: number): Promise<TestRun | null> {
-  return testOfNow(run.record) ?? runTest(parts, run, loop);
+async function testNow(parts: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
+  return testOfNow(run.record) ?? runTest(parts, run);
 }
 
-async function runTest(parts: RunTaskDeps, run: OpenedRun, loop: number): Promise<TestRun | null> {
+async function runTest(parts: RunTaskDeps, run: OpenedRun): Promise<TestRun | null> {
   const { executor, signal, messages } = parts;
   const { facts } = run.record;
   if (facts.test === null) return null;
@@ -273,7 +422,7 @@ async function runTest(parts: RunTaskDeps, run: OpenedRun, loop: number): Promis
     timeoutMs: Math.min(facts.maxRunTimeSec * 1000, Math.max(1, run.remainingMs())),
   });
   run.checkLimits();
-  run.note({ type: "tested", loop, test });
+  run.note({ type: "tested", loop: run.record.loops.length, test });
   const missing = missingProgram(test);
   if (missing !== null) throw run.failure("cannot-run", messages.cannotRun(missing, facts.image));
   return test;

@@ -1,6 +1,3 @@
-import { findChecks, type ProjectCheck, READ_FOR_CHECKS } from "../../domain/checks/find-checks.ts";
-import { namedFiles } from "../../domain/coder/rank-files.ts";
-import { requestTerms, type Term } from "../../domain/coder/request-terms.ts";
 import {
   npmPackages,
   requirementLines,
@@ -9,8 +6,10 @@ import {
 } from "../../domain/containers/dependency-plan.ts";
 import { refusedText } from "../../domain/containers/refused-hosts.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { byPlausibility, contextBudget, pointedFiles } from "../coder/coder-context.ts";
+import { openChecks } from "../checks/baseline.ts";
+import { coderContext, contextBudget } from "../coder/coder-context.ts";
 import type { ProjectFiles } from "../ports/coder.ts";
+import type { WorkspaceFiles } from "../ports/jobs-transaction.ts";
 import type { ModelMessage } from "../ports/models.ts";
 import type { FailedInstall, TaskEnvironment } from "../ports/tasks.ts";
 import type { SolveDeps, SolveWork } from "./solve-work.ts";
@@ -88,142 +87,36 @@ function listNames(names: readonly string[]): string {
   ].join(", ");
 }
 
-/** The checks of the project in an environment. Reads a few files; runs no code of the project. */
-async function foundChecks(
-  { run }: Pick<TaskEnvironment, "run">,
-  configured: string | null,
-  signal: AbortSignal,
-): Promise<readonly ProjectCheck[]> {
-  const names = (await run("ls -1A", signal)).stdout.split("\n").filter((name) => name !== "");
-  const texts: Record<string, string> = {};
-  for (const name of READ_FOR_CHECKS)
-    if (names.includes(name)) texts[name] = (await run(`cat ./${name}`, signal)).stdout;
-  return findChecks({ names, texts }, configured);
-}
-
-const LISTING_BYTES = 4 * 1024 ** 2;
-/** Of all files together: what is read of a large project is what the words make plausible. */
-const TEXT_BYTES = 6 * 1024 ** 2;
-const FILE_BYTES = 256 * 1024;
-const MOST_FILES = 4000;
-
-interface Blob {
-  readonly path: string;
-  readonly id: string;
-  readonly bytes: number;
-}
-
-/** The texts of the cloned commit that a request may point to, fetched at once, so that they can be ranked. */
-async function clonedTexts(
-  environment: TaskEnvironment,
-  { request, terms }: { readonly request: string; readonly terms: readonly Term[] },
-  signal: AbortSignal,
-): Promise<Pick<ProjectFiles, "list" | "read" | "find">> {
-  const listed = await environment.print("git ls-tree -r -z -l --full-tree HEAD", {
-    limitBytes: LISTING_BYTES,
-    signal,
-  });
-  const blobs = typeof listed === "string" ? [] : blobsIn(Buffer.from(listed).toString("utf8"));
-  const paths = blobs.map(({ path }) => path);
-  const first = new Set(namedFiles(request, paths).map(({ path }) => path));
-  const wanted = chooseBlobs(blobs, [
-    ...first,
-    ...byPlausibility(paths, terms).filter((path) => !first.has(path)),
-  ]);
-  const printed = await environment.print("git cat-file --batch", {
-    stdin: wanted.map(({ id }) => `${id}\n`).join(""),
-    limitBytes: TEXT_BYTES * 2,
-    signal,
-  });
-  const texts =
-    typeof printed === "string" ? new Map<string, string>() : textsIn(Buffer.from(printed), wanted);
-  return filesInMemory(paths, texts);
-}
-
-/** Links, submodules and what is large are left out. */
-function blobsIn(listing: string): Blob[] {
-  return listing.split("\0").flatMap((line) => {
-    const [, id, bytes, path] = /^100\d{3} blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(line) ?? [];
-    if (id === undefined || path === undefined || Number(bytes) > FILE_BYTES) return [];
-    return [{ path, id, bytes: Number(bytes) }];
-  });
-}
-
-function chooseBlobs(blobs: readonly Blob[], paths: readonly string[]): Blob[] {
-  const byPath = new Map(blobs.map((blob) => [blob.path, blob]));
-  const chosen: Blob[] = [];
-  let left = TEXT_BYTES;
-  for (const path of paths.slice(0, MOST_FILES)) {
-    const blob = byPath.get(path);
-    if (blob === undefined || blob.bytes > left) continue;
-    left -= blob.bytes;
-    chosen.push(blob);
-  }
-  return chosen;
-}
-
-/** One head and as many bytes as it says, for each; what does not fit ends it. */
-function textsIn(printed: Buffer, blobs: readonly Blob[]): Map<string, string> {
-  const texts = new Map<string, string>();
-  let at = 0;
-  for (const { path, id, bytes } of blobs) {
-    const head = `${id} blob ${bytes}\n`;
-    const from = at + head.length;
-    if (printed.toString("latin1", at, from) !== head || from + bytes > printed.length) break;
-    const content = printed.subarray(from, from + bytes);
-    if (!content.includes(0)) texts.set(path, content.toString("utf8"));
-    at = from + bytes + 1;
-  }
-  return texts;
-}
-
-function filesInMemory(
-  paths: readonly string[],
-  texts: ReadonlyMap<string, string>,
-): Pick<ProjectFiles, "list" | "read" | "find"> {
-  return {
-    list: (limit) => paths.slice(0, limit),
-    read(path, limitChars) {
-      const text = texts.get(path);
-      return text === undefined ? null : { text: text.slice(0, limitChars), cut: text.length > limitChars };
-    },
-    find(searched, words) {
-      const hits = searched.flatMap((path) => {
-        const text = texts.get(path);
-        if (text === undefined) return [];
-        const lower = text.toLowerCase();
-        const terms = words.flatMap(({ spellings, anyCase }, at) =>
-          spellings.some((one) => (anyCase ? lower.includes(one.toLowerCase()) : text.includes(one)))
-            ? [at]
-            : [],
-        );
-        return terms.length === 0 ? [] : [{ path, terms }];
-      });
-      return { hits, searched: searched.length };
-    },
-  };
-}
-
 /** Text that people wrote is quoted line by line, so none of it begins with this. */
 const POINTED_HEADING = "# Files that the words of the task point to";
 
 /**
- * The files that the words of the issue and its comments lead to, within the budget of a chat, so that the coder's first step
- * need not look for them. Nothing for a worker CLI, which looks for itself.
+ * The context that a coder in a chat sees before its request: an outline, and the files that the words of the issue and its
+ * comments lead to, with their tests, so that its first step need not look for them. Nothing for a worker CLI, which looks for
+ * itself.
  */
-async function showPointed(
+function showPointed(
   { model, mask }: SolveDeps,
-  { task, signal }: SolveWork,
-  environment: TaskEnvironment,
-): Promise<readonly ModelMessage[]> {
+  { task }: SolveWork,
+  project: ProjectFiles,
+): readonly ModelMessage[] {
   const coder = model();
   if (task.worker !== null || !("generate" in coder)) return [];
   const request = peopleWords(task.title, task.transcript);
-  const texts = await clonedTexts(environment, { request, terms: requestTerms(request) }, signal);
-  const shown = pointedFiles(texts, { request, budget: contextBudget(coder, "full") });
-  if (shown.size === 0) return [];
+  const shown = coderContext(withoutRules(project), { request, budget: contextBudget(coder, "full") });
+  if (shown === "") return [];
   const heading = `${POINTED_HEADING}\n\nAs they were cloned. What was left out is marked; the tools show the rest.`;
-  return [{ role: "user", text: mask([heading, ...shown.values()].join("\n\n")) }];
+  return [{ role: "user", text: mask(`${heading}\n\n${shown}`) }];
+}
+
+/** Rules are told apart from files, and those of a stranger's project not at all. */
+function withoutRules(project: ProjectFiles): ProjectFiles {
+  const isRule = (path: string) => RULE_FILES.some((name) => path === name || path.endsWith(`/${name}`));
+  return {
+    ...project,
+    list: (limit) => project.list(limit).filter((path) => !isRule(path)),
+    read: (path, limitChars) => (isRule(path) ? null : project.read(path, limitChars)),
+  };
 }
 
 /** Whether a message is that one: it is the first to go where a conversation is too long. */
@@ -258,21 +151,23 @@ export async function showProject(
 ): Promise<void> {
   const { config, mask } = parts;
   const { task, item, signal } = work;
-  const read = (path: string) => readText(environment, path, signal);
-  const files = await trackedFiles(environment, signal);
+  const { files: source } = environment.workspace;
+  const read = (path: string) => readText(source, path);
+  const project = environment.projectOf(source);
+  const files = project.list(MOST_LISTED);
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const own =
     isFork || !files.includes(SETTINGS)
       ? { rules: [], checkCommand: null }
-      : await parts.readSettings(await read(SETTINGS));
+      : await parts.readSettings(read(SETTINGS));
   const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
-  const checks = await foundChecks(environment, own.checkCommand ?? config.testCommand, signal);
-  const pointed = await showPointed(parts, work, environment);
+  const checks = findCommands(parts, source, own.checkCommand ?? config.testCommand);
+  const pointed = showPointed(parts, work, project);
   const { plan } = task;
   const sections = [
     ...(plan === null ? [] : ["# Plan", plan.steps.map((step, i) => `${i + 1}. ${step}`).join("\n")]),
     `${PROJECT_HEADING}, at commit ${environment.baseCommit.slice(0, 12)}, in the environment \`${environment.name}\`.`,
-    ...(ruleFile === undefined ? [] : [`## ${ruleFile}`, cutMiddle(mask(await read(ruleFile)), RULES_CHARS)]),
+    ...(ruleFile === undefined ? [] : [`## ${ruleFile}`, cutMiddle(mask(read(ruleFile)), RULES_CHARS)]),
     ...(isFork ? [] : folderRules(files)),
     ...(own.rules.length === 0
       ? []
@@ -280,7 +175,7 @@ export async function showProject(
     "## Checks",
     checks.length === 0
       ? "No tests or linters were found; your own commands are the only judge."
-      : `These judge your change when you are done: ${checks.map(({ command }) => `\`${command}\``).join(", ")}.`,
+      : `These judge your change when you are done: ${checks.map((command) => `\`${command}\``).join(", ")}.`,
     ...(await failedInstallWords(environment, mask, signal)),
     "## Files",
     fileList(files),
@@ -317,12 +212,20 @@ export function fileList(files: readonly string[]): string {
   return [...shown, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n");
 }
 
-async function trackedFiles(environment: TaskEnvironment, signal: AbortSignal): Promise<readonly string[]> {
-  const { stdout } = await environment.run("git ls-files -z", signal);
-  return stdout.split("\0").filter((path) => path !== "");
+const MOST_LISTED = 20_000;
+
+/** The checks that are going to judge, as people call them. */
+function findCommands(
+  { config, now }: SolveDeps,
+  files: WorkspaceFiles,
+  command: string | null,
+): readonly string[] {
+  const memory = { fingerprint: () => "", recall: () => null, keep: () => {} };
+  const settings = { ...config.checks, command };
+  const found = openChecks({ files, settings, memory, now: () => now().getTime() });
+  return found.ok ? found.checks.map((check) => check.command) : found.commands;
 }
 
-async function readText(environment: TaskEnvironment, path: string, signal: AbortSignal): Promise<string> {
-  const { exitCode, stdout } = await environment.run(`cat ./${path}`, signal);
-  return exitCode === 0 ? stdout : "";
+function readText(files: WorkspaceFiles, path: string): string {
+  return files.look(path).kind === "file" ? new TextDecoder().decode(files.read(path)) : "";
 }

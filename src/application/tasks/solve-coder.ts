@@ -40,7 +40,10 @@ export async function workInDraft(parts: SolveDeps, work: SolveWork, news: NewsL
       steering: () => [],
       signal,
       tell: (event) => {
-        if (event.type === "sent-back") work.say(`↩ ${event.brief}`);
+        if (event.type !== "sent-back") return;
+        const { attempt, of, brief } = event;
+        work.say(`↩ ${brief}`);
+        void work.note({ kind: "sent-back", attempt, of, brief }).catch(() => {});
       },
       mask,
     }),
@@ -205,6 +208,10 @@ async function keepJudgement(
   for (const { command, exitCode, durationMs, counts = null } of checks)
     await work.note({ kind: "checked", command, exitCode, durationMs, counts });
   await work.update({ checks, judged: isUnchanged ? null : facts });
+  if (end.kind !== "worked") return;
+  const { attempts, stopped, tried } = end.story;
+  const verdict = facts?.verdict ?? null;
+  await work.note({ kind: "judged", attempts, verdict, stopped: stopped?.why ?? null, tried });
 }
 
 /** The checks over a clone that nobody changed. */

@@ -1,3 +1,5 @@
+import { rankCoderCandidates } from "../../domain/coder/candidates.ts";
+import { workerOfHead } from "../../domain/config/worker-kind-names.ts";
 import {
   type CandidateFacts,
   hadWorked,
@@ -5,7 +7,6 @@ import {
   type Phase,
   phaseAfter,
   phaseToResume,
-  rankCandidates,
 } from "../../domain/tasks/solve-decisions.ts";
 import { type TaskStep, toPriorProgress } from "../../domain/tasks/task-steps.ts";
 import { createPatience } from "../models/complete.ts";
@@ -34,7 +35,8 @@ async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
   try {
     await Promise.all(candidates.map((candidate) => tryCandidate(parts, candidate)));
     const facts = candidates.map(toCandidateFacts);
-    const [best = 0, ...others] = rankCandidates(facts);
+    const { ranked, by } = rankCoderCandidates(candidates.map(toRankedCandidate));
+    const [best = 0, ...others] = ranked.map(({ place }) => place);
     const kept = candidates[best] as Candidate;
     const note = parts.messages.candidates(best + 1, facts);
     const { id: _, stepsBefore: __, ...came } = kept.work.task;
@@ -48,7 +50,8 @@ async function tryCandidates(parts: SolveDeps, work: SolveWork): Promise<void> {
       stepsBefore: steps - kept.work.task.steps,
       notes: [...came.notes, note],
     });
-    await work.note({ kind: "chosen", candidate: best + 1, discarded: others.map((place) => place + 1) });
+    const discarded = others.map((place) => place + 1);
+    await work.note({ kind: "chosen", candidate: best + 1, discarded, by });
     work.say(note);
     if (kept.stop !== null) throw kept.stop;
     work.environment = kept.work.environment;
@@ -79,6 +82,21 @@ function toCandidateFacts({ work, stop }: Candidate): CandidateFacts {
     checks: work.task.checks.map((check) => (isRedCheck(check) ? check.exitCode || 1 : 0)),
     patchBytes: Math.floor((work.task.patch.length * 3) / 4),
   };
+}
+
+/** A candidate as coders of a chat are compared. One that did not come to its end goes on from the change that it has. */
+function toRankedCandidate({ work, stop }: Candidate, place: number) {
+  const { patch, checks, judged = null } = work.task;
+  const isRed = checks.some(isRedCheck);
+  const red = judged?.verdict === "still-red" ? ("still-red" as const) : ("worse" as const);
+  return {
+    place,
+    outcome: stop !== null ? "none" : patch === "" ? "said" : isRed ? red : ("green" as const),
+    checks: judged,
+    provesFix: judged?.newTests !== undefined && judged.newTests.count > judged.newTests.passWithout,
+    // The least that was done is no merit of one that did not end.
+    size: stop === null ? patch.length : -patch.length,
+  } as const;
 }
 
 /** The task with a conversation and a container of its own. Nothing of it is stored but its steps. */
@@ -312,9 +330,16 @@ async function beginWork(
     },
   };
   await store.order(found.id, null);
-  await work.note({ kind: "taken-up", again: found.transcript.length > 0 });
+  const byHead = found.worker === null ? workerOfHead(config.head) : null;
+  await work.note({
+    kind: "taken-up",
+    again: found.transcript.length > 0,
+    ...(byHead !== null && { head: byHead }),
+  });
   await work.update({
     state: "running",
+    ...(byHead !== null && { worker: byHead }),
+    notes: [...new Set([...found.notes, ...headNotes(parts, found)])],
     failure: null,
     phase: phaseToResume(found.phase),
     // The steps are what happened; a process that died may have stored less.
@@ -325,6 +350,13 @@ async function beginWork(
     }),
   });
   return work;
+}
+
+/** Who works where the user's own agent is to, for whoever reads the result. */
+function headNotes({ config: { head }, messages }: SolveDeps, { worker }: SolveTask): readonly string[] {
+  if (worker !== null || head === null) return [];
+  const kind = workerOfHead(head);
+  return [kind === null ? messages.headElsewhere(head) : messages.byHead(kind)];
 }
 
 function runPhase(parts: SolveDeps, work: SolveWork, phase: Phase, news: NewsListener): Promise<void> {

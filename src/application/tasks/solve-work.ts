@@ -1,3 +1,4 @@
+import type { HeadName } from "../../domain/config/worker-kind-names.ts";
 import type { PriorProgress, StepFacts, TaskStep } from "../../domain/tasks/task-steps.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { CheckSettings } from "../checks/baseline.ts";
@@ -63,6 +64,8 @@ interface SolveConfig {
   readonly checks: CheckSettings;
   /** How often the coder may try until the checks are green. */
   readonly attempts: number;
+  /** `roles.coder.head`: who works where nobody named a worker CLI; null: our own tools. */
+  readonly head: HeadName | null;
   readonly rules: readonly string[];
   readonly insecureHosts: readonly string[];
   /** Whether a task may change what the forge's machines run. */

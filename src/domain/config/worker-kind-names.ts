@@ -7,3 +7,8 @@ export type WorkerKindName = (typeof WORKER_KIND_NAMES)[number];
 export const HEAD_NAMES = ["claude-code", "codex-cli", "gemini-cli", "acp"] as const;
 
 export type HeadName = (typeof HEAD_NAMES)[number];
+
+/** The worker CLI that a head is in a container; null of one that runs on the user's machine alone. */
+export function workerOfHead(head: HeadName | null): WorkerKindName | null {
+  return head === null || head === "acp" ? null : head;
+}

@@ -79,16 +79,21 @@ ${addAll}`;
 export const OWN_PROGRAMS =
   "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export PATH; ";
 
+/** Between the outputs of several commands of one script: no path and no program's name holds it. */
+export const NEXT_PART = "\0\0picoclaw\0\0";
+
 /**
  * Prints the tree of everything in the project that git does not ignore, and after a NUL byte what differs in it from `start`, as
- * `git diff-tree -z` says it.
+ * `git diff-tree -z` says it; then what each of the other commands prints, whatever its exit code.
  */
 export function standingScript(
   index: string,
   { base, start }: { readonly base: string; readonly start: string },
+  others: readonly string[] = [],
 ): string {
   const print = `printf '%s\\0' "$now" && git diff-tree -r -z --no-abbrev --no-renames ${start} "$now"`;
-  return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${print}; code=$?; ${REMOVE_INDEX}; exit $code`;
+  const more = others.map((command) => `printf '\\0\\0picoclaw\\0\\0'; ${command}; `).join("");
+  return `own_home="$HOME"; ${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree}) && ${print}; code=$?; ${REMOVE_INDEX}; HOME="$own_home"; ${more}exit $code`;
 }
 
 /** Takes away the folders that became empty, from the names of removed files. */
@@ -109,6 +114,12 @@ export function restoreScript(
   const turn = `{ [ "$now" = ${tree} ] || { git read-tree ${tree} && ${remove} && ${names("AMT")} | git checkout-index -f -z --stdin; }; }`;
   const folders = "xargs -0 mkdir -p -- .";
   return `${useIndex(index)}${useSeparateGit(base)}now=$(${writeExactTree} < /dev/null) && ${turn} && ${folders}; code=$?; ${REMOVE_INDEX}; exit $code`;
+}
+
+/** Prints the tree with other entries, from standard input as `git update-index -z --index-info` reads them. */
+export function replaceScript(index: string, tree: string): string {
+  const put = `git read-tree ${tree} && git update-index -z --index-info && git write-tree`;
+  return `${useIndex(index)}export GIT_OBJECT_DIRECTORY="$OWN_OBJECTS"; ${put}; code=$?; ${REMOVE_INDEX}; exit $code`;
 }
 
 /** Names the empty folders of the project, each with a NUL byte. */

@@ -76,7 +76,9 @@ function criteriaText(record: TaskRecord): string {
 function historyText(record: TaskRecord): string {
   if (record.loops.length === 0) return "## So far\nNothing has been done yet.";
   const whole = record.loops.length - 2;
-  const told = record.loops.map((one, index) => loopText(one, index >= whole));
+  const told = record.loops.map((one, index) =>
+    loopText(one, { whole: index >= whole, isHere: index >= record.loopsElsewhere }),
+  );
   const test = lastTest(record);
   const state = test ? `\nThe last test ${test.exitCode === 0 ? "succeeded" : "failed"}.` : "";
   return `## So far\n${told.join("\n")}${state}`;
@@ -84,7 +86,7 @@ function historyText(record: TaskRecord): string {
 
 function loopText(
   { loop, action, reason, prompt, run, test, refused, verdicts }: TaskLoop,
-  whole: boolean,
+  { whole, isHere }: { readonly whole: boolean; readonly isHere: boolean },
 ): string {
   const lines = [`### Turn ${loop}: ${action}${reason === "" ? "" : ` (${reason})`}`];
   if (whole && prompt !== "") lines.push(`<data name="prompt">\n${cutMiddle(prompt, SHOWN)}\n</data>`);
@@ -93,6 +95,10 @@ function loopText(
     const changes = run.job?.changes.map(({ path, kind }) => `${kind} ${path}`) ?? [];
     lines.push(changes.length === 0 ? "No file changed." : `Changed: ${changes.slice(0, 100).join(", ")}`);
     for (const text of run.job?.notes ?? []) lines.push(`Note: ${text}`);
+    if (run.job?.outcome === "staged" && changes.length > 0)
+      lines.push(
+        `Not in the repository: it is kept as the preview ${run.job.id}. ${isHere ? "The next run goes on from it, in the same container." : "The container is another one by now and does not have it: it has to be done anew."}`,
+      );
     if (whole && run.job?.diff) lines.push(`<data name="diff">\n${cutMiddle(run.job.diff, SHOWN)}\n</data>`);
     if (whole) lines.push(`<data name="summary">\n${cutMiddle(run.summary, SHOWN)}\n</data>`);
   }
@@ -102,7 +108,8 @@ function loopText(
     );
     if (whole) lines.push(`<data name="test output">\n${cutMiddle(test.output, SHOWN)}\n</data>`);
   }
-  if (refused) lines.push("Refused: it cannot be complete while the tests fail.");
+  if (refused)
+    lines.push("Refused: it cannot be complete while the tests fail, or while its change is only a preview.");
   if (verdicts)
     lines.push(
       verdicts

@@ -59,7 +59,7 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
 
 /** The same for programs, in the form of the other JSON documents. */
 export function taskJson(record: TaskRecord): string {
-  const { facts, loops, criteria: _, end, interrupted, steps, ...rest } = record;
+  const { facts, loops, criteria: _, loopsElsewhere: __, end, interrupted, steps, ...rest } = record;
   const document = {
     id: facts.id,
     ...rest,

@@ -33,6 +33,8 @@ export type TaskEvent =
   | { readonly type: "worker-started"; readonly at: string; readonly loop: number }
   | { readonly type: "worker-finished"; readonly at: string; readonly loop: number; readonly run: WorkerRun }
   | { readonly type: "tested"; readonly at: string; readonly loop: number; readonly test: TestRun }
+  /** The change of the last run, with those before it that had not landed, was to be brought in: how that ended. */
+  | { readonly type: "landed"; readonly at: string; readonly loop: number; readonly job: RunJob }
   /** The planner called it done, and the tests do not. */
   | {
       readonly type: "refused";
@@ -65,6 +67,8 @@ export type TaskFailureCode =
   | "worker"
   | "test"
   | "conflict"
+  /** A hook of the user's did not let the change land. */
+  | "hook"
   /** The container lacks a program without which nothing can be done or judged. */
   | "cannot-run"
   /** The day's budget is spent. */
@@ -175,6 +179,7 @@ const MOVES: Readonly<Record<TaskState, Partial<Record<EventType, TaskState>>>> 
     "worker-started": "RUNNING",
     "worker-finished": "RUNNING",
     tested: "RUNNING",
+    landed: "RUNNING",
     refused: "RUNNING",
     validating: "VALIDATING",
     failed: "FAILED",
@@ -183,6 +188,7 @@ const MOVES: Readonly<Record<TaskState, Partial<Record<EventType, TaskState>>>> 
   },
   VALIDATING: {
     assessed: "VALIDATING",
+    landed: "VALIDATING",
     decided: "RUNNING",
     completed: "COMPLETE",
     failed: "FAILED",
@@ -252,6 +258,8 @@ function toStepFacts(event: TaskEvent, worker: string): readonly StepFacts[] {
     }
     case "refused":
       return [];
+    case "landed":
+      return [{ kind: "landed", job: event.job.id, outcome: event.job.outcome }];
     case "assessed":
       return [saidStep(event.summary, event.usage)];
     case "interrupted":
@@ -292,6 +300,8 @@ export interface TaskRecord {
   readonly loops: readonly TaskLoop[];
   /** How many of them were made before a task that had failed was resumed; they do not count against its limit. */
   readonly loopsBefore: number;
+  /** How many of them were made before it was resumed, which is in another container. */
+  readonly loopsElsewhere: number;
   readonly usage: TaskUsage;
   /** Everything that happened, in the words of tasks of every kind. */
   readonly steps: readonly TaskStep[];
@@ -314,6 +324,7 @@ export function recordOf(events: readonly TaskEvent[]): TaskRecord | null {
     criteria: [],
     loops: [],
     loopsBefore: 0,
+    loopsElsewhere: 0,
     usage: NO_USAGE,
     steps: stepsOfEvent(first, first.task.kind),
     notes: [],
@@ -351,6 +362,8 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       );
     case "tested":
       return withLastLoop(next, { test: event.test });
+    case "landed":
+      return withLandedJob(next, event.job);
     case "assessed":
       return withLastLoop(next, { verdicts: event.verdicts, assessment: event.summary });
     case "completed":
@@ -362,6 +375,7 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
       return {
         ...next,
         end: null,
+        loopsElsewhere: record.loops.length,
         ...(record.end !== null && { loopsBefore: record.loops.length }),
         ...(record.loops.length === 0 && { state: "PENDING" }),
       };
@@ -373,6 +387,24 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
 /** The newest test, if one ran. */
 export function lastTest(record: TaskRecord): TestRun | undefined {
   return record.loops.findLast((one) => one.test !== undefined)?.test;
+}
+
+/** The job that the last run left as a preview: its change, and all before it that did not land. Null where none waits. */
+export function keptJob(record: TaskRecord): RunJob | null {
+  const job = lastRun(record)?.job ?? null;
+  return job?.outcome === "staged" && job.changes.length > 0 ? job : null;
+}
+
+/** The jobs of the task that landed, oldest first. */
+export function landedJobs({ loops }: TaskRecord): readonly string[] {
+  return loops.flatMap(({ run }) => (run?.job?.outcome === "committed" ? [run.job.id] : []));
+}
+
+function withLandedJob(record: TaskRecord, job: RunJob): TaskRecord {
+  const loops = record.loops.map((one) =>
+    one.run?.job?.id === job.id ? { ...one, run: { ...one.run, job } } : one,
+  );
+  return { ...record, loops };
 }
 
 export function lastRun(record: TaskRecord): WorkerRun | undefined {

@@ -11,8 +11,11 @@ export type TaskStep = StepFacts & {
 };
 
 export type StepFacts =
-  /** `again`: it had ended, or its process had, and goes on from what was kept. */
-  | { readonly kind: "taken-up"; readonly again: boolean }
+  /**
+   * `again`: it had ended, or its process had, and goes on from what was kept. `head`: the user's own agent works, as
+   * `roles.coder.head` says.
+   */
+  | { readonly kind: "taken-up"; readonly again: boolean; readonly head?: string }
   | { readonly kind: "phase"; readonly phase: string }
   | { readonly kind: "planned"; readonly plan: readonly string[]; readonly environment: string | null }
   /** `troubles`: what did not go well, such as an installation that failed. */
@@ -47,8 +50,26 @@ export type StepFacts =
   | { readonly kind: "compacted"; readonly messages: number }
   /** The change so far, kept for whoever goes on. */
   | { readonly kind: "kept"; readonly bytes: number }
+  /** The job of a task file's work was brought in, or was not, as its outcome says. */
+  | { readonly kind: "landed"; readonly job: string; readonly outcome: string }
   /** Of several candidates one was kept. */
-  | { readonly kind: "chosen"; readonly candidate: number; readonly discarded: readonly number[] }
+  | {
+      readonly kind: "chosen";
+      readonly candidate: number;
+      readonly discarded: readonly number[];
+      /** By what it was better than the next; tasks of an older version do not say. */
+      readonly by?: string;
+    }
+  /** The checks sent the coder's work back. */
+  | { readonly kind: "sent-back"; readonly attempt: number; readonly of: number; readonly brief: string }
+  /** How the coder's attempts ended: the verdict, why it did not go on where that is red, and the plans that were replaced. */
+  | {
+      readonly kind: "judged";
+      readonly attempts: number;
+      readonly verdict: string | null;
+      readonly stopped: string | null;
+      readonly tried: readonly string[];
+    }
   | {
       readonly kind: "published";
       readonly branch: string;

@@ -134,6 +134,9 @@ export const solveTexts = {
     `${!isRed ? "✅" : "❌"} ${command} (exit code ${exitCode}, ${tests === null ? "" : `${checks.counts(tests)}, `}${seconds} s)`,
   tableHead: ["command", "result", "time"] as readonly [command: string, result: string, time: string],
   more: (count: number) => `… and ${count} more`,
+  byHead: (kind: string) => `${kind} did the work, as \`roles.coder.head\` says.`,
+  headElsewhere: (head: string) =>
+    `${head} (\`roles.coder.head\`) does not work in containers: PicoClaw's own tools did the work.`,
   footer: "Made by PicoClaw. Every word above about commands and checks comes from their records.",
   followUpMessage: "Follow up on the review",
   reviewChangedHere: (commit: string) => `Changed at this place in ${commit}.`,
@@ -198,6 +201,10 @@ export const tasksTexts = {
   conflict: (jobId: string, list: readonly string[]) =>
     `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode: number) => `the tests ended with ${exitCode}`,
+  testsRed: "the tests are red",
+  keptRed: (jobId: string) =>
+    `Nothing of it landed: the change is kept as a preview (picoclaw show ${jobId} --diff; picoclaw apply --job ${jobId})`,
+  hookRefused: (command: string) => `a hook did not let the change land: ${command}`,
   cannotRun: (program: string, image: string) =>
     `cannot run here: ${image} has no ${program}. Name an environment that has it (runner.worker.environment), or an image (runner.worker.docker_image)`,
   allCriteria: "all criteria are met",
@@ -239,6 +246,11 @@ export const tasksTexts = {
     `${kind} has no credentials here: log in on this machine, or set ${variables.join(" or ")}, or runner.worker.env in the task file.`,
 
   // The command line.
+  workerByHead: (kind: string) => `${kind} does the work, as roles.coder.head says`,
+  noWorker: (head: string | null) =>
+    head === null
+      ? "no worker: name one in runner.worker.kind, or set roles.coder.head"
+      : `no worker: ${head} (roles.coder.head) does not work in containers; name one in runner.worker.kind`,
   noTaskFile: "no task file: picoclaw run TASK.yaml, or - for standard input",
   unknownTask: (id: string) => `there is no task ${id} in this workspace`,
   taskBusy: (id: string) => `task ${id} is being worked on by another process`,
@@ -310,7 +322,7 @@ export const tasksTexts = {
     result: "Result",
     passed: "passed",
     failed: "failed",
-    refused: "Refused: the tests fail, so it is not complete.",
+    refused: "Refused: the tests fail, or the change is only a preview, so it is not complete.",
     undo: "Take back everything",
   },
 };

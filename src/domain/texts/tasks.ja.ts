@@ -121,6 +121,9 @@ export const solveTexts: typeof englishSolveTexts = {
     `${!isRed ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
   more: (count) => `… ほか ${count} 件`,
+  byHead: (kind) => `\`roles.coder.head\` に従い、${kind} が作業しました。`,
+  headElsewhere: (head) =>
+    `${head} (\`roles.coder.head\`) はコンテナでは動かないため、PicoClaw 自身のツールで作業しました。`,
   footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",
   followUpMessage: "レビューへの対応",
   reviewChangedHere: (commit) => `この箇所を ${commit} で変更しました。`,
@@ -170,6 +173,10 @@ export const tasksTexts: typeof englishTasksTexts = {
   conflict: (jobId, list) =>
     `Worker の実行中にホスト側でファイルが変更されたため、何も反映していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
+  testsRed: "テストが失敗しています",
+  keptRed: (jobId) =>
+    `何も適用していません。変更はプレビューとして残っています (picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId})`,
+  hookRefused: (command) => `フックが変更の適用を許可しませんでした: ${command}`,
   cannotRun: (program, image) =>
     `ここでは実行できません: ${image} に ${program} がありません。それを含む環境 (runner.worker.environment) かイメージ (runner.worker.docker_image) を指定してください`,
   allCriteria: "すべての受け入れ基準を満たしました",
@@ -206,6 +213,11 @@ export const tasksTexts: typeof englishTasksTexts = {
   noCredentials: (kind, variables) =>
     `${kind} の認証情報がありません。このマシンでログインするか、${variables.join(" または ")}、またはタスクファイルの runner.worker.env を設定してください。`,
 
+  workerByHead: (kind) => `roles.coder.head に従い、${kind} が作業します`,
+  noWorker: (head) =>
+    head === null
+      ? "Worker がありません。runner.worker.kind で指定するか、roles.coder.head を設定してください"
+      : `Worker がありません。${head} (roles.coder.head) はコンテナでは動きません。runner.worker.kind で指定してください`,
   noTaskFile: "タスクファイルがありません: picoclaw run TASK.yaml (標準入力は -)",
   unknownTask: (id) => `この workspace にタスク ${id} はありません`,
   taskBusy: (id) => `タスク ${id} は別のプロセスが実行中です`,
@@ -247,7 +259,7 @@ export const tasksTexts: typeof englishTasksTexts = {
     result: "結果",
     passed: "合格",
     failed: "不合格",
-    refused: "却下: テストが失敗しているため完了になりません。",
+    refused: "却下: テストが失敗しているか、変更がプレビューのままのため、完了になりません。",
     undo: "すべて取り消す",
   },
 };

@@ -9,10 +9,12 @@ import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
   EMPTY_FOLDERS,
   listCommand,
+  NEXT_PART,
   restoreScript,
   standingScript,
 } from "../../domain/containers/clone-scripts.ts";
 import type { Change } from "../../domain/jobs/result.ts";
+import { type ClonePrograms, keepPrograms, PROGRAMS_DIGEST } from "./clone-programs.ts";
 
 /** A clone of a task, as its dependencies were installed. */
 export interface ClonePoint {
@@ -61,6 +63,8 @@ export interface CloneState {
   hold(): Promise<string>;
   /** Makes the files again what was seen last, and forgets what was to be written. */
   restore(): Promise<void>;
+  /** Programs and settings beside its files; null where they are not known. */
+  programs(): ClonePrograms | null;
 }
 
 interface Blob {
@@ -95,6 +99,8 @@ export function createCloneState(point: ClonePoint): CloneState {
   /** Folders without a file, each with a NUL byte. */
   let empty: Uint8Array = new Uint8Array();
   let isOld = true;
+  /** Undefined until the files are seen for the first time, which is before anybody works there. */
+  let programs: ClonePrograms | null | undefined;
 
   async function print(script: string, limitBytes: number, stdin?: string | Uint8Array): Promise<Buffer> {
     const signal = AbortSignal.timeout(GIT_MS);
@@ -140,8 +146,19 @@ export function createCloneState(point: ClonePoint): CloneState {
     await flush();
     if (!isOld) return;
     atStart ??= await readStart();
-    const printed = await print(standingScript(index, { base, start }), LISTING_BYTES);
-    const { tree: now, raw } = readStanding(printed.toString("utf8"));
+    if (programs === undefined)
+      programs = await keepPrograms((script, limitBytes, stdin) => print(script, limitBytes, stdin));
+    const printed = await print(
+      standingScript(index, { base, start }, [
+        EMPTY_FOLDERS,
+        `ls -1A ${PROGRAMS} 2>/dev/null`,
+        ...(programs === null ? [] : [PROGRAMS_DIGEST]),
+      ]),
+      LISTING_BYTES,
+    );
+    const [told = "", emptyFolders = "", listed = "", digest = ""] = splitParts(printed.toString("utf8"));
+    await programs?.see(digest);
+    const { tree: now, raw } = readStanding(told);
     const files = new Map(atStart);
     const kinds = new Map<string, Change["kind"]>();
     for (const { path, status } of raw) {
@@ -154,13 +171,9 @@ export function createCloneState(point: ClonePoint): CloneState {
     for (const { path, mode, id, status } of raw)
       if (status !== "D") files.set(path, { mode, id, size: contents.get(id)?.length ?? CHANGED_FILE });
     [tree, standing, changed] = [now, files, kinds];
-    empty = await print(EMPTY_FOLDERS, LISTING_BYTES);
+    empty = Buffer.from(emptyFolders, "utf8");
     folders = foldersOf(files.keys());
-    const programs = await print(`ls -1A ${PROGRAMS} 2>/dev/null || true`, LISTING_BYTES);
-    const names = programs
-      .toString("utf8")
-      .split("\n")
-      .filter((name) => name !== "");
+    const names = listed.split("\n").filter((name) => name !== "");
     if (names.length > 0) folders.set(PROGRAMS, new Set(names));
     isOld = false;
   }
@@ -220,7 +233,13 @@ export function createCloneState(point: ClonePoint): CloneState {
       await become(tree, empty);
       isOld = false;
     },
+    programs: () => programs ?? null,
   };
+}
+
+/** The parts of what a script of ours printed, each after two NUL bytes and a line that nothing else prints. */
+function splitParts(printed: string): string[] {
+  return printed.split(NEXT_PART);
 }
 
 interface RawChange {

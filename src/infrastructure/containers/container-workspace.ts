@@ -374,7 +374,8 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
 
   /**
    * A draft is the task's clone itself. A check runs over its files, which are made those of the start for a baseline, and are put
-   * back afterwards by git, whatever the check wrote. Folders that git ignores stay as checks leave them.
+   * back afterwards by git, whatever the check wrote. Folders that git ignores stay as checks leave them; programs and settings
+   * there, and in the home, are those of the start wherever a check is to judge.
    */
   function cloneLayers(state: CloneState): Layers {
     return {
@@ -383,14 +384,18 @@ function createContainerTransactions(parts: ContainerTransactionDeps): Transacti
       changes: state.changes,
       files: plain,
       takeEdits: () => ({ ok: true, edits: [] }),
-      async openCheck({ over, scratch }) {
+      homes: () => ({ earlier: false, own: [], programs: state.programs()?.changed() ?? [] }),
+      async openCheck({ over, scratch, home }) {
         await state.see();
+        const programs = over === "baseline" || home === "bare" ? state.programs() : null;
+        const putProgramsBack = await programs?.asAtStart();
         if (over === "baseline") await state.become("start");
         else if (scratch !== undefined && tried?.name === scratch) await state.become(tried.tree);
         return {
           ok: true,
           check: checkView(watchProcesses(processes, state), async () => {
             if (scratch !== undefined) tried = { name: scratch, tree: await state.hold() };
+            await putProgramsBack?.();
             await state.restore();
           }),
         };

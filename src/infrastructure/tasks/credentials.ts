@@ -48,6 +48,8 @@ export interface CredentialDeps {
   readonly hostEnv: Readonly<Record<string, string | undefined>>;
   /** The variables that the task file gives the worker. */
   readonly workerEnv: Readonly<Record<string, string>>;
+  /** Whether a person's login may be used, or keys alone. Default: it may. */
+  readonly logins?: boolean;
   /** For tests. */
   readonly newStandIn?: () => string;
 }
@@ -71,7 +73,9 @@ export function findCredentials(kind: WorkerKind, parts: CredentialDeps): Creden
     keys.set(stand, key);
     return stand;
   };
-  const files = filesOf(kind, parts.home).map((file) => withoutFileKeys(kind, file, hide));
+  const files = filesOf(kind, parts.home)
+    .map((file) => withoutFileKeys(kind, file, hide))
+    .filter(({ isLogin }) => !isLogin || parts.logins !== false);
   const hasLogin = files.some(({ isLogin }) => isLogin);
   const hasKeyFile = keys.size > 0;
   const env: Record<string, string> = {};

@@ -14,7 +14,9 @@ import { quoteWords } from "../../domain/containers/clone-plan.ts";
 import {
   EMPTY_TREE,
   keepObjectsIn,
+  listCommand,
   OWN_PROGRAMS,
+  replaceScript,
   treeScript,
 } from "../../domain/containers/clone-scripts.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
@@ -30,6 +32,7 @@ import {
 const ALL_ASKED: AskedFor = { among: (red) => red, check: true, anyOne: false };
 const OBJECTS = "/tmp/.picoclaw-judge";
 const TREE = /^[0-9a-f]{40,64}$/;
+const LISTING_BYTES = 16 * 1024 ** 2;
 
 export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "processes"> {
   readonly sandbox: SandboxManager;
@@ -40,11 +43,13 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
   readonly locale: Locale;
   /** The requirements: a task about what decides may change it. */
   readonly request: string;
+  /** Files that the task changed already, as they were before: null is none. */
+  readonly before: ReadonlyMap<string, Uint8Array | null>;
 }
 
 /**
  * Judges the tests of a task file as any coder's draft: the repository as its container has it is the draft, and what stood when
- * the container began is what it is compared with. What runs in between is put back by git; nothing of it is in a job.
+ * the task began is what it is compared with, whichever container that was. What runs in between is put back by git; nothing of it is in a job.
  */
 export interface RunJudge {
   judge(
@@ -56,14 +61,16 @@ export interface RunJudge {
 
 /** Null where git cannot say what stands there: only exit codes tell then. */
 export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Promise<RunJudge | null> {
-  const { sandbox, container, directory, variables, locale, request, ...rest } = deps;
+  const { sandbox, container, directory, variables, locale, request, before, ...rest } = deps;
   const place = { container_id: container, workspace_path: directory };
   const print = (script: string, options: Parameters<typeof printCommand>[3]) =>
     printCommand(sandbox, place, `${OWN_PROGRAMS}${keepObjectsIn(OBJECTS)}${script}`, options);
   const index = `${OBJECTS}/index`;
   const seen = await print(treeScript(index, EMPTY_TREE), { limitBytes: 4096, signal });
-  const start = typeof seen === "string" ? "" : Buffer.from(seen).toString("utf8").trim();
-  if (!TREE.test(start)) return null;
+  const stands = typeof seen === "string" ? "" : Buffer.from(seen).toString("utf8").trim();
+  if (!TREE.test(stands)) return null;
+  const start = await withFilesBefore({ print, index, tree: stands }, before, signal);
+  if (start === null) return null;
   const processes = createContainerProcesses(sandbox, container, { endsBackground: true });
   const workspace = createCloneWorkspace(
     { ...rest, root: directory, processes },
@@ -95,6 +102,45 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
       await opened?.draft.discard("").catch(() => {});
     },
   };
+}
+
+interface JudgedTree {
+  readonly print: (
+    script: string,
+    options: Parameters<typeof printCommand>[3],
+  ) => Promise<Uint8Array | string>;
+  readonly index: string;
+  readonly tree: string;
+}
+
+/** The tree with some files as they were; null where git cannot make it. */
+async function withFilesBefore(
+  { print, index, tree }: JudgedTree,
+  before: ReadonlyMap<string, Uint8Array | null>,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (before.size === 0) return tree;
+  const text = (printed: Uint8Array | string) =>
+    typeof printed === "string" ? "" : Buffer.from(printed).toString("utf8").trim();
+  const listed = text(await print(listCommand(tree), { limitBytes: LISTING_BYTES, signal }));
+  const executable = new Set(
+    [...listed.matchAll(/(?:^|\0)100755 [^\t]*\t([^\0]+)/g)].map(([, path]) => path),
+  );
+  const entries: string[] = [];
+  for (const [path, bytes] of before) {
+    // Git's own files are in no tree.
+    if (/(^|\/)\.git(\/|$)/.test(path)) continue;
+    const removed = `0 ${"0".repeat(40)}\t${path}\0`;
+    if (bytes === null) entries.push(removed);
+    else {
+      const id = text(await print("git hash-object -w --stdin", { stdin: bytes, limitBytes: 4096, signal }));
+      if (!TREE.test(id)) return null;
+      entries.push(`${executable.has(path) ? "100755" : "100644"} ${id}\t${path}\0`);
+    }
+  }
+  const stdin = entries.join("");
+  const made = text(await print(replaceScript(index, tree), { stdin, limitBytes: 4096, signal }));
+  return TREE.test(made) ? made : null;
 }
 
 const SETTINGS: { -readonly [Key in keyof CheckSettings]: CheckSettings[Key] } = {

@@ -147,18 +147,25 @@ export interface SolveWorkerDeps {
   readonly locale: Locale;
   readonly secrets: readonly string[];
   readonly keyLimits: KeyLimits;
+  /** Whether a person's login of that kind may be used. */
+  readonly mayUseLogins: (kind: string) => boolean;
 }
 
 /** Puts the CLI's login into the container, for this task only; a text says why it cannot work there. */
 export async function openSolveWorker(
-  { env, sandboxes, locale, secrets, keyLimits }: SolveWorkerDeps,
+  { env, sandboxes, locale, secrets, keyLimits, mayUseLogins }: SolveWorkerDeps,
   name: string,
   info: ContainerInfo,
 ): Promise<NonNullable<TaskEnvironment["runWorker"]> | string> {
   if (!isWorkerKind(name)) return name;
   const kind = findWorkerKind(name);
   const messages = taskMessagesFor(locale);
-  const credentials = findCredentials(kind, { home: env.HOME ?? homedir(), hostEnv: env, workerEnv: {} });
+  const credentials = findCredentials(kind, {
+    home: env.HOME ?? homedir(),
+    hostEnv: env,
+    workerEnv: {},
+    logins: mayUseLogins(kind.name),
+  });
   if (!credentials.found) return messages.noCredentials(kind.name, kind.keyVariables);
   const placed = await placeCredentials(sandboxes, info.container_id, credentials);
   if (placed !== null) return placed;

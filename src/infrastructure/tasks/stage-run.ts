@@ -8,7 +8,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { ContainerLimits, ContainerMount, SandboxManager } from "../../application/ports/containers.ts";
 import type {
   ProcessResult,
@@ -35,9 +35,9 @@ import {
   toChanges,
   writePlan,
 } from "../engine/job-folder.ts";
-import { createChangeWatch, createFirstSight } from "../engine/overlay-changes.ts";
+import { createChangeWatch, createFirstSight, type FirstSight } from "../engine/overlay-changes.ts";
 import { bytesOrNull, currentBytes, type LaidRoot, lookThrough } from "../engine/overlay-layers.ts";
-import { lookAtUpper, sealDelta } from "../engine/overlay-seal.ts";
+import { lookAtUpper, sealDelta, type UpperLook } from "../engine/overlay-seal.ts";
 import type { OverlayBeginResult } from "../engine/overlay-transaction.ts";
 import { makeDurable, validateOps } from "../engine/seal-ops.ts";
 import { mountBelow } from "../engine/staging.ts";
@@ -56,6 +56,40 @@ interface ContainerStage {
   readonly goOn: () => Promise<void>;
   /** Puts paths back inside, so that the container shows what the workspace has. Absolute. */
   readonly restoreInside: (paths: readonly string[]) => Promise<void>;
+  /** Null where everything that runs did before is in the workspace. */
+  readonly unlanded: UnlandedRuns | null;
+  readonly onSealed: (unlanded: UnlandedRuns) => void;
+}
+
+/** Where runs whose work has not landed began: the next job holds what they did as well. */
+export interface UnlandedRuns {
+  readonly stamp: bigint;
+  readonly sight: FirstSight;
+  /** By root: the upper as the first of them found it. */
+  readonly before: readonly UpperLook[];
+  /** By root: what they did, with the folders above. Anything else that changed meanwhile is of tests, and nobody's. */
+  readonly paths: readonly ReadonlySet<string>[];
+}
+
+/** The upper as a job finds it: what has not landed yet is as it was before that. */
+function lookBefore(roots: readonly LaidRoot[], unlanded: UnlandedRuns | null): UpperLook[] {
+  return roots.map((root, index) => {
+    const look = new Map(lookAtUpper(root));
+    for (const path of unlanded?.paths[index] ?? []) {
+      const was = unlanded?.before[index]?.get(path);
+      if (was === undefined) look.delete(path);
+      else look.set(path, was);
+    }
+    return look;
+  });
+}
+
+/** The paths of some ops in one root, with all folders above them. */
+function pathsOf(ops: readonly Op[], root: number): Set<string> {
+  const paths = new Set<string>();
+  for (const { path } of ops.filter((op) => op.root === root))
+    for (let at = path; at !== "."; at = dirname(at)) paths.add(at);
+  return paths;
 }
 
 /**
@@ -63,10 +97,10 @@ interface ContainerStage {
  * upper: a job is what changed in the upper between its beginning and its end.
  */
 function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): OverlayBeginResult {
-  const { workspace, roots } = stage;
-  const stamp = takeStamp(join(folder.path, "stamp"));
-  const sight = createFirstSight(stamp);
-  const before = roots.map((root) => lookAtUpper(root));
+  const { workspace, roots, unlanded } = stage;
+  const taken = takeStamp(join(folder.path, "stamp"));
+  const { stamp, sight } = unlanded ?? { stamp: taken, sight: createFirstSight(taken) };
+  const before = lookBefore(roots, unlanded);
   const takeChanges = createChangeWatch(roots, workspace, sight);
   takeChanges();
   const leftOut: string[] = [];
@@ -114,6 +148,12 @@ function beginContainerTransaction(stage: ContainerStage, folder: JobFolder): Ov
       // Copied files can no longer be changed from inside.
       await stage.goOn();
       if (leftOut.length > 0) await stage.restoreInside(leftOut);
+      stage.onSealed({
+        stamp,
+        sight,
+        before: unlanded?.before ?? before,
+        paths: roots.map((_, index) => pathsOf(ops, index)),
+      });
       await makeDurable(folder, ops);
       const folders = foldersOnTheWay(ops, (root, path) => sight.folder(join(paths[root] as string, path)));
       writePlan(folder, { roots: paths, stamp: String(stamp), ops, folders });
@@ -343,6 +383,7 @@ export interface StageRunDeps {
   readonly container: string;
   readonly layers: TaskLayers;
   readonly workspace: string;
+  readonly unlanded: UnlandedRuns | null;
   readonly runCli: () => Promise<CliResult>;
 }
 
@@ -355,10 +396,20 @@ export interface StagedRun {
   goOn(): Promise<void>;
   /** It could not be made to stand still, and was ended. */
   isContainerGone(): boolean;
+  /** What does not land of it goes on with the next run; null until it is staged. */
+  unlanded(): UnlandedRuns | null;
 }
 
-export function stageRun({ sandbox, container, layers, workspace, runCli }: StageRunDeps): StagedRun {
+export function stageRun({
+  sandbox,
+  container,
+  layers,
+  workspace,
+  unlanded,
+  runCli,
+}: StageRunDeps): StagedRun {
   let result: CliResult | null = null;
+  let sealed: UnlandedRuns | null = null;
   let frozen = false;
   let ended = false;
   const goOn = async () => {
@@ -393,6 +444,10 @@ export function stageRun({ sandbox, container, layers, workspace, runCli }: Stag
     goOn,
     restoreInside: (paths: Parameters<typeof restoreInside>[3]) =>
       restoreInside(sandbox, container, roots, paths),
+    unlanded,
+    onSealed: (those: UnlandedRuns) => {
+      sealed = those;
+    },
   };
   return {
     stage: {
@@ -404,6 +459,7 @@ export function stageRun({ sandbox, container, layers, workspace, runCli }: Stag
     result: () => result,
     goOn,
     isContainerGone: () => ended,
+    unlanded: () => sealed,
   };
 }
 

@@ -12,7 +12,7 @@ import type { WorkerKind } from "../heads/kinds/worker-kind.ts";
 import { copyXattrs } from "../platform/xattr.ts";
 import type { Credentials } from "./credentials.ts";
 import { deadViews } from "./task-files.ts";
-import type { WorkerExecutorDeps } from "./worker-executor.ts";
+import type { TaskPreviews, WorkerExecutorDeps } from "./worker-executor.ts";
 
 export interface TaskWorkspaceDeps {
   readonly workspace: Workspace;
@@ -49,6 +49,7 @@ export function openTaskWorkspace(
   | "execute"
   | "wordNote"
   | "diffOf"
+  | "previews"
   | "mask"
   | "judged"
 > {
@@ -62,6 +63,7 @@ export function openTaskWorkspace(
     execute: (job, stage) => executeInStage(deps, job, stage),
     wordNote: (note) => wordNote(parts.messages, note),
     diffOf: (jobId) => diffText(workspace.archive.walkDifferences(jobId), WHOLE_DIFF),
+    previews: taskPreviews(workspace, parts),
     mask,
     judged: {
       config: parts.config,
@@ -69,6 +71,28 @@ export function openTaskWorkspace(
       messages: parts.messages,
       logger: parts.logger,
       locale: parts.messages.locale,
+    },
+  };
+}
+
+function taskPreviews(workspace: Workspace, { hooks }: WorkspaceDeps): TaskPreviews {
+  return {
+    hooks: { commands: hooks?.before_landing ?? [], timeout: hooks?.timeout ?? 0 },
+    async land(jobId) {
+      const outcome = await workspace.commitPreview(jobId);
+      if (outcome.status === "done") return [];
+      // Whatever else is in the way, the change stays as it is.
+      return outcome.status === "conflict" ? outcome.conflicts.map(({ path }) => path) : [outcome.status];
+    },
+    async discard(jobId) {
+      await workspace.discardPreview(jobId);
+    },
+    beforeJobs(jobIds) {
+      const before = new Map<string, Uint8Array | null>();
+      for (const jobId of jobIds)
+        for (const one of workspace.archive.walkDifferences(jobId))
+          if (one.before !== undefined && !before.has(one.path)) before.set(one.path, one.before);
+      return before;
     },
   };
 }

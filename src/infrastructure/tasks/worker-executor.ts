@@ -11,7 +11,7 @@ import type { ExecutorStarted, RunOptions, WorkerExecutor } from "../../applicat
 import type { Note } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import { NO_USAGE } from "../../domain/models/model-facts.ts";
-import { firstWord, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
+import { firstWord, type RunJob, type TestRun, type WorkerRun } from "../../domain/tasks/task-record.ts";
 import { checksMessagesFor } from "../../domain/texts/checks.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import type { TaskMessages } from "../../domain/texts/tasks.ts";
@@ -38,6 +38,7 @@ import {
   sweepLayers,
   type TaskLayers,
   toRunJob,
+  type UnlandedRuns,
 } from "./stage-run.ts";
 
 /** Why there is no container, for whoever asked for the task. */
@@ -97,11 +98,30 @@ export interface WorkerExecutorDeps {
   readonly wordNote: (note: Note) => string;
   /** The changes of a job, as a unified diff. */
   readonly diffOf: (jobId: string) => Promise<string>;
+  readonly previews: TaskPreviews;
   readonly mask: (text: string) => string;
   readonly now: () => Date;
   readonly newId: () => string;
   /** The parts that its tests are judged with. */
   readonly judged: Pick<RunJudgeDeps, "config" | "protection" | "messages" | "logger" | "locale">;
+}
+
+/** The staged jobs of a task. */
+export interface TaskPreviews {
+  /** Brings one in: its conflicts, none where it is in. */
+  land(jobId: string): Promise<readonly string[]>;
+  /** Throws one away whose change is in another. */
+  discard(jobId: string): Promise<void>;
+  /** The bytes that files had before these jobs, oldest first: null is none. Unknown ones are left out. */
+  beforeJobs(jobIds: readonly string[]): ReadonlyMap<string, Uint8Array | null>;
+  /** The user's commands that are asked before anything lands, and their time limit in seconds. */
+  readonly hooks: { readonly commands: readonly string[]; readonly timeout: number };
+}
+
+/** A job that runs left staged, and where they began. */
+interface StagedWork {
+  readonly job: RunJob;
+  readonly runs: UnlandedRuns;
 }
 
 interface RunningContainer {
@@ -113,6 +133,7 @@ interface RunningContainer {
 }
 
 const TEST_OUTPUT = 256 * 1024;
+const HOOK_FILES = 32 * 1024;
 
 /** A container named after its task, one exec per run, and every run a job (docs/decisions/016-a-run-is-a-delta-of-one-overlay.md). */
 export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor {
@@ -120,14 +141,21 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   const name = `agent-runner-${parts.taskId}`;
   const quota = createKeyQuota(parts.keyLimits);
   let standing: RunningContainer | null = null;
+  let staged: StagedWork | null = null;
+  /** What the judge needs, for a container that is made anew. */
+  let task: { readonly test: string; readonly request: string } = { test: "", request: "" };
+  const landed: string[] = [];
 
   async function start({
     signal,
-    test = "",
-    request = "",
+    test = task.test,
+    request = task.request,
+    landed: before = [],
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
+    task = { test, request };
+    landed.push(...before);
     if (!parts.credentials.found)
       return {
         ok: false,
@@ -180,7 +208,17 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const { directory } = layers;
     const storage = join(parts.folder, "judged");
     return openRunJudge(
-      { ...parts.judged, sandbox, container, directory, variables: testVariables(), mask, storage, request },
+      {
+        ...parts.judged,
+        sandbox,
+        container,
+        directory,
+        variables: testVariables(),
+        mask,
+        storage,
+        request,
+        before: parts.previews.beforeJobs(landed),
+      },
       signal,
     );
   }
@@ -243,6 +281,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       container,
       layers,
       workspace: parts.workspace,
+      unlanded: staged?.runs ?? null,
       runCli: () =>
         runCli({
           sandbox,
@@ -261,6 +300,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const ran = run.result();
     if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
     const job = await toRunJob(result, parts);
+    await stageJob(job, run.unlanded());
     const guarded =
       result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
@@ -296,6 +336,53 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
       commandTimeoutSeconds: Math.ceil(options.timeoutMs / 1000),
       signal: options.signal,
     };
+  }
+
+  /** The job of a run takes the place of the one before it, whose change it holds. */
+  async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<void> {
+    if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed")) return;
+    if (staged !== null) await parts.previews.discard(staged.job.id);
+    staged = job.outcome === "staged" ? { job, runs } : null;
+    if (staged === null) landed.push(job.id);
+  }
+
+  async function land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {
+    if (staged === null || standing === null) return null;
+    const { job } = staged;
+    const refusing = await askHooks(standing, job, signal);
+    if (refusing !== null) return { ...job, notes: [...job.notes, refusing] };
+    const conflicts = await parts.previews.land(job.id);
+    if (conflicts.length > 0) return { ...job, outcome: "conflict", conflicts };
+    staged = null;
+    landed.push(job.id);
+    return { ...job, outcome: "committed" };
+  }
+
+  /** The hook that does not let a job land; null: it may. They run where its change is, with the programs of the container. */
+  async function askHooks(
+    { container, layers }: RunningContainer,
+    { changes }: RunJob,
+    signal: AbortSignal,
+  ): Promise<string | null> {
+    const { commands, timeout } = parts.previews.hooks;
+    const files = changes.map(({ path }) => path).join("\n");
+    for (const command of commands) {
+      const asked = await sandbox.exec(container, {
+        command,
+        cwd: layers.directory,
+        env: {
+          ...testVariables(),
+          PICOCLAW_HOOK: "before_landing",
+          PICOCLAW_FILES: files.slice(0, HOOK_FILES),
+        },
+        timeoutMs: timeout * 1000,
+        signal,
+        outputLimitBytes: TEST_OUTPUT,
+      });
+      for (const { pid } of asked.background) await sandbox.endProcess(container, pid);
+      if (asked.exitCode !== 0) return mask(`${command} → ${asked.exitCode ?? asked.outcome}`);
+    }
+    return null;
   }
 
   async function runTest(
@@ -376,12 +463,14 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     if (standing === null) return;
     const { layers, container, image, judge } = standing;
     standing = null;
+    // It stays as a preview; the next container begins with the repository.
+    staged = null;
     await judge?.close();
     await sandbox.stopContainer(container, { force: true });
     await sweepLayers(parts, layers.folder, image);
   }
 
-  return { start, runWorker, runTest, stop };
+  return { start, runWorker, land, runTest, stop };
 }
 
 function withoutKeyVariables(

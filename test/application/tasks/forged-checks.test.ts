@@ -44,6 +44,22 @@ test("the coder is told with which files the checks ran, and may mend it", async
   expect(said).toContain("pass only with your change of package.json, which decides how they run");
 });
 
+test("programs that git ignores, and those of the home, cannot be changed until the tests pass", async () => {
+  await kit.stop();
+  kit = await createSolveKit({
+    "calc.sh": "add() { echo $((a - b)); }\n",
+    ".gitignore": "node_modules\n",
+    "package.json": JSON.stringify({ scripts: { test: "judge calc.sh" } }),
+  });
+  kit.environments.install = `mkdir -p node_modules/.bin && printf '#!/bin/sh\\n. ./$1; test $(a=1 b=2 add) = 3\\n' > node_modules/.bin/judge && chmod +x node_modules/.bin/judge && echo x=1 > "$HOME/.npmrc"`;
+  const forge = `printf '#!/bin/sh\\nexit 0\\n' > node_modules/.bin/judge; echo script-shell=/bin/true > "$HOME/.npmrc"; echo y >> calc.sh`;
+  const { task } = await kit.solve([PLAN, shell(forge), DONE, DONE, DONE]);
+  expect(task).toMatchObject({ state: "failed", failure: { kind: "checks-red" } });
+  expect(task.judged?.onlyWith).toEqual(["~/.npmrc", "node_modules/.bin/judge"]);
+  const right = await kit.solve([shell(`git checkout calc.sh; ${FIX}`), DONE]);
+  expect(right.task).toMatchObject({ state: "done", judged: { verdict: "better" } });
+});
+
 test("tests that vanish are no green, and tests that the change takes away on purpose are no loss", async () => {
   await kit.stop();
   kit = await createSolveKit({

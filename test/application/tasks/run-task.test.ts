@@ -39,7 +39,14 @@ const goodRun: WorkerRun = {
   error: null,
   usage: NO_USAGE,
   saidChanged: [],
-  job: { id: "job_1_a", outcome: "committed", changes: [], diff: "", notes: [], conflicts: [] },
+  job: {
+    id: "job_1_a",
+    outcome: "staged",
+    changes: [{ path: "a", kind: "modified" }],
+    diff: "",
+    notes: [],
+    conflicts: [],
+  },
 };
 const passed: TestRun = { command: "make test", exitCode: 0, output: "ok", durationMs: 1, error: null };
 
@@ -68,10 +75,13 @@ interface Script {
   readonly tests?: readonly Partial<TestRun>[];
   readonly start?: Awaited<ReturnType<WorkerExecutor["start"]>>;
   readonly onRun?: () => void;
+  /** What landing makes of the staged job. Default: it is in. */
+  readonly landing?: Partial<RunJob>;
 }
 
-function fakeExecutor({ runs = [], tests = [], start, onRun }: Script = {}) {
+function fakeExecutor({ runs = [], tests = [], start, onRun, landing }: Script = {}) {
   const calls: string[] = [];
+  let staged: RunJob | null = null;
   const leftRuns = [...runs];
   const leftTests = [...tests];
   const executor: WorkerExecutor = {
@@ -82,7 +92,13 @@ function fakeExecutor({ runs = [], tests = [], start, onRun }: Script = {}) {
     async runWorker(prompt) {
       calls.push(`run ${prompt}`);
       onRun?.();
-      return { ...goodRun, ...leftRuns.shift() };
+      const run = { ...goodRun, ...leftRuns.shift() };
+      staged = run.job;
+      return run;
+    },
+    async land() {
+      calls.push("land");
+      return staged === null ? null : { ...staged, outcome: "committed", ...landing };
     },
     async runTest() {
       calls.push("test");
@@ -116,7 +132,8 @@ test("plans, lets the worker run, tests, judges, and is done", async () => {
     facts,
   );
   expect([record.state, record.end, interrupted]).toEqual(["COMPLETE", { summary: "all good" }, false]);
-  expect(calls).toEqual(["start", "run do it", "test", "stop"]);
+  // Judged before it lands.
+  expect(calls).toEqual(["start", "run do it", "test", "land", "stop"]);
   expect(files.kept.map(({ type }) => type)).toEqual([
     "created",
     "prepared",
@@ -126,6 +143,7 @@ test("plans, lets the worker run, tests, judges, and is done", async () => {
     "worker-started",
     "worker-finished",
     "tested",
+    "landed",
     "decided",
     "validating",
     "assessed",
@@ -146,7 +164,8 @@ test("a verdict that is not enough, or a failing test, sends the task back to th
   expect(meta.requests[3]?.messages[0]).toMatchObject({
     text: expect.stringContaining("while the tests fail"),
   });
-  expect(calls).toEqual(["start", "run do it", "test", "run do it", "test", "stop"]);
+  // The red run stayed a preview; what landed is the second, which holds it.
+  expect(calls).toEqual(["start", "run do it", "test", "run do it", "test", "land", "stop"]);
   const again = await runTask(partsWith({ meta: fakeModel([PLAN, RUN, DONE, BAD, RUN, DONE, GOOD]) }), facts);
   expect(again.record.loops).toHaveLength(4);
 });
@@ -175,6 +194,16 @@ describe("ends as failed, with the reason, and the container gone", () => {
       "worker",
     ],
     ["the tests fail without a planner", { script: { tests: [{ exitCode: 2 }] } }, "test"],
+    [
+      "a hook does not let it land",
+      { script: { landing: { outcome: "staged", notes: ["./ask → 1"] } } },
+      "hook",
+    ],
+    [
+      "the host's files changed before it landed",
+      { script: { landing: { outcome: "conflict", conflicts: ["a"] } } },
+      "conflict",
+    ],
     [
       "the host's files changed meanwhile",
       {
@@ -229,13 +258,58 @@ test("without a planner the requirements are the prompt, and exit code and tests
   const { executor, calls } = fakeExecutor();
   const { record } = await runTask(partsWith({ executor }), facts);
   expect([record.state, record.end?.summary]).toEqual(["COMPLETE", "did it"]);
-  expect(calls).toEqual(["start", "run Say hello", "test", "stop"]);
+  expect(calls).toEqual(["start", "run Say hello", "test", "land", "stop"]);
+});
+
+test("red never lands: it goes back to the worker, ends as a preview, and that is told", async () => {
+  const red = { exitCode: 1, output: "1 failed" };
+  const { executor, calls } = fakeExecutor({ tests: [red, { ...red, output: "2 failed" }, red] });
+  const { record } = await runTask(partsWith({ executor, attempts: 3 }), facts);
+  expect(calls.filter((call) => call === "land")).toEqual([]);
+  expect(calls.filter((call) => call.startsWith("run"))).toHaveLength(3);
+  expect(calls[3]).toContain("1 failed");
+  expect(record.end).toMatchObject({
+    code: "test",
+    summary: expect.stringContaining("picoclaw apply --job job_1_a"),
+  });
+  const mended = fakeExecutor({ tests: [red] });
+  const after = await runTask(partsWith({ executor: mended.executor, attempts: 3 }), facts);
+  expect([after.record.state, mended.calls.at(-2)]).toEqual(["COMPLETE", "land"]);
+  expect(after.record.loops.map(({ run }) => run?.job?.outcome).at(-1)).toBe("committed");
+});
+
+test("a worker that failed leaves a preview; it lands when tests and planner take it all the same", async () => {
+  const failing = { runs: [{ exitCode: 1, error: "cut off" }] };
+  const alone = fakeExecutor(failing);
+  const { record } = await runTask(partsWith({ executor: alone.executor }), facts);
+  expect([record.state, alone.calls]).toEqual(["FAILED", ["start", "run Say hello", "test", "stop"]]);
+  const planned = fakeExecutor(failing);
+  const meta = fakeModel([PLAN, RUN, DONE, GOOD]);
+  const taken = await runTask(partsWith({ executor: planned.executor, meta }), facts);
+  expect([taken.record.state, planned.calls.at(-2)]).toEqual(["COMPLETE", "land"]);
+  expect(meta.requests[2]?.messages[0]).toMatchObject({
+    text: expect.stringContaining("kept as the preview job_1_a"),
+  });
+});
+
+test("what was resumed without its preview is not called done", async () => {
+  const files = memoryFiles();
+  const first = fakeExecutor({ runs: [{ exitCode: 1, error: "cut off" }] });
+  const failed = await runTask(partsWith({ files, executor: first.executor, meta: fakeModel([PLAN, RUN]) }), {
+    ...facts,
+    test: null,
+    maxLoops: 1,
+  });
+  expect(failed.record.end?.summary).toContain("job_1_a");
+  const again = await runTask(partsWith({ files, meta: fakeModel([DONE, GOOD]) }), "resume");
+  expect([again.record.state, again.record.end?.code]).toEqual(["FAILED", "worker"]);
 });
 
 test("an interrupt stops cleanly, and a resume goes on from the journal", async () => {
   const stop = new AbortController();
   const files = memoryFiles();
-  const first = fakeExecutor({ onRun: () => stop.abort() });
+  const aborted = { ...(goodRun.job as RunJob), outcome: "aborted" };
+  const first = fakeExecutor({ runs: [{ job: aborted }], onRun: () => stop.abort() });
   const before = await runTask(
     partsWith({ files, executor: first.executor, meta: fakeModel([PLAN, RUN]), signal: stop.signal }),
     facts,

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { git } from "../../fakes/forges/seed-repository.ts";
 import { addComment } from "../../fakes/forges/world.ts";
-import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+import { createSolveKit, DONE, FIX, PLAIN_TEST, PLAN, PROJECT, shell } from "./solve-kit.ts";
 
 let kit: Awaited<ReturnType<typeof createSolveKit>>;
 beforeEach(async () => {
-  kit = await createSolveKit();
+  kit = await createSolveKit(PROJECT, PLAIN_TEST);
 });
 afterEach(() => kit.stop());
 
@@ -196,6 +196,7 @@ describe("the steps of a task", () => {
       "prepared",
       "said",
       "checked",
+      "judged",
       "published",
       "ended",
     ]);

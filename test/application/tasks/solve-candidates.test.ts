@@ -1,49 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { rankCandidates } from "../../../src/domain/tasks/solve-decisions.ts";
 import { git } from "../../fakes/forges/seed-repository.ts";
-import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+import { createSolveKit, DONE, FIX, PLAIN_TEST, PLAN, PROJECT, shell } from "./solve-kit.ts";
 
 let kit: Awaited<ReturnType<typeof createSolveKit>>;
 beforeEach(async () => {
-  kit = await createSolveKit();
+  kit = await createSolveKit(PROJECT, PLAIN_TEST);
 });
 afterEach(() => kit.stop());
-
-test.each([
-  [
-    "green before red",
-    [
-      { failure: null, checks: [1], patchBytes: 5 },
-      { failure: null, checks: [0], patchBytes: 50 },
-    ],
-    [1, 0],
-  ],
-  [
-    "a change before none",
-    [
-      { failure: null, checks: [0], patchBytes: 0 },
-      { failure: null, checks: [1], patchBytes: 9 },
-    ],
-    [1, 0],
-  ],
-  [
-    "an end before none",
-    [
-      { failure: "model", checks: [], patchBytes: 1 },
-      { failure: null, checks: [1], patchBytes: 9 },
-    ],
-    [1, 0],
-  ],
-  [
-    "the smaller of equals, then the first",
-    [
-      { failure: null, checks: [0], patchBytes: 9 },
-      { failure: null, checks: [0], patchBytes: 5 },
-      { failure: null, checks: [0], patchBytes: 9 },
-    ],
-    [1, 0, 2],
-  ],
-])("%s", (_, facts, order) => expect(rankCandidates(facts)).toEqual(order));
 
 describe("several candidates", () => {
   test("work in environments of their own; the green one is published, the others are named", async () => {
@@ -70,7 +33,7 @@ describe("several candidates", () => {
     expect(task.notes.join()).toContain("checks green");
     expect(task.notes.join()).toContain("1 of 1 checks red");
     const chosen = live.find(({ kind }) => kind === "chosen");
-    expect(chosen).toMatchObject({ kind: "chosen", discarded: expect.any(Array) });
+    expect(chosen).toMatchObject({ kind: "chosen", discarded: expect.any(Array), by: "checks" });
     expect(new Set(live.flatMap(({ candidate }) => candidate ?? [])).size).toBe(3);
   });
 

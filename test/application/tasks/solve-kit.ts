@@ -90,6 +90,7 @@ export function solvePartsFor(
       testCommand: null,
       checks: { command: null, timeout: 60, auto_limit: 60, network: false, enabled: "always" },
       attempts: 4,
+      head: null,
       rules: [],
       insecureHosts: [],
       allowCi: false,
@@ -112,8 +113,14 @@ export function solvePartsFor(
   };
 }
 
+/** The same tests without npm, which takes most of the time: for what is not about finding them. */
+export const PLAIN_TEST = { testCommand: "sh test.sh" };
+
 /** One issue of a project on a GitHub with real git, worked on in folders of this machine. */
-export async function createSolveKit(files: Readonly<Record<string, string>> = PROJECT) {
+export async function createSolveKit(
+  files: Readonly<Record<string, string>> = PROJECT,
+  settings: Partial<SolveDeps["config"]> = {},
+) {
   const folder = mkdtempSync(join(tmpdir(), "picoclaw-solve-"));
   const environments = createFolderEnvironments(folder);
   const world = createWorld();
@@ -136,7 +143,7 @@ export async function createSolveKit(files: Readonly<Record<string, string>> = P
     number: item.number,
   });
   const partsOf = (model: SolveDeps["model"], config: Partial<SolveDeps["config"]>): SolveDeps =>
-    solvePartsFor({ folder, world, url: server.url, environments, store }, model, config);
+    solvePartsFor({ folder, world, url: server.url, environments, store }, model, { ...settings, ...config });
 
   return {
     /** Of the forge. */

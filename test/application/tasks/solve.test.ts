@@ -285,6 +285,22 @@ describe("solving an issue", () => {
     expect(pulls()[0]?.body).toContain("its login could be read");
   });
 
+  test("the user's own head works in the place of our tools, and the record says so; one that cannot is told", async () => {
+    environments.worker = async (folder) => {
+      spawnSync("sh", ["-c", FIX], { cwd: folder });
+      return { exitCode: 0, stdout: "I mended the sum.", stderr: "" };
+    };
+    const { task } = await solve([PLAN], { head: "codex-cli" });
+    expect(task).toMatchObject({ state: "done", worker: "codex-cli", summary: "I mended the sum." });
+    expect(await store.steps(task.id)).toContainEqual(
+      expect.objectContaining({ kind: "taken-up", head: "codex-cli" }),
+    );
+    expect(pulls()[0]?.body).toContain("codex-cli did the work, as `roles.coder.head` says.");
+    const other = await solve([PLAN, shell(FIX), DONE], { head: "acp" });
+    expect(other.task.worker).toBeNull();
+    expect(other.task.notes.join()).toContain("does not work in containers");
+  });
+
   test("a worker CLI's use is counted once, and a spent budget keeps it from running", async () => {
     const counted: unknown[] = [];
     let refused: ModelFailure | null = null;

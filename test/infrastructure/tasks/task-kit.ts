@@ -123,6 +123,8 @@ export function createTaskBench(
       command_executor: { docker: { host: DOCKER_HOST, network: { external_access: false } } },
       providers: { planner: { type: "scripted", script: "planner.json", model: "script", local: true } },
       roles: { coder3: { provider: "planner" } },
+      // A prompt is a script here, and words that go back are none.
+      coder: { attempts: 1 },
     }),
   );
   const git = (...args: readonly string[]) => {
