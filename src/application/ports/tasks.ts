@@ -333,6 +333,8 @@ export interface WorkerExecutor {
     readonly request?: string;
     /** Jobs of the task that landed before: what stood before them is what its work is compared with. */
     readonly landed?: readonly string[];
+    /** A job of the task that was a preview. */
+    readonly kept?: string;
     readonly onProgress?: (text: string) => void;
   }): Promise<ExecutorStarted>;
   /** One run of the CLI, as one job on the repository. A failed run is a result, not a failure of this call. */
@@ -354,6 +356,8 @@ export type ExecutorStarted =
       readonly container: string;
       readonly image: string;
       readonly staging: "overlay" | "copy";
+      /** The preview that was asked about is in the repository by now. */
+      readonly hasKept?: boolean;
       /** For the person whose task it is. */
       readonly notes: readonly string[];
     }

@@ -141,16 +141,21 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
   const run = openRun(parts, start);
   try {
     run.checkLimits();
+    const kept = keptJob(run.record);
     const started = await executor.start({
       signal,
       ...(run.record.facts.test && { test: run.record.facts.test.command, request: run.record.facts.prd }),
       landed: landedJobs(run.record),
+      ...(kept !== null && { kept: kept.id }),
       onProgress: (text) => parts.onProgress?.({ kind: "setup", text }),
     });
     run.checkLimits();
     if (!started.ok)
       throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
     run.note({ type: "prepared", image: started.image, notes: [...(parts.notes ?? []), ...started.notes] });
+    // Somebody applied the preview since, or a process died right after it landed.
+    if (kept !== null && started.hasKept === true)
+      run.note({ type: "landed", loop: run.record.loops.length, job: { ...kept, outcome: "committed" } });
     const summary = parts.meta === null ? await withoutMeta(parts, run) : await withMeta(parts, run);
     run.note({ type: "completed", summary });
   } catch (error) {
@@ -200,6 +205,9 @@ async function withoutMeta(parts: RunTaskDeps, run: OpenedRun): Promise<string> 
   if (last?.run && last.run.error !== null) throw run.failure("worker", last.run.error);
   if (last?.test && !passes(last.test))
     throw run.failure("test", last.test.error ?? messages.testFailed(last.test.exitCode ?? -1));
+  // Nothing is done that is not in the repository.
+  if (parts.preview !== true && keptJob(run.record) !== null)
+    throw run.failure("container", messages.workerLost(run.record.facts.image));
   run.note({ type: "validating", loop: run.record.loops.length });
   return lastRun(run.record)?.summary || messages.workerDone;
 }

@@ -87,6 +87,7 @@ function taskPreviews(workspace: Workspace, { hooks }: WorkspaceDeps): TaskPrevi
     async discard(jobId) {
       await workspace.discardPreview(jobId);
     },
+    isLanded: (jobId) => workspace.archive.read(jobId)?.state === "committed",
     beforeJobs(jobIds) {
       const before = new Map<string, Uint8Array | null>();
       for (const jobId of jobIds)

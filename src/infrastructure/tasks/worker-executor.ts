@@ -112,6 +112,7 @@ export interface TaskPreviews {
   land(jobId: string): Promise<readonly string[]>;
   /** Throws one away whose change is in another. */
   discard(jobId: string): Promise<void>;
+  isLanded(jobId: string): boolean;
   /** The bytes that files had before these jobs, oldest first: null is none. Unknown ones are left out. */
   beforeJobs(jobIds: readonly string[]): ReadonlyMap<string, Uint8Array | null>;
   /** The user's commands that are asked before anything lands, and their time limit in seconds. */
@@ -151,11 +152,13 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     test = task.test,
     request = task.request,
     landed: before = [],
+    kept,
     onProgress,
   }: Parameters<WorkerExecutor["start"]>[0]): Promise<ExecutorStarted> {
     if (standing !== null) return started(standing);
     task = { test, request };
-    landed.push(...before);
+    const hasKept = kept !== undefined && parts.previews.isLanded(kept);
+    landed.push(...before, ...(hasKept ? [kept] : []));
     if (!parts.credentials.found)
       return {
         ok: false,
@@ -197,7 +200,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     }
     // Before any worker touched it.
     if (test !== "") standing = { ...standing, judge: await openJudge(standing, request, signal) };
-    return started(standing);
+    return { ...started(standing), hasKept };
   }
 
   function openJudge(
@@ -256,7 +259,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     return container;
   }
 
-  function started({ container, image, layers }: RunningContainer): ExecutorStarted {
+  function started({ container, image, layers }: RunningContainer): Extract<ExecutorStarted, { ok: true }> {
     return { ok: true, container, image, staging: layers.kind, notes: readable() };
   }
 
@@ -299,8 +302,7 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
     const result = await parts.execute(requestFor(options), run.stage).finally(run.goOn);
     const ran = run.result();
     if (run.isContainerGone() || ran?.exec.outcome === "disconnected") await forget();
-    const job = await toRunJob(result, parts);
-    await stageJob(job, run.unlanded());
+    const job = await stageJob(await toRunJob(result, parts), run.unlanded());
     const guarded =
       result.about === "job" ? result.commands.find(({ success }) => !success)?.error : undefined;
     return {
@@ -339,11 +341,16 @@ export function createWorkerExecutor(parts: WorkerExecutorDeps): WorkerExecutor 
   }
 
   /** The job of a run takes the place of the one before it, whose change it holds. */
-  async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<void> {
-    if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed")) return;
+  async function stageJob(job: RunJob | null, runs: UnlandedRuns | null): Promise<RunJob | null> {
+    if (job === null || runs === null || (job.outcome !== "staged" && job.outcome !== "committed"))
+      return job;
     if (staged !== null) await parts.previews.discard(staged.job.id);
-    staged = job.outcome === "staged" ? { job, runs } : null;
-    if (staged === null) landed.push(job.id);
+    staged = job.outcome === "staged" && job.changes.length > 0 ? { job, runs } : null;
+    if (staged !== null) return job;
+    // A preview of nothing would wait for nothing.
+    if (job.outcome === "staged") await parts.previews.land(job.id);
+    landed.push(job.id);
+    return { ...job, outcome: "committed" };
   }
 
   async function land({ signal }: Pick<RunOptions, "signal">): Promise<RunJob | null> {

@@ -303,6 +303,18 @@ test("what was resumed without its preview is not called done", async () => {
   expect(failed.record.end?.summary).toContain("job_1_a");
   const again = await runTask(partsWith({ files, meta: fakeModel([DONE, GOOD]) }), "resume");
   expect([again.record.state, again.record.end?.code]).toEqual(["FAILED", "worker"]);
+  // Applied by a person since, it is.
+  const start = {
+    ok: true,
+    container: "c",
+    image: "i",
+    staging: "overlay",
+    notes: [],
+    hasKept: true,
+  } as const;
+  const applied = fakeExecutor({ start });
+  const third = await runTask(partsWith({ files, ...applied, meta: fakeModel([DONE, GOOD]) }), "resume");
+  expect([third.record.state, third.record.loops[0]?.run?.job?.outcome]).toEqual(["COMPLETE", "committed"]);
 });
 
 test("an interrupt stops cleanly, and a resume goes on from the journal", async () => {
