@@ -45,10 +45,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(testsOf(ran)).toMatchObject([{ exitCode: 0, error: null, judged: { verdict: "better" } }]);
     expect(bench.git("status", "--porcelain", "--", ".", ":!.picoclaw")).toBe(" M code.txt\n");
     expect(objects()).toBe(before);
-<<<<<<< HEAD
   }, 300_000);
-=======
-  }, 180_000);
 
   test("red stays a preview until a later run is green: that one lands with everything, and nothing that tests left", async () => {
     bench.write(".gitignore", "out/\n");
@@ -74,7 +71,7 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(workspace.archive.read(jobs[0]?.id ?? "")?.state).toBe("discarded");
     expect((await workspace.takeBack({ direction: "undo", name: "t1", force: false })).status).toBe("done");
     expect(bench.tree()).toEqual(before);
-  }, 180_000);
+  }, 300_000);
 
   test("resumed, it is judged against the repository as it stood when the task began", async () => {
     const stop = new AbortController();
@@ -88,6 +85,5 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     const again = await bench.run({ prompts: ["echo broken > code.txt"], test: "make test", resume: true });
     expect(testsOf(again).at(-1)?.judged).toMatchObject({ onlyWith: ["Makefile"] });
     expect([again.record.state, bench.read("code.txt")]).toEqual(["FAILED", "one\nfixed\n"]);
-  }, 180_000);
->>>>>>> b118a8a9 (Tasks: a draft is judged before it lands, one coder world in containers)
+  }, 300_000);
 });
