@@ -152,7 +152,9 @@ export async function runTask(parts: RunTaskDeps, start: TaskFacts | "resume"): 
     run.checkLimits();
     if (!started.ok)
       throw run.failure(started.code === "aborted" ? "container" : started.code, started.message);
-    run.note({ type: "prepared", image: started.image, notes: [...(parts.notes ?? []), ...started.notes] });
+    const unjudged = run.record.facts.test === null ? [parts.messages.notChecked] : [];
+    const notes = [...unjudged, ...(parts.notes ?? []), ...started.notes];
+    run.note({ type: "prepared", image: started.image, notes });
     // Somebody applied the preview since, or a process died right after it landed.
     if (kept !== null && started.hasKept === true)
       run.note({ type: "landed", loop: run.record.loops.length, job: { ...kept, outcome: "committed" } });

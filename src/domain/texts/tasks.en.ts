@@ -202,6 +202,8 @@ export const tasksTexts = {
     `files changed on the host while the worker ran, so nothing was brought in: ${paths(list)}. Its changes are kept as ${jobId} (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode: number) => `the tests ended with ${exitCode}`,
   testsRed: "the tests are red",
+  notChecked:
+    "NOT CHECKED: the task file names no test (task.test), so nothing judges the work before it lands",
   keptRed: (jobId: string) =>
     `Nothing of it landed: the change is kept as a preview (picoclaw show ${jobId} --diff; picoclaw apply --job ${jobId})`,
   hookRefused: (command: string) => `a hook did not let the change land: ${command}`,

@@ -156,7 +156,9 @@ export function createCloneState(point: ClonePoint): CloneState {
       ]),
       LISTING_BYTES,
     );
-    const [told = "", emptyFolders = "", listed = "", digest = ""] = splitParts(printed.toString("utf8"));
+    const [told = "", emptyFolders = "", listed = "", digest = ""] = printed
+      .toString("utf8")
+      .split(NEXT_PART);
     await programs?.see(digest);
     const { tree: now, raw } = readStanding(told);
     const files = new Map(atStart);
@@ -235,11 +237,6 @@ export function createCloneState(point: ClonePoint): CloneState {
     },
     programs: () => programs ?? null,
   };
-}
-
-/** The parts of what a script of ours printed, each after two NUL bytes and a line that nothing else prints. */
-function splitParts(printed: string): string[] {
-  return printed.split(NEXT_PART);
 }
 
 interface RawChange {

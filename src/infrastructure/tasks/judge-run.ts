@@ -49,7 +49,8 @@ export interface RunJudgeDeps extends Omit<PlacedWorkspaceDeps, "root" | "proces
 
 /**
  * Judges the tests of a task file as any coder's draft: the repository as its container has it is the draft, and what stood when
- * the task began is what it is compared with, whichever container that was. What runs in between is put back by git; nothing of it is in a job.
+ * the task began is what it is compared with, whichever container that was. What runs in between is put back by git; nothing of it
+ * is in a job.
  */
 export interface RunJudge {
   judge(
@@ -77,6 +78,8 @@ export async function openRunJudge(deps: RunJudgeDeps, signal: AbortSignal): Pro
     { base: EMPTY_TREE, start, index, print },
     variables,
   );
+  // Before any worker touched them. Where that fails, so does judging, and a test that cannot be judged is not passed.
+  await workspace.see().catch(() => {});
   const settings = { ...SETTINGS };
   let opened: { readonly draft: Draft; readonly line: string; readonly checks: ProjectChecks } | null = null;
   let attempt = 0;

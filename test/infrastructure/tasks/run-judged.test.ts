@@ -33,6 +33,18 @@ describe.if(requirePart("docker"))("the tests of a task file judge it as checks 
     expect(judged?.exitCode).not.toBe(0);
   }, 300_000);
 
+  test("a program that git ignores and that the worker changed decides nothing either", async () => {
+    bench.write(".gitignore", "node_modules\n");
+    bench.write("node_modules/.bin/judge", "grep -q fixed code.txt\n");
+    const ran = await bench.run({
+      prompts: ["echo true > node_modules/.bin/judge; echo two >> code.txt"],
+      noMeta: true,
+      test: "sh node_modules/.bin/judge",
+    });
+    expect([ran.record.state, bench.read("code.txt")]).toEqual(["FAILED", "one\n"]);
+    expect(testsOf(ran)[0]?.judged).toMatchObject({ onlyWith: ["node_modules/.bin/judge"] });
+  }, 300_000);
+
   test("a right change passes, and judging it leaves nothing in the repository", async () => {
     const objects = () => bench.git("count-objects");
     const before = objects();

@@ -350,7 +350,10 @@ my $n = 0; while (1) { open(my $f, ">", "beat"); print $f $n++; close $f }'`;
       },
     });
     expect(record.end?.summary).toContain("tmpfs\n600\n");
-    expect(record.notes).toEqual([expect.stringContaining("the project's own code could read it")]);
+    expect(record.notes).toEqual([
+      expect.stringContaining("NOT CHECKED"),
+      expect.stringContaining("the project's own code could read it"),
+    ]);
     const { workspace } = await at.open();
     const everything = [
       seen,
