@@ -157,7 +157,7 @@ export async function showProject(
   const files = project.list(MOST_LISTED);
   const isFork = item.pull !== undefined && item.pull.sourceRepository !== item.ref.repository;
   const own =
-    isFork || !files.includes(SETTINGS)
+    isFork || source.look(SETTINGS).kind !== "file"
       ? { rules: [], checkCommand: null }
       : await parts.readSettings(read(SETTINGS));
   const ruleFile = isFork ? undefined : RULE_FILES.find((name) => files.includes(name));
