@@ -177,8 +177,8 @@ export async function showProject(
       ? "No tests or linters were found; your own commands are the only judge."
       : `These judge your change when you are done: ${checks.map((command) => `\`${command}\``).join(", ")}.`,
     ...(await failedInstallWords(environment, mask, signal)),
-    "## Files",
-    fileList(files),
+    // The context has an outline of them.
+    ...(pointed.length > 0 ? [] : ["## Files", fileList(files)]),
   ];
   await work.update({
     checkCommand: own.checkCommand,

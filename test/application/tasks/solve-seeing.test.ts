@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { createSolveKit, DONE, FIX, PLAN, shell } from "./solve-kit.ts";
+import { createSolveKit, DONE, FIX, PLAIN_TEST, PLAN, shell } from "./solve-kit.ts";
 
 let kit: Awaited<ReturnType<typeof createSolveKit>>;
 afterEach(() => kit.stop());
@@ -14,7 +14,7 @@ const worked = [shell(FIX), DONE];
 
 describe("what a coder sees", () => {
   test("the planner is shown the project's files", async () => {
-    kit = await createSolveKit(FILES);
+    kit = await createSolveKit(FILES, PLAIN_TEST);
     const { model } = await kit.solve([PLAN, ...worked]);
     expect(model.asked[0]?.messages.at(-1)?.text).toContain("# Files of the project\ncalc.sh\npackage.json");
   });
@@ -22,7 +22,7 @@ describe("what a coder sees", () => {
   test("a planner that the files contradict is not believed; one that they bear out is", async () => {
     const asked: (string | null)[] = [];
     const solve = async (files: Record<string, string>) => {
-      kit = await createSolveKit(files);
+      kit = await createSolveKit(files, PLAIN_TEST);
       const { prepare } = kit.environments;
       kit.environments.prepare = (request) => {
         asked.push(request.environment);
@@ -37,7 +37,7 @@ describe("what a coder sees", () => {
   });
 
   test("a planner that answers with a list in prose is understood, one that makes no plan is asked once more and done without", async () => {
-    kit = await createSolveKit(FILES);
+    kit = await createSolveKit(FILES, PLAIN_TEST);
     const listed = await kit.solve([
       "I would:\n1. Read `calc.sh`\n2) Mend the sign\n\nThat is all.",
       ...worked,
@@ -47,7 +47,7 @@ describe("what a coder sees", () => {
       plan: { steps: ["Read `calc.sh`", "Mend the sign"] },
     });
     kit.stop();
-    kit = await createSolveKit(FILES);
+    kit = await createSolveKit(FILES, PLAIN_TEST);
     const without = await kit.solve(["no", "still no", ...worked]);
     expect(without.task).toMatchObject({ state: "done", plan: null });
     expect(without.model.asked[1]?.messages.at(-1)?.text).toContain("That answer cannot be used");
@@ -55,7 +55,7 @@ describe("what a coder sees", () => {
   });
 
   test("a forge that does not list files does not end the task", async () => {
-    kit = await createSolveKit(FILES);
+    kit = await createSolveKit(FILES, PLAIN_TEST);
     kit.world.faults.push({
       method: "GET",
       path: /git\/trees/,
@@ -89,9 +89,9 @@ describe("what a coder sees", () => {
       "`sh test.sh && echo OWN`",
       "$ npm ci\nERESOLVE could not resolve",
       "may not reach registry.example.org:443 (the user can allow it: command_executor.docker.network.allowed_domains)",
-      "package.json",
     ])
       expect(shown).toContain(part);
+    expect(model.asked[1]?.messages.at(2)?.text).toContain('<file path="package.json"');
     // And it is the project's own command that judges.
     expect(task.checks).toMatchObject([{ command: "sh test.sh && echo OWN", exitCode: 0 }]);
   });
@@ -129,12 +129,15 @@ describe("what a coder sees", () => {
         `# part ${i}\n${"other() { true; }\n".repeat(60)}`,
       ]),
     );
-    kit = await createSolveKit({
-      ...noise,
-      ...FILES,
-      "lib/totals.sh": `${"skip() { true; }\n".repeat(50)}grand_total() { echo ROUNDED; }\n`,
-      "logo.bin": "grand_total\0",
-    });
+    kit = await createSolveKit(
+      {
+        ...noise,
+        ...FILES,
+        "lib/totals.sh": `${"skip() { true; }\n".repeat(50)}grand_total() { echo ROUNDED; }\n`,
+        "logo.bin": "grand_total\0",
+      },
+      PLAIN_TEST,
+    );
     kit.issue.body = "`grand_total` rounds too early";
     const { task, model } = await kit.solve([PLAN, ...worked]);
     expect(task.state).toBe("done");
@@ -142,12 +145,14 @@ describe("what a coder sees", () => {
     expect(shown).toStartWith("# Files that the words of the task point to");
     expect(shown).toContain('<file path="lib/totals.sh"');
     expect(shown).toContain("ROUNDED");
-    expect(shown).not.toContain("logo.bin");
+    expect(shown).not.toContain('<file path="logo.bin"');
+    // An outline as in a chat.
+    expect(shown).toContain("Files of the workspace:\ncalc.sh");
     expect(shown.length).toBeLessThan(16_000);
   });
 
   test("a small project is shown whole, and what is a secret of ours is masked", async () => {
-    kit = await createSolveKit({ ...FILES, "notes.txt": "the key is hunter2-hunter2" });
+    kit = await createSolveKit({ ...FILES, "notes.txt": "the key is hunter2-hunter2" }, PLAIN_TEST);
     const mask = (text: string) => text.replaceAll("hunter2-hunter2", "***");
     const { model } = await kit.solve([PLAN, ...worked], { parts: { mask } });
     const shown = model.asked[1]?.messages.at(-1)?.text ?? "";
@@ -156,10 +161,13 @@ describe("what a coder sees", () => {
   });
 
   test("files that do not fit into the model's window are left out first", async () => {
-    kit = await createSolveKit({
-      ...FILES,
-      "calc.sh": `${FILES["calc.sh"]}${"# a line of calc.sh\n".repeat(800)}`,
-    });
+    kit = await createSolveKit(
+      {
+        ...FILES,
+        "calc.sh": `${FILES["calc.sh"]}${"# a line of calc.sh\n".repeat(800)}`,
+      },
+      PLAIN_TEST,
+    );
     const { task } = await kit.solve((turn, { messages }) => {
       if (turn === 0) return PLAN;
       if (messages.some(({ text }) => text.includes("a line of calc.sh")))
