@@ -32,6 +32,7 @@ export function openProcesses(
     settings: { ...settings, keep: settings.keep || isOnce },
     env,
     isUnconfinable: mustConfine && !parts.staging.confinable,
+    hasOwnNetwork: config.worker.network.mode !== "on",
     isPreview: (jobId) => isPreviewWaiting(workspace.storage, jobId),
     pid: parts.pid,
     mask: workspace.mask,

@@ -108,7 +108,8 @@ export function wordStarted(
   ];
   return [
     [again ? words.startedAgain(name) : words.started(name), ...ports.map(toUrl)].join(" · "),
-    ...(port !== null && !ports.includes(port) ? [words.notListening(port)] : []),
+    ...(process.hasOwnNetwork ? [words.ownNetwork] : []),
+    ...(port !== null && !process.hasOwnNetwork && !ports.includes(port) ? [words.notListening(port)] : []),
     facts.join(" · "),
     process.over === null ? words.liveWrites : words.over(process.over),
     where === "cli" ? words.hint(name) : words.chatHint(name),

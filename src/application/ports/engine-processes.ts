@@ -52,6 +52,8 @@ export interface BackgroundProcess {
   readonly state: ProcessState;
   /** Ports of this machine's loopback on which it listens now. */
   readonly ports: readonly number[];
+  /** It has a network of its own (`worker.network`): nobody outside reaches its ports, and none is listed. */
+  readonly hasOwnNetwork: boolean;
   /** The port that was asked for. */
   readonly port: number | null;
   /** Ends with the program that started it. */

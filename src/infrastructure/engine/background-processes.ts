@@ -57,6 +57,8 @@ export interface BackgroundProcessesDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The configuration asks for a confinement that is not to be had here. */
   readonly isUnconfinable: boolean;
+  /** `worker.network` is not `on`. */
+  readonly hasOwnNetwork: boolean;
   /** Whether a job is a preview that waits. */
   readonly isPreview: (jobId: string) => boolean;
   /** The process with which those end that are not kept. */
@@ -114,7 +116,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
     const name = request.name ?? freeName(nameFromCommand(command), own);
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
     if (over !== null && !parts.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
-    if (wanted !== null) {
+    if (wanted !== null && !parts.hasOwnNetwork) {
       const port = wanted;
       const holder = alive.find((one) => one.ports.includes(port) || one.port === port);
       if (holder !== undefined || (await isPortTaken(port)))
@@ -131,6 +133,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       rootIdentity: folderIdentity(root) ?? "",
       startedAt: parts.now().toISOString(),
       port,
+      hasOwnNetwork: parts.hasOwnNetwork,
       restartsOnLanding: request.restartsOnLanding ?? false,
       over,
       configFile: parts.configFile,
@@ -170,10 +173,10 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       if (process.state.kind === "running") {
         state.upSince ??= performance.now();
         const upFor = performance.now() - state.upSince;
-        const listens =
-          process.port === null ? process.ports.length > 0 : process.ports.includes(process.port);
-        if (listens || upFor >= (process.port === null ? SETTLED_MS : LISTENING_MS))
-          return { ok: true, process };
+        const { ports, hasOwnNetwork } = process;
+        const port = hasOwnNetwork ? null : process.port;
+        const listens = port === null ? ports.length > 0 : ports.includes(port);
+        if (listens || upFor >= (port === null ? SETTLED_MS : LISTENING_MS)) return { ok: true, process };
       } else if (passed > KEEPER_START_MS) return { ok: true, process };
       await pause(POLL_MS);
     }
@@ -317,6 +320,7 @@ async function describe(
     root,
     startedAt,
     state,
+    hasOwnNetwork: settled.hasOwnNetwork,
     ports:
       state.kind === "running" && record.keeper !== null
         ? await portsBelow(record.keeper.pid, readTable)

@@ -29,6 +29,7 @@ export interface ProcessRecord {
   readonly rootIdentity: string;
   readonly startedAt: string;
   readonly port: number | null;
+  readonly hasOwnNetwork: boolean;
   readonly restartsOnLanding: boolean;
   /** The preview over which it runs; null: the live folder. */
   readonly over: string | null;

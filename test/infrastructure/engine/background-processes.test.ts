@@ -61,6 +61,7 @@ function open(given: Partial<BackgroundProcessesDeps> & { readonly confinement?:
       ...(confinement === "none" && { PICOCLAW_WORKER_CONFINE: "off" }),
     },
     isUnconfinable: false,
+    hasOwnNetwork: false,
     isPreview: () => false,
     pid: process.pid,
     graceMs: 200,
