@@ -30,6 +30,8 @@ beforeAll(async () => {
     else if (path === "/loop") response.writeHead(302, { location: "/loop" }).end();
     else if (path === "/inside")
       response.writeHead(302, { location: `http://private.example:${port}/page` }).end();
+    else if (path === "/other-port")
+      response.writeHead(302, { location: `http://127.0.0.1:${port + 1}/` }).end();
     else if (path === "/file") response.writeHead(302, { location: "file:///etc/passwd" }).end();
     else if (path === "/cut") {
       response.writeHead(200, { "content-type": "text/plain", "content-length": "100" }).write("half");
@@ -103,4 +105,18 @@ test("a server that never answers, and a caller who gives up", async () => {
   const reading = web().read(at("/hang"), given.signal);
   given.abort();
   expect(await reading).toMatchObject({ ok: false, why: "aborted" });
+});
+
+test("of the loopback only the ports of the workspace's own processes are read, after a redirect too", async () => {
+  const own = createWeb({
+    policy: createNetworkPolicy({ allowed: ["*:*"], denied: [] }),
+    timeoutMs: 5_000,
+    limitBytes: 100_000,
+    userAgent: "test",
+    isOwnPort: async (asked) => asked === port,
+  });
+  for (const host of ["127.0.0.1", "localhost"])
+    expect(await own.read(`http://${host}:${port}/page`, signal)).toMatchObject({ ok: true, status: 200 });
+  expect(await own.read(`http://127.0.0.1:${port}/other-port`, signal)).toMatchObject({ why: "refused" });
+  expect(await own.read(`http://127.0.0.1:${port + 1}/page`, signal)).toMatchObject({ why: "refused" });
 });
