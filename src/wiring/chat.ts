@@ -199,6 +199,7 @@ export async function openChat(
     conversation: createConversation(parts),
     images,
     commands: slashCommands(parts),
+    processes: async () => (await openDoor()).open(),
     ownCommands,
     listFiles: parts.project.list,
     who: async () => {

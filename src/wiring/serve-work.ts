@@ -80,6 +80,7 @@ export async function openInbox(parts: ServeDeps) {
   });
   const own: OwnJobs = createViewerJobs({
     workspace: () => current().workspace,
+    processes: () => current().processes(),
     store,
     cancelMessage: (id) => answering.cancel(id),
     bus,

@@ -162,7 +162,7 @@ test("--live goes with neither --all nor --limit, and needs no job", () => {
   expect(cli.run(["jobs", "--live"], { env: { PICOCLAW_LOCALE: "ja" } }).out).toBe(
     "実行中のものはありません。\n",
   );
-  expect(cli.run(["jobs", "--live", "--json"]).out).toBe('{"jobs":[],"agents":[]}\n');
+  expect(cli.run(["jobs", "--live", "--json"]).out).toBe('{"jobs":[],"agents":[],"processes":[]}\n');
   expect(cli.run(["jobs", "--live", "--all"])).toMatchObject({ code: 2, err: "Usage error: --live --all\n" });
   expect(cli.run(["jobs", "--live", "--limit", "3", "--json"]).code).toBe(2);
   expect(cli.run(["jobs", "--help"]).out).toContain("--live");

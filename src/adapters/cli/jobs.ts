@@ -5,7 +5,7 @@ import type { Opened, Workspace } from "../../application/ports/jobs-workspace.t
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
 import { type Flags, printable, type Subcommand } from "./command.ts";
-import { openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
+import { openedOrStop, openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
 
@@ -20,9 +20,11 @@ export const command: Subcommand = {
 
 async function jobs(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
+  if (flags.values.live === true) {
+    const live = await openedOrStop(program, flags.values, program.openProcesses);
+    return (await import("./live-jobs.ts")).showLiveJobs(program, live, flags);
+  }
   const opened = await openFromFlags(program, flags);
-  if (flags.values.live === true)
-    return (await import("./live-jobs.ts")).showLiveJobs(program, opened, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
     program.err(`${opened.messages.usageError(`--limit ${flags.values.limit}`)}\n`);

@@ -1,3 +1,4 @@
+import { toRunningProcesses } from "../../application/engine/process-report.ts";
 import {
   inRunningOrder,
   listRunningJobs,
@@ -5,10 +6,9 @@ import {
   toRunningJson,
   wordRunningThing,
 } from "../../application/jobs/running-things.ts";
-import type { Opened } from "../../application/ports/jobs-workspace.ts";
 import { type RunningMessages, runningMessagesFor } from "../../domain/texts/jobs-running.ts";
 import { type Flags, fail, printable } from "./command.ts";
-import { type CliProgram, EXIT } from "./program.ts";
+import { type CliProgram, EXIT, type OpenedProcesses } from "./program.ts";
 import { columnsOf, textWidth } from "./terminal-text.ts";
 
 const TICK_MS = 1_000;
@@ -19,7 +19,11 @@ const MOST_TITLE = 48;
 const ENDED = { interrupt: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** `jobs --live`: one document, one list, or at a terminal a list that follows the jobs until somebody leaves. */
-export async function showLiveJobs(program: CliProgram, opened: Opened, { values }: Flags): Promise<number> {
+export async function showLiveJobs(
+  program: CliProgram,
+  opened: Extract<OpenedProcesses, { ok: true }>,
+  { values }: Flags,
+): Promise<number> {
   const { workspace, messages } = opened;
   const words = runningMessagesFor(messages.locale);
   const json = values.json === true;
@@ -28,12 +32,18 @@ export async function showLiveJobs(program: CliProgram, opened: Opened, { values
     const text = messages.usageError(`--live --${other}`);
     return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
   }
-  const read = () => inRunningOrder(listRunningJobs(workspace, new Date()));
+  const listProcesses = async () => toRunningProcesses(await opened.processes.list(), new Date());
+  const known = { processes: await listProcesses() };
+  const read = () => {
+    // Drawn with the next look: the list does not wait for the machine's processes.
+    void listProcesses().then((processes) => Object.assign(known, { processes }));
+    return inRunningOrder([...listRunningJobs(workspace, new Date()), ...known.processes]);
+  };
   if (json) {
     const things = read();
     const ofKind = (kind: RunningThing["kind"]) =>
       things.filter((one) => one.kind === kind).map((one) => toRunningJson(one, words));
-    program.out(`${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent") })}\n`);
+    program.out(`${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent"), processes: ofKind("process") })}\n`);
     return EXIT.done;
   }
   const look = program.outIsTerminal && program.inIsTerminal ? await import("./terminal-report.ts") : null;

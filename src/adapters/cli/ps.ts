@@ -177,6 +177,14 @@ async function stop(
   return EXIT.done;
 }
 
+/** `stop ID` with the id of a process. */
+export async function stopById(program: CliProgram, flags: Flags): Promise<number> {
+  const [id = ""] = flags.words;
+  const opened = await openedOrStop(program, flags.values, program.openProcesses);
+  const found = (await opened.processes.list()).find((one) => one.id === id);
+  return stop(program, opened, flags, [found?.name ?? id]);
+}
+
 async function log(
   program: CliProgram,
   opened: Opened,

@@ -16,6 +16,8 @@ export const command: Subcommand = {
 async function stop(program: CliProgram, args: readonly string[]): Promise<number> {
   const flags = await readFlags(program, command, args);
   const json = flags.values.json === true;
+  // A background process of the list of what runs.
+  if (/^proc_/.test(flags.words[0] ?? "")) return (await import("./ps.ts")).stopById(program, flags);
   const opened = await openFromFlags(program, flags);
   const { messages } = opened;
   const [jobId] = flags.words;

@@ -31,6 +31,7 @@ import type {
   Reply,
   Route,
 } from "../ports/chat.ts";
+import type { WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { Logger } from "../ports/platform.ts";
 import {
   type BUILT_IN,
@@ -73,6 +74,8 @@ export interface OpenChat {
   readonly ownCommands: OwnCommands;
   /** Paths of the project's files, nearest the root first. */
   listFiles(limit: number): readonly string[];
+  /** The background processes of the workspace. */
+  processes(): Promise<WorkspaceProcesses>;
   /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
   /** A chat that has not begun begins with what another one knows. */

@@ -1,5 +1,6 @@
 import { type ProcessMessages, processMessagesFor } from "../../domain/texts/engine.ts";
 import type { Locale } from "../../domain/texts/locale.ts";
+import type { RunningProcess } from "../jobs/running-things.ts";
 import type {
   BackgroundProcess,
   ProcessLog,
@@ -32,6 +33,20 @@ export function toProcessJson(process: BackgroundProcess) {
     runs: process.runs,
     confinement: process.confinement,
   };
+}
+
+/** Those that run, for the list of what runs now. One over a preview is its job's no more: that one has ended. */
+export function toRunningProcesses(list: readonly BackgroundProcess[], now: Date): RunningProcess[] {
+  return list.filter(isUp).map(({ id, name, command, startedAt, ports, over }) => ({
+    kind: "process",
+    id,
+    under: null,
+    title: command,
+    seconds: Math.max(0, Math.floor((now.getTime() - Date.parse(startedAt)) / 1000)),
+    name,
+    urls: ports.map(toUrl),
+    over,
+  }));
 }
 
 function toUrl(port: number): string {

@@ -1,6 +1,7 @@
 import { type JobActionLabels, type JobStatus, toJobStatus } from "../../domain/jobs/job-status.ts";
 import { type JobResult, toPlainResult } from "../../domain/jobs/result.ts";
 import type { ParseResult } from "../../domain/patch/patch-command.ts";
+import { toRunningProcesses } from "../engine/process-report.ts";
 import { type ActionFacts, previewFacts, stopFacts, takeBackFacts } from "../jobs/action-report.ts";
 import { isJobId } from "../jobs/execution.ts";
 import { applyRest, presentActions } from "../jobs/follow-up-actions.ts";
@@ -9,6 +10,7 @@ import { inRunningOrder, type RunningThing, toRunningThings } from "../jobs/runn
 import type { TakeBack } from "../jobs/undo-job.ts";
 import type { PreviewCommit, PreviewDiscard, StopJobResult } from "../jobs/unfinished-jobs.ts";
 import type { Reply } from "../ports/chat.ts";
+import type { BackgroundProcess, ProcessStopped, WorkspaceProcesses } from "../ports/engine-processes.ts";
 import type { JobMachine } from "../ports/fleet.ts";
 import type { FileDifference, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Workspace } from "../ports/jobs-workspace.ts";
@@ -127,6 +129,8 @@ export interface ViewerJobsDeps {
     Workspace,
     "root" | "archive" | "execute" | "takeBack" | "commitPreview" | "discardPreview" | "stop" | "isAlive"
   >;
+  /** The background processes of the same workspace. Absent where there can be none. */
+  readonly processes?: () => Promise<WorkspaceProcesses>;
   readonly store: Pick<MessageStore, "noteJob" | "ownerOf" | "jobIdsOf">;
   /** Ends the answering of a message of this process. */
   readonly cancelMessage: (messageId: string) => boolean;
@@ -152,6 +156,8 @@ export interface ViewedJob {
 export interface ViewerJobs {
   /** The viewer's jobs that run now on this machine, with their sub-agents, oldest first. `stop` takes the id of each. */
   running(viewer: Viewer): Promise<readonly RunningThing[]>;
+  /** Ends a background process of the list; only an operator knows any. */
+  stopProcess(viewer: Viewer, id: string): Promise<ProcessStopped>;
   /** Newest first. */
   list(viewer: Viewer, limit: number): Promise<readonly ViewedJob[]>;
   /** The same, narrowed and page by page. */
@@ -249,7 +255,8 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
       const things = (await all(viewer)).flatMap(({ job, alive }) =>
         alive ? toRunningThings(toListedJob(job), workspace().archive.events(job.jobId), parts.now()) : [],
       );
-      return inRunningOrder(things);
+      const processes = viewer.role === "operator" ? await listProcesses() : [];
+      return inRunningOrder([...things, ...toRunningProcesses(processes, parts.now())]);
     },
     has: (jobId) => isJobId(jobId) && workspace().archive.read(jobId) !== null,
     all,
@@ -337,8 +344,20 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
       bus.publish({ type: "job", jobId });
       return status;
     },
+    stopProcess,
     stop: async (viewer, jobId) => stopFacts(workspace(), jobId, await stop(viewer, jobId)),
   };
+
+  async function listProcesses(): Promise<readonly BackgroundProcess[]> {
+    return (await parts.processes?.())?.list() ?? [];
+  }
+
+  async function stopProcess(viewer: Viewer, id: string): Promise<ProcessStopped> {
+    const found = viewer.role === "operator" ? (await listProcesses()).find((one) => one.id === id) : undefined;
+    const processes = found === undefined ? undefined : await parts.processes?.();
+    if (found === undefined || processes === undefined) return { status: "unknown", name: id };
+    return processes.stop(found.name);
+  }
 
   async function all(viewer: Viewer): Promise<readonly ViewedJob[]> {
     const jobs = workspace().archive.list().filter(isOwnJob);

@@ -11,7 +11,7 @@ import { agentId, isFinished, isOwnJob, type ListedJob, toJobJson, toListedJob }
  * One line of the list of what runs now, wherever it is shown. A further kind is one more member of the union, one case
  * in `wordRunningThing` and `toRunningJson`, and one more source for `inRunningOrder`.
  */
-export type RunningThing = RunningJob | RunningAgent;
+export type RunningThing = RunningJob | RunningAgent | RunningProcess;
 
 interface RunningBase {
   /** `picoclaw stop` takes it. */
@@ -42,6 +42,21 @@ export interface RunningAgent extends RunningBase {
   readonly writes: boolean;
   /** Its latest step; empty before the first. */
   readonly doing: string;
+}
+
+/** A background process of the workspace; its title is its command. */
+export interface RunningProcess extends RunningBase {
+  readonly kind: "process";
+  readonly name: string;
+  /** Where it is reached. */
+  readonly urls: readonly string[];
+  /** The preview that it runs over; null: the live folder. */
+  readonly over: string | null;
+}
+
+/** Whether an id is that of a background process. */
+export function isProcessId(id: string): boolean {
+  return /^proc_\d+_[0-9a-f]+$/.test(id);
 }
 
 interface LatestEvent extends JournalLine {
@@ -153,6 +168,8 @@ export function wordRunningThing(thing: RunningThing, words: RunningMessages): R
     }
     case "agent":
       return { from: words.agent(thing.number, thing.writes), step: "", latest: thing.doing };
+    case "process":
+      return { from: words.process(thing.name), step: "", latest: thing.urls.join(" ") };
   }
 }
 
@@ -175,6 +192,10 @@ export function toRunningJson(thing: RunningThing, words: RunningMessages): Reco
     case "agent": {
       const { title: task, number, writes, doing } = thing;
       return { id, job_id: under, agent: number, task, writes, seconds, doing };
+    }
+    case "process": {
+      const { title: command, name, urls, over } = thing;
+      return { id, name, command, urls, over, seconds };
     }
   }
 }

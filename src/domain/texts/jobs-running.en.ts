@@ -10,6 +10,7 @@ export const runningTexts = {
   more: (rest: number) => `… and ${rest} more`,
   /** In the place of a source. */
   agent: (number: number, writes: boolean) => `sub-agent ${number}${writes ? "" : ", reads only"}`,
+  process: (name: string) => `process ${name}`,
   agentUsed: (tokens: number) => `${tokens} tokens`,
   doing: { asking: "asks", running: "runs its patch", checking: "checks" },
   stopHint: "To end one: picoclaw stop ID",

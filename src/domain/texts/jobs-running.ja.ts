@@ -16,6 +16,7 @@ export const runningTexts: typeof en.runningTexts = {
   command: (command, commands) => `コマンド ${command}${commands === null ? "" : `/${commands}`}`,
   more: (rest) => `… ほか ${rest} 件`,
   agent: (number, writes) => `サブエージェント ${number}${writes ? "" : "（読み取りのみ）"}`,
+  process: (name) => `プロセス ${name}`,
   agentUsed: (tokens) => `${tokens} トークン`,
   doing: { asking: "問い合わせ中", running: "パッチを実行中", checking: "検査中" },
   stopHint: "止めるには: picoclaw stop ID",

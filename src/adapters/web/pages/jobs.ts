@@ -1,3 +1,4 @@
+import { wordStopped } from "../../../application/engine/process-report.ts";
 import {
   chatOfJob,
   type FoundJobs,
@@ -11,7 +12,7 @@ import {
   wordRefusal,
   wordStatus,
 } from "../../../application/jobs/job-report.ts";
-import { type RunningThing, wordRunningThing } from "../../../application/jobs/running-things.ts";
+import { isProcessId, type RunningThing, wordRunningThing } from "../../../application/jobs/running-things.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
@@ -371,8 +372,14 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
     );
   });
   app.post("/running/stop", async (c) => {
-    const { words, viewer } = c.var.page;
-    const outcome = toActionOutcome(words, await viewerJobs.stop(viewer, c.var.form.get("id") ?? ""));
+    const { words, viewer, t } = c.var.page;
+    const id = c.var.form.get("id") ?? "";
+    if (isProcessId(id)) {
+      const stopped = await viewerJobs.stopProcess(viewer, id);
+      const notice = { ok: stopped.status === "stopped", text: wordStopped(stopped, t.locale) };
+      return c.redirect(`/jobs?${flashes.keep(notice)}`, 303);
+    }
+    const outcome = toActionOutcome(words, await viewerJobs.stop(viewer, id));
     return c.redirect(`/jobs?${flashes.keep(toNotice(outcome))}`, 303);
   });
   app.post("/jobs/:job/:verb", async (c) => {
