@@ -31,6 +31,7 @@ export async function createPages(
     userId: "operator",
     role: "operator",
   },
+  jobs: Partial<WebHost["viewerJobs"]> = {},
 ) {
   const access = await createAccessStore(db, now);
   const last = { id: "" };
@@ -56,6 +57,8 @@ export async function createPages(
       applyRest: never,
       discard: never,
       stop: never,
+      stopProcess: never,
+      ...jobs,
     },
     messages: store,
     access,
