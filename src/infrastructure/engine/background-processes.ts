@@ -82,6 +82,7 @@ const GRACE_MS = 5_000;
 /** The keeper's own grace, its kill, and some. */
 const STOP_MS = 12_000;
 const SHOWN_LINES = 20;
+const MOST_ENDED = 20;
 const KEEPER = "keeper.json";
 const KEEPER_LOG = "keeper.log";
 
@@ -125,6 +126,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
     const port = wanted ?? (over === null ? null : await findFreePort());
     const keeps = request.keeps ?? parts.settings.keep;
     removeTree(folderOf(name));
+    for (const old of oldestEnded(all.filter((one) => one.root === root))) removeTree(folderOf(old.name));
     launch({
       name,
       id: newId(parts),
@@ -256,6 +258,13 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
 
 function isAlive({ state }: BackgroundProcess): boolean {
   return state.kind === "running" || state.kind === "starting";
+}
+
+/** Those that ended longest ago, past the number that is kept to be looked at. */
+function oldestEnded(processes: readonly BackgroundProcess[]): readonly BackgroundProcess[] {
+  const endedAt = ({ state }: BackgroundProcess) => (state.kind === "ended" ? state.at : "");
+  const ended = processes.filter(({ state }) => state.kind === "ended");
+  return ended.toSorted((a, b) => (endedAt(a) < endedAt(b) ? 1 : -1)).slice(MOST_ENDED);
 }
 
 /** `dev`, or `dev-2` where a `dev` runs. */
@@ -443,7 +452,7 @@ function startKeeper(env: BackgroundProcessesDeps["env"], folder: string): BornP
 }
 
 /** The way in of the keeper; no command for people. */
-export const KEEP_COMMAND = "--keep-process";
+const KEEP_COMMAND = "--keep-process";
 
 async function waitFor(isTrue: () => boolean, deadlineMs: number): Promise<boolean> {
   const end = performance.now() + deadlineMs;
