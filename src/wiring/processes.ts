@@ -105,7 +105,7 @@ export function listEveryProcess({ services }: Pick<OpenedFolder, "services">): 
 export async function keepProcessOf(env: Environment, folder: string): Promise<number> {
   const record = readProcessRecord(folder);
   if (record === null) return 2;
-  const { root, configFile, over } = record;
+  const { root, configFile, over, hasOwnNetwork } = record;
   const services = await openServices(env, {
     cwd: root,
     workspace: root,
@@ -125,8 +125,8 @@ export async function keepProcessOf(env: Environment, folder: string): Promise<n
     folder,
     open: (run) =>
       over === null
-        ? openLivePlace(sandbox, { root, run })
-        : openPreviewPlace(sandbox, { root, run, storage: storage.folder, jobId: over }),
+        ? openLivePlace(sandbox, { root, run, hasOwnNetwork })
+        : openPreviewPlace(sandbox, { root, run, hasOwnNetwork, storage: storage.folder, jobId: over }),
     isOver: () => (over === null || isPreviewWaiting(storage.folder, over) ? null : "preview-over"),
     environment: (view) => jobEnvironment({ host: env, pass, view }),
     now: () => new Date(),

@@ -123,8 +123,7 @@ export function wordStarted(
   ];
   return [
     [again ? words.startedAgain(name) : words.started(name), ...ports.map(toUrl)].join(" · "),
-    ...(process.hasOwnNetwork ? [words.ownNetwork] : []),
-    ...(port !== null && !process.hasOwnNetwork && !ports.includes(port) ? [words.notListening(port)] : []),
+    ...(port !== null && ports.length === 0 ? [words.notListening(port)] : []),
     facts.join(" · "),
     process.over === null ? words.liveWrites : words.over(process.over),
     where === "cli" ? words.hint(name) : words.chatHint(name),

@@ -50,10 +50,11 @@ export interface BackgroundProcess {
   readonly root: string;
   readonly startedAt: string;
   readonly state: ProcessState;
-  /** Ports of this machine's loopback on which it listens now. */
+  /**
+   * Ports of this machine's loopback on which it is reached now. It listens there itself, or, where it has a network of its
+   * own (`worker.network`), they lead to where it listens.
+   */
   readonly ports: readonly number[];
-  /** It has a network of its own (`worker.network`): nobody outside reaches its ports, and none is listed. */
-  readonly hasOwnNetwork: boolean;
   /** The port that was asked for. */
   readonly port: number | null;
   /** Ends with the program that started it. */

@@ -30,7 +30,6 @@ export const processTexts = {
   startedAgain: (name: string) => `Started again: ${name}`,
   ranToEnd: (name: string) => `${name} ran to its end.`,
   notListening: (port: number) => `It does not listen on port ${port} yet.`,
-  ownNetwork: "It has a network of its own (worker.network): nobody outside can reach its ports.",
   hint: (name: string) => `Its output: picoclaw ps log ${name} · to end it: picoclaw ps stop ${name}`,
   chatHint: (name: string) => `Its output: /ps log ${name} · to end it: /ps stop ${name}`,
   liveWrites: "What it writes to the folder cannot be undone.",

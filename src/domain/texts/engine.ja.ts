@@ -31,7 +31,6 @@ export const processTexts: typeof englishProcessTexts = {
   startedAgain: (name) => `再起動しました: ${name}`,
   ranToEnd: (name) => `${name} は最後まで実行されました。`,
   notListening: (port) => `ポート ${port} ではまだ待ち受けていません。`,
-  ownNetwork: "専用のネットワークで動きます（worker.network）。外からポートにはつながりません。",
   hint: (name) => `出力: picoclaw ps log ${name} · 停止: picoclaw ps stop ${name}`,
   chatHint: (name) => `出力: /ps log ${name} · 停止: /ps stop ${name}`,
   liveWrites: "このプロセスがフォルダに書いたものは取り消せません。",

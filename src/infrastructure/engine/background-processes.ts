@@ -136,6 +136,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       startedAt: parts.now().toISOString(),
       port,
       hasOwnNetwork: parts.hasOwnNetwork,
+      openedPorts: [],
       restartsOnLanding: request.restartsOnLanding ?? false,
       over,
       configFile: parts.configFile,
@@ -175,9 +176,9 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       if (process.state.kind === "running") {
         state.upSince ??= performance.now();
         const upFor = performance.now() - state.upSince;
-        const { ports, hasOwnNetwork } = process;
-        const port = hasOwnNetwork ? null : process.port;
-        const listens = port === null ? ports.length > 0 : ports.includes(port);
+        const { ports, port } = process;
+        // Outside of a network of its own a port may have another number.
+        const listens = port === null || parts.hasOwnNetwork ? ports.length > 0 : ports.includes(port);
         if (listens || upFor >= (port === null ? SETTLED_MS : LISTENING_MS)) return { ok: true, process };
       } else if (passed > KEEPER_START_MS) return { ok: true, process };
       await pause(POLL_MS);
@@ -329,11 +330,7 @@ async function describe(
     root,
     startedAt,
     state,
-    hasOwnNetwork: settled.hasOwnNetwork,
-    ports:
-      state.kind === "running" && record.keeper !== null
-        ? await portsBelow(record.keeper.pid, readTable)
-        : [],
+    ports: state.kind === "running" ? await portsOf(settled, readTable) : [],
     port,
     endsWithProgram: owner !== null,
     restartsOnLanding,
@@ -388,8 +385,12 @@ async function bury(
   return buried;
 }
 
-async function portsBelow(keeper: number, readTable: typeof readProcessTable): Promise<readonly number[]> {
-  return findListeningPorts(descendantsOf(await readTable(), keeper));
+async function portsOf(
+  { keeper, hasOwnNetwork, openedPorts }: ProcessRecord,
+  readTable: typeof readProcessTable,
+): Promise<readonly number[]> {
+  if (hasOwnNetwork) return openedPorts;
+  return keeper === null ? [] : findListeningPorts(descendantsOf(await readTable(), keeper.pid));
 }
 
 /** Asks the keeper; one that does not end in time is killed, and what it kept with it. */

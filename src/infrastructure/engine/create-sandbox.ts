@@ -214,6 +214,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
       redirects: isRealRoot(),
       network: network.plan,
       headSocket: head?.socket ?? null,
+      callersSocket: null,
       limits: wiring.limits,
       confined: wiring.confined,
       uid: process.getuid?.() ?? 0,
@@ -313,7 +314,7 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
         : null,
     confine: () =>
       (wiring.confined || wiring.network.mode !== "on") && staging.bubblewrap !== null
-        ? async (job, copies, { network, throwAway = false }) => {
+        ? async (job, copies, { network, throwAway = false, callersSocket = null }) => {
             const home: HomeUse = throwAway ? { above: [] } : "shared";
             const { release: close, ...opened } = await openSandbox(job, network, home);
             let homeAside = opened.homeAside;
@@ -322,7 +323,8 @@ export function createSandbox(wiring: SandboxDeps): Sandbox {
               if (throwAway) removeTree(join(job, HOME_LAYER));
             };
             const parts = { workspace, job, copies, installation, env, hiddenHome };
-            const copy = await confineCopy({ ...parts, ...opened });
+            const sandbox = { ...opened.sandbox, callersSocket };
+            const copy = await confineCopy({ ...parts, ...opened, sandbox });
             if ("complaint" in copy) {
               release();
               return wiring.mustConfine ? copy : null;

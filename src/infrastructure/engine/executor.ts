@@ -25,6 +25,8 @@ export interface ExecutorSettings {
   readonly proxy: string | null;
   /** The socket behind which a head's key is; a port of the loopback leads to it. */
   readonly head: string | null;
+  /** The socket at which callers from outside wait for ports of this loopback, where it is one of its own. */
+  readonly callers: string | null;
   readonly limits: JobLimits;
 }
 
@@ -32,7 +34,7 @@ export interface ExecutorSettings {
  * The program's hands inside a view: edits files and runs processes on orders, and knows nothing else. Policy,
  * journal and commit stay outside, where nothing that runs in the view can reach them.
  */
-export async function serveView({ root, proxy, head, limits }: ExecutorSettings): Promise<void> {
+export async function serveView({ root, proxy, head, callers, limits }: ExecutorSettings): Promise<void> {
   limitThisProcess(limits);
   hideFromPeers();
   for (const descriptor of [0, 1, CALLS, ANSWERS]) closeOnExec(descriptor);
@@ -45,6 +47,7 @@ export async function serveView({ root, proxy, head, limits }: ExecutorSettings)
   const serve = createProcessServer({ ...runner, runProcess }, (frame) => writeAllBlocking(1, frame));
   void readDescriptor(0, serve).finally(leaveExecutor);
   if (proxy !== null) await (await import("./forward-port.ts")).forwardPort(PROXY_PORT, proxy);
+  if (callers !== null) (await import("./forward-port.ts")).waitForCallers(callers);
   // Without a loopback of its own the view takes any port that is free.
   const headPort = head === null ? null : await (await import("./forward-port.ts")).forwardPort(0, head);
   writeAllBlocking(1, encodeFrame({ ready: true, headPort }));

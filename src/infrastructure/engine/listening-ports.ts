@@ -31,12 +31,15 @@ export function descendantsOf(table: readonly ProcessEntry[], pid: number): read
 }
 
 /**
- * The ports of this program's loopback on which these processes listen, by the sockets that they hold: a port of somebody
- * else is never among them, nor one of a network that a sandbox has for itself.
+ * The ports of a loopback (default: this program's own) on which these processes listen, by the sockets that they hold: a
+ * port of somebody else is never among them, nor one of another network.
  */
-export function findListeningPorts(processes: readonly Pick<ProcessEntry, "pid">[]): readonly number[] {
+export function findListeningPorts(
+  processes: readonly Pick<ProcessEntry, "pid">[],
+  network: number | "self" = "self",
+): readonly number[] {
   const ports = new Set<number>();
-  const listeners = readListeners();
+  const listeners = readListeners(network);
   if (listeners.size === 0) return [];
   for (const { pid } of processes) {
     for (const descriptor of namesOf(`/proc/${pid}/fd`)) {
@@ -48,8 +51,18 @@ export function findListeningPorts(processes: readonly Pick<ProcessEntry, "pid">
   return [...ports].sort((a, b) => a - b);
 }
 
-function readListeners(): ReadonlyMap<string, number> {
-  return new Map(["tcp", "tcp6"].flatMap((name) => [...parseListeners(readText(`/proc/self/net/${name}`))]));
+/** The same of a network that these processes have for themselves. */
+export function findInsidePorts(processes: readonly Pick<ProcessEntry, "pid">[]): readonly number[] {
+  const own = readLink("/proc/self/ns/net");
+  const inside = processes.find(({ pid }) => {
+    const network = readLink(`/proc/${pid}/ns/net`);
+    return network !== null && network !== own;
+  });
+  return inside === undefined ? [] : findListeningPorts(processes, inside.pid);
+}
+
+function readListeners(network: number | "self"): ReadonlyMap<string, number> {
+  return new Map(["tcp", "tcp6"].flatMap((name) => [...parseListeners(readText(`/proc/${network}/net/${name}`))]));
 }
 
 const CONNECT_MS = 500;

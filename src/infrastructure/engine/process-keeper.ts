@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
+import { descendantsOf, findInsidePorts } from "./listening-ports.ts";
 import type { ProcessPlace } from "./process-place.ts";
 import {
   folderIdentity,
@@ -12,7 +13,7 @@ import {
   readProcessRecord,
   writeProcessRecord,
 } from "./process-record.ts";
-import { processBirth, processLife } from "./process-table.ts";
+import { processBirth, processLife, readProcessTable } from "./process-table.ts";
 import { removeTree } from "./walk-folder.ts";
 
 export interface KeeperDeps {
@@ -79,7 +80,7 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
       continue;
     }
     clearInterval(watch);
-    save({ isUp: false, end: wishes.stop === null ? end : { ...end, why: wishes.stop } });
+    save({ isUp: false, openedPorts: [], end: wishes.stop === null ? end : { ...end, why: wishes.stop } });
     return;
   }
 }
@@ -119,6 +120,7 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
   mkdirSync(run, { recursive: true, mode: 0o700 });
   const place = await parts.open(run);
   if ("complaint" in place) return notStarted(parts, place.complaint);
+  let unfollow = () => {};
   try {
     const running = place.processes.runProcess({
       argv: ["bash", "-c", record.command],
@@ -138,16 +140,38 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
     // Requests are carried out in their order: with this answer the command has been started.
     await place.processes.listJobProcesses(record.id);
     save({ runs: record.runs + 1, isUp: true, confinement: place.confinement, end: null });
+    unfollow = followPorts(place, save);
     const result = await running;
     if (result.outcome === "not-started") return notStarted(parts, result.error?.message ?? "");
     while (!signal.aborted && (await place.processes.listJobProcesses(record.id)).length > 0)
       await pause(LOOK_MS);
     return toEnd(parts, result, place.whyEnded());
   } finally {
+    unfollow();
     await place.processes.killJobProcesses(record.id).catch(() => []);
     await place.stop();
     removeTree(run);
   }
+}
+
+/** Opens the ports of a network of its own outside as they come and go. Returns how to end that. */
+function followPorts({ insidePorts }: ProcessPlace, save: Run["save"]): () => void {
+  if (insidePorts === null) return () => {};
+  const state = { known: "", isBusy: false };
+  const look = async () => {
+    if (state.isBusy) return;
+    state.isBusy = true;
+    const inside = findInsidePorts(descendantsOf(await readProcessTable(), process.pid));
+    const openedPorts = await insidePorts.follow(inside).catch(() => []);
+    if (openedPorts.join() !== state.known) save({ openedPorts });
+    Object.assign(state, { known: openedPorts.join(), isBusy: false });
+  };
+  void look();
+  const timer = setInterval(() => void look(), LOOK_MS);
+  return () => {
+    clearInterval(timer);
+    state.isBusy = true;
+  };
 }
 
 function toEnd({ now }: Run, { exitCode, signal }: ProcessResult, ended: Error | null): ProcessEnd {

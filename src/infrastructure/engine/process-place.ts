@@ -3,10 +3,11 @@ import { join, relative } from "node:path";
 import type { ProcessConfinement } from "../../application/ports/engine-processes.ts";
 import type { ProcessRunner, View } from "../../application/ports/jobs-transaction.ts";
 import type { Sandbox } from "./folder-workspace.ts";
+import { type OpenedPorts, openInsidePorts } from "./forward-port.ts";
 import { isInside } from "./git-roots.ts";
 import { jobFolder, type Op, opSlotPath, readOwnPlan, readState } from "./job-folder.ts";
 import { createProcessRunner } from "./process-runner.ts";
-import type { ConfinedCopy } from "./start-executor.ts";
+import type { ConfineCopy, ConfinedCopy } from "./start-executor.ts";
 
 /** Where a background process runs, as far from the rest of the machine as a job is. */
 export interface ProcessPlace {
@@ -15,8 +16,18 @@ export interface ProcessPlace {
   readonly confinement: ProcessConfinement;
   /** Why it ended by itself: the disk was full, say. */
   readonly whyEnded: () => Error | null;
+  /** Where it has a network of its own. */
+  readonly insidePorts: OpenedPorts | null;
   /** Ends everything in it. */
   stop(): Promise<void>;
+}
+
+interface PlaceRequest {
+  readonly root: string;
+  /** The folder of the run, empty. */
+  readonly run: string;
+  /** `worker.network` is not `on`. */
+  readonly hasOwnNetwork: boolean;
 }
 
 /**
@@ -25,8 +36,9 @@ export interface ProcessPlace {
  */
 export async function openLivePlace(
   sandbox: Sandbox,
-  { root, run }: { readonly root: string; readonly run: string },
+  request: PlaceRequest,
 ): Promise<ProcessPlace | { readonly complaint: string }> {
+  const { root, run } = request;
   const git = join(root, ".git");
   const stats = lstatSync(git, { throwIfNoEntry: false });
   const hasGit = stats?.isDirectory() === true || stats?.isFile() === true;
@@ -34,9 +46,8 @@ export async function openLivePlace(
     { original: root, copy: root },
     ...(hasGit ? [{ original: git, copy: git, readOnly: true }] : []),
   ];
-  const confined = await sandbox.confine()?.(run, copies, { network: true, throwAway: true });
-  if (confined !== undefined && confined !== null && "complaint" in confined) return confined;
-  if (confined !== undefined && confined !== null) return toPlace(confined);
+  const confined = await confineAt(sandbox, request, copies);
+  if (confined !== null) return confined;
   const limited = (await sandbox.limit()?.(run, [{ copy: root }], { network: true })) ?? null;
   if (limited !== null)
     return {
@@ -44,6 +55,7 @@ export async function openLivePlace(
       environment: limited.environment,
       confinement: "limited",
       whyEnded: () => null,
+      insidePorts: null,
       stop: async () => limited.stop(),
     };
   return {
@@ -51,12 +63,39 @@ export async function openLivePlace(
     environment: {},
     confinement: "none",
     whyEnded: () => null,
+    insidePorts: null,
     stop: async () => {},
   };
 }
 
-function toPlace({ processes, environment, confined, whyEnded, stop }: ConfinedCopy): ProcessPlace {
-  return { processes, environment, confinement: confined ? "confined" : "none", whyEnded, stop };
+/** Null where nothing can be confined, and nothing has to be. */
+async function confineAt(
+  sandbox: Sandbox,
+  { run, hasOwnNetwork }: PlaceRequest,
+  copies: Parameters<ConfineCopy>[1],
+): Promise<(ProcessPlace & Pick<ConfinedCopy, "view">) | { readonly complaint: string } | null> {
+  const confine = sandbox.confine();
+  if (confine === null) return null;
+  const insidePorts = hasOwnNetwork ? await openInsidePorts(join(run, "callers")) : null;
+  const options = { network: true, throwAway: true, callersSocket: insidePorts?.socket };
+  const confined = await confine(run, copies, options);
+  if (confined === null || "complaint" in confined) {
+    insidePorts?.close();
+    return confined;
+  }
+  const { processes, environment, whyEnded, view } = confined;
+  return {
+    processes,
+    environment,
+    confinement: confined.confined ? "confined" : "none",
+    whyEnded,
+    insidePorts,
+    view,
+    stop: async () => {
+      insidePorts?.close();
+      await confined.stop();
+    },
+  };
 }
 
 /** Whether a preview still waits. */
@@ -70,7 +109,7 @@ export function isPreviewWaiting(storage: string, jobId: string): boolean {
  */
 export async function openPreviewPlace(
   sandbox: Sandbox,
-  preview: { readonly root: string; readonly run: string; readonly storage: string; readonly jobId: string },
+  preview: PlaceRequest & { readonly storage: string; readonly jobId: string },
 ): Promise<ProcessPlace | { readonly complaint: string }> {
   const { root, run, storage, jobId } = preview;
   const plan = readOwnPlan(jobFolder(storage, jobId), root);
@@ -78,8 +117,8 @@ export async function openPreviewPlace(
     return { complaint: `no preview: ${jobId}` };
   for (const name of ["u0", "w0"]) mkdirSync(join(run, name), { mode: 0o700 });
   const laid = [{ original: root, copy: null }];
-  const confined = await sandbox.confine()?.(run, laid, { network: true, throwAway: true });
-  if (confined === undefined || confined === null)
+  const confined = await confineAt(sandbox, preview, laid);
+  if (confined === null)
     return { complaint: "a process over a preview needs bubblewrap and overlays" };
   if ("complaint" in confined) return confined;
   try {
@@ -97,7 +136,7 @@ export async function openPreviewPlace(
     await confined.stop();
     return { complaint: (error as Error).message };
   }
-  return toPlace(confined);
+  return confined;
 }
 
 /** One change of a preview in the view; what stands there goes first. */

@@ -30,6 +30,8 @@ export interface ProcessRecord {
   readonly startedAt: string;
   readonly port: number | null;
   readonly hasOwnNetwork: boolean;
+  /** Ports outside that lead into a network of its own. */
+  readonly openedPorts: readonly number[];
   readonly restartsOnLanding: boolean;
   /** The preview over which it runs; null: the live folder. */
   readonly over: string | null;

@@ -40,6 +40,8 @@ export interface SandboxPlan {
   readonly network: SandboxNetwork;
   /** A socket of the host that a port of the loopback leads to; the executor stands before it. */
   readonly headSocket: string | null;
+  /** A socket of the host at which ports of the sandbox's own loopback are asked for. */
+  readonly callersSocket: string | null;
   readonly limits: JobLimits;
   readonly confined: boolean;
   readonly uid: number;
@@ -214,6 +216,7 @@ function escapeField(text: string): string {
 
 const PROXY_SOCKET = "/run/picoclaw-proxy";
 const HEAD_SOCKET = "/run/picoclaw-head";
+const CALLERS_SOCKET = "/run/picoclaw-callers";
 
 /** The proxy's socket as the executor sees it. */
 export function proxySocket({ network, confined }: SandboxPlan): string | null {
@@ -224,6 +227,11 @@ export function proxySocket({ network, confined }: SandboxPlan): string | null {
 /** The socket of a head's key as the executor sees it. */
 export function headSocket({ headSocket: socket, confined }: SandboxPlan): string | null {
   return socket !== null && confined ? HEAD_SOCKET : socket;
+}
+
+/** The socket of callers from outside as the executor sees it. */
+export function callersSocket({ callersSocket: socket, confined }: SandboxPlan): string | null {
+  return socket !== null && confined ? CALLERS_SOCKET : socket;
 }
 
 /** The variables for processes in a sandbox. */
@@ -315,6 +323,8 @@ export function sandboxArguments(plan: SandboxPlan, command: readonly string[], 
   if (typeof plan.network === "object" && plan.confined)
     args.push("--ro-bind", plan.network.proxy, PROXY_SOCKET);
   if (plan.headSocket !== null && plan.confined) args.push("--ro-bind", plan.headSocket, HEAD_SOCKET);
+  if (plan.callersSocket !== null && plan.confined)
+    args.push("--ro-bind", plan.callersSocket, CALLERS_SOCKET);
   if (plan.confined) args.push("--seccomp", String(FILTER_DESCRIPTOR));
   args.push("--cap-add", "ALL", "--", "/bin/sh", "-c", SETUP, "picoclaw-sandbox");
   args.push(plan.sharesMounts ? "shared" : "own", stage);

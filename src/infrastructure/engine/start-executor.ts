@@ -26,6 +26,7 @@ import type { PrivateHome } from "./home.ts";
 import { killStrays } from "./process-table.ts";
 import {
   CONFINED_STAGE,
+  callersSocket,
   headSocket,
   keyringFilter,
   type LimitedNetwork,
@@ -270,6 +271,7 @@ function executorCommand(
     path,
     proxy: proxySocket(plan),
     head: headSocket(plan),
+    callers: callersSocket(plan),
     limits: plan.limits,
   };
   return [runtime, ...flags, join(folder, executor), JSON.stringify(told)];
@@ -445,7 +447,12 @@ export interface ConfinedCopy {
 export type ConfineCopy = (
   job: string,
   copies: ConfinedCopyDeps["copies"],
-  options: { readonly network: boolean; readonly throwAway?: boolean },
+  options: {
+    readonly network: boolean;
+    readonly throwAway?: boolean;
+    /** Where ports of a network of its own are asked for; the socket stands already. */
+    readonly callersSocket?: string | undefined;
+  },
 ) => Promise<ConfinedCopy | { readonly complaint: string } | null>;
 
 /** Shows each copy in the place of its original inside a sandbox; the rest of the machine is as for an overlay. */

@@ -24,7 +24,6 @@ const web: BackgroundProcess = {
   state: { kind: "running" },
   ports: [5173],
   port: null,
-  hasOwnNetwork: false,
   endsWithProgram: true,
   restartsOnLanding: false,
   over: null,
