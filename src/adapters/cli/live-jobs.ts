@@ -43,7 +43,9 @@ export async function showLiveJobs(
     const things = read();
     const ofKind = (kind: RunningThing["kind"]) =>
       things.filter((one) => one.kind === kind).map((one) => toRunningJson(one, words));
-    program.out(`${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent"), processes: ofKind("process") })}\n`);
+    program.out(
+      `${JSON.stringify({ jobs: ofKind("job"), agents: ofKind("agent"), processes: ofKind("process") })}\n`,
+    );
     return EXIT.done;
   }
   const look = program.outIsTerminal && program.inIsTerminal ? await import("./terminal-report.ts") : null;

@@ -353,7 +353,8 @@ export function createViewerJobs(parts: ViewerJobsDeps): OwnJobs {
   }
 
   async function stopProcess(viewer: Viewer, id: string): Promise<ProcessStopped> {
-    const found = viewer.role === "operator" ? (await listProcesses()).find((one) => one.id === id) : undefined;
+    const found =
+      viewer.role === "operator" ? (await listProcesses()).find((one) => one.id === id) : undefined;
     const processes = found === undefined ? undefined : await parts.processes?.();
     if (found === undefined || processes === undefined) return { status: "unknown", name: id };
     return processes.stop(found.name);

@@ -13,7 +13,7 @@ import type {
 } from "../../application/ports/engine-processes.ts";
 import { findInstallation } from "../platform/installation.ts";
 import { withFolderLocks } from "./folder-lock.ts";
-import { descendantsOf, findFreePort, findListeningPorts, isPortTaken } from "./listening-ports.ts";
+import { findFreePort, findListeningPorts, isPortTaken, markedBelow } from "./listening-ports.ts";
 import { KEEPER_SIGNALS } from "./process-keeper.ts";
 import {
   type BornProcess,
@@ -386,11 +386,11 @@ async function bury(
 }
 
 async function portsOf(
-  { keeper, hasOwnNetwork, openedPorts }: ProcessRecord,
+  { id, keeper, hasOwnNetwork, openedPorts }: ProcessRecord,
   readTable: typeof readProcessTable,
 ): Promise<readonly number[]> {
   if (hasOwnNetwork) return openedPorts;
-  return keeper === null ? [] : findListeningPorts(descendantsOf(await readTable(), keeper.pid));
+  return keeper === null ? [] : findListeningPorts(markedBelow(await readTable(), keeper.pid, id));
 }
 
 /** Asks the keeper; one that does not end in time is killed, and what it kept with it. */

@@ -83,7 +83,10 @@ export async function openInsidePorts(socket: string): Promise<OpenedPorts> {
   };
   const calls = createServer({ allowHalfOpen: true }, (caller) => {
     caller.on("error", () => {});
-    caller.once("close", () => void waiting.splice(0, waiting.length, ...waiting.filter((one) => one !== caller)));
+    caller.once(
+      "close",
+      () => void waiting.splice(0, waiting.length, ...waiting.filter((one) => one !== caller)),
+    );
     waiting.push(caller);
     serve();
   });

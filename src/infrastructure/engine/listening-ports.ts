@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { JOB_VARIABLE } from "../../application/ports/jobs-transaction.ts";
+import { isOfJob } from "./process-runner.ts";
 import type { ProcessEntry } from "./process-table.ts";
 
 const LISTENS = "0A";
@@ -18,8 +20,18 @@ export function parseListeners(table: string): ReadonlyMap<string, number> {
   return ports;
 }
 
-/** Everything below a process, without itself. */
-export function descendantsOf(table: readonly ProcessEntry[], pid: number): readonly ProcessEntry[] {
+/** Everything below a keeper that bears the mark of its process: neither the sandbox itself nor what serves in it. */
+export function markedBelow(
+  table: readonly ProcessEntry[],
+  keeper: number,
+  id: string,
+): readonly ProcessEntry[] {
+  return descendantsOf(table, keeper).filter(
+    (entry) => isOfJob(entry.tag() ?? 0n, id) || entry.hasVariable(JOB_VARIABLE, id),
+  );
+}
+
+function descendantsOf(table: readonly ProcessEntry[], pid: number): readonly ProcessEntry[] {
   const childrenOf = Map.groupBy(table, (entry) => entry.parentPid);
   const found: ProcessEntry[] = [];
   const queue = [...(childrenOf.get(pid) ?? [])];
@@ -62,7 +74,9 @@ export function findInsidePorts(processes: readonly Pick<ProcessEntry, "pid">[])
 }
 
 function readListeners(network: number | "self"): ReadonlyMap<string, number> {
-  return new Map(["tcp", "tcp6"].flatMap((name) => [...parseListeners(readText(`/proc/${network}/net/${name}`))]));
+  return new Map(
+    ["tcp", "tcp6"].flatMap((name) => [...parseListeners(readText(`/proc/${network}/net/${name}`))]),
+  );
 }
 
 const CONNECT_MS = 500;

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ProcessEnd, ProcessEndReason } from "../../application/ports/engine-processes.ts";
 import type { ProcessResult } from "../../application/ports/jobs-transaction.ts";
-import { descendantsOf, findInsidePorts } from "./listening-ports.ts";
+import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import type { ProcessPlace } from "./process-place.ts";
 import {
   folderIdentity,
@@ -140,7 +140,7 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
     // Requests are carried out in their order: with this answer the command has been started.
     await place.processes.listJobProcesses(record.id);
     save({ runs: record.runs + 1, isUp: true, confinement: place.confinement, end: null });
-    unfollow = followPorts(place, save);
+    unfollow = followPorts(place, record.id, save);
     const result = await running;
     if (result.outcome === "not-started") return notStarted(parts, result.error?.message ?? "");
     while (!signal.aborted && (await place.processes.listJobProcesses(record.id)).length > 0)
@@ -155,13 +155,13 @@ async function runOnce(parts: Run, record: ProcessRecord): Promise<ProcessEnd> {
 }
 
 /** Opens the ports of a network of its own outside as they come and go. Returns how to end that. */
-function followPorts({ insidePorts }: ProcessPlace, save: Run["save"]): () => void {
+function followPorts({ insidePorts }: ProcessPlace, id: string, save: Run["save"]): () => void {
   if (insidePorts === null) return () => {};
   const state = { known: "", isBusy: false };
   const look = async () => {
     if (state.isBusy) return;
     state.isBusy = true;
-    const inside = findInsidePorts(descendantsOf(await readProcessTable(), process.pid));
+    const inside = findInsidePorts(markedBelow(await readProcessTable(), process.pid, id));
     const openedPorts = await insidePorts.follow(inside).catch(() => []);
     if (openedPorts.join() !== state.known) save({ openedPorts });
     Object.assign(state, { known: openedPorts.join(), isBusy: false });

@@ -118,8 +118,7 @@ export async function openPreviewPlace(
   for (const name of ["u0", "w0"]) mkdirSync(join(run, name), { mode: 0o700 });
   const laid = [{ original: root, copy: null }];
   const confined = await confineAt(sandbox, preview, laid);
-  if (confined === null)
-    return { complaint: "a process over a preview needs bubblewrap and overlays" };
+  if (confined === null) return { complaint: "a process over a preview needs bubblewrap and overlays" };
   if ("complaint" in confined) return confined;
   try {
     for (const op of plan.plan.ops) {

@@ -190,6 +190,25 @@ describe("a background process", () => {
     expect(await processes.stop("flood")).toMatchObject({ status: "stopped" });
   });
 
+  test("with a network of its own is reached through a port that is opened for it, and reaches nobody", async () => {
+    const outside = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => outside.once("listening", resolve));
+    const { port: stranger } = outside.address() as { port: number };
+    const env = { PATH: process.env.PATH, HOME: join(folder, "user"), PICOCLAW_HOME: home };
+    const processes = open({ hasOwnNetwork: true, env: { ...env, PICOCLAW_WORKER_NETWORK_MODE: "off" } });
+    const script = `(: > /dev/tcp/127.0.0.1/${stranger}) 2> /dev/null && echo reached; ${SERVER}`;
+    // The number is taken outside, and free inside.
+    const { ports } = started(await processes.start({ command: script, name: "web", port: stranger }));
+    expect(ports).toHaveLength(1);
+    expect(ports).not.toEqual([stranger]);
+    const asked = await Promise.all([1, 2, 3].map(() => fetch(`http://127.0.0.1:${ports[0]}/`)));
+    expect(await Promise.all(asked.map((one) => one.text()))).toEqual(Array(3).fill("hello hunter2"));
+    expect((await processes.log("web", 10))?.text).toBe("up ***");
+    outside.close();
+    await processes.stop("web");
+    expect(await fetch(`http://127.0.0.1:${ports[0]}/`).catch(() => "refused")).toBe("refused");
+  });
+
   test("ends with the program that started it, unless it is kept", async () => {
     const program = Bun.spawn(["sleep", "60"]);
     const processes = open({ pid: program.pid });

@@ -12,7 +12,11 @@ import {
   wordRefusal,
   wordStatus,
 } from "../../../application/jobs/job-report.ts";
-import { isProcessId, type RunningThing, wordRunningThing } from "../../../application/jobs/running-things.ts";
+import {
+  isProcessId,
+  type RunningThing,
+  wordRunningThing,
+} from "../../../application/jobs/running-things.ts";
 import type { JournalLine } from "../../../application/ports/jobs.ts";
 import { dayFormatter } from "../../../domain/chat/session.ts";
 import type { JobStatus } from "../../../domain/jobs/job-status.ts";
