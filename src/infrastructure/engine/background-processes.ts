@@ -113,7 +113,7 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
     const all = await listAll(parts);
     const alive = all.filter(isAlive);
     if (alive.length >= parts.settings.limit) return { ok: false, why: "limit", most: parts.settings.limit };
-    const own = alive.filter((one) => one.root === root);
+    const own = all.filter((one) => one.root === root && one.state.kind !== "ended");
     const name = request.name ?? freeName(nameFromCommand(command), own);
     if (own.some((one) => one.name === name)) return { ok: false, why: "name-taken", name };
     if (over !== null && !parts.isPreview(over)) return { ok: false, why: "no-preview", jobId: over };
@@ -247,8 +247,8 @@ export function createBackgroundProcesses(parts: BackgroundProcessesDeps): Works
       return { process, text: parts.mask(text), cut };
     },
     async forgetEnded() {
-      const ended = (await listFolder(folder)).filter(({ state }) => state.kind === "ended");
       const forgotten = await lock(async () => {
+        const ended = (await listFolder(folder)).filter(({ state }) => state.kind === "ended");
         for (const { name } of ended) removeTree(folderOf(name));
         return ended.length;
       });

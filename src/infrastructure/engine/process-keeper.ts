@@ -33,11 +33,6 @@ const KEPT_OUTPUT_BYTES = 1024;
 /** How a keeper is asked for something: by signals, because they reach it from any program of the same user. */
 export const KEEPER_SIGNALS = { stop: "SIGTERM", restart: "SIGHUP" } as const;
 
-interface Wishes {
-  stop: ProcessEndReason | null;
-  again: boolean;
-}
-
 /**
  * Stands beside one background process for as long as it runs: starts it, writes down what it prints, and ends all of it when
  * it is told to, when the program that it belongs to is gone, or when its workspace is. With the keeper its sandbox
@@ -55,7 +50,7 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
     if (folderIdentity(folder) !== null) writeProcessRecord(folder, state.record);
   };
   const log = openProcessLog(folder, first.logLimitBytes);
-  const wishes: Wishes = { stop: null, again: false };
+  const wishes = { stop: null as ProcessEndReason | null, again: false };
   const running = { abort: new AbortController() };
   const stop = (why: ProcessEndReason) => {
     wishes.stop ??= why;
@@ -72,7 +67,7 @@ export async function keepProcess(parts: KeeperDeps): Promise<void> {
   const watch = setInterval(createWatch(parts, first, { stop, restart }), LOOK_MS);
   save({});
   for (;;) {
-    const end = await runOnce({ ...parts, save, log, wishes, signal: running.abort.signal }, state.record);
+    const end = await runOnce({ ...parts, save, log, signal: running.abort.signal }, state.record);
     if (wishes.stop === null && wishes.again) {
       wishes.again = false;
       running.abort = new AbortController();
@@ -108,7 +103,6 @@ function createWatch(
 interface Run extends KeeperDeps {
   readonly save: (changed: Partial<ProcessRecord>) => void;
   readonly log: ProcessLogFile;
-  readonly wishes: Wishes;
   readonly signal: AbortSignal;
 }
 
