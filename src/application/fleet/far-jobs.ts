@@ -90,6 +90,7 @@ export function createFleetViewerJobs(parts: FleetViewerJobsDeps): ViewerJobs {
     },
     // Other machines tell of their jobs, and not of what runs in them.
     running: (viewer) => own.running(viewer),
+    stopProcess: (viewer, id) => own.stopProcess(viewer, id),
     async list(viewer, limit) {
       const of = viewer.role === "operator" ? {} : { of: viewerIdentities(viewer) };
       const others = (await jobs.others({ limit, ...of })).map(toViewedJob);

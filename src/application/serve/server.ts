@@ -54,6 +54,7 @@ export interface ServeState extends Opened {
   readonly images: ImageStore;
   readonly ownCommands: OwnCommands;
   readonly listFiles: OpenChat["listFiles"];
+  readonly processes: OpenChat["processes"];
   readonly locale: Locale;
 }
 
@@ -77,8 +78,8 @@ export async function openReloadableChat(
   return {
     ok: true,
     current: () => {
-      const { workspace, config, messages, warnings, conversation, images, ownCommands, listFiles } =
-        held.chat;
+      const { workspace, config, messages, warnings, conversation, images } = held.chat;
+      const { ownCommands, listFiles, processes } = held.chat;
       const locale = localeOf(config);
       return {
         workspace,
@@ -89,6 +90,7 @@ export async function openReloadableChat(
         images,
         ownCommands,
         listFiles,
+        processes,
         locale,
       };
     },
