@@ -1,8 +1,14 @@
-/** What `npm pack` makes, installed as npm lays it out: below a global prefix, and in a project beside its dependencies. */
+/**
+ * Each way to install, from one package that `npm pack` made: npm and npx from a registry, beside a project's own dependencies,
+ * one file, the Homebrew formula's steps, an image.
+ */
 
 import { afterAll, describe, expect, test } from "bun:test";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
+  chmodSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -14,14 +20,17 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { version } from "../../package.json";
 import { removeTree } from "../../src/infrastructure/engine/walk-folder.ts";
+import { startNpmRegistry } from "../fakes/npm-registry.ts";
 import { requirePart } from "../require.ts";
 import { create, createCli, shell } from "./cli-kit.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const NEEDED = [
-  ...["bin", "demo", "images", "scripts", "src", "bunfig.toml", "package.json", "package-lock.json"],
+  ...["bin", "demo", "images", "packaging", "scripts", "src", "bunfig.toml", "package.json"],
   ...[
+    "package-lock.json",
     "system_prompt_command_executor.txt",
     "tsconfig.json",
     "tsconfig.lib.json",
@@ -33,10 +42,6 @@ const NEEDED = [
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "picoclaw-package-")));
 const cli = createCli();
-afterAll(() => {
-  cli.remove();
-  removeTree(folder);
-});
 
 /** Of a copy: packing makes the bundle anew, and other tests are running the one of this checkout. */
 const checkout = join(folder, "checkout");
@@ -44,26 +49,79 @@ for (const name of NEEDED) cpSync(join(ROOT, name), join(checkout, name), { recu
 symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
 const packed = spawnSync("npm", ["pack", "--json", "--offline"], { cwd: checkout, encoding: "utf8" });
 if (packed.status !== 0) throw new Error(packed.stderr);
-const [tarball = ""] = readdirSync(checkout).filter((name) => name.endsWith(".tgz"));
+const [name = ""] = readdirSync(checkout).filter((one) => one.endsWith(".tgz"));
+const tarball = join(checkout, name);
 
+const registry = startNpmRegistry(ROOT, { version, tarball });
+afterAll(() => {
+  registry.stop();
+  cli.remove();
+  removeTree(folder);
+});
+
+/** npm as a user has it, but for the registry: a home, a cache and a prefix of its own. */
+async function npm(program: "npm" | "npx", args: readonly string[]) {
+  const child = spawn(program, args, {
+    cwd: cli.workspace,
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      npm_config_registry: registry.url,
+      npm_config_cache: join(folder, "cache"),
+      npm_config_prefix: join(folder, "global"),
+      npm_config_audit: "false",
+      npm_config_fund: "false",
+      npm_config_update_notifier: "false",
+      PICOCLAW_HOME: cli.home,
+      PICOCLAW_LOCALE: "en",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (data) => {
+    said.out += String(data);
+  });
+  child.stderr.on("data", (data) => {
+    said.err += String(data);
+  });
+  const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { code, ...said };
+}
+
+const installed = await npm("npm", ["install", "--global", "picoclaw"]);
 const globally = join(folder, "global/lib/node_modules/picoclaw");
 const project = join(folder, "project");
 const locally = join(project, "node_modules/picoclaw");
-for (const place of [globally, locally]) {
-  mkdirSync(place, { recursive: true });
-  spawnSync("tar", ["-xzf", join(checkout, tarball), "--strip-components=1", "-C", place]);
-}
-symlinkSync(join(ROOT, "node_modules"), join(globally, "node_modules"));
-for (const name of readdirSync(join(ROOT, "node_modules")))
-  if (name !== "picoclaw") symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+mkdirSync(locally, { recursive: true });
+spawnSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", locally]);
+for (const one of readdirSync(join(ROOT, "node_modules")))
+  if (one !== "picoclaw") symlinkSync(join(ROOT, "node_modules", one), join(project, "node_modules", one));
 writeFileSync(join(project, "package.json"), '{"type":"module"}');
-mkdirSync(join(folder, "global/bin"));
-symlinkSync("../lib/node_modules/picoclaw/bin/picoclaw", join(folder, "global/bin/picoclaw"));
 
 const PROGRAMS = {
   globally: join(folder, "global/bin/picoclaw"),
   "in a project": join(locally, "bin/picoclaw"),
 };
+
+test("npm installs it for everybody, and warns of nothing but what the documentation explains", () => {
+  expect([installed.code, installed.err]).toEqual([0, expect.any(String)]);
+  const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
+  const explained = /\*\*EBADENGINE.*?\n\n/s.exec(page)?.[0] ?? "";
+  const warned = [...installed.err.matchAll(/EBADENGINE\s+package: '([^']+)@[^']+'/g)].map(
+    ([, one = ""]) => one,
+  );
+  for (const one of warned) expect([one, explained.includes(`\`${one}\``)]).toEqual([one, true]);
+  const kinds = installed.err.matchAll(/^npm warn (\S+)/gm);
+  for (const kind of new Set([...kinds].map(([, one = ""]) => one)))
+    expect([kind, page.includes(`**${kind} `) || page.includes(`**\`${kind}\``)]).toEqual([kind, true]);
+});
+
+test("npx runs it", async () => {
+  expect(await npm("npx", ["--yes", "--prefer-offline", "picoclaw", "--version"])).toMatchObject({
+    code: 0,
+    out: `${version}\n`,
+  });
+}, 300_000);
 
 test("the package holds the program and the library, and neither sources nor tests", () => {
   const names = readdirSync(globally).sort();
@@ -124,4 +182,94 @@ console.log(JSON.stringify(result));
   });
   expect([ran.status, ran.stderr]).toEqual([0, ""]);
   expect(cli.read("lib.txt")).toBe("by the library\n");
+});
+
+describe("one file", () => {
+  const own = `${process.platform}-${process.arch === "arm64" ? "aarch64" : process.arch}`;
+  const made = spawnSync(
+    process.execPath,
+    ["--no-env-file", "scripts/one-file.ts", "--package", tarball, "--fast", own],
+    { cwd: checkout, encoding: "utf8" },
+  );
+  const file = join(checkout, "release", `picoclaw-${version}-${own}`);
+  const run = (program: string, args: readonly string[]) =>
+    cli.run(args, { program, env: { XDG_CACHE_HOME: join(folder, "one-file") } });
+
+  test("it unpacks itself, carries out an edit and takes it back", () => {
+    expect([made.status, made.stderr]).toEqual([0, ""]);
+    const patch = { input: JSON.stringify([create("one.txt", "here\n")]), program: file };
+    const env = { XDG_CACHE_HOME: join(folder, "one-file") };
+    expect(cli.run(["apply", "--json"], { ...patch, env }).code).toBe(0);
+    expect(cli.read("one.txt")).toBe("here\n");
+    expect(run(file, ["undo"]).code).toBe(0);
+    expect(cli.tree()).not.toHaveProperty(["one.txt"]);
+  }, 300_000);
+
+  test("the Homebrew formula's own steps install it, and its own test passes", () => {
+    const sums = join(folder, "SHA256SUMS");
+    const sum = createHash("sha256").update(readFileSync(file)).digest("hex");
+    const platforms = ["linux-x64", "linux-aarch64", "darwin-x64", "darwin-aarch64"];
+    writeFileSync(
+      sums,
+      platforms.map((one) => `${one === own ? sum : "0".repeat(64)}  picoclaw-${version}-${one}\n`).join(""),
+    );
+    const formula = spawnSync(
+      process.execPath,
+      ["--no-env-file", "scripts/formula.ts", sums, "https://github.com/acme/picoclaw"],
+      { cwd: checkout, encoding: "utf8" },
+    ).stdout;
+    const section = new RegExp(
+      `on_${process.platform === "darwin" ? "macos" : "linux"} do[\\s\\S]*?on_${process.arch === "arm64" ? "arm" : "intel"} do\\s+url "([^"]+)"\\s+sha256 "([^"]+)"`,
+    ).exec(formula);
+    expect(section?.slice(1)).toEqual([
+      `https://github.com/acme/picoclaw/releases/download/v${version}/picoclaw-${version}-${own}`,
+      sum,
+    ]);
+    // brew puts the download into an empty folder under its own name, and `bin.install` copies it with the bits of a program.
+    const [, from, to] = /bin\.install Dir\["([^"]+)"\]\.first => "([^"]+)"/.exec(formula) ?? [];
+    const [cellar, bin] = [join(folder, "cellar"), join(folder, "homebrew/bin")];
+    for (const place of [cellar, bin]) mkdirSync(place, { recursive: true });
+    copyFileSync(file, join(cellar, `picoclaw-${version}-${own}`));
+    const [found = ""] = [...new Bun.Glob(from ?? "").scanSync(cellar)];
+    copyFileSync(join(cellar, found), join(bin, to ?? ""));
+    chmodSync(join(bin, to ?? ""), 0o555);
+    expect(formula).toContain('assert_match version.to_s, shell_output("#{bin}/picoclaw --version")');
+    expect(run(join(bin, "picoclaw"), ["--version"]).out).toContain(version);
+  });
+
+  test.if(requirePart("docker"))(
+    "its image runs as an ordinary user",
+    () => {
+      copyFileSync(file, join(checkout, "packaging/picoclaw"));
+      const docker = (...args: string[]) =>
+        spawnSync("docker", args, {
+          cwd: checkout,
+          encoding: "utf8",
+          env: { ...process.env, DOCKER_BUILDKIT: "0" },
+        });
+      const tag = `picoclaw-package-test:${process.pid}`;
+      try {
+        const built = docker(
+          ...["build", "--quiet", "--tag", tag, "--build-arg", "BASE=picoclaw-debian:bookworm"],
+          ...["--build-arg", "PACKAGES=", "packaging"],
+        );
+        expect([built.status, built.status === 0 ? "" : built.stderr]).toEqual([0, ""]);
+        const ran = docker(
+          "run",
+          "--rm",
+          "--network",
+          "none",
+          "--entrypoint",
+          "sh",
+          tag,
+          "-c",
+          "id -un && picoclaw --version",
+        );
+        expect([ran.status, ran.stdout]).toEqual([0, `picoclaw\n${version}\n`]);
+      } finally {
+        docker("image", "rm", "--force", tag);
+      }
+    },
+    300_000,
+  );
 });
