@@ -21,6 +21,7 @@ import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
 import { MCP_FILE } from "../domain/config/command-folders.ts";
+import { findInCatalogue } from "../domain/models/catalogue.ts";
 import { chatMessagesFor, memoryMessagesFor } from "../domain/texts/chat.ts";
 import { createImageStore } from "../infrastructure/chat/image-store.ts";
 import { createMcpPool } from "../infrastructure/chat/mcp-pool.ts";
@@ -206,6 +207,7 @@ export async function openChat(
       const named = await nameAnsweringModels(models, config.roles.default_coder);
       return { ...named, coder: config.roles.coder.head ?? named.coder };
     },
+    contextOf: (model) => findInCatalogue(metered.catalogue, model)?.context ?? null,
     fork: memory.sessions.fork,
     editorChats: createNamedChats({ ...inStore, channel: "acp" }).list,
     spoken: (chatKey, limit) => readSpokenTurns(sessionStore, chatKey, limit),

@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, join, relative } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import {
@@ -31,9 +31,20 @@ function listCommands(
  * The user's prompt as one message. A workspace file is named by its path, since coders read its current
  * content; other text is included in a fence. Audio was never offered.
  */
-function readPrompt(blocks: readonly ContentBlock[], root: string): EditorPrompt {
+async function readPrompt(
+  blocks: readonly ContentBlock[],
+  { folder: { workspace } }: AcpSession,
+  readUnsaved: ReadUnsaved | null,
+): Promise<EditorPrompt> {
+  const { root } = workspace;
   let text = "";
   const behind: string[] = [];
+  const named = new Set<string>();
+  const nameFile = (uri: string) => {
+    const name = fileNameOf(uri, root);
+    if (name !== null) named.add(name.replace(/ \([^)]*\)$/, ""));
+    return name;
+  };
   const images: ImageFile[] = [];
   for (const block of blocks)
     switch (block.type) {
@@ -41,11 +52,11 @@ function readPrompt(blocks: readonly ContentBlock[], root: string): EditorPrompt
         text += block.text;
         break;
       case "resource_link":
-        text += fileNameOf(block.uri, root) ?? block.uri;
+        text += nameFile(block.uri) ?? block.uri;
         break;
       case "resource": {
         const { resource } = block;
-        const name = fileNameOf(resource.uri, root);
+        const name = nameFile(resource.uri);
         text += name ?? resource.uri;
         if (name === null && "text" in resource) behind.push(fenced(resource.text));
         break;
@@ -56,7 +67,33 @@ function readPrompt(blocks: readonly ContentBlock[], root: string): EditorPrompt
       case "audio":
         break;
     }
+  if (readUnsaved !== null)
+    for (const path of [...named].slice(0, MOST_UNSAVED)) {
+      const unsaved = await readUnsaved(join(root, path));
+      if (unsaved === null || unsaved.length > LONGEST_UNSAVED || unsaved === savedText(workspace, path))
+        continue;
+      behind.push(
+        `${path} has changes in the editor that are not saved: changes are made to the file on the disk. In the editor it reads:\n${fenced(unsaved)}`,
+      );
+    }
   return { text: [text, ...behind].join("\n\n"), images };
+}
+
+/** Files of one prompt that the editor is asked for, and characters of one that go along. */
+const MOST_UNSAVED = 10;
+const LONGEST_UNSAVED = 100_000;
+/** An editor that does not answer is not waited for. */
+const UNSAVED_MS = 2_000;
+
+/** The text that the editor has of a file, by its absolute path; null: none, or no answer. */
+type ReadUnsaved = (path: string) => Promise<string | null>;
+
+function savedText(workspace: AcpSession["folder"]["workspace"], path: string): string | null {
+  try {
+    return Buffer.from(workspace.files.read(path)).toString("utf8");
+  } catch {
+    return null;
+  }
 }
 
 function imageName(uri: string | null | undefined, number: number): string {
@@ -110,6 +147,13 @@ export async function serveAcp(host: AcpHost, streams: AcpStreams, stop: AbortSi
   await sessions.close();
 }
 
+interface FileClient {
+  request(
+    method: typeof methods.client.fs.readTextFile,
+    params: { sessionId: string; path: string },
+  ): Promise<{ readonly content: string }>;
+}
+
 interface Client {
   notify(
     method: typeof methods.client.session.update,
@@ -129,33 +173,50 @@ function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSess
     setImmediate(() => sender(client, id)({ sessionUpdate: "available_commands_update", availableCommands }));
   }
 
+  const editor = { readsFiles: false };
+  /** Null where the editor did not offer to be asked. */
+  const unsavedReader = (client: FileClient, sessionId: string): ReadUnsaved | null =>
+    editor.readsFiles
+      ? (path) =>
+          Promise.race([
+            client
+              .request(methods.client.fs.readTextFile, { sessionId, path })
+              .then(({ content }) => content)
+              .catch(() => null),
+            new Promise<null>((resolve) => setTimeout(resolve, UNSAVED_MS, null)),
+          ])
+      : null;
+
   return agent({ name: "picoclaw" })
-    .onRequest(methods.agent.initialize, () => ({
-      protocolVersion: PROTOCOL_VERSION,
-      agentInfo: { name: "picoclaw", title: "PicoClaw", version: host.version },
-      authMethods: [],
-      agentCapabilities: {
-        loadSession: true,
-        mcpCapabilities: { http: true, sse: false },
-        promptCapabilities: { embeddedContext: true, image: true },
-        sessionCapabilities: { list: {}, resume: {}, close: {} },
-      },
-    }))
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      editor.readsFiles = params.clientCapabilities?.fs?.readTextFile === true;
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentInfo: { name: "picoclaw", title: "PicoClaw", version: host.version },
+        authMethods: [],
+        agentCapabilities: {
+          loadSession: true,
+          mcpCapabilities: { http: true, sse: false },
+          promptCapabilities: { embeddedContext: true, image: true },
+          sessionCapabilities: { list: {}, resume: {}, close: {} },
+        },
+      };
+    })
     .onRequest(methods.agent.session.new, async ({ params, client }) => {
       const session = await sessions.begin(params.cwd, params.mcpServers);
       tellCommands(client, session);
-      return { sessionId: session.id, modes: session.modes() };
+      return { sessionId: session.id, modes: session.modes(), configOptions: await session.options() };
     })
     .onRequest(methods.agent.session.load, async ({ params, client }) => {
       const session = await sessions.resume(params.cwd, params.sessionId, params.mcpServers);
       await sessions.replay(session, sender(client, session.id));
       tellCommands(client, session);
-      return { modes: session.modes() };
+      return { modes: session.modes(), configOptions: await session.options() };
     })
     .onRequest(methods.agent.session.resume, async ({ params, client }) => {
       const session = await sessions.resume(params.cwd, params.sessionId, params.mcpServers ?? []);
       tellCommands(client, session);
-      return { modes: session.modes() };
+      return { modes: session.modes(), configOptions: await session.options() };
     })
     .onRequest(methods.agent.session.list, async ({ params }) => ({
       sessions: await sessions.list(params.cwd ?? null),
@@ -164,13 +225,18 @@ function createAcpAgent(host: AcpHost, sessions: ReturnType<typeof createAcpSess
       sessions.find(params.sessionId).setMode(params.modeId);
       return {};
     })
+    .onRequest(methods.agent.session.setConfigOption, async ({ params }) => {
+      const session = sessions.find(params.sessionId);
+      await session.setOption(params.configId, params.value);
+      return { configOptions: await session.options() };
+    })
     .onRequest(methods.agent.session.close, ({ params }) => {
       sessions.end(params.sessionId);
       return {};
     })
     .onRequest(methods.agent.session.prompt, async ({ params, client, signal }) => {
       const session = sessions.find(params.sessionId);
-      const prompt = readPrompt(params.prompt, session.folder.workspace.root);
+      const prompt = await readPrompt(params.prompt, session, unsavedReader(client, session.id));
       const stopReason = await session.prompt(prompt, { signal, send: sender(client, session.id) });
       return { stopReason };
     })

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import {
   type McpServer,
   RequestError,
+  type SessionConfigOption,
   type SessionInfo,
   type SessionUpdate,
   type ToolCallContent,
@@ -263,7 +264,24 @@ function wordActions({ actions }: Reply): string {
   return `\n\n${actions.map(({ label, message }) => `${label}: \`${message}\``).join(" · ")}`;
 }
 
+/** How full the window of the model is that answered last, and what the session has cost since it was opened. */
+function tellUsage(
+  { contextOf }: Pick<EditorFolder, "contextOf">,
+  { usage, model }: Reply,
+  spent: { usd: number },
+  send: (update: SessionUpdate) => void,
+): void {
+  spent.usd += usage?.costUsd ?? 0;
+  const size = model === undefined ? null : contextOf(model.model);
+  if (usage?.contextTokens === undefined || size === null) return;
+  const cost = spent.usd > 0 ? { cost: { amount: spent.usd, currency: "USD" } } : {};
+  send({ sessionUpdate: "usage_update", used: Math.min(usage.contextTokens, size), size, ...cost });
+}
+
 const CHANNEL = "acp";
+const MODEL_OPTION = "model";
+/** A command that sets something waits for what runs in its chat. */
+const COMMAND_MS = 30_000;
 /** Also the name of the chat, and so a part of the session's id and of files. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
@@ -318,6 +336,10 @@ export interface AcpSession {
    * back.
    */
   prompt(prompt: EditorPrompt, on: PromptEvents): Promise<"end_turn" | "cancelled">;
+  /** What the session can be set to, the model of the default coder among it. */
+  options(): Promise<SessionConfigOption[]>;
+  /** Throws for what there is not, or cannot be. */
+  setOption(id: string, value: unknown): Promise<void>;
   cancel(): void;
 }
 
@@ -363,7 +385,16 @@ export function createAcpSessions(host: AcpHost) {
     editorServers: readonly McpServerSettings[],
   ): AcpSession {
     const stops = new Set<AbortController>();
+    const command = (text: string) =>
+      folder.conversation.handle(
+        { channel: CHANNEL, chatId: id, userId: CHANNEL, text },
+        { signal: AbortSignal.timeout(COMMAND_MS) },
+      );
+    /** Those that `/model` offers for the default coder, the one that it has first. */
+    const modelChoices = async () =>
+      ((await command("/model")).choices ?? []).filter(({ message }) => /^\/model \S+ \S+$/.test(message));
     const mode: { now: ModeId } = { now: "auto" };
+    const spent = { usd: 0 };
     return {
       id,
       folder,
@@ -378,6 +409,26 @@ export function createAcpSessions(host: AcpHost) {
           ...folder.chat.editorModes[modeId],
         })),
       }),
+      async options() {
+        const models = await modelChoices();
+        const [now] = models;
+        if (now === undefined) return [];
+        const { name, description } = folder.chat.editorModel;
+        const options = models.map((one) => ({
+          value: one.label,
+          name: one.label,
+          description: one.description,
+        }));
+        const about = { id: MODEL_OPTION, name, description, category: "model" };
+        return [{ type: "select", ...about, currentValue: now.label, options }];
+      },
+      async setOption(option, value) {
+        const chosen = (await modelChoices()).find(({ label }) => label === value);
+        if (option !== MODEL_OPTION || chosen === undefined)
+          throw RequestError.invalidParams({ configId: option, value });
+        const reply = await command(chosen.message);
+        if (!reply.ok) throw RequestError.invalidParams({ configId: option, value }, reply.text);
+      },
       cancel() {
         for (const stop of stops) stop.abort();
       },
@@ -405,7 +456,9 @@ export function createAcpSessions(host: AcpHost) {
         );
         running.add(handled);
         try {
-          tellReply(folder, await handled, told, send);
+          const reply = await handled;
+          tellReply(folder, reply, told, send);
+          tellUsage(folder, reply, spent, send);
           return stop.signal.aborted || signal.aborted ? "cancelled" : "end_turn";
         } finally {
           running.delete(handled);

@@ -16,6 +16,14 @@ interface Step {
   state: "runs" | "done" | "failed";
   note: string;
   endedAt: number;
+  /** It goes on beside others, and says itself when it has ended. */
+  readonly isAgent?: boolean;
+}
+
+interface Draft {
+  text: string;
+  readonly blocks: Block[];
+  readonly stream: ReturnType<typeof createMarkdownStream>;
 }
 
 /** One message while it is answered: its steps, its words as they come, and what it does now. */
@@ -59,12 +67,12 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   const startedAt = now();
   const steps: Step[] = [];
   const agents = new Map<number, Step>();
-  const ended = new Set<Step>();
   /** Steps before this one are folded already. */
   let folded = 0;
   let stream = createMarkdownStream(style);
-  /** The coder's words: alive until it is known what follows them. */
-  let draft = { text: "", blocks: [] as Block[], stream: createMarkdownStream(style) };
+  /** The words of each coder that writes: alive until it is known what follows them. */
+  const drafts = new Map<string, Draft>();
+  let severalWrite = false;
   let said = "";
   let isSaying = false;
   let doing: string = texts.working;
@@ -76,7 +84,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
 
   const settle = (state: "done" | "failed" = "done") => {
     for (const step of steps)
-      if (step.state === "runs") {
+      if (step.state === "runs" && step.isAgent !== true) {
         step.state = state;
         step.endedAt = now();
       }
@@ -87,11 +95,11 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     const clean = printable(detail).replace(/\s+/g, " ").trim();
     steps.push({ name, detail: clean, state, note: "", startedAt: now(), endedAt: now() });
   };
-  /** Sub-agents work side by side: one that begins or ends leaves the steps of the others as they are. */
   const hearAgent = (event: Extract<ChatEvent, { type: "agent" }>) => {
     const clean = (text: string) => printable(text).replace(/\s+/g, " ").trim();
     const known = agents.get(event.number);
-    const step = known ?? {
+    const step: Step = known ?? {
+      isAgent: true,
       name: texts.step.agent,
       detail: `${event.number} ${clean(event.task)}`,
       state: "runs",
@@ -101,13 +109,11 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     };
     if (known === undefined) {
       settle();
-      for (const other of agents.values()) if (!ended.has(other)) other.state = "runs";
       agents.set(event.number, step);
       steps.push(step);
     }
     step.note = event.state === "working" ? clean(event.doing) : texts.agentEnd(event.state, event.files);
     if (event.state === "working") return;
-    ended.add(step);
     step.state = event.state === "done" ? "done" : "failed";
     step.endedAt = now();
   };
@@ -154,9 +160,13 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
   }
 
   function draftRows(columns: number): readonly string[] {
-    if (draft.text === "") return [];
-    const last = draft.blocks.slice(-DRAFT_ROWS).flatMap((block) => block.render(columns));
-    return ["", ...[...last, ...draft.stream.live(columns)].slice(-DRAFT_ROWS)];
+    const open = [...drafts].filter(([, { text }]) => text !== "");
+    const most = Math.max(2, Math.floor(DRAFT_ROWS / Math.max(1, open.length)));
+    return open.flatMap(([agent, { blocks, stream: words }]) => {
+      const last = blocks.slice(-most).flatMap((block) => block.render(columns));
+      const rows = [...last, ...words.live(columns)].slice(-most);
+      return open.length > 1 ? ["", style().dim(`  ${agent}`), ...rows] : ["", ...rows];
+    });
   }
 
   function endWords(): readonly Block[] {
@@ -167,22 +177,32 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     return last;
   }
 
-  function hearDraft(text: string, lines: number): void {
+  function hearDraft(agent: string, text: string, lines: number): void {
     if (lines > 0) doing = texts.writesPatch(lines);
     else if (text !== "") doing = texts.writes;
     if (text === "") return;
     settle();
+    const draft = drafts.get(agent) ?? { text: "", blocks: [], stream: createMarkdownStream(style) };
+    drafts.set(agent, draft);
+    severalWrite ||= drafts.size > 1;
     draft.text += text;
     draft.blocks.push(...draft.stream.add(printable(text)));
   }
 
-  /** The coder's words become final; a plan of one line is the title of its card anyway. */
-  function endDraft(title: string | null): readonly Block[] {
-    const { text, blocks, stream: open } = draft;
-    draft = { text: "", blocks: [], stream: createMarkdownStream(style) };
-    const lines = text.split("\n").filter((line) => line.trim() !== "");
-    if (lines.length === 0 || (title !== null && lines.length === 1)) return [];
-    return [...fold(), { render: () => [""] }, ...blocks, ...open.end()];
+  /**
+   * A coder's words become final, or those of all; a plan of one line is the title of its card anyway. Words of one among
+   * several stand under its name.
+   */
+  function endDraft(title: string | null, agent?: string): readonly Block[] {
+    const ending = [...drafts].filter(([name]) => agent === undefined || name === agent);
+    const isOneOfMany = drafts.size > 1 || agent !== undefined;
+    return ending.flatMap(([name, { text, blocks, stream: words }]) => {
+      drafts.delete(name);
+      const lines = text.split("\n").filter((line) => line.trim() !== "");
+      if (lines.length === 0 || (title !== null && lines.length === 1)) return [];
+      const head = isOneOfMany ? [{ render: () => [style().dim(`  ${name}`)] }] : [];
+      return [...fold(), { render: () => [""] }, ...head, ...blocks, ...words.end()];
+    });
   }
 
   return {
@@ -191,7 +211,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
         case "text":
           return say(event.text);
         case "drafting":
-          hearDraft(event.text, event.lines);
+          hearDraft(event.agent, event.text, event.lines);
           return [];
         case "queued":
           doing = event.ahead > 0 ? chat.doing("waiting", String(event.ahead)) : texts.working;
@@ -212,7 +232,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
         }
         case "proposed": {
           const [title = ""] = event.plan.split("\n", 1);
-          const words = [...endWords(), ...endDraft(title)];
+          const words = [...endWords(), ...endDraft(title, event.agent)];
           begin(texts.step.plan, title, "done");
           return words;
         }
@@ -237,8 +257,10 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
         }
         case "job-command": {
           const [type = "", , ...rest] = event.command.split(" ");
+          // An agent of the user's own speaks between its steps; other coders are silent here.
+          const words = severalWrite ? [] : endDraft(null);
           begin(type === "file_edit" ? texts.step.edit : texts.step.run, rest.join(" "));
-          return [];
+          return words;
         }
         case "job-output":
           output = printable(event.text.trimEnd().split("\n").at(-1) ?? "").trim();
@@ -307,7 +329,7 @@ export function createTurnView({ texts, chat, style, now }: TurnDeps): TurnView 
     isStopping: () => stops,
     end() {
       // The reply says what the last words of a coder were.
-      draft = { text: "", blocks: [], stream: createMarkdownStream(style) };
+      drafts.clear();
       return [...endWords(), ...fold()];
     },
     streamed: () => said,

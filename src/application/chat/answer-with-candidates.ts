@@ -90,22 +90,21 @@ function isRed(
   return came.kind === "waits" ? came.ending.ending.red !== null : came.end.end.kind === "unusable";
 }
 
-/** Notices about one of several candidates start with its name. */
+/** Notices about one of several candidates start with its name, and its proposals carry it. */
 function candidateTurn(turn: ChatTurn, role: CoderRole): ChatTurn {
+  const agent = agentOf(role);
   return {
     ...turn,
-    // The words of several who write at once would be mixed.
-    tellsDrafts: false,
-    emit: (event) =>
-      turn.emit(
-        event.type === "notice"
-          ? {
-              ...event,
-              text: `${agentOf(role)}: ${event.text}`,
-              texts: inEveryLanguage((locale) => `${agentOf(role)}: ${event.texts?.[locale] ?? event.text}`),
-            }
-          : event,
-      ),
+    emit(event) {
+      if (event.type === "proposed") turn.emit({ ...event, agent });
+      else if (event.type !== "notice") turn.emit(event);
+      else
+        turn.emit({
+          ...event,
+          text: `${agent}: ${event.text}`,
+          texts: inEveryLanguage((locale) => `${agent}: ${event.texts?.[locale] ?? event.text}`),
+        });
+    },
   };
 }
 

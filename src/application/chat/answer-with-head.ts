@@ -1,3 +1,4 @@
+import { agentOf } from "../../domain/chat/agents.ts";
 import { HEAD_NAMES, type HeadName } from "../../domain/config/worker-kind-names.ts";
 import { oneLine } from "../../domain/jobs/result.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
@@ -5,7 +6,7 @@ import { type HeadMessages, headMessagesFor } from "../../domain/texts/heads.ts"
 import { inEveryLanguage, type Worded } from "../../domain/texts/worded.ts";
 import { coderLoop, type HeadWorkResult } from "../coder/coder-loop.ts";
 import { createShownFiles } from "../coder/shown-files.ts";
-import type { ChatEvent } from "../ports/chat.ts";
+import type { Agent, ChatEvent } from "../ports/chat.ts";
 import type { Head, HeadTrouble, WorkerProgress } from "../ports/heads.ts";
 import { answerForCoder, openBench, tellCoderEvents } from "./answer-with-code.ts";
 import {
@@ -18,6 +19,7 @@ import {
   createNotice,
 } from "./chat-turn.ts";
 import { earlierExchangesFor } from "./exchanges.ts";
+import { createWordOutput } from "./held-output.ts";
 
 /** Why a head cannot work or did not, in words. */
 export function wordHeadTrouble(words: HeadMessages, trouble: HeadTrouble): string {
@@ -99,7 +101,7 @@ export async function answerWithHead(
       ],
       false,
     );
-  const steps = createSteps(turn, parts.workspace.mask);
+  const steps = createSteps(turn, agentOf(parts.settings.defaultCoder), parts.workspace.mask);
   const heads = await parts.heads.open();
   const opened = await heads.open({ name, sessionKey: turn.sessionKey, onProgress: steps.tell });
   if (!opened.ok) return refuse((words) => wordHeadTrouble(words, opened.trouble));
@@ -196,14 +198,18 @@ function createHeadNotice(
 }
 
 /** Steps of a head as those of a job: a line for a command, an edit or a tool, and its words when they are whole. */
-function createSteps(turn: ChatTurn, mask: (text: string) => string) {
+function createSteps(turn: ChatTurn, agent: Agent, mask: (text: string) => string) {
   let jobId = "";
   let index = 0;
   let words = "";
+  const streamed = createWordOutput(mask, (text) => turn.emit({ type: "drafting", agent, text, lines: 0 }));
   const flush = () => {
     const text = mask(words.trim());
     words = "";
-    if (text !== "") turn.emit({ type: "job-output", jobId, text: `${text}\n` });
+    if (turn.tellsDrafts) {
+      if (text !== "") streamed.add("\n\n");
+      streamed.end();
+    } else if (text !== "") turn.emit({ type: "job-output", jobId, text: `${text}\n` });
   };
   const step = (command: string) => {
     flush();
@@ -223,9 +229,13 @@ function createSteps(turn: ChatTurn, mask: (text: string) => string) {
     tell(progress: WorkerProgress): void {
       switch (progress.kind) {
         // Some tell a text in growing pieces: it is whole when something else comes.
-        case "text":
-          words = progress.text;
+        case "text": {
+          const { text } = progress;
+          if (turn.tellsDrafts)
+            streamed.add(text.startsWith(words) ? text.slice(words.length) : `\n\n${text}`);
+          words = text;
           return;
+        }
         case "command":
           step(`shell_command run ${progress.command}`);
           return;

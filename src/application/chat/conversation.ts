@@ -78,6 +78,8 @@ export interface OpenChat {
   processes(): Promise<WorkspaceProcesses>;
   /** The models that would talk and write code; null: none can. */
   who(): Promise<{ readonly chat: string | null; readonly coder: string | null }>;
+  /** How many tokens a model takes; null: nobody knows. */
+  contextOf(model: string): number | null;
   /** A chat that has not begun begins with what another one knows. */
   fork(from: Chat, to: Chat): Promise<ForkResult>;
   /** The terminal's. */

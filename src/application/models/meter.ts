@@ -145,6 +145,8 @@ export interface UsedByMessage {
   readonly outputTokens: number;
   /** Of `inputTokens`, those that the provider read from its cache. */
   readonly cachedTokens: number;
+  /** Of the last request and its answer: what the conversation with that model holds by now. */
+  readonly contextTokens: number;
   /** Of what has a price. */
   readonly costUsd: number;
   /** Some of it was answered by a model of which nobody said what it costs. */
@@ -241,7 +243,14 @@ export function createMeter(parts: MeterDeps): Meter {
 type UsageSums = { -readonly [Name in keyof UsedByMessage]: UsedByMessage[Name] };
 
 function createUsageSums(): UsageSums {
-  return { inputTokens: 0, outputTokens: 0, cachedTokens: 0, costUsd: 0, isUnpriced: false };
+  return {
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedTokens: 0,
+    contextTokens: 0,
+    costUsd: 0,
+    isUnpriced: false,
+  };
 }
 
 function addUsage(
@@ -252,6 +261,7 @@ function addUsage(
   sums.inputTokens += inputTokens;
   sums.outputTokens += outputTokens;
   sums.cachedTokens += Math.min(cachedTokens, inputTokens);
+  sums.contextTokens = inputTokens + outputTokens;
   sums.costUsd += costUsd ?? 0;
   sums.isUnpriced ||= costUsd === null && inputTokens + outputTokens > 0;
 }

@@ -133,6 +133,8 @@ export type ChatEvent =
     }
   | {
       readonly type: "proposed";
+      /** Whose it is, where several coders work. */
+      readonly agent?: Agent;
       readonly plan: string;
       readonly commands: number;
       readonly risk?: "low" | "medium" | "high";
@@ -381,6 +383,8 @@ export interface ReplyUsage {
   readonly outputTokens: number;
   /** Of `inputTokens`, those that a provider read from its cache; absent in replies that were kept before. */
   readonly cachedTokens?: number;
+  /** Of the last request and its answer; absent as above. */
+  readonly contextTokens?: number;
   /** Null: nobody said what the model costs. */
   readonly costUsd: number | null;
 }

@@ -204,6 +204,7 @@ export const chatTexts = {
     preview: { name: "Preview", description: "Changes are run aside and shown; /apply brings them in" },
     plan: { name: "Plan", description: "A plan only; nothing is changed" },
   },
+  editorModel: { name: "Coder", description: "The model that writes code in this session" },
   mcpCalled: (names: readonly string[]) =>
     `Asked through MCP servers: ${names.join(", ")}. That others were asked cannot be taken back.`,
   mcpLate: (seconds: number) =>

@@ -168,6 +168,7 @@ export const chatTexts: typeof englishChatTexts = {
     preview: { name: "プレビュー", description: "変更を別の場所で実行して表示します。/apply で適用します" },
     plan: { name: "計画", description: "計画だけを作り、何も変更しません" },
   },
+  editorModel: { name: "コーダー", description: "このセッションでコードを書くモデル" },
   mcpCalled: (names) =>
     `MCP サーバーを呼び出しました: ${names.join("、")}。外部への問い合わせは取り消せません。`,
   mcpLate: (seconds) =>

@@ -23,6 +23,8 @@ export function createEditor(script: readonly ScriptEntry[], config = "") {
   };
   const updates: { readonly sessionId: string; readonly update: SessionUpdate }[] = [];
   const asked: string[] = [];
+  /** Texts of files that the editor has and has not saved; an editor that has some offers to be asked. */
+  const unsaved = new Map<string, string>();
   const ends: (() => void)[] = [];
 
   async function start(args: readonly string[] = []) {
@@ -37,6 +39,11 @@ export function createEditor(script: readonly ScriptEntry[], config = "") {
         asked.push("permission");
         return { outcome: { outcome: "cancelled" } };
       })
+      .onRequest(methods.client.fs.readTextFile, ({ params }) => {
+        const content = unsaved.get(params.path);
+        if (content === undefined) throw new Error("no such buffer");
+        return { content };
+      })
       .connect(
         ndJsonStream(
           Writable.toWeb(process.stdin),
@@ -46,7 +53,7 @@ export function createEditor(script: readonly ScriptEntry[], config = "") {
     const { agent } = connection;
     const initialized = await agent.request(methods.agent.initialize, {
       protocolVersion: PROTOCOL_VERSION,
-      clientCapabilities: {},
+      clientCapabilities: unsaved.size > 0 ? { fs: { readTextFile: true } } : {},
     });
     return { process, connection, agent, initialized, ended, said: () => said };
   }
@@ -60,6 +67,7 @@ export function createEditor(script: readonly ScriptEntry[], config = "") {
     start,
     updates,
     asked,
+    unsaved,
     of,
     /** The words of the agent so far. */
     words: () =>

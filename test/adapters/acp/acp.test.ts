@@ -258,3 +258,58 @@ test("a job is shown with kinds, places and plan; modes and the editor's MCP ser
   const wrong = agent.request(session.setMode, { sessionId, modeId: "nonsense" });
   expect(await wrong.then(() => "taken").catch((error: { code: number }) => error.code)).toBe(-32602);
 }, 300_000);
+
+test("a session has the coder's models to choose from, and the chosen one answers", async () => {
+  editor = createEditor([coder("")]);
+  const { agent } = await editor.start();
+  const { sessionId, configOptions } = await agent.request(session.new, {
+    cwd: editor.workspace,
+    mcpServers: [],
+  });
+  expect(configOptions).toMatchObject([
+    { id: "model", category: "model", type: "select", currentValue: "demo/demo" },
+  ]);
+  const set = (value: string) =>
+    agent.request(session.setConfigOption, { sessionId, configId: "model", value });
+  await expect(set("no/such")).rejects.toThrow();
+  expect((await set("default")).configOptions).toMatchObject([{ currentValue: "demo/demo" }]);
+  // Choosing says nothing in the chat: it stays one in which nothing was said.
+  expect((await agent.request(session.list, { cwd: editor.workspace })).sessions).toEqual([]);
+});
+
+test("after a reply the editor knows how full the model's window is", async () => {
+  editor = createEditor([{ when: { role: "chat" }, text: "Hello", usage: { input: 120, output: 30 } }]);
+  writeFileSync(
+    join(editor.home, "models.json"),
+    JSON.stringify({ dated: "2026-03-01", models: { demo: { context: 1000 } } }),
+  );
+  const { agent } = await editor.start();
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  await agent.request(session.prompt, { sessionId, prompt: says("/chat hello") });
+  expect(await editor.until(() => editor.of("usage_update")[0])).toMatchObject({ used: 150, size: 1000 });
+});
+
+test("text of a mentioned file that the editor has not saved comes along, and nothing is asked of others", async () => {
+  editor = createEditor([
+    { when: { role: "chat", message: "/not saved[^]*new words/" }, text: "I see it." },
+    { when: { role: "chat" }, text: "I see the disk." },
+  ]);
+  editor.write("a.txt", "old words\n");
+  editor.write("b.txt", "same\n");
+  const path = (name: string) => join(editor.workspace, name);
+  editor.unsaved.set(path("a.txt"), "new words\n");
+  editor.unsaved.set(path("b.txt"), "same\n");
+  const { agent } = await editor.start();
+  const { sessionId } = await agent.request(session.new, { cwd: editor.workspace, mcpServers: [] });
+  const about = (name: string) => [
+    { type: "text" as const, text: "/chat look at " },
+    { type: "resource_link" as const, name, uri: `file://${path(name)}` },
+  ];
+  for (const name of ["a.txt", "b.txt", "c.txt"])
+    await agent.request(session.prompt, { sessionId, prompt: about(name) });
+  expect(editor.words().match(/I see (it|the disk)\./g)).toEqual([
+    "I see it.",
+    "I see the disk.",
+    "I see the disk.",
+  ]);
+});

@@ -13,6 +13,7 @@ export interface ScriptEntry {
   readonly chunks?: readonly string[];
   readonly pause_ms?: number;
   readonly finish?: string;
+  readonly usage?: { readonly input: number; readonly output: number };
 }
 
 /** `config` is YAML that goes below the roles. */

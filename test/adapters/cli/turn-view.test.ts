@@ -1,0 +1,68 @@
+import { expect, test } from "bun:test";
+import { createStyle } from "../../../src/adapters/cli/terminal-style.ts";
+import { createTurnView } from "../../../src/adapters/cli/turn-view.ts";
+import type { ChatEvent } from "../../../src/application/ports/chat.ts";
+import { chatMessagesFor } from "../../../src/domain/texts/chat.ts";
+import { terminalMessagesFor } from "../../../src/domain/texts/cli-terminal.ts";
+
+const view = () =>
+  createTurnView({
+    texts: terminalMessagesFor("en"),
+    chat: chatMessagesFor("en"),
+    style: () => createStyle({ colour: false, ground: "dark" }),
+    now: () => 0,
+  });
+const rows = (blocks: readonly { render(columns: number): readonly string[] }[]) =>
+  blocks.flatMap((block) => block.render(80)).filter((row) => row.trim() !== "");
+const agent = (number: number, more: Partial<Extract<ChatEvent, { type: "agent" }>> = {}): ChatEvent => ({
+  type: "agent",
+  jobId: "job_1_a",
+  number,
+  task: `part ${number}`,
+  writes: true,
+  state: "working",
+  doing: "",
+  files: 0,
+  tokens: 0,
+  costUsd: 0,
+  ...more,
+});
+
+test("sub-agents are steps side by side, each with what it does, until it has ended", () => {
+  const turn = view();
+  turn.event(agent(1));
+  turn.event(agent(2, { doing: "read_file a.ts" }));
+  turn.event(agent(1, { state: "done", files: 2 }));
+  expect(turn.live(80).map((row) => row.trim())).toEqual([
+    "✓ agent 1 part 1  2 files",
+    "⠋ agent 2 part 2  read_file a.ts",
+  ]);
+  turn.event(agent(2, { state: "stopped" }));
+  expect(turn.live(80).at(-1)?.trim()).toBe("✗ agent 2 part 2  stopped");
+});
+
+test("several coders that write at once are seen one below the other, each under its name", () => {
+  const turn = view();
+  turn.event({ type: "drafting", agent: "Aka", text: "One plan.\nIn two lines.\n", lines: 0 });
+  turn.event({ type: "drafting", agent: "Ao", text: "Another plan.\n", lines: 0 });
+  turn.event({ type: "drafting", agent: "Aka", text: "And a third.\n", lines: 0 });
+  const live = turn.live(80).map((row) => row.trim());
+  expect(live.indexOf("Aka")).toBeLessThan(live.findIndex((row) => row.includes("And a third.")));
+  expect(live.findIndex((row) => row.includes("And a third."))).toBeLessThan(live.indexOf("Ao"));
+  const final = rows(turn.event({ type: "proposed", agent: "Aka", plan: "One plan.", commands: 1 }));
+  expect(final[0]?.trim()).toBe("Aka");
+  expect(final.join(" ")).not.toContain("Another");
+  expect(turn.live(80).join(" ")).toContain("Another plan.");
+});
+
+test("an agent's words become final when its next step begins", () => {
+  const turn = view();
+  turn.event({ type: "drafting", agent: "Gin", text: "I look around first.\n", lines: 0 });
+  const blocks = turn.event({
+    type: "job-command",
+    jobId: "job_1_a",
+    index: 1,
+    command: "shell_command run ls",
+  });
+  expect(rows(blocks).join(" ")).toContain("I look around first.");
+});
