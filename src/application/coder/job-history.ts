@@ -1,7 +1,7 @@
 import type { Change } from "../../domain/jobs/result.ts";
 import type { PatchCommand } from "../../domain/patch/patch-command.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
-import { diffText, validatedJournal } from "../jobs/job-facts.ts";
+import { diffText, isOwnJob, validatedJournal } from "../jobs/job-facts.ts";
 import type { JobArchive, JobEvent, StoredJob } from "../ports/jobs.ts";
 
 /** The results of a chat's jobs in this workspace, read from their journals. */
@@ -48,7 +48,7 @@ export function createJobHistory(
   let groups: ReadonlyMap<string, readonly StoredJob[]> | null = null;
   const known = () => {
     groups ??= Map.groupBy(
-      archive.list().filter(({ groupId }) => groupId.startsWith(groupPrefix)),
+      archive.list().filter((job) => isOwnJob(job) && job.groupId.startsWith(groupPrefix)),
       ({ groupId }) => groupId,
     );
     return groups;

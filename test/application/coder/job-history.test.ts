@@ -199,3 +199,8 @@ test("what was taken back has no difference", async () => {
   expect(await jobs.difference("cli:default#1")).toBe("");
   expect(await jobs.recentFiles()).toEqual([]);
 });
+
+test("the thrown-away draft of a sub-agent is no job of the message", () => {
+  const draft = job({ jobId: "job_2", source: "agent:job_1/1", state: "discarded", outcome: "rolled-back" });
+  expect(history([job({}), draft]).tell("cli:default#1")).toBe(history([job({})]).tell("cli:default#1"));
+});
