@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { TaskRun } from "../../application/ports/tasks.ts";
 import { resolveLocale } from "../../config/environment.ts";
 import type { ReadTaskFile } from "../../config/task-file.ts";
-import { lastTest, passes, type TaskRecord } from "../../domain/tasks/task-record.ts";
+import { keptJob, landedJobs, lastTest, passes, type TaskRecord } from "../../domain/tasks/task-record.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { taskMessagesFor } from "../../domain/texts/tasks.ts";
@@ -161,16 +161,16 @@ function report(
     return fail(program, json, { exitCode, code: ran.code, text: ran.text });
   }
   const { record, interrupted, note } = ran;
-  const jobs = record.loops.flatMap(({ run: each }) =>
-    each?.job && each.job.changes.length > 0 ? [each.job.id] : [],
-  );
+  const jobs = landedJobs(record);
+  const kept = keptJob(record);
+  const keptWords = kept === null ? "" : `  ${texts.keptRed(kept.id)}\n`;
   if (json) program.out(ran.json);
-  else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n`);
+  else if (interrupted) program.err(`${texts.interrupted(record.facts.id)}\n${keptWords}`);
   else {
     const { state, facts, end } = record;
     for (const each of record.notes) program.err(`${each}\n`);
     const text = `${texts.ended({ state, id: facts.id, summary: end?.summary ?? "", note, jobs })}\n`;
-    if (state === "COMPLETE") program.out(text);
+    if (state === "COMPLETE") program.out(`${text}${keptWords}`);
     else program.err(`${text}${failingTest(record, texts)}`);
   }
   if (record.state === "COMPLETE") return EXIT.done;

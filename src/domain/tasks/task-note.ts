@@ -2,6 +2,7 @@ import { cutMiddle } from "../texts/format-text.ts";
 import type { TaskMessages } from "../texts/tasks.ts";
 import {
   criteriaWithVerdicts,
+  landedJobs,
   passes,
   type TaskLoop,
   type TaskRecord,
@@ -31,7 +32,7 @@ export function renderNote(record: TaskRecord, messages: TaskMessages): string {
     const why = verdict && verdict.reason !== "" ? ` — ${oneLine(verdict.reason)}` : "";
     return `- [${verdict?.passed ? "x" : " "}] ${id}: ${oneLine(description)}${why}`;
   });
-  const jobs = record.loops.flatMap(({ run }) => run?.job?.id ?? []);
+  const jobs = landedJobs(record);
   return [
     `# ${oneLine(facts.title)}`,
     "",

@@ -395,9 +395,12 @@ export function keptJob(record: TaskRecord): RunJob | null {
   return job?.outcome === "staged" && job.changes.length > 0 ? job : null;
 }
 
-/** The jobs of the task that landed, oldest first. */
+/** The jobs of the task that landed with a change, oldest first. */
 export function landedJobs({ loops }: TaskRecord): readonly string[] {
-  return loops.flatMap(({ run }) => (run?.job?.outcome === "committed" ? [run.job.id] : []));
+  const jobs = loops.flatMap(({ run }) => run?.job ?? []);
+  return jobs.flatMap(({ id, outcome, changes }) =>
+    outcome === "committed" && changes.length > 0 ? [id] : [],
+  );
 }
 
 function withLandedJob(record: TaskRecord, job: RunJob): TaskRecord {
