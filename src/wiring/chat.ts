@@ -16,7 +16,6 @@ import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { ModelCall } from "../application/models/meter.ts";
 import type { Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import type { Models } from "../application/ports/models.ts";
-import { configuredSchedules } from "../application/serve/timed-rounds.ts";
 import { chatSettings } from "../config/settings.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
@@ -38,7 +37,6 @@ import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { findProgram } from "../infrastructure/engine/staging.ts";
 import { startTimer, timers } from "../infrastructure/platform/timers.ts";
 import { createChatTurns } from "../infrastructure/serve/chat-turns.ts";
-import { liveAddress } from "../infrastructure/serve/live-address.ts";
 import type { HeldTurn } from "../infrastructure/store/liveness.ts";
 import type { Database } from "../infrastructure/store/schema.ts";
 import { createProjectFiles } from "../tools/read/project-files.ts";
@@ -166,12 +164,10 @@ export async function openChat(
     ...(choices.farJobs !== undefined && { farJobs: choices.farJobs }),
     openForges: async () => (await import("./project-forge.ts")).openProjectForges(services, root, now),
     openSchedules: async () =>
-      (await import("../infrastructure/serve/chat-schedules.ts")).createChatSchedules({
-        ...inStore,
+      (await import("./chat-schedules.ts")).openChatSchedules(services, {
+        db,
+        workspace: metered.workspace,
         now,
-        timezone: resolveTimeZone(config.session.timezone),
-        configured: configuredSchedules(config),
-        isServed: () => liveAddress(home) !== null,
       }),
     heads: {
       standing: config.roles.coder.head,

@@ -1,8 +1,9 @@
+import { allowedUsers } from "../adapters/channels/registry.ts";
 import { lateEndpoint } from "../adapters/mcp/host.ts";
 import { createWebApp } from "../adapters/web/app.ts";
 import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
-import type { KeptKind } from "../application/ports/serve.ts";
+import type { KeptKind, Schedule } from "../application/ports/serve.ts";
 import type { ListenOptions, RunningServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
@@ -32,9 +33,15 @@ async function startRounds(parts: ServeDeps, { receiver, channels }: Inbox): Pro
   }
   const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
+  const mayPost = async ({ chat, user = "" }: Schedule): Promise<boolean> => {
+    const [channel = ""] = chat.split(":");
+    if (channel === "web" || allowedUsers(state.current().config, channel).includes(user)) return true;
+    return (await access.person(channel, user)) !== null;
+  };
   return startTimedWork({
     renewed: [
-      () => startSchedules(configured(), { store: scheduled, newMessage, onFired, timers, onTrouble }),
+      () =>
+        startSchedules(configured(), { store: scheduled, mayPost, newMessage, onFired, timers, onTrouble }),
       () => {
         const { config, locale } = state.current();
         return watchModels(modelsNow(parts), {

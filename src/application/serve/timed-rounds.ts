@@ -21,6 +21,8 @@ export type NextScheduleTime = (after: Date) => Date | null;
 export interface ScheduleDeps {
   readonly store: ScheduleStore;
   readonly timesOf: (schedule: Schedule) => NextScheduleTime | Promise<NextScheduleTime>;
+  /** Whether whoever made it in a chat may still write there. Default: yes. */
+  readonly mayPost?: (schedule: Schedule) => Promise<boolean>;
   readonly newMessage: (message: InboundMessage) => NewMessage;
   /** A message of a schedule was stored. */
   readonly onFired: (message: NewMessage) => void;
@@ -55,11 +57,17 @@ export function runSchedules(schedules: readonly Schedule[], parts: ScheduleDeps
       else if (was.at > now) {
         wait = Math.min(wait, was.at.getTime() - now.getTime());
         continue;
-      } else if (now.getTime() - was.at.getTime() > LATEST_MS) await store.set(schedule.name, was, next);
+      } else if (now.getTime() - was.at.getTime() > LATEST_MS || !(await isWelcome(schedule, made)))
+        await store.set(schedule.name, was, next);
       else await fire(schedule, was, next);
       wait = Math.min(wait, following.getTime() - now.getTime());
     }
     return wait;
+  }
+
+  /** A schedule of the configuration is the operator's own. */
+  async function isWelcome(schedule: Schedule, made: readonly Schedule[]): Promise<boolean> {
+    return !made.includes(schedule) || ((await parts.mayPost?.(schedule)) ?? true);
   }
 
   async function fire(schedule: Schedule, was: DueSchedule, next: DueSchedule): Promise<void> {

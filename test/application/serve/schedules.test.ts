@@ -122,6 +122,41 @@ test("a heartbeat is off until it is switched on; what is disabled is left out; 
   ]);
 });
 
+test("what was made in a chat is posted with its run noted, as long as its maker may write there", async () => {
+  const { db, timers, store, fired, messages } = await setUp();
+  const chat = (number: number, user: string) => ({
+    ...{ workspace: "/ws", number, channel: "line", chat_id: user, user_id: user, cron: "0 9 * * *" },
+    ...{ timezone: "UTC", message: "hi", enabled: 1, created_at: timers.now().toISOString() },
+  });
+  await db
+    .insertInto("chat_schedules")
+    .values([chat(1, "U1"), chat(2, "U2"), { ...chat(3, "U1"), enabled: 0 }])
+    .execute();
+  const half = 1_800_000;
+  const stop = runSchedules([], {
+    store,
+    timesOf: () => (after) => new Date((Math.floor(after.getTime() / half) + 1) * half),
+    mayPost: async ({ user }) => user === "U1",
+    newMessage: (message) => newMessage(message, `msg_${message.eventId}`, timers.now().toISOString()),
+    onFired: ({ message }) => fired.push(message.eventId),
+    timers,
+    onTrouble: (error) => {
+      throw error;
+    },
+  });
+  await settle();
+  await timers.advance(half + 1_000);
+  stop();
+  expect(fired).toEqual(["schedule:chat/1:2026-03-01T00:30:00.000Z"]);
+  expect((await messages.claimMessage({}))?.message).toMatchObject({
+    channel: "line",
+    chatId: "U1",
+    text: "hi",
+  });
+  const runs = await db.selectFrom("schedule_runs").select(["name", "asked"]).execute();
+  expect(runs).toEqual([{ name: "chat/1", asked: 0 }]);
+});
+
 test("an expression that means nothing is told by name, and the others run", async () => {
   const { store } = await setUp();
   const troubles: string[] = [];
