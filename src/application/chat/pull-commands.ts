@@ -449,7 +449,7 @@ async function publishWork(
 /** What could not be pushed is not left behind as a commit either. */
 async function takeBackCommit(
   { workspace }: ChatDeps,
-  { ref }: PullPlan,
+  { ref, missing }: PullPlan,
   { branch, commit }: ReadyWork,
   pushed: Exclude<BranchPush, { status: "pushed" }>,
 ): Promise<PullStop> {
@@ -461,7 +461,15 @@ async function takeBackCommit(
   const forge = forgeShape(ref.forge).title;
   if (pushed.status === "secret") return { why: "secret", stands };
   if (pushed.status === "branch-taken") return { why: "branch-taken", branch, stands };
-  return { why: "not-pushed", reason: pushed.reason, branch, forge, message: pushed.message, stands };
+  return {
+    why: "not-pushed",
+    reason: pushed.reason,
+    branch,
+    forge,
+    message: pushed.message,
+    variable: missing || null,
+    stands,
+  };
 }
 
 function finished(parts: ChatDeps, { job }: CommittedWork, said: Answer["said"], ok: boolean): Answer {

@@ -34,6 +34,8 @@ export type PullStop =
       readonly branch: string;
       readonly forge: string;
       readonly message: string;
+      /** The variable of the token, where there is none. */
+      readonly variable: string | null;
       readonly stands: string | null;
     };
 
@@ -74,7 +76,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
     case "protected-branch":
       return `${forge} protects the branch ${branch}: nobody may push to it.`;
     case "unauthorized":
-      return `${forge} lets neither the token nor your own git push.`;
+      return `${forge} does not let you push: it knows neither a token nor a key of yours, or refuses them.`;
     case "no-permission":
       return `You may not push to this repository on ${forge}.`;
     case "not-found":
@@ -182,8 +184,11 @@ export const pulls = {
         return `No pull request: the change holds a secret of yours. ${standing(stop.stands)}`;
       case "branch-taken":
         return `No pull request: the branch ${stop.branch} has commits on the forge that are not here. Pull them first. ${standing(stop.stands)}`;
-      case "not-pushed":
-        return `No pull request. ${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)} ${standing(stop.stands)}`;
+      case "not-pushed": {
+        const token =
+          stop.variable === null ? "" : ` There is no token for ${stop.forge}: set ${stop.variable}.`;
+        return `No pull request. ${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token} ${standing(stop.stands)}`;
+      }
     }
   },
 };

@@ -28,7 +28,7 @@ function pushTrouble(reason: string, forge: string, branch: string, message: str
     case "protected-branch":
       return `${forge} でブランチ ${branch} は保護されていて、プッシュできません。`;
     case "unauthorized":
-      return `トークンでも、ご自身の git の権限でも ${forge} にプッシュできません。`;
+      return `${forge} にプッシュできません。トークンや鍵がないか、受け付けられませんでした。`;
     case "no-permission":
       return `${forge} のこのリポジトリにプッシュする権限がありません。`;
     case "not-found":
@@ -113,8 +113,13 @@ export const pulls: typeof englishPulls = {
         return `プルリクエストを作成できません: 変更に秘密の値が含まれています。${standing(stop.stands)}`;
       case "branch-taken":
         return `プルリクエストを作成できません: リモートのブランチ ${stop.branch} に、手元にないコミットがあります。先に取り込んでください。${standing(stop.stands)}`;
-      case "not-pushed":
-        return `プルリクエストを作成できません。${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${standing(stop.stands)}`;
+      case "not-pushed": {
+        const token =
+          stop.variable === null
+            ? ""
+            : `${stop.forge} のトークンがありません。${stop.variable} を設定してください。`;
+        return `プルリクエストを作成できません。${pushTrouble(stop.reason, stop.forge, stop.branch, stop.message)}${token}${standing(stop.stands)}`;
+      }
     }
   },
 };

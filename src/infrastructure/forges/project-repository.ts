@@ -301,6 +301,9 @@ async function diffIn(
 async function pushFrom(git: HostGit, { url, commit, branch }: PushRequest): Promise<BranchPush> {
   const push = await git.run(["push", "--porcelain", url, `${commit}:refs/heads/${branch}`]);
   if (push.code === 0) return { status: "pushed" };
+  // As ssh says it, which the forge's own answers do not.
+  if (/Could not read from remote repository|Permission denied \(/.test(push.stderr))
+    return { status: "failed", reason: "unauthorized", message: "" };
   const failed = pushFailure(push);
   return failed.status === "branch-taken" || failed.status === "rejected" || failed.status === "failed"
     ? failed
