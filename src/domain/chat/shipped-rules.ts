@@ -197,7 +197,13 @@ export const SHIPPED_RULES: readonly Rule[] = [
   },
   {
     pattern:
-      "^(?:the |our |my )?[a-z0-9 _/.-]{2,40} (?:crash(?:es|ed)|hangs|freezes|breaks|fails|throws (?:an? )?[a-z]{0,20}(?:error|exception)) (?:when|if|after|while|as soon as|every time|whenever) .{2,60}$|^[a-z0-9 _/.-]{2,40} throws (?:an? )?[a-z]{0,20}(?:error|exception)$",
+      "^(?!why|what|how|when|who|where|which|if|is|does|do\\b).{2,40} (?:crashes|crashed|hangs|freezes|breaks|fails) (?:when|if|after|while|as soon as|every time|whenever) ",
+    route: "CODE",
+    confidence: 0.8,
+  },
+  {
+    pattern:
+      "^(?!why|what|how|when|who|where|which|if|is|does|do\\b).{2,40} throws (?:an? )?[a-z]{0,20}(?:error|exception)\\b",
     route: "CODE",
     confidence: 0.8,
   },
