@@ -43,7 +43,6 @@ debian_root() {
 # Certificates of an authority that is made up for one engine; the server's is for loopback.
 make_certificates() {
   local tls=$1 group=$2 name subject usage
-  mkdir -p "$tls"
   (
     cd "$tls"
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=made-up-authority \
@@ -58,7 +57,8 @@ make_certificates() {
     mv client-cert.pem cert.pem
     mv client-key.pem key.pem
   ) >"$tls/log" 2>&1 || { tail -n 20 "$tls/log" >&2; return 1; }
-  chmod 640 "$tls"/*.pem
+  chmod 750 "$tls"
+  chmod 640 "$tls"/*
   [ -z "$group" ] || chgrp -R "$group" "$tls"
 }
 
@@ -93,9 +93,10 @@ start() {
     echo "pc$$" >"$dir/bridge"
   fi
   tls=$dir/tls
-  make_certificates "$tls" "$group"
   port=$(free_port)
+  mkdir -p "$tls"
   echo "tcp://127.0.0.1:$port" >"$tls/host"
+  make_certificates "$tls" "$group"
   setsid nohup dockerd --host "tcp://127.0.0.1:$port" --tlsverify --tlscacert "$tls/ca.pem" --tlscert "$tls/server-cert.pem" \
     --tlskey "$tls/server-key.pem" --data-root "$data" --exec-root "$dir/run" --pidfile "$dir/dockerd.pid" \
     --host "unix://$dir/docker.sock" ${group:+--group "$group"} ${bridge[@]+"${bridge[@]}"} >"$dir/log" 2>&1 </dev/null &
