@@ -54,46 +54,11 @@ export interface RawHandlers {
   readonly onClose: (error?: Error) => void;
 }
 
-/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made, or the other side is not who it should be. */
-export async function openRaw(address: EngineAddress, handlers: RawHandlers): Promise<RawConnection> {
-  return address.kind === "tcp" && address.tls !== undefined
-    ? openSecure({ ...address, tls: address.tls }, handlers)
-    : openPlain(address, handlers);
-}
-
-/** By Node's API: the runtime's own does not compare the certificate's names with the host's. */
-async function openSecure(
-  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: EngineTls },
+/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; an engine whose certificate is not right is closed. */
+export async function openRaw(
+  address: EngineAddress,
   { onBytes, onClose }: RawHandlers,
 ): Promise<RawConnection> {
-  const { connect } = await import("node:tls");
-  const { promise, resolve, reject } = Promise.withResolvers<RawConnection>();
-  const state: { open: boolean; error?: Error } = { open: false };
-  const socket = connect({ host, port, ...tls, rejectUnauthorized: true }, () => {
-    state.open = true;
-    resolve({
-      write: (bytes) => void socket.write(bytes),
-      endWrites: () => void socket.end(),
-      close() {
-        state.open = false;
-        socket.destroy();
-      },
-    });
-  });
-  socket.on("data", onBytes);
-  socket.on("error", (error) => {
-    state.error = error;
-  });
-  socket.on("close", () => {
-    if (state.open) onClose(state.error);
-    else reject(state.error ?? new Error("the connection was closed"));
-    state.open = false;
-  });
-  socket.on("end", () => socket.destroy());
-  return promise;
-}
-
-async function openPlain(address: EngineAddress, { onBytes, onClose }: RawHandlers): Promise<RawConnection> {
   const queue: Uint8Array[] = [];
   const state = { closed: false, ending: false };
   const closed = (error?: Error) => {
@@ -122,7 +87,12 @@ async function openPlain(address: EngineAddress, { onBytes, onClose }: RawHandle
   const socket =
     address.kind === "unix"
       ? await Bun.connect({ unix: address.path, socket: handlers })
-      : await Bun.connect({ hostname: address.host, port: address.port, socket: handlers });
+      : await Bun.connect({
+          hostname: address.host,
+          port: address.port,
+          socket: handlers,
+          ...(address.tls && { tls: address.tls }),
+        });
   return {
     write(bytes) {
       if (state.closed) return;

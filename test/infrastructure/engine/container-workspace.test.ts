@@ -16,6 +16,7 @@ import {
   openContainer,
 } from "../../../src/wiring/container-toolkits.ts";
 import { openEngine } from "../../../src/wiring/docker-sandbox.ts";
+import type { WiredEnvironments } from "../../../src/wiring/environments.ts";
 import { describeWorkspace } from "../../contracts/workspace.contract.ts";
 import { requirePart } from "../../require.ts";
 import { createEnvironmentKit, type EnvironmentKit, executor } from "../containers/environment-kit.ts";
@@ -24,13 +25,14 @@ import { DOCKER_HOST, docker } from "../containers/real-engine.ts";
 describe.if(requirePart("docker") && requirePart("environment-images"))("a container as a workspace", () => {
   let kit: EnvironmentKit;
   let container: string;
+  let environments: WiredEnvironments;
   let place: OpenContainer;
   let files: ContainerFileThread;
   const uuid = randomUUID();
 
   beforeAll(async () => {
     kit = createEnvironmentKit();
-    const environments = await kit.open(executor());
+    environments = await kit.open(executor());
     const repository = kit.repository({ "a.txt": "one\ntwo\n", "b.txt": "b\n", ".env": "SECRET=1\n" });
     const info = await environments.manager.prepare({ uuid, repository }, "python");
     container = info.container_id;
@@ -268,10 +270,12 @@ describe.if(requirePart("docker") && requirePart("environment-images"))("a conta
     inside(`kill -KILL ${server}`);
   });
 
-  test("the file server goes with its connection", () => {
-    place.workspace.close();
+  test("the file server is none of the task's processes, and goes with its connection", async () => {
+    const channel = (await files.open(container, "/workspace/project")) as FileChannel;
     const running = () => inside("ps -eo args | grep -c '[A]nswers for the files' || true");
-    const deadline = performance.now() + 60_000;
+    expect([running(), await environments.sandboxes.listProcesses(container)]).toEqual(["1", []]);
+    channel.close();
+    const deadline = performance.now() + 5000;
     while (running() !== "0" && performance.now() < deadline) Bun.sleepSync(50);
     expect(running()).toBe("0");
   });
