@@ -54,7 +54,7 @@ export interface RawHandlers {
   readonly onClose: (error?: Error) => void;
 }
 
-/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; an engine whose certificate is not right is closed. */
+/** A plain connection, for what HTTP is upgraded to. Rejects when it cannot be made; one to an engine with a wrong certificate is closed at once. */
 export async function openRaw(
   address: EngineAddress,
   { onBytes, onClose }: RawHandlers,
