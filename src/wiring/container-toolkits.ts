@@ -1,4 +1,3 @@
-import { runProgramIn } from "../application/containers/run-in-container.ts";
 import type { EnvironmentRecords, SandboxManager } from "../application/ports/containers.ts";
 import type { ClonePlace, OpenClone } from "../application/tasks/container-environments.ts";
 import { toolLimits } from "../config/settings.ts";
@@ -84,17 +83,26 @@ async function workspaceDeps({ services, records }: ContainerToolDeps, info: Con
   return { mask, storage, config: worker, protection, messages, logger };
 }
 
+/** Of a program whose whole output is wanted. */
+const PROGRAM_BYTES = 32 * 1024 ** 2;
+
 function containerContext(
   { services: { config, env }, sandboxes }: ContainerToolDeps,
   workspace: ContainerWorkspace,
   info: ContainerInfo,
 ): ToolContext {
   const onHost = createProgramRunner(env);
-  const inContainer: RunProgram = async (request) => {
-    const result = await runProgramIn(sandboxes, info.container_id, request);
-    if (result.ran) return result;
-    if (result.why === "aborted") throw new ToolError("ABORTED", "the call was aborted");
-    throw new ToolError("REFUSED", `${request.argv[0]} is not installed`);
+  const inContainer: RunProgram = async ({ argv, input, ...request }) => {
+    const { outcome, exitCode, stdout, stderr } = await sandboxes.exec(info.container_id, {
+      command: argv,
+      outputLimitBytes: PROGRAM_BYTES,
+      ...(input !== undefined && { stdin: input }),
+      ...request,
+    });
+    if (outcome === "aborted") throw new ToolError("ABORTED", "the call was aborted");
+    if (outcome === "not-started" || exitCode === 127)
+      throw new ToolError("REFUSED", `${argv[0]} is not installed`);
+    return { exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) };
   };
   return createToolContext({
     workspace,

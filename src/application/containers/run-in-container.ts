@@ -1,4 +1,4 @@
-import type { ExecRequest, ExecResult, SandboxManager } from "../ports/containers.ts";
+import type { ExecResult, SandboxManager } from "../ports/containers.ts";
 
 interface RunInOptions {
   readonly signal: AbortSignal;
@@ -66,37 +66,4 @@ export async function* joinIntoPieces(archive: AsyncIterable<Uint8Array>): Async
     size = 0;
   }
   if (size > 0) yield Buffer.concat(held);
-}
-
-const PROGRAM_BYTES = 32 * 1024 ** 2;
-
-export interface ProgramIn extends Pick<ExecRequest, "cwd" | "env" | "signal"> {
-  readonly argv: readonly [string, ...string[]];
-  readonly input?: Uint8Array;
-  readonly timeoutMs: number;
-}
-
-/** Runs a program whose whole output is wanted. */
-export async function runProgramIn(
-  sandboxes: SandboxManager,
-  container: string,
-  { argv, cwd, env, input, timeoutMs, signal }: ProgramIn,
-): Promise<
-  | { readonly ran: true; readonly exitCode: number | null; readonly stdout: Buffer; readonly stderr: Buffer }
-  | { readonly ran: false; readonly why: "aborted" | "not-installed" }
-> {
-  const result = await sandboxes.exec(container, {
-    command: argv,
-    timeoutMs,
-    outputLimitBytes: PROGRAM_BYTES,
-    ...(cwd !== undefined && { cwd }),
-    ...(env !== undefined && { env }),
-    ...(input !== undefined && { stdin: input }),
-    ...(signal !== undefined && { signal }),
-  });
-  if (result.outcome === "aborted") return { ran: false, why: "aborted" };
-  if (result.outcome === "not-started" || result.exitCode === 127)
-    return { ran: false, why: "not-installed" };
-  const bytes = (text: string) => Buffer.from(text, "utf8");
-  return { ran: true, exitCode: result.exitCode, stdout: bytes(result.stdout), stderr: bytes(result.stderr) };
 }
