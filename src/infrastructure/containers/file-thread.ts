@@ -30,7 +30,7 @@ export type FileThreadEvent =
 export const WORD = { state: 0, size: 1, left: 2, type: 3, heard: 4 } as const;
 export const WORDS = 5;
 export const EMPTY = 0;
-export const FILLED = 1;
+const FILLED = 1;
 /** The type of an answer that will not come: the text says why. */
 export const LOST = 0;
 
