@@ -10,16 +10,45 @@ export interface MarkdownMapping {
   readonly block: (text: string) => string;
 }
 
-/** Markdown as replies are written: code apart from prose, so that marks in code stay what they are. */
+/**
+ * Markdown as replies are written: code apart from prose, so that marks in code stay what they are. One pass over the
+ * lines: a reply may be long, and full of fences that nobody closes.
+ */
 export function mapMarkdown(text: string, { prose, span, block }: MarkdownMapping): string {
-  return text
-    .split(/(^(?:`{3,}|~{3,})[^\n]*\n[\s\S]*?^(?:`{3,}|~{3,}) *$|`[^`\n]+`)/m)
-    .map((part, i) => {
-      if (i % 2 === 0) return prose(part);
-      const fenced = /^(?:`{3,}|~{3,})[^\n]*\n([\s\S]*?)\n?^(?:`{3,}|~{3,}) *$/m.exec(part);
-      return fenced === null ? span(part) : block(fenced[1] ?? "");
-    })
-    .join("");
+  const words = (part: string) =>
+    part
+      .split(/(`[^`\n]+`)/)
+      .map((piece, i) => (i % 2 === 0 ? prose(piece) : span(piece)))
+      .join("");
+  const lines = text.split("\n");
+  const closings = findClosings(lines);
+  const pieces: string[] = [];
+  let [told, at] = [0, 0];
+  for (let n = 0; n < lines.length; n += 1) {
+    const start = at;
+    at += (lines[n] as string).length + 1;
+    const closing = closings[n + 1] ?? 0;
+    if (closing === 0 || !FENCE.test(lines[n] as string)) continue;
+    const inside = lines.slice(n + 1, closing).join("\n");
+    const end = at + inside.length + (closing > n + 1 ? 1 : 0);
+    const mark = CLOSING.exec(lines[closing] as string)?.[0] ?? "";
+    pieces.push(words(text.slice(told, start)), block(inside));
+    told = end + mark.length;
+    at = end + (lines[closing] as string).length + 1;
+    n = closing;
+  }
+  return [...pieces, words(text.slice(told))].join("");
+}
+
+const FENCE = /^(?:`{3,}|~{3,})/;
+const CLOSING = /^(?:`{3,}|~{3,}) *(?=\r?$)/;
+
+/** For each line the first from it on that can close a fence; 0: none. */
+function findClosings(lines: readonly string[]): Int32Array {
+  const closings = new Int32Array(lines.length + 1);
+  for (let n = lines.length - 1; n > 0; n -= 1)
+    closings[n] = CLOSING.test(lines[n] as string) ? n : (closings[n + 1] as number);
+  return closings;
 }
 
 export interface StreamedMessageDeps {

@@ -92,8 +92,8 @@ function proseToMrkdwn(text: string): string {
   return escapeSlack(text)
     .replace(/^#{1,6} +(.+)$/gm, "*$1*")
     .replace(/\*\*([^*\n]+)\*\*/g, "*$1*")
-    .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)|]+)\)/g, "<$2|$1>")
-    .replace(/^(\s*)[-*] /gm, "$1• ");
+    .replace(/\[([^[\]\n]+)\]\((https?:\/\/[^\s)|]{1,2000})\)/g, "<$2|$1>")
+    .replace(/^([^\S\n]*)[-*] /gm, "$1• ");
 }
 
 /** `<!channel>` and `<@U1>` in a text call nobody. */

@@ -143,8 +143,8 @@ function proseToHtml(text: string): string {
   return escapeHtml(text)
     .replace(/^#{1,6} +(.+)$/gm, "<b>$1</b>")
     .replace(/\*\*([^*\n]+)\*\*/g, "<b>$1</b>")
-    .replace(/\[([^\]\n]+)\]\((https?:\/\/[^\s)"]+)\)/g, '<a href="$2">$1</a>')
-    .replace(/^(\s*)[-*] /gm, "$1• ");
+    .replace(/\[([^[\]\n]+)\]\((https?:\/\/[^\s)"]{1,2000})\)/g, '<a href="$2">$1</a>')
+    .replace(/^([^\S\n]*)[-*] /gm, "$1• ");
 }
 
 function escapeHtml(text: string): string {

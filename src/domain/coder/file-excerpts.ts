@@ -414,7 +414,7 @@ export interface AskedFile {
   readonly lines?: LineRange;
 }
 
-const RANGE = /(?::|#L?|\s+\(?lines?\s+|\s+L)(\d{1,7})(?:\s*(?:-|–|—|\.\.|:|to)\s*L?(\d{1,7})?)?\)?$/i;
+const RANGE = /(?::|#L?|\s\(?lines?\s+|\sL)(\d{1,7})(?:\s*(?:-|–|—|\.\.|:|to)\s*L?(\d{1,7})?)?\)?$/i;
 /** Lines around a single one that was named. */
 const AROUND_NAMED_LINE = 30;
 

@@ -184,7 +184,7 @@ function parseProposal(proposal: Proposal): ReadProposal {
 
 /** Whether words that hold no proposal were meant to hold one; else they are an answer, or a question. */
 export function looksLikePatch(text: string): boolean {
-  return /^\s*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
+  return /^[^\S\n]*(?:<{5,9} ?SEARCH\b|\*\*\* (?:Begin Patch|Update File|Add File)|diff --git |@@ -\d)|"type"\s*:\s*"(?:file_edit|shell_command)"|^#+ *Patch\b/m.test(
     text,
   );
 }

@@ -1,12 +1,21 @@
 /** Whatever people, models and projects write is rendered and read in time that grows with it, and not with its square. */
 import { expect, test } from "bun:test";
+import { toMrkdwn } from "../../../src/adapters/channels/slack-channel.ts";
+import { toTelegramHtml } from "../../../src/adapters/channels/telegram-channel.ts";
 import { fileDiffs } from "../../../src/adapters/web/diff-view.ts";
+import { timeline } from "../../../src/adapters/web/job-view.ts";
 import { markdown } from "../../../src/adapters/web/markdown.ts";
 import { visible } from "../../../src/adapters/web/markup.ts";
+import type { PageContext } from "../../../src/adapters/web/page-context.ts";
 import { diffText } from "../../../src/application/jobs/job-facts.ts";
+import type { JournalLine } from "../../../src/application/ports/jobs.ts";
+import { readAskedFile } from "../../../src/domain/coder/file-excerpts.ts";
+import { looksLikePatch } from "../../../src/domain/coder/proposal.ts";
 import { mentions, readOrder } from "../../../src/domain/forges/trigger.ts";
 import { compareLines, toHunks } from "../../../src/domain/patch/compare-lines.ts";
 import { hasMoreMembers } from "../../../src/domain/platform/json-members.ts";
+import { messagesFor } from "../../../src/domain/texts/jobs.ts";
+import { consoleMessagesFor } from "../../../src/domain/texts/web.ts";
 
 function shuffledLines(count: number): string[] {
   const all = Array.from({ length: count }, (_, n) => `line ${n}\n`);
@@ -51,7 +60,27 @@ const TEXTS: readonly (readonly [string, (n: number) => string])[] = [
   ["empty lines", repeated("\n\n\n\n")],
   ["escapes of a terminal", (n) => "\x1b[1;".repeat(n * 2)],
   ["marks of an order", (n) => `${"!".repeat(n * 8)}x`],
+  ["brackets that stay open", (n) => "[".repeat(n * 8)],
+  ["addresses that stay open", (n) => "[a](https://".repeat(n)],
 ];
+const journalOf = (commands: number): readonly JournalLine[] =>
+  Array.from({ length: commands }, (_, index): JournalLine[] => {
+    const target = `d/f${index}`;
+    const command = { type: "file_edit", action: "create", target, content: "" };
+    const done = { success: true, output: "", error: "", duration: 1, notes: [] };
+    const changes = [{ path: target, kind: "added" as const }];
+    return [
+      { at: AT, event: { type: "command_started", index, command } },
+      { at: AT, event: { type: "command_finished", index, ...done, changes } },
+    ];
+  }).flat();
+const AT = "2026-01-02T03:04:05.000Z";
+const PAGE = {
+  t: consoleMessagesFor("en"),
+  words: messagesFor("en"),
+  timezone: "UTC",
+  now: new Date(AT),
+} as unknown as PageContext;
 const CASES: readonly Case[] = [
   [
     "a comparison of shuffled lines",
@@ -74,6 +103,11 @@ const CASES: readonly Case[] = [
     (text: string) => hasMoreMembers(text, Infinity),
   ],
   ...TEXTS.map(([name, make]): Case => [`a page of ${name}`, 4_000, make, markdown]),
+  ...TEXTS.map(([name, make]): Case => [`a Telegram message of ${name}`, 4_000, make, toTelegramHtml]),
+  ...TEXTS.map(([name, make]): Case => [`a Slack message of ${name}`, 4_000, make, toMrkdwn]),
+  ["a patch looked for in empty lines", 4_000, repeated("\n\n\n\n"), looksLikePatch],
+  ["a file asked for by blanks", 4_000, (n) => `|\n${" ".repeat(n * 8)}x`, readAskedFile],
+  ["the timeline of a job", 6_000, journalOf, (journal: readonly JournalLine[]) => timeline(PAGE, journal)],
   ...TEXTS.map(([name, make]): Case => [`what is seen of ${name}`, 8_000, make, visible]),
   ...TEXTS.map(
     ([name, make]): Case => [`a mention in ${name}`, 8_000, make, (text: string) => mentions(text, "bot")],
