@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { wordReply } from "../../application/chat/reply-words.ts";
 import type { JobQuery, ViewedJob } from "../../application/fleet/viewer-jobs.ts";
-import { diffText, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
+import { diffText, giveWay, toJobJson, toListedJob } from "../../application/jobs/job-facts.ts";
 import { toResultJson, wordRefusal } from "../../application/jobs/job-report.ts";
 import type { Reply, Route } from "../../application/ports/chat.ts";
 import type { Attachment, Exchange, InboundMessage, StoredMessage } from "../../application/ports/serve.ts";
@@ -90,10 +90,10 @@ export function jobApi(app: Api, { host }: Web): void {
     if (refused !== null) return refused;
     const viewed = await viewerJobs.read(c.var.viewer, c.req.param("job"));
     if (viewed === null) return unknown();
-    return c.json({
-      ...viewedJobJson(viewed),
-      events: await viewerJobs.journal(c.var.viewer, viewed.job.jobId),
-    });
+    await giveWay();
+    const events = await viewerJobs.journal(c.var.viewer, viewed.job.jobId);
+    await giveWay();
+    return c.json({ ...viewedJobJson(viewed), events });
   });
   app.get("/jobs/:job/diff", async (c) => {
     const refused = refuseWithoutScope(c.var.viewer, "read");

@@ -54,7 +54,12 @@ export async function fileDiffs(differences: Iterable<FileDifference>): Promise<
     else if (isBinary(before) || isBinary(after)) files.push(bare("binary"));
     else if (countLineEnds(before) + countLineEnds(after) > MOST_LINES) files.push(bare("too-large"));
     else {
-      const file = rowsOf(toHunks(splitLines(decodeText(before)), splitLines(decodeText(after))));
+      const bytes = (before?.length ?? 0) + (after?.length ?? 0);
+      const sides = [splitLines(decodeText(before)), splitLines(decodeText(after))] as const;
+      await pause(bytes);
+      const hunks = toHunks(...sides);
+      await pause(bytes);
+      const file = rowsOf(hunks);
       rows += file.rows.length;
       files.push(rows > MOST_PAGE_ROWS ? bare("too-large") : { path, kind, ...file });
     }

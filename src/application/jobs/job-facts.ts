@@ -173,7 +173,11 @@ export async function diffText(
       continue;
     }
     text += `--- ${before === null ? "/dev/null" : `a/${path}`}\n+++ ${after === null ? "/dev/null" : `b/${path}`}\n`;
-    for (const { oldStart, oldCount, newStart, newCount, lines } of toHunks(splitLines(old), splitLines(now)))
+    const sides = [splitLines(old), splitLines(now)] as const;
+    await pause(bytes);
+    const hunks = toHunks(...sides);
+    await pause(bytes);
+    for (const { oldStart, oldCount, newStart, newCount, lines } of hunks)
       text += `@@ -${oldStart},${oldCount} +${newStart},${newCount} @@\n${lines.join("\n")}\n`;
   }
   return text;
@@ -196,8 +200,13 @@ export function createPause(): (bytes: number) => Promise<void> {
     since += bytes + FILE_BYTES;
     if (since < TURN_BYTES) return;
     since = 0;
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await giveWay();
   };
+}
+
+/** Everything else of the process goes on before the next piece of work. */
+export function giveWay(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
 }
 
 function decode(bytes: Uint8Array | null): string | null {

@@ -49,7 +49,11 @@ const REPORT =
 
 /** By path: the uppermost cache that it is or lies in, a folder or the file itself. Paths of the project's own are not there. */
 export function findCaches(paths: readonly string[]): ReadonlyMap<string, string> {
-  const reports = new Set(paths.flatMap((path) => REPORT.exec(path)?.[1] ?? []));
+  const reports = new Set<string>();
+  for (const path of paths) {
+    const report = path.includes("coverage/") ? REPORT.exec(path)?.[1] : undefined;
+    if (report !== undefined) reports.add(report);
+  }
   const found = new Map<string, string>();
   for (const path of paths) {
     const top = uppermostCache(path, reports);

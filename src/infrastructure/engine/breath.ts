@@ -1,7 +1,7 @@
 /** Longer work of one job leaves the process to others after so long: a server answers everybody from one thread. */
 const LONGEST_MS = 20;
 
-export interface Breath {
+interface Breath {
   readonly isDue: () => boolean;
   readonly take: () => Promise<void>;
 }

@@ -208,6 +208,7 @@ export async function sealUpper(
         renameSync(absolute, next);
         if (kind === "file") stripMarks(next, now.mode);
         add(path, a, identifyAt(next), aHash, bHash);
+        sight.forget(original);
         break;
       }
       case "other":

@@ -5,7 +5,7 @@ import {
   type JobQuery,
   type ViewedJob,
 } from "../../../application/fleet/viewer-jobs.ts";
-import { storedFacts } from "../../../application/jobs/job-facts.ts";
+import { giveWay, storedFacts } from "../../../application/jobs/job-facts.ts";
 import {
   wordJobBriefly,
   wordJobNotes,
@@ -281,21 +281,28 @@ export function jobRoutes(app: WebApp, web: Web): void {
     if (viewed === null) return jobMissingPage(c.var.page);
     const { jobId } = viewed.job;
     const notice = flashes.take(c.req.query("flash"));
-    const [differences, journal, output, beside] = await Promise.all([
-      viewerJobs.differences(c.var.person.viewer, jobId),
-      viewerJobs.journal(c.var.person.viewer, jobId),
+    // A job may have thousands of files and events: others have their turn between one piece and the next.
+    await giveWay();
+    const journal = await viewerJobs.journal(c.var.person.viewer, jobId);
+    await giveWay();
+    const differences = await viewerJobs.differences(c.var.person.viewer, jobId);
+    await giveWay();
+    const files = differences === null ? null : await fileDiffs(differences);
+    const conflicts = await readConflicts(viewed.job, journal, (path) =>
+      viewerJobs.differences(c.var.person.viewer, jobId, path),
+    );
+    const [output, beside] = await Promise.all([
       viewerJobs.output(jobId, c.var.person.viewer),
       viewerJobs.beside(viewed.job),
     ]);
+    await giveWay();
     return respond(
       jobPage(c.var.page, {
         viewed,
         journal,
-        conflicts: await readConflicts(viewed.job, journal, (path) =>
-          viewerJobs.differences(c.var.person.viewer, jobId, path),
-        ),
+        conflicts,
         output: host.mask(output),
-        files: differences === null ? null : await fileDiffs(differences),
+        files,
         beside,
         view: c.req.query("view") === "split" ? "split" : "inline",
         ...(notice !== undefined && { notice }),
