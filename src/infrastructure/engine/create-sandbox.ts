@@ -50,7 +50,7 @@ interface ForeignFilesMemory {
   readonly found: string | null;
 }
 
-export function createForeignFiles(parts: {
+function createForeignFiles(parts: {
   readonly roots: readonly string[];
   readonly memory: string;
 }): ForeignFiles {
@@ -126,17 +126,13 @@ export interface OpenNetwork {
 }
 
 /** The network that a sandbox will have; the proxy's socket does not exist yet. */
-export function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
+function networkPlan({ mode }: NetworkSettings, wanted: boolean): SandboxNetwork {
   if (!wanted || mode === "off") return "none";
   return mode === "on" ? "host" : { proxy: SOCKET };
 }
 
 /** The network of one job. With an allow-list that is a proxy of its own, on a socket in the job's folder. */
-export async function openNetwork(
-  settings: NetworkSettings,
-  job: string,
-  wanted: boolean,
-): Promise<OpenNetwork> {
+async function openNetwork(settings: NetworkSettings, job: string, wanted: boolean): Promise<OpenNetwork> {
   const plan = networkPlan(settings, wanted);
   if (typeof plan === "string") return { plan, release: async () => {} };
   const [{ startProxy }, { createRefusalCount }] = await Promise.all([

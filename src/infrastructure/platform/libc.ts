@@ -117,7 +117,7 @@ function errnoName(errno: number): string {
 }
 
 /** A C string of exactly these bytes; a name that is not UTF-8 comes as bytes. */
-export function cString(text: string | Uint8Array): Uint8Array {
+function cString(text: string | Uint8Array): Uint8Array {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   if (bytes.includes(0)) throw new TypeError("a name for the C library may not contain NUL");
   const terminated = new Uint8Array(bytes.length + 1);
