@@ -5,6 +5,7 @@ import type { ProcessResult } from "../../application/ports/jobs-transaction.ts"
 import { findInsidePorts, markedBelow } from "./listening-ports.ts";
 import type { ProcessPlace } from "./process-place.ts";
 import {
+  type BornProcess,
   folderIdentity,
   openProcessLog,
   type ProcessLogFile,
@@ -13,7 +14,7 @@ import {
   readProcessRecord,
   writeProcessRecord,
 } from "./process-record.ts";
-import { processBirth, processLife, readProcessTable } from "./process-table.ts";
+import { isZombie, processBirth, processLife, readProcessTable } from "./process-table.ts";
 import { removeTree } from "./walk-folder.ts";
 
 export interface KeeperDeps {
@@ -88,7 +89,7 @@ function createWatch(
 ): () => void {
   const seen = { landing: readLanding(dirname(folder)) };
   return () => {
-    if (owner !== null && processLife(owner.pid, owner.birth) === "gone") stop("program-ended");
+    if (owner !== null && hasEnded(owner)) stop("program-ended");
     if (folderIdentity(root) !== rootIdentity) stop("workspace-gone");
     if (folderIdentity(folder) === null) stop("lost");
     const over = isOver();
@@ -98,6 +99,11 @@ function createWatch(
     seen.landing = landing;
     restart();
   };
+}
+
+/** Where nobody buries the dead, they keep their number. */
+function hasEnded({ pid, birth }: BornProcess): boolean {
+  return processLife(pid, birth) === "gone" || isZombie(pid);
 }
 
 interface Run extends KeeperDeps {
