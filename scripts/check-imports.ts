@@ -62,8 +62,8 @@ const COLUMN_OF_FILE: Readonly<Record<string, string>> = {
   "main.ts": "wiring",
   "lib.ts": "wiring",
 };
-/** A feature's texts and ports carry its name: `texts/jobs.en.ts`, `ports/jobs-workspace.ts`. */
-const NAMED_BY_FILE = /^(?:domain\/texts|application\/ports)\/([a-z]+)[.-][^/]*$/;
+/** A feature's texts and ports carry its name: `texts/en/jobs.ts`, `ports/jobs-workspace.ts`. */
+const NAMED_BY_FILE = /^(?:domain\/texts(?:\/[\w-]+)?|application\/ports)\/([a-z]+)[.-][^/]*$/;
 /** The loader, and the four ways in. */
 const ENVIRONMENT_READERS = new Set([
   "config/load.ts",

@@ -1,7 +1,7 @@
 /**
  * Writes what is read off the configuration schema: `src/config/schema.json`, `src/config/defaults.json` and
- * `docs/configuration.md`.
- * Run it after changing a key: `node_modules/.bin/bun scripts/gen-config-docs.ts`.
+ * `docs/configuration.md`. It also writes the languages into the doors of the texts.
+ * Run it after changing a key or adding a language: `node_modules/.bin/bun scripts/gen-config-docs.ts`.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import { type KeyInfo, knownKeys, type SchemaNode } from "../src/config/keys.ts"
 import { HARMLESS, type PowerRule } from "../src/config/power.ts";
 import { configSchema, generateJsonSchema } from "../src/config/schema/root.ts";
 import { formatBytes } from "../src/domain/texts/format-text.ts";
+import { LOCALES } from "../src/domain/texts/locale.ts";
+import { writeTextDoors } from "./text-doors.ts";
 
 const INTRODUCTION = `# Configuration
 
@@ -51,7 +53,7 @@ Variables that other programs read, too, stand above the defaults and below ever
 | \`GITHUB_TOKEN\` | \`forges.github.token\`, where \`GITHUB_PERSONAL_ACCESS_TOKEN\` is not set |
 | \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`GEMINI_API_KEY\`, \`DEEPSEEK_API_KEY\`, \`OPENROUTER_API_KEY\` | without \`ANTHROPIC_API_KEY\`, and where no file names a role or a provider: the first that is set says who answers \`CODE\`. A \`PICOCLAW_…\` variable changes that only if it sets \`roles.default_coder\`, the provider of a coder, or the type, address or key of \`providers.claude\` |
 
-\`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (\`ja\` or \`en\`) goes before \`locale\`, which goes before
+\`PICOCLAW_HOME\` is where PicoClaw keeps its own files. \`PICOCLAW_LOCALE\` (${LOCALES.map((one) => `\`${one}\``).join(" or ")}) goes before \`locale\`, which goes before
 \`LC_ALL\`, \`LC_MESSAGES\` and \`LANG\`: \`ja*\` is Japanese, everything else English.
 
 ## Secrets
@@ -134,4 +136,5 @@ if (import.meta.main) {
   for (const [name, value] of Object.entries(written))
     writeFileSync(join(root, "src/config", name), `${JSON.stringify(value, null, 2)}\n`);
   writeFileSync(join(root, "docs/configuration.md"), configurationReference(schema as SchemaNode));
+  writeTextDoors(root, LOCALES);
 }

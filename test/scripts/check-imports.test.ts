@@ -176,7 +176,7 @@ describe("the import check", () => {
     const columns = {
       "application/ports/jobs-workspace.ts": `import "../../domain/store/s.ts";`,
       "domain/store/s.ts": `export type S = number;`,
-      "domain/texts/chat.en.ts": `import "./locale.ts"; import "../models/m.ts";`,
+      "domain/texts/en/chat.ts": `import "../locale.ts"; import "../../models/m.ts";`,
       "domain/texts/locale.ts": "export const l = 1;",
       "domain/models/m.ts": `import "../chat/c.ts";`,
       "domain/chat/c.ts": "export const c = 1;",

@@ -1,6 +1,6 @@
-/** CONTRIBUTING promises that one more channel, patch format, check runner, command or language is a file and a line. Tried on a copy of the sources. */
+/** CONTRIBUTING says in which files and lines one more channel, forge, patch format, check runner, command, page or language consists. Tried on a copy of the sources. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -9,7 +9,8 @@ let copy = "";
 
 beforeAll(() => {
   copy = mkdtempSync(join(tmpdir(), "picoclaw-extend-"));
-  cpSync(join(ROOT, "src"), join(copy, "src"), { recursive: true });
+  for (const name of ["src", "scripts"]) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  mkdirSync(join(copy, "docs"));
   for (const name of ["node_modules", "package.json", "tsconfig.json"])
     symlinkSync(join(ROOT, name), join(copy, name));
 });
@@ -138,7 +139,7 @@ export const command: Subcommand = {
   addLine("src/adapters/cli/dispatch.ts", line, '  toy: async () => (await import("./toy.ts")).command,\n');
   for (const language of ["en", "ja"])
     addLine(
-      `src/domain/texts/cli.${language}.ts`,
+      `src/domain/texts/${language}/cli.ts`,
       "  commands: {\n",
       '    toy: { does: "plays", flags: {} },\n',
     );
@@ -148,4 +149,24 @@ export const command: Subcommand = {
   expect(ran('"--help"')).toContain("toy");
   expect(ran('"man"')).toContain("toy");
   expect(ran('"completion", "bash"')).toContain("toy");
+});
+
+test("a language: its folder and one line; the generator writes the rest, and it is spoken, set and offered", () => {
+  const texts = join(copy, "src/domain/texts");
+  cpSync(join(texts, "en"), join(texts, "xx"), { recursive: true });
+  const words = join(texts, "xx/cli.ts");
+  writeFileSync(words, readFileSync(words, "utf8").replace('usage: "Usage: ', 'usage: "Play: '));
+  addLine("src/domain/texts/locale.ts", "LANGUAGES = { ", 'xx: "Toyish", ');
+  const made = Bun.spawnSync([process.execPath, "--no-env-file", "scripts/gen-config-docs.ts"], {
+    cwd: copy,
+  });
+  expect(made.stderr.toString()).toBe("");
+  const spoken = run(`
+    process.env.PICOCLAW_LOCALE = "xx_XX.UTF-8";
+    process.argv = ["bun", "picoclaw", "--help"];
+    await import("./src/main.ts");
+  `);
+  expect(spoken).toStartWith("Play: picoclaw");
+  const schema = readFileSync(join(copy, "src/config/schema.json"), "utf8");
+  expect(JSON.parse(schema).properties.locale.enum).toEqual(["xx", "ja", "en"]);
 });

@@ -12,7 +12,7 @@ import {
   splitRemoteUrl,
 } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
-import type { PullStop } from "../../domain/texts/chat-pulls.en.ts";
+import type { PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
 import { toResultJson, wordRefusal } from "../jobs/job-report.ts";

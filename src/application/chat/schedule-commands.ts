@@ -5,7 +5,7 @@ import {
   readScheduleSentence,
   type ScheduleWish,
 } from "../../domain/chat/schedule-sentence.ts";
-import type { ScheduleLine } from "../../domain/texts/chat-schedules.en.ts";
+import type { ScheduleLine } from "../../domain/texts/en/chat-schedules.ts";
 import { askJson } from "../models/complete.ts";
 import type { ChatSchedule, ChatSchedules } from "../ports/chat.ts";
 import { listenOptions } from "./ask-agent.ts";

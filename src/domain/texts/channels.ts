@@ -1,5 +1,5 @@
-import * as en from "./channels.en.ts";
-import * as ja from "./channels.ja.ts";
+import * as en from "./en/channels.ts";
+import * as ja from "./ja/channels.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./chat.en.ts";
-import * as ja from "./chat.ja.ts";
+import * as en from "./en/chat.ts";
+import * as ja from "./ja/chat.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
@@ -10,7 +10,7 @@ export type ChatMessages = typeof en.chatTexts;
 
 export const chatMessagesFor = (locale: Locale): ChatMessages => TEXTS[locale].chatTexts;
 
-export type { ContextLine, ModelFactsLine } from "./chat.en.ts";
+export type { ContextLine, ModelFactsLine } from "./en/chat.ts";
 
 /** Texts about decisions, sessions and usage. */
 export type MemoryMessages = typeof en.memoryTexts;

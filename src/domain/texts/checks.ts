@@ -1,5 +1,5 @@
-import * as en from "./checks.en.ts";
-import * as ja from "./checks.ja.ts";
+import * as en from "./en/checks.ts";
+import * as ja from "./ja/checks.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,10 +1,11 @@
-import { terminalTexts as en } from "./cli-terminal.en.ts";
-import { terminalTexts as ja } from "./cli-terminal.ja.ts";
+import * as en from "./en/cli-terminal.ts";
+import * as ja from "./ja/cli-terminal.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
-export type TerminalMessages = typeof en;
+const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };
 
-const TEXTS: Readonly<Record<Locale, TerminalMessages>> = { en, ja };
+/** Texts of the conversation at a terminal. */
+export type TerminalMessages = typeof en.terminalTexts;
 
-export const terminalMessagesFor = (locale: Locale): TerminalMessages => TEXTS[locale];
+export const terminalMessagesFor = (locale: Locale): TerminalMessages => TEXTS[locale].terminalTexts;

@@ -1,5 +1,5 @@
-import * as en from "./cli.en.ts";
-import * as ja from "./cli.ja.ts";
+import * as en from "./en/cli.ts";
+import * as ja from "./ja/cli.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./containers.en.ts";
-import * as ja from "./containers.ja.ts";
+import * as en from "./en/containers.ts";
+import * as ja from "./ja/containers.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./engine.en.ts";
-import * as ja from "./engine.ja.ts";
+import * as en from "./en/engine.ts";
+import * as ja from "./ja/engine.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./fleet.en.ts";
-import * as ja from "./fleet.ja.ts";
+import * as en from "./en/fleet.ts";
+import * as ja from "./ja/fleet.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./heads.en.ts";
-import * as ja from "./heads.ja.ts";
+import * as en from "./en/heads.ts";
+import * as ja from "./ja/heads.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

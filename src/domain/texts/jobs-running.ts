@@ -1,5 +1,5 @@
-import * as en from "./jobs-running.en.ts";
-import * as ja from "./jobs-running.ja.ts";
+import * as en from "./en/jobs-running.ts";
+import * as ja from "./ja/jobs-running.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,5 +1,5 @@
-import * as en from "./jobs.en.ts";
-import * as ja from "./jobs.ja.ts";
+import * as en from "./en/jobs.ts";
+import * as ja from "./ja/jobs.ts";
 import type { Locale } from "./locale.ts";
 
 /** English is the type: another language that lacks a text does not compile. */

@@ -1,4 +1,4 @@
-/** The languages PicoClaw speaks, each by its own name. Their texts lie in the folder of that name. */
+/** The languages PicoClaw speaks, each by its own name. A language's texts are in the folder named by its code. */
 export const LANGUAGES = { ja: "日本語", en: "English" } as const;
 
 export type Locale = keyof typeof LANGUAGES;

@@ -1,6 +1,6 @@
+import * as en from "./en/models.ts";
+import * as ja from "./ja/models.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./models.en.ts";
-import * as ja from "./models.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

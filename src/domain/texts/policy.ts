@@ -1,6 +1,6 @@
+import * as en from "./en/policy.ts";
+import * as ja from "./ja/policy.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./policy.en.ts";
-import * as ja from "./policy.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

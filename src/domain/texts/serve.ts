@@ -1,6 +1,6 @@
+import * as en from "./en/serve.ts";
+import * as ja from "./ja/serve.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./serve.en.ts";
-import * as ja from "./serve.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

@@ -1,6 +1,6 @@
+import * as en from "./en/setup.ts";
+import * as ja from "./ja/setup.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./setup.en.ts";
-import * as ja from "./setup.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

@@ -1,6 +1,6 @@
+import * as en from "./en/tasks.ts";
+import * as ja from "./ja/tasks.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./tasks.en.ts";
-import * as ja from "./tasks.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

@@ -1,6 +1,6 @@
+import * as en from "./en/web.ts";
+import * as ja from "./ja/web.ts";
 import type { Locale } from "./locale.ts";
-import * as en from "./web.en.ts";
-import * as ja from "./web.ja.ts";
 
 /** English is the type: another language that lacks a text does not compile. */
 const TEXTS: Readonly<Record<Locale, typeof en>> = { en, ja };

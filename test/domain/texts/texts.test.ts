@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { renderTextDoors } from "../../../scripts/text-doors.ts";
 import {
   type ConfigProblem,
   type ConfigWarning,
@@ -7,10 +10,11 @@ import {
 import type { FileTrouble, Remedy } from "../../../src/domain/jobs/machine-trouble.ts";
 import type { NotCovered, TransactionKind, TransactionReason } from "../../../src/domain/jobs/note.ts";
 import { type CommandResult, formatExecutionResults, oneLine } from "../../../src/domain/jobs/result.ts";
+import * as enJobs from "../../../src/domain/texts/en/jobs.ts";
 import { formatBytes } from "../../../src/domain/texts/format-text.ts";
-import * as enJobs from "../../../src/domain/texts/jobs.en.ts";
-import * as jaJobs from "../../../src/domain/texts/jobs.ja.ts";
+import * as jaJobs from "../../../src/domain/texts/ja/jobs.ts";
 import { type Messages, messagesFor, reportMessages } from "../../../src/domain/texts/jobs.ts";
+import { LOCALES } from "../../../src/domain/texts/locale.ts";
 
 const { messages: en } = enJobs;
 const { messages: ja } = jaJobs;
@@ -326,4 +330,10 @@ test("a key that had to be there is missing, in both languages", () => {
   const problem = { code: "invalid-value", key: "version", value: NOTHING, expected: "1" } as const;
   expect(messagesFor("en").configProblem(problem)).toBe("version is missing; expected 1");
   expect(messagesFor("ja").configProblem(problem)).toBe("version がありません。期待する値: 1");
+});
+
+test("every door has every language (else: bun scripts/gen-config-docs.ts)", () => {
+  const doors = renderTextDoors(join(import.meta.dir, "../../.."), LOCALES);
+  expect(doors.size).toBeGreaterThan(10);
+  for (const [path, text] of doors) expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { RULES } from "../../../../src/domain/policy/decide-command.ts";
-import { commandsTexts as en } from "../../../../src/domain/texts/policy.en.ts";
-import { commandsTexts as ja } from "../../../../src/domain/texts/policy.ja.ts";
+import { commandsTexts as en } from "../../../../src/domain/texts/en/policy.ts";
+import { commandsTexts as ja } from "../../../../src/domain/texts/ja/policy.ts";
 
 const facts = { name: "NAME", detail: "DETAIL" };
 

@@ -1,7 +1,7 @@
-import { figuresText } from "../tasks/task-steps.ts";
-import { coderAgent, coderProgress } from "./coder.ja.ts";
-import { nameFew } from "./format-text.ts";
-import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "./web.en.ts";
+import { figuresText } from "../../tasks/task-steps.ts";
+import type { consoleTexts as englishConsoleTexts, manageTexts as englishManageTexts } from "../en/web.ts";
+import { nameFew } from "../format-text.ts";
+import { coderAgent, coderProgress } from "./coder.ts";
 
 export const consoleTexts: typeof englishConsoleTexts = {
   locale: "ja",

@@ -1,4 +1,4 @@
-import type * as en from "./jobs-running.en.ts";
+import type * as en from "../en/jobs-running.ts";
 
 export const runningTexts: typeof en.runningTexts = {
   none: "実行中のものはありません。",

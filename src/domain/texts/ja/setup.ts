@@ -1,4 +1,4 @@
-import type { setupTexts as englishSetupTexts } from "./setup.en.ts";
+import type { setupTexts as englishSetupTexts } from "../en/setup.ts";
 
 export const setupTexts: typeof englishSetupTexts = {
   file: {

@@ -1,4 +1,4 @@
-import type { serveTexts as englishServeTexts } from "./serve.en.ts";
+import type { serveTexts as englishServeTexts } from "../en/serve.ts";
 
 export const serveTexts: typeof englishServeTexts = {
   interrupted: (jobIds, undo) =>

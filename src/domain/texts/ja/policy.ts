@@ -1,11 +1,11 @@
-import type { RefusedDestination } from "../policy/network.ts";
-import type { RuleId } from "../policy/rules/command-rule.ts";
-import { formatBytes } from "./format-text.ts";
+import type { RefusedDestination } from "../../policy/network.ts";
+import type { RuleId } from "../../policy/rules/command-rule.ts";
 import type {
   commandsTexts as englishCommandsTexts,
   confinementTexts as englishConfinementTexts,
   RuleFacts,
-} from "./policy.en.ts";
+} from "../en/policy.ts";
+import { formatBytes } from "../format-text.ts";
 
 /** Reason and advice. */
 const RULES: Readonly<Record<RuleId, (facts: RuleFacts) => readonly [reason: string, instead: string]>> = {

@@ -1,5 +1,5 @@
-import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../coder/candidates.ts";
-import { checksTexts as checks } from "./checks.en.ts";
+import type { ChosenBy, CoderCandidateFacts, CoderCandidatesFacts } from "../../coder/candidates.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 interface CoderProgress {
   readonly attempt: number;

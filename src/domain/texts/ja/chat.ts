@@ -1,18 +1,18 @@
-import { otherRoute, ROUTES } from "../config/route.ts";
-import type { RedReason } from "../jobs/job-status.ts";
-import { type RewindJob, rewindJobs, rewindMessages } from "../jobs/rewind-plan.ts";
-import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
-import type { ModelTrouble } from "../models/model-facts.ts";
+import { otherRoute, ROUTES } from "../../config/route.ts";
+import type { RedReason } from "../../jobs/job-status.ts";
+import { type RewindJob, rewindJobs, rewindMessages } from "../../jobs/rewind-plan.ts";
+import { MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
+import type { ModelTrouble } from "../../models/model-facts.ts";
 import type {
   AskedModel,
   chatTexts as englishChatTexts,
   memoryTexts as englishMemoryTexts,
   rewind as englishRewind,
-} from "./chat.en.ts";
-import { pulls } from "./chat-pulls.ja.ts";
-import { schedules } from "./chat-schedules.ja.ts";
-import { coderAgent, coderProgress, heads } from "./coder.ja.ts";
-import { formatBytes, formatCost } from "./format-text.ts";
+} from "../en/chat.ts";
+import { formatBytes, formatCost } from "../format-text.ts";
+import { pulls } from "./chat-pulls.ts";
+import { schedules } from "./chat-schedules.ts";
+import { coderAgent, coderProgress, heads } from "./coder.ts";
 
 const files = (count: number) => `${count} ファイル`;
 const to = (number: number) => (number === 0 ? "最初" : `メッセージ ${number}`);

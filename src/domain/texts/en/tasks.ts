@@ -1,11 +1,11 @@
-import type { TestCounts } from "../checks/test-results.ts";
-import type { Verdict } from "../checks/verdict.ts";
-import type { CandidateFacts } from "../tasks/solve-decisions.ts";
-import type { TaskState } from "../tasks/task-record.ts";
-import { figuresText, type ShownFigures } from "../tasks/task-steps.ts";
-import { checksTexts as checks } from "./checks.en.ts";
-import { formatBytes, listPaths, nameFew } from "./format-text.ts";
-import type { Locale } from "./locale.ts";
+import type { TestCounts } from "../../checks/test-results.ts";
+import type { Verdict } from "../../checks/verdict.ts";
+import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
+import type { TaskState } from "../../tasks/task-record.ts";
+import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
+import { formatBytes, listPaths, nameFew } from "../format-text.ts";
+import type { Locale } from "../locale.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 /** How a check over a task's change ended. `isRed`: it speaks against the change, whatever its exit code. */
 interface CheckEnd {

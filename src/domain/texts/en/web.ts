@@ -1,7 +1,7 @@
-import { figuresText, type ShownFigures } from "../tasks/task-steps.ts";
-import { coderAgent, coderProgress } from "./coder.en.ts";
-import { nameFew } from "./format-text.ts";
-import type { Locale } from "./locale.ts";
+import { figuresText, type ShownFigures } from "../../tasks/task-steps.ts";
+import { nameFew } from "../format-text.ts";
+import type { Locale } from "../locale.ts";
+import { coderAgent, coderProgress } from "./coder.ts";
 
 const many = (count: number, one: string, more: string) => `${count} ${count === 1 ? one : more}`;
 

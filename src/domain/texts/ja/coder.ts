@@ -1,10 +1,10 @@
-import type { ChosenBy, CoderCandidateFacts } from "../coder/candidates.ts";
-import { checksTexts as checks } from "./checks.ja.ts";
+import type { ChosenBy, CoderCandidateFacts } from "../../coder/candidates.ts";
 import type {
   coderAgent as englishAgent,
   coderProgress as englishCoderProgress,
   heads as englishHeads,
-} from "./coder.en.ts";
+} from "../en/coder.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 export const coderProgress: typeof englishCoderProgress = ({
   attempt,

@@ -1,6 +1,6 @@
-import type { RemoteReason } from "../models/locality.ts";
-import type { ModelFacts } from "../models/model-facts.ts";
-import type { modelsTexts as englishModelsTexts } from "./models.en.ts";
+import type { RemoteReason } from "../../models/locality.ts";
+import type { ModelFacts } from "../../models/model-facts.ts";
+import type { modelsTexts as englishModelsTexts } from "../en/models.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider}（${model}）`;
 const wait = ({ waitSeconds }: ModelFacts) =>

@@ -1,9 +1,9 @@
-import type { PrepareNotice } from "../containers/prepare-event.ts";
-import { networkSettingKey } from "../containers/refused-hosts.ts";
+import type { PrepareNotice } from "../../containers/prepare-event.ts";
+import { networkSettingKey } from "../../containers/refused-hosts.ts";
 import type {
   dockerTexts as englishDockerTexts,
   environmentsTexts as englishEnvironmentsTexts,
-} from "./containers.en.ts";
+} from "../en/containers.ts";
 
 const LIMITS = { memory: "メモリ", swap: "スワップ", cpu: "CPU", pids: "プロセス数" } as const;
 

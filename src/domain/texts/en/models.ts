@@ -1,5 +1,5 @@
-import type { RemoteReason } from "../models/locality.ts";
-import type { ModelFacts } from "../models/model-facts.ts";
+import type { RemoteReason } from "../../models/locality.ts";
+import type { ModelFacts } from "../../models/model-facts.ts";
 
 const who = ({ provider, model }: ModelFacts) => `${provider} (${model})`;
 const wait = ({ waitSeconds }: ModelFacts) =>

@@ -1,4 +1,4 @@
-import type { headTexts as englishHeadTexts } from "./heads.en.ts";
+import type { headTexts as englishHeadTexts } from "../en/heads.ts";
 
 export const headTexts: typeof englishHeadTexts = {
   notInstalled: (name, program) =>

@@ -2,7 +2,7 @@ import type {
   lineTexts as englishLineTexts,
   slackTexts as englishSlackTexts,
   telegramTexts as englishTelegramTexts,
-} from "./channels.en.ts";
+} from "../en/channels.ts";
 
 export const lineTexts: typeof englishLineTexts = {
   stillWorking: "まだ作業中です。しばらくしたら、下のボタンで結果を受け取れます。",

@@ -1,4 +1,4 @@
-import type { terminalTexts as en } from "./cli-terminal.en.ts";
+import type { terminalTexts as en } from "../en/cli-terminal.ts";
 
 export const terminalTexts: typeof en = {
   title: (version, folder, branch) => `picoclaw ${version}  ${folder}${branch === "" ? "" : `（${branch}）`}`,

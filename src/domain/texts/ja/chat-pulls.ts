@@ -1,4 +1,4 @@
-import type { pulls as englishPulls } from "./chat-pulls.en.ts";
+import type { pulls as englishPulls } from "../en/chat-pulls.ts";
 
 const standing = (branch: string | null) =>
   branch === null

@@ -1,4 +1,4 @@
-import type { CronShape } from "../chat/schedule-sentence.ts";
+import type { CronShape } from "../../chat/schedule-sentence.ts";
 
 /** A schedule, as it is told. */
 export interface ScheduleLine {

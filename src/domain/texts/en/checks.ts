@@ -1,5 +1,5 @@
-import type { TestCounts } from "../checks/test-results.ts";
-import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../checks/verdict.ts";
+import type { TestCounts } from "../../checks/test-results.ts";
+import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "no tests or linters of the project are known (checks.command)",

@@ -1,22 +1,22 @@
-import type { OwnTrouble } from "../chat/message-commands.ts";
-import type { RuleProblem } from "../chat/rule-pattern.ts";
-import type { UsageLine } from "../chat/session.ts";
-import { type DecisionSource, otherRoute, ROUTES } from "../config/route.ts";
-import type { RedReason } from "../jobs/job-status.ts";
+import type { OwnTrouble } from "../../chat/message-commands.ts";
+import type { RuleProblem } from "../../chat/rule-pattern.ts";
+import type { UsageLine } from "../../chat/session.ts";
+import { type DecisionSource, otherRoute, ROUTES } from "../../config/route.ts";
+import type { RedReason } from "../../jobs/job-status.ts";
 import {
   type RewindJob,
   type RewindMessage,
   type RewindPlan,
   rewindJobs,
   rewindMessages,
-} from "../jobs/rewind-plan.ts";
-import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../models/image.ts";
-import type { ModelTrouble } from "../models/model-facts.ts";
-import type { StoreTrouble } from "../store/store-trouble.ts";
-import { pulls } from "./chat-pulls.en.ts";
-import { schedules } from "./chat-schedules.en.ts";
-import { coderAgent, coderProgress, heads } from "./coder.en.ts";
-import { formatBytes, formatCost } from "./format-text.ts";
+} from "../../jobs/rewind-plan.ts";
+import { type ImageTrouble, MOST_IMAGE_BYTES, MOST_IMAGES } from "../../models/image.ts";
+import type { ModelTrouble } from "../../models/model-facts.ts";
+import type { StoreTrouble } from "../../store/store-trouble.ts";
+import { formatBytes, formatCost } from "../format-text.ts";
+import { pulls } from "./chat-pulls.ts";
+import { schedules } from "./chat-schedules.ts";
+import { coderAgent, coderProgress, heads } from "./coder.ts";
 
 const files = (count: number) => (count === 1 ? "1 file" : `${count} files`);
 const to = (number: number) => (number === 0 ? "the beginning" : `message ${number}`);

@@ -1,4 +1,4 @@
-import type { processTexts as englishProcessTexts } from "./engine.en.ts";
+import type { processTexts as englishProcessTexts } from "../en/engine.ts";
 
 export const processTexts: typeof englishProcessTexts = {
   none: "バックグラウンドのプロセスはありません。",

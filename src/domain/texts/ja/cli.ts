@@ -1,4 +1,4 @@
-import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from "./cli.en.ts";
+import type { helpTexts as englishHelpTexts, mcpTexts as englishMcpTexts } from "../en/cli.ts";
 
 export const helpTexts: typeof englishHelpTexts = {
   usage: "使い方: picoclaw コマンド [オプション]",

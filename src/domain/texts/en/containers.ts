@@ -1,5 +1,5 @@
-import type { PrepareFailure, PrepareNotice, PrepareStep } from "../containers/prepare-event.ts";
-import { networkSettingKey } from "../containers/refused-hosts.ts";
+import type { PrepareFailure, PrepareNotice, PrepareStep } from "../../containers/prepare-event.ts";
+import { networkSettingKey } from "../../containers/refused-hosts.ts";
 
 type MissingLimit = "memory" | "swap" | "cpu" | "pids";
 

@@ -1,6 +1,6 @@
-import type { TestCounts } from "../checks/test-results.ts";
-import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../checks/verdict.ts";
-import type { checksTexts as englishChecksTexts } from "./checks.en.ts";
+import type { TestCounts } from "../../checks/test-results.ts";
+import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../../checks/verdict.ts";
+import type { checksTexts as englishChecksTexts } from "../en/checks.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",

@@ -1,8 +1,8 @@
-import type { CandidateFacts } from "../tasks/solve-decisions.ts";
-import { figuresText } from "../tasks/task-steps.ts";
-import { checksTexts as checks } from "./checks.ja.ts";
-import { formatBytes, listPaths, nameFew } from "./format-text.ts";
-import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "./tasks.en.ts";
+import type { CandidateFacts } from "../../tasks/solve-decisions.ts";
+import { figuresText } from "../../tasks/task-steps.ts";
+import type { solveTexts as englishSolveTexts, tasksTexts as englishTasksTexts } from "../en/tasks.ts";
+import { formatBytes, listPaths, nameFew } from "../format-text.ts";
+import { checksTexts as checks } from "./checks.ts";
 
 const more = (rest: number) => `… ほか ${rest} 件`;
 

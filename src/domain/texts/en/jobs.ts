@@ -3,9 +3,9 @@ import {
   type ConfigWarning,
   filePositionText,
   NOTHING,
-} from "../config/config-problem.ts";
-import type { JobStatus } from "../jobs/job-status.ts";
-import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
+} from "../../config/config-problem.ts";
+import type { JobStatus } from "../../jobs/job-status.ts";
+import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../jobs/machine-trouble.ts";
 import type {
   HookEnd,
   HookRun,
@@ -16,9 +16,9 @@ import type {
   SealNote,
   TransactionKind,
   TransactionReason,
-} from "../jobs/note.ts";
-import { formatBytes, listPaths, namePaths } from "./format-text.ts";
-import type { Locale } from "./locale.ts";
+} from "../../jobs/note.ts";
+import { formatBytes, listPaths, namePaths } from "../format-text.ts";
+import type { Locale } from "../locale.ts";
 
 export interface CommandCounts {
   readonly total: number;

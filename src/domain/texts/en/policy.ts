@@ -1,6 +1,6 @@
-import type { RefusedDestination } from "../policy/network.ts";
-import type { RuleId } from "../policy/rules/command-rule.ts";
-import { formatBytes } from "./format-text.ts";
+import type { RefusedDestination } from "../../policy/network.ts";
+import type { RuleId } from "../../policy/rules/command-rule.ts";
+import { formatBytes } from "../format-text.ts";
 
 /** `name`: what the command was decided by; `detail`: what the parser said. */
 export interface RuleFacts {

@@ -1,4 +1,4 @@
-import type { fleetTexts as englishFleetTexts } from "./fleet.en.ts";
+import type { fleetTexts as englishFleetTexts } from "../en/fleet.ts";
 
 export const fleetTexts: typeof englishFleetTexts = {
   title: "フリート",

@@ -3,24 +3,24 @@ import {
   type ConfigWarning,
   filePositionText,
   NOTHING,
-} from "../config/config-problem.ts";
-import type { JobStatus } from "../jobs/job-status.ts";
-import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../jobs/machine-trouble.ts";
+} from "../../config/config-problem.ts";
+import type { JobStatus } from "../../jobs/job-status.ts";
+import type { FileTrouble, MachinePromise, Remedy, SandboxPart } from "../../jobs/machine-trouble.ts";
 import type {
   HookEnd,
   NotCovered,
   SealedOtherwise,
   TransactionKind,
   TransactionReason,
-} from "../jobs/note.ts";
-import { formatBytes, listPaths, namePaths } from "./format-text.ts";
+} from "../../jobs/note.ts";
 import type {
   configurationTexts as englishConfigurationTexts,
   machineTexts as englishMachineTexts,
   reportTexts as englishReportTexts,
   sealedOtherwise as englishSealedOtherwise,
   workTexts as englishWorkTexts,
-} from "./jobs.en.ts";
+} from "../en/jobs.ts";
+import { formatBytes, listPaths, namePaths } from "../format-text.ts";
 
 const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
 

@@ -1,5 +1,5 @@
-import type { CronShape } from "../chat/schedule-sentence.ts";
-import type { schedules as englishSchedules } from "./chat-schedules.en.ts";
+import type { CronShape } from "../../chat/schedule-sentence.ts";
+import type { schedules as englishSchedules } from "../en/chat-schedules.ts";
 
 const DAYS = "日月火水木金土";
 
