@@ -151,6 +151,49 @@ export const command: Subcommand = {
   expect(ran('"completion", "bash"')).toContain("toy");
 });
 
+test("a page of the console: its file and one line; it is served, guarded and in the navigation", () => {
+  writeFileSync(
+    join(copy, "src/adapters/web/pages/toy.ts"),
+    `import { page } from "../layout.ts";
+import { html } from "../markup.ts";
+import { type ConsolePages, respond } from "../web.ts";
+export const toyPages: ConsolePages = {
+  section: { address: "/toy", icon: html\`<svg></svg>\`, label: () => "Toys", operatorsOnly: true },
+  routes: (app) => { app.get("/toy", (c) => respond(page(c.var.page, { title: "Toys", section: "/toy", body: "All the toys" }))); },
+};
+`,
+  );
+  const console_ = "src/adapters/web/console.ts";
+  addLine(
+    console_,
+    'import { setupPages } from "./pages/setup.ts";\n',
+    'import { toyPages } from "./pages/toy.ts";\n',
+  );
+  addLine(console_, "  systemPages,\n", "  toyPages,\n");
+  const served = run(`
+    const { createConsole } = await import("./src/adapters/web/console.ts");
+    const known = { locale: () => "en", messagesFor: () => ({}), demo: false, timezone: () => "UTC", now: () => new Date(0) };
+    const host = new Proxy(known, { get: (own, name) => own[name] ?? (() => ({})) });
+    const app = createConsole({ host, signIn: {}, assets: { style: { path: "" }, script: { path: "" } }, flashes: {}, streams: {} });
+    const seen = [];
+    for (const role of ["operator", "user"]) {
+      const person = { viewer: { role, userId: "kim", channel: "web" }, session: { csrf: "c", hash: "h" }, secret: "s" };
+      for (const path of ["/toy", "/nowhere"]) {
+        const answer = await app.fetch(new Request("http://127.0.0.1" + path), { person });
+        const text = await answer.text();
+        seen.push([answer.status, text.includes("All the toys"), text.includes('href="/toy"')]);
+      }
+    }
+    console.log(JSON.stringify(seen));
+  `);
+  expect(JSON.parse(served)).toEqual([
+    [200, true, true],
+    [404, false, true],
+    [403, false, false],
+    [404, false, false],
+  ]);
+});
+
 test("a language: its folder and one line; the generator writes the rest, and it is spoken, set and offered", () => {
   const texts = join(copy, "src/domain/texts");
   cpSync(join(texts, "en"), join(texts, "xx"), { recursive: true });

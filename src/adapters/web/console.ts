@@ -3,15 +3,14 @@ import { isLocale } from "../../domain/texts/locale.ts";
 import { consoleMessagesFor } from "../../domain/texts/web.ts";
 import type { PageInterest } from "./live-streams.ts";
 import type { PageContext } from "./page-context.ts";
-import { chatRoutes } from "./pages/chat.ts";
-import { fleetRoutes } from "./pages/fleet.ts";
-import { jobActionRoutes, jobRoutes } from "./pages/jobs.ts";
-import { accessRoutes } from "./pages/manage-access.ts";
-import { settingsRoutes } from "./pages/manage-settings.ts";
-import { overviewRoutes } from "./pages/overview.ts";
-import { playgroundRoutes } from "./pages/playground.ts";
-import { maySee, sessionRoutes } from "./pages/sessions.ts";
-import { setupRoutes } from "./pages/setup.ts";
+import { chatPages } from "./pages/chat.ts";
+import { fleetPages } from "./pages/fleet.ts";
+import { jobsPages } from "./pages/jobs.ts";
+import { managePages } from "./pages/manage-settings.ts";
+import { systemPages, tasksPages, usagePages } from "./pages/overview.ts";
+import { playgroundPages } from "./pages/playground.ts";
+import { maySee, sessionsPages } from "./pages/sessions.ts";
+import { setupPages } from "./pages/setup.ts";
 import { readForm } from "./request-bodies.ts";
 import {
   isOurOrigin,
@@ -24,6 +23,7 @@ import {
 } from "./visitor.ts";
 import {
   answerTroubles,
+  type ConsolePages,
   respond,
   standalonePage,
   troublePage,
@@ -31,6 +31,26 @@ import {
   type WebApp,
   type WebEnv,
 } from "./web.ts";
+
+/** One line a page, in the order of the navigation. */
+const PAGES: readonly ConsolePages[] = [
+  setupPages,
+  chatPages,
+  jobsPages,
+  playgroundPages,
+  tasksPages,
+  sessionsPages,
+  usagePages,
+  managePages,
+  fleetPages,
+  systemPages,
+];
+
+const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
+  const { page } = c.var;
+  if (page.viewer.role === "operator") return next();
+  return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
+};
 
 /** The stream behind the pages. */
 function liveRoutes(app: WebApp, web: Web): void {
@@ -58,19 +78,6 @@ function liveRoutes(app: WebApp, web: Web): void {
       return (await host.viewerJobs.read(page.viewer, jobId)) === null ? null : { kind: "job", jobId };
     return { kind: "jobs", userId: page.viewer.role === "operator" ? null : page.viewer.userId };
   }
-}
-
-/** The pages that operators manage. Other users have no access. */
-function manageRoutes(app: WebApp, web: Web): void {
-  const operatorsOnly: MiddlewareHandler<WebEnv> = async (c, next) => {
-    const { page } = c.var;
-    if (page.viewer.role === "operator") return next();
-    return respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
-  };
-  app.use("/manage", operatorsOnly);
-  app.use("/manage/*", operatorsOnly);
-  accessRoutes(app, web);
-  settingsRoutes(app, web);
 }
 
 /** How one looks at the console, and the end of one's session. */
@@ -119,24 +126,22 @@ export function createConsole(web: Web): WebApp {
     c.set("page", contextOf(web, c.req.raw, person));
     await next();
   });
-  setupRoutes(app, web);
-  chatRoutes(app, web);
-  jobRoutes(app, web);
-  jobActionRoutes(app, web);
-  playgroundRoutes(app, web);
-  overviewRoutes(app, web);
-  sessionRoutes(app, web);
+  for (const { section, routes } of PAGES) {
+    if (section?.operatorsOnly === true)
+      for (const path of [section.address, `${section.address}/*`]) app.use(path, operatorsOnly);
+    routes(app, web);
+  }
   liveRoutes(app, web);
   preferenceRoutes(app, web);
-  manageRoutes(app, web);
-  fleetRoutes(app, web);
   return app;
 }
 
 function contextOf({ host, assets }: Web, request: Request, { viewer, session }: SignedIn): PageContext {
   const locale = localeOf(request, host.locale());
   const { pathname, search } = new URL(request.url);
+  const shown = PAGES.flatMap(({ section }) => section ?? []);
   return {
+    sections: shown.filter(({ operatorsOnly }) => viewer.role === "operator" || operatorsOnly !== true),
     t: consoleMessagesFor(locale),
     words: host.messagesFor(locale),
     viewer,

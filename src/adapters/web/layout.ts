@@ -1,38 +1,12 @@
 import { LANGUAGES, LOCALES } from "../../domain/texts/locale.ts";
 import { type ConsoleMessages, type ManageMessages, manageMessagesFor } from "../../domain/texts/web.ts";
 import { csrfField, html, ICONS, MARK, type Markup, type Piece } from "./markup.ts";
-import type { Notice, PageContext, Theme } from "./page-context.ts";
-
-type Section =
-  | "chat"
-  | "jobs"
-  | "playground"
-  | "tasks"
-  | "sessions"
-  | "usage"
-  | "manage"
-  | "fleet"
-  | "system";
-
-const ADDRESSES: Readonly<Record<Section, string>> = {
-  chat: "/chat",
-  jobs: "/jobs",
-  playground: "/playground",
-  tasks: "/tasks",
-  sessions: "/sessions",
-  usage: "/usage",
-  manage: "/manage",
-  fleet: "/fleet",
-  system: "/system",
-};
-/** The sections that only an operator may see. */
-const OPERATOR: ReadonlySet<Section> = new Set(["playground", "tasks", "manage", "fleet", "system"]);
-/** On a phone the rest is under "more". */
-const FIRST: readonly Section[] = ["chat", "jobs", "playground"];
+import type { Notice, PageContext, Section, Theme } from "./page-context.ts";
 
 interface Frame {
   readonly title: string;
-  readonly section: Section | null;
+  /** The address of its section; null is in none. */
+  readonly section: string | null;
   readonly body: Piece;
   /** Wide pages: diffs. */
   readonly wide?: boolean;
@@ -42,8 +16,9 @@ interface Frame {
 }
 
 export function page(context: PageContext, frame: Frame): Markup {
-  const { t } = context;
-  const sections = sectionsFor(context);
+  const { t, sections } = context;
+  const current = sections.find(({ address }) => address === frame.section);
+  const items = (shown: readonly Section[]) => shown.map((section) => item(t, section, current));
   return document(t, context.theme, context, {
     title: frame.title,
     refreshSeconds: frame.refreshSeconds,
@@ -51,7 +26,7 @@ export function page(context: PageContext, frame: Frame): Markup {
 <div class="frame">
 <header class="side">
 <a class="brand" href="/chat">${MARK}<span>${t.appName}</span></a>
-<nav aria-label="${t.nav.main}"><ul>${sections.map((section) => item(t, section, frame.section))}</ul></nav>
+<nav aria-label="${t.nav.main}"><ul>${items(sections)}</ul></nav>
 <div class="foot">${settings(context)}</div>
 </header>
 <main id="content" class="${frame.wide ? "wide" : ""} ${frame.tall ? "tall" : ""}">
@@ -59,9 +34,9 @@ ${context.demo && html`<p class="banner" role="note">${t.demoBanner}</p>`}
 ${frame.body}
 </main>
 <nav class="tabs" aria-label="${t.nav.main}"><ul>
-${sections.filter((section) => FIRST.includes(section)).map((section) => item(t, section, frame.section))}
-<li><details class="more"><summary ${frame.section !== null && !FIRST.includes(frame.section) && html`class="current"`}>${ICONS.more}<span>${t.nav.more}</span></summary><div class="sheet"><ul>
-${sections.filter((section) => !FIRST.includes(section)).map((section) => item(t, section, frame.section))}
+${items(sections.filter(({ first }) => first === true))}
+<li><details class="more"><summary ${current !== undefined && current.first !== true && html`class="current"`}>${ICONS.more}<span>${t.nav.more}</span></summary><div class="sheet"><ul>
+${items(sections.filter(({ first }) => first !== true))}
 </ul>${settings(context)}</div></details></li>
 </ul></nav>
 </div>
@@ -115,14 +90,8 @@ ${body}
 `;
 }
 
-function sectionsFor({ viewer }: PageContext): Section[] {
-  return (Object.keys(ADDRESSES) as Section[]).filter(
-    (section) => viewer.role === "operator" || !OPERATOR.has(section),
-  );
-}
-
-function item(t: ConsoleMessages, section: Section, current: Section | null): Markup {
-  return html`<li><a href="${ADDRESSES[section]}" ${section === current && html`aria-current="page"`}>${ICONS[section]}<span>${t.nav[section]}</span></a></li>`;
+function item(t: ConsoleMessages, section: Section, current: Section | undefined): Markup {
+  return html`<li><a href="${section.address}" ${section === current && html`aria-current="page"`}>${section.icon}<span>${section.label(t)}</span></a></li>`;
 }
 
 function settings(context: PageContext): Markup {
@@ -164,7 +133,7 @@ export function managePage(
     html`<a href="${MANAGE_ADDRESSES[one]}" ${one === section && html`aria-current="page"`}>${words.pages[one]}</a>`;
   return page(context, {
     title: `${words.title}: ${words.pages[section]}`,
-    section: "manage",
+    section: MANAGE_ADDRESSES.access,
     body: html`<h1>${words.title}</h1>
 <nav class="choice manage-tabs" aria-label="${words.tabs}">${MANAGE_SECTIONS.map(tab)}</nav>
 ${notice !== undefined && notice.at === undefined && noticeBox(notice)}

@@ -2,46 +2,9 @@ import type { HealthLine } from "../../application/serve/health.ts";
 import { type AgentName, agentOf as agentOfRole, roleOf } from "../../domain/chat/agents.ts";
 import type { Route } from "../../domain/config/route.ts";
 import type { PageContext } from "./page-context.ts";
+import { html, type Markup, type Piece } from "./safe-html.ts";
 
-/**
- * HTML that is safe by construction: whatever is put into a template is escaped, unless it came out of a template
- * itself. There is no way to mark a text as trusted. Attribute values stand in double quotes.
- */
-class Markup {
-  constructor(readonly text: string) {}
-  toString(): string {
-    return this.text;
-  }
-}
-
-export type { Markup };
-export type Piece = Markup | string | number | false | null | undefined | readonly Piece[];
-
-export function html(strings: TemplateStringsArray, ...pieces: readonly Piece[]): Markup {
-  let text = strings[0] ?? "";
-  for (const [n, piece] of pieces.entries()) text += render(piece) + (strings[n + 1] ?? "");
-  return new Markup(text);
-}
-
-function render(piece: Piece): string {
-  if (piece === null || piece === undefined || piece === false) return "";
-  if (piece instanceof Markup) return piece.text;
-  if (Array.isArray(piece)) return piece.map(render).join("");
-  return escaped(String(piece));
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-  "`": "&#96;",
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"'`]/g, (character) => ENTITIES[character] as string);
-}
+export { html, type Markup, type Piece };
 
 /** Colours and cursor moves of a terminal. */
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])/g;
@@ -56,6 +19,7 @@ export function visible(text: string): string {
     .replace(UNSEEN, (character) => `⟦${(character.codePointAt(0) ?? 0).toString(16).toUpperCase()}⟧`);
 }
 
+/** A drawing of 24 by 24, in the colour of the text beside it. */
 const icon = (path: Markup): Markup =>
   html`<svg class="icon" viewBox="0 0 24 24" width="20" height="20" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`;
 

@@ -1,11 +1,25 @@
 import type { Viewer } from "../../application/serve/access.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
 import type { ConsoleMessages } from "../../domain/texts/web.ts";
+import type { Markup } from "./safe-html.ts";
 
 export type Theme = "auto" | "light" | "dark";
 
+/** An entry of the navigation. */
+export interface Section {
+  readonly address: string;
+  readonly icon: Markup;
+  label(t: ConsoleMessages): string;
+  /** Nobody else sees it, or is answered below its address. */
+  readonly operatorsOnly?: boolean;
+  /** On a phone the others are under "more". */
+  readonly first?: boolean;
+}
+
 /** The viewer of a page, and their preferences. */
 export interface PageContext {
+  /** The navigation of this viewer. */
+  readonly sections: readonly Section[];
   readonly t: ConsoleMessages;
   /** The words of the Worker, for results. */
   readonly words: Messages;

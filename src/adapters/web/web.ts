@@ -10,7 +10,7 @@ import type { WebHost } from "./host.ts";
 import { barePage, page } from "./layout.ts";
 import type { Streams } from "./live-streams.ts";
 import { html, type Markup } from "./markup.ts";
-import type { Flashes, PageContext } from "./page-context.ts";
+import type { Flashes, PageContext, Section } from "./page-context.ts";
 import { localeOf, type SignedIn, themeOf } from "./visitor.ts";
 
 export interface Asset {
@@ -61,6 +61,12 @@ export interface WebEnv {
 }
 
 export type WebApp = Hono<WebEnv>;
+
+/** One page of the console, or a few that belong together: their routes, and their entry in the navigation, if they have one. */
+export interface ConsolePages {
+  readonly section?: Section;
+  routes(app: WebApp, web: Web): void;
+}
 
 export function standalonePage(web: Web, request: Request, title: string, text: string): string {
   const t = consoleMessagesFor(localeOf(request, web.host.locale()));

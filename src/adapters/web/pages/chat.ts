@@ -29,7 +29,7 @@ import {
 } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
 import { readAttachments } from "../request-bodies.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 interface Composer {
   readonly chatId: string;
@@ -182,7 +182,7 @@ export async function chatPage(context: PageContext, view: ChatView): Promise<Ma
   const key = `${view.channel}:${view.chatId}`;
   return page(context, {
     title: t.chatTitle,
-    section: "chat",
+    section: "/chat",
     tall: true,
     ...(busy && { refreshSeconds: 3 }),
     body: html`<div class="chat" data-live="/live?chat=${encodeURIComponent(key)}">
@@ -277,7 +277,7 @@ const MOST_CHARACTERS = 20_000;
 const CHAT_ID = /^[a-z0-9_-]{1,40}(?:\.[a-z0-9]{1,20})?$/;
 
 /** Conversations in the console. A person's chats are called as they are, or `<person>.<something>`. */
-export function chatRoutes(app: WebApp, web: Web): void {
+function chatRoutes(app: WebApp, web: Web): void {
   const { host } = web;
   app.get("/", (c) => c.redirect("/chat", 302));
   app.get("/chat", async (c) => {
@@ -449,3 +449,8 @@ export async function readJobsOfExchanges(
   const found = await Promise.all(ids.map(async (id) => [id, await viewerJobs.read(viewer, id)] as const));
   return new Map(found.flatMap(([id, viewed]) => (viewed === null ? [] : [[id, viewed] as const])));
 }
+
+export const chatPages: ConsolePages = {
+  section: { address: "/chat", icon: ICONS.chat, label: (t) => t.nav.chat, first: true },
+  routes: chatRoutes,
+};

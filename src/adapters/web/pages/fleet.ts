@@ -1,13 +1,13 @@
-import type { Context } from "hono";
 import type { FleetView, Machine } from "../../../application/ports/fleet.ts";
 import type { DeadWork } from "../../../application/ports/serve.ts";
 import { distinctMachineName } from "../../../domain/fleet/machine-label.ts";
 import { type FleetMessages, fleetMessagesFor } from "../../../domain/texts/fleet.ts";
 import { page } from "../layout.ts";
-import { actionButton, html, type Markup, moment, visible } from "../markup.ts";
+import { actionButton, html, ICONS, type Markup, moment, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
+const FLEET = "/fleet";
 const REFRESH_SECONDS = 5;
 
 /** The machines that share the store, what waits for each, and what was given up. */
@@ -20,7 +20,7 @@ function fleetPage(
   const nameOf = new Map(machines.map((machine) => [machine.id, distinctMachineName(machine, machines)]));
   return page(context, {
     title: t.title,
-    section: "fleet",
+    section: FLEET,
     refreshSeconds: REFRESH_SECONDS,
     body: html`<h1>${t.title}</h1><p class="lead">${t.intro}</p>
 ${notice !== undefined && html`<p class="notice ${notice.ok ? "good" : "bad"}" role="status">${visible(notice.text)}</p>`}
@@ -55,23 +55,12 @@ function deadItem(
 ${actionButton(context, { action: "/fleet/retry", label: t.retry, fields })}${actionButton(context, { action: "/fleet/discard", label: t.discard, style: "danger", fields })}</li>`;
 }
 
-/** The fleet, for operators. */
-export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
-  const refused = (c: Context<WebEnv>) => {
-    const { page } = c.var;
-    return page.viewer.role === "operator"
-      ? null
-      : respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
-  };
+function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
   app.get("/fleet", async (c) => {
-    const no = refused(c);
-    if (no !== null) return no;
     const notice = flashes.take(c.req.query("flash"));
     return respond(fleetPage(c.var.page, await host.fleet.view(), notice));
   });
   app.post("/fleet/:verb", async (c) => {
-    const no = refused(c);
-    if (no !== null) return no;
     const verb = c.req.param("verb");
     const { page, form } = c.var;
     if (verb !== "retry" && verb !== "discard")
@@ -83,3 +72,8 @@ export function fleetRoutes(app: WebApp, { host, flashes }: Web): void {
     return c.redirect(`/fleet?${flashes.keep({ ok, text })}`, 303);
   });
 }
+
+export const fleetPages: ConsolePages = {
+  section: { address: FLEET, icon: ICONS.fleet, label: (t) => t.nav.fleet, operatorsOnly: true },
+  routes: fleetRoutes,
+};

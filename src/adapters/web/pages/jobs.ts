@@ -48,7 +48,7 @@ import {
 import { empty, noticeBox, page } from "../layout.ts";
 import { actionButton, duration, html, ICONS, type Markup, moment, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 interface JobView {
   readonly viewed: ViewedJob;
@@ -77,7 +77,7 @@ function jobPage(
     html`<a href="${address}?view=${one}" ${view === one && html`aria-current="true"`}>${label}</a>`;
   return page(context, {
     title: jobTitle(viewed) || t.untitled,
-    section: "jobs",
+    section: "/jobs",
     wide: true,
     ...(alive && { refreshSeconds: 3 }),
     body: html`<div data-live="/live?job=${job.jobId}">
@@ -201,7 +201,7 @@ function jobsPage(context: PageContext, { found, running, query, notice }: JobsV
   const isNarrowed = [query.text, query.status, query.chat, query.day, query.path].some((one) => one !== "");
   return page(context, {
     title: t.jobsTitle,
-    section: "jobs",
+    section: "/jobs",
     ...(jobs.some(({ alive }) => alive) && { refreshSeconds: 5 }),
     body: html`<h1>${t.jobsTitle}</h1>
 ${notice !== undefined && noticeBox(notice)}
@@ -262,7 +262,7 @@ function jobRow(context: PageContext, viewed: ViewedJob): Markup {
 }
 
 /** Jobs to look at. */
-export function jobRoutes(app: WebApp, web: Web): void {
+function jobRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { viewerJobs } = host;
   app.get("/jobs", async (c) => {
@@ -343,7 +343,7 @@ function readPageQuery(field: (name: string) => string): JobQuery {
 }
 
 /** The actions on a job. */
-export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
+function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
   app.post("/jobs/:job/rest", async (c) => {
     const { words, viewer, t } = c.var.page;
@@ -423,3 +423,11 @@ export function jobActionRoutes(app: WebApp, { host, flashes }: Web): void {
 function toNotice({ ok, text, offerForce }: ActionOutcome): Notice {
   return { ok, text, offerForce };
 }
+
+export const jobsPages: ConsolePages = {
+  section: { address: "/jobs", icon: ICONS.jobs, label: (t) => t.nav.jobs, first: true },
+  routes(app, web) {
+    jobRoutes(app, web);
+    jobActionRoutes(app, web);
+  },
+};

@@ -6,9 +6,20 @@ import { type AgentRole, agentOf, isCoderRole } from "../../../domain/chat/agent
 import { resolveTimeZone } from "../../../domain/chat/session.ts";
 import { type ManageMessages, manageMessagesFor } from "../../../domain/texts/web.ts";
 import { formField, formSelect, managePage, noticeBox } from "../layout.ts";
-import { actionButton, csrfField, healthTone, html, type Markup, moment, seal, visible } from "../markup.ts";
+import {
+  actionButton,
+  csrfField,
+  healthTone,
+  html,
+  ICONS,
+  type Markup,
+  moment,
+  seal,
+  visible,
+} from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { respond, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { type ConsolePages, respond, type Web, type WebApp, type WebEnv } from "../web.ts";
+import { accessRoutes } from "./manage-access.ts";
 
 interface SettingsView {
   readonly read: SettingsRead;
@@ -109,8 +120,8 @@ const withName = (names: readonly string[]) =>
 
 const ROLE_NAMES: readonly string[] = ["chat", "worker", "coder1", "coder2", "coder3"] satisfies AgentRole[];
 
-/** Models, budget, schedules, trust. For operators; `manageRoutes` asks for that. */
-export function settingsRoutes(app: WebApp, web: Web): void {
+/** Models, budget, schedules, trust. */
+function settingsRoutes(app: WebApp, web: Web): void {
   const { host, flashes } = web;
   const { settings } = host;
   const wordsOf = (c: Context<WebEnv>) => manageMessagesFor(c.var.page.t.locale);
@@ -192,3 +203,11 @@ export function settingsRoutes(app: WebApp, web: Web): void {
   app.post("/manage/trust", async (c) => back(c, "trust", await settings.trustSeen(given(c, "seen"))));
   app.post("/manage/distrust", async (c) => back(c, "trust", await settings.distrust(given(c, "folder"))));
 }
+
+export const managePages: ConsolePages = {
+  section: { address: "/manage", icon: ICONS.manage, label: (t) => t.nav.manage, operatorsOnly: true },
+  routes(app, web) {
+    accessRoutes(app, web);
+    settingsRoutes(app, web);
+  },
+};

@@ -6,9 +6,9 @@ import { formatCost } from "../../../domain/texts/format-text.ts";
 import { channelTitle } from "../../channels/registry.ts";
 import type { ConfigLine } from "../host.ts";
 import { empty, page } from "../layout.ts";
-import { healthTone, html, type Markup, moment, visible } from "../markup.ts";
+import { healthTone, html, ICONS, type Markup, moment, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond } from "../web.ts";
 
 interface SystemView {
   readonly version: string;
@@ -27,7 +27,7 @@ function systemPage(context: PageContext, view: SystemView): Markup {
   const waits = changed.some(({ next }) => next !== undefined);
   return page(context, {
     title: t.systemTitle,
-    section: "system",
+    section: "/system",
     body: html`<h1>${t.systemTitle}</h1>
 <p class="lead">PicoClaw ${view.version} · ${t.uptime(view.upSeconds)} · <code>${visible(view.workspace)}</code></p>
 <section aria-labelledby="health"><h2 id="health">${t.healthTitle}</h2>
@@ -55,7 +55,7 @@ function tasksPage(
   const { t } = context;
   return page(context, {
     title: t.tasksTitle,
-    section: "tasks",
+    section: "/tasks",
     body: html`<h1>${t.tasksTitle}</h1>
 <div id="tasks" data-part data-every="${tasks.some(({ tone }) => tone === "running") ? RUNNING_S : IDLE_S}">
 ${
@@ -151,7 +151,7 @@ function usagePage(context: PageContext, { days, rows }: UsageView): Markup {
   const isUnpriced = rows.some(({ costUsd }) => costUsd === null);
   return page(context, {
     title: t.usageTitle,
-    section: "usage",
+    section: "/usage",
     body: html`<h1>${t.usageTitle}</h1>
 ${
   rows.length === 0
@@ -168,40 +168,50 @@ ${[...rows].reverse().map((row) => html`<tr><td>${row.day}</td><td>${row.model} 
 const USAGE_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
-/** Pages to look at. */
-export function overviewRoutes(app: WebApp, web: Web): void {
-  const { host } = web;
-  const forbidden = (page: PageContext) =>
-    respond(troublePage(page, page.t.forbiddenTitle, page.t.forbidden), 403);
-
-  app.get("/tasks", async (c) => {
-    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
-    const { tasks, environments } = host.sources();
-    return respond(tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []));
-  });
-  app.get("/usage", async (c) => {
-    const { viewer } = c.var.page;
-    const now = host.now().getTime();
-    const days = Array.from({ length: USAGE_DAYS }, (_, n) =>
-      host.dayOf(new Date(now - (USAGE_DAYS - 1 - n) * DAY_MS)),
-    );
-    const rows = await host.messages.usage({
-      fromDay: days[0] as string,
-      ...(viewer.role !== "operator" && { user: { channel: viewer.channel, userId: viewer.userId } }),
+export const tasksPages: ConsolePages = {
+  section: { address: "/tasks", icon: ICONS.tasks, label: (t) => t.nav.tasks, operatorsOnly: true },
+  routes(app, { host }) {
+    app.get("/tasks", async (c) => {
+      const { tasks, environments } = host.sources();
+      return respond(
+        tasksPage(c.var.page, (await tasks?.list(50)) ?? [], (await environments?.list()) ?? []),
+      );
     });
-    return respond(usagePage(c.var.page, { days: [...new Set(days)], rows }));
-  });
-  app.get("/system", async (c) => {
-    if (c.var.page.viewer.role !== "operator") return forbidden(c.var.page);
-    return respond(
-      systemPage(c.var.page, {
-        version: host.version,
-        workspace: host.workspace(),
-        upSeconds: Math.floor((host.now().getTime() - host.startedAt.getTime()) / 1_000),
-        health: await host.health(),
-        counts: await host.messages.counts(),
-        configuration: await host.configuration(),
-      }),
+  },
+};
+
+export const usagePages: ConsolePages = {
+  section: { address: "/usage", icon: ICONS.usage, label: (t) => t.nav.usage },
+  routes(app, { host }) {
+    app.get("/usage", async (c) => {
+      const { viewer } = c.var.page;
+      const now = host.now().getTime();
+      const days = Array.from({ length: USAGE_DAYS }, (_, n) =>
+        host.dayOf(new Date(now - (USAGE_DAYS - 1 - n) * DAY_MS)),
+      );
+      const rows = await host.messages.usage({
+        fromDay: days[0] as string,
+        ...(viewer.role !== "operator" && { user: { channel: viewer.channel, userId: viewer.userId } }),
+      });
+      return respond(usagePage(c.var.page, { days: [...new Set(days)], rows }));
+    });
+  },
+};
+
+export const systemPages: ConsolePages = {
+  section: { address: "/system", icon: ICONS.system, label: (t) => t.nav.system, operatorsOnly: true },
+  routes(app, { host }) {
+    app.get("/system", async (c) =>
+      respond(
+        systemPage(c.var.page, {
+          version: host.version,
+          workspace: host.workspace(),
+          upSeconds: Math.floor((host.now().getTime() - host.startedAt.getTime()) / 1_000),
+          health: await host.health(),
+          counts: await host.messages.counts(),
+          configuration: await host.configuration(),
+        }),
+      ),
     );
-  });
-}
+  },
+};

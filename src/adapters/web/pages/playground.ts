@@ -3,9 +3,9 @@ import { parsePatch } from "../../../domain/patch/parse-patch.ts";
 import type { ParseResult } from "../../../domain/patch/patch-command.ts";
 import { commandLine } from "../job-view.ts";
 import { page } from "../layout.ts";
-import { csrfField, html, type Markup, visible } from "../markup.ts";
+import { csrfField, html, ICONS, type Markup, visible } from "../markup.ts";
 import type { Notice, PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond, type Web, type WebApp } from "../web.ts";
 
 /** One small patch in each of the five formats; they belong together and work in an empty folder, in this order. */
 const PATCH_EXAMPLES: Readonly<Record<"json" | "markdown" | "diff" | "v4a" | "search-replace", string>> = {
@@ -60,7 +60,7 @@ function playgroundPage(context: PageContext, view: PlaygroundView): Markup {
   const { t } = context;
   return page(context, {
     title: t.playgroundTitle,
-    section: "playground",
+    section: "/playground",
     body: html`<h1>${t.playgroundTitle}</h1><p class="lead">${t.playgroundIntro}</p>
 <p class="examples-line"><span>${t.examples}:</span> ${Object.keys(PATCH_EXAMPLES).map((name) => html`<a class="chip" href="/playground?example=${name}">${name}</a> `)}</p>
 <form method="post" action="/playground" class="playground">${csrfField(context)}
@@ -84,13 +84,10 @@ ${parsed.commands.length === 0 && html`<p class="note">${t.emptyPatch}</p>`}
 <ol class="commands">${parsed.commands.map((command) => html`<li>${commandLine(t, command)}${command.content !== "" && html`<pre class="code" tabindex="0">${visible(command.content)}</pre>`}${command.content === "" && command.target.includes("\n") && html`<pre class="code" tabindex="0">${visible(command.target)}</pre>`}</li>`)}</ol></section>`;
 }
 
-/** Patches to try out. */
-export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
+function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   const { viewerJobs } = host;
   app.get("/playground", (c) => {
     const { page } = c.var;
-    if (page.viewer.role !== "operator")
-      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     const name = c.req.query("example") ?? "";
     const patch = Object.hasOwn(PATCH_EXAMPLES, name)
       ? PATCH_EXAMPLES[name as keyof typeof PATCH_EXAMPLES]
@@ -101,8 +98,6 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
   });
   app.post("/playground", async (c) => {
     const { page, form } = c.var;
-    if (page.viewer.role !== "operator")
-      return respond(troublePage(page, page.t.forbiddenTitle, page.t.operatorsOnly), 403);
     // Browsers send CRLF; the patch was typed with line feeds.
     const patch = (form.get("patch") ?? "").replaceAll("\r\n", "\n");
     const atomic = form.get("atomic") === "1";
@@ -120,3 +115,14 @@ export function playgroundRoutes(app: WebApp, { host, flashes }: Web): void {
     return c.redirect(`/jobs/${facts.jobId}?${flash}`, 303);
   });
 }
+
+export const playgroundPages: ConsolePages = {
+  section: {
+    address: "/playground",
+    icon: ICONS.playground,
+    label: (t) => t.nav.playground,
+    operatorsOnly: true,
+    first: true,
+  },
+  routes: playgroundRoutes,
+};

@@ -3,9 +3,9 @@ import type { DailyNote, SessionSummary, SpokenTurn } from "../../../application
 import type { AgentName } from "../../../domain/chat/agents.ts";
 import { empty, page } from "../layout.ts";
 import { markdown } from "../markdown.ts";
-import { html, type Markup, moment, seal, visible } from "../markup.ts";
+import { html, ICONS, type Markup, moment, seal, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 import { chatAddress, chatPage, chatTitleOf, listChats, readJobsOfExchanges } from "./chat.ts";
 
 interface SessionsView {
@@ -18,7 +18,7 @@ function sessionsPage(context: PageContext, { chats, sessions, notes }: Sessions
   const { t } = context;
   return page(context, {
     title: t.sessionsTitle,
-    section: "sessions",
+    section: "/sessions",
     body: html`<h1>${t.sessionsTitle}</h1>
 ${
   chats.length === 0
@@ -38,7 +38,7 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenT
   const { t } = context;
   return page(context, {
     title: `${chat.channel}:${chat.chatId}`,
-    section: "sessions",
+    section: "/sessions",
     body: html`<p class="crumb"><a href="/sessions">${t.sessionsTitle}</a></p><h1><span class="state plain">${visible(chat.channel)}</span> ${visible(chat.chatId)}</h1><p class="note">${t.readOnlyChat}</p>
 <div class="spoken">${turns.map(({ at, role, agent, text }) =>
       role === "user"
@@ -49,7 +49,7 @@ function spokenPage(context: PageContext, chat: ChatKey, turns: readonly SpokenT
 }
 
 /** The chats of every channel, and what was said in one. */
-export function sessionRoutes(app: WebApp, { host }: Web): void {
+function sessionRoutes(app: WebApp, { host }: Web): void {
   const missing = (page: PageContext) =>
     respond(troublePage(page, page.t.notFoundTitle, page.t.notFound), 404);
 
@@ -105,3 +105,8 @@ export async function maySee(
 ): Promise<boolean> {
   return viewer.role === "operator" || (await ownChats.speaker(viewer, at)) !== null;
 }
+
+export const sessionsPages: ConsolePages = {
+  section: { address: "/sessions", icon: ICONS.sessions, label: (t) => t.nav.sessions },
+  routes: sessionRoutes,
+};

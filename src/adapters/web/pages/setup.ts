@@ -18,7 +18,7 @@ import { type SetupMessages, setupMessagesFor } from "../../../domain/texts/setu
 import { formField, formSelect, page } from "../layout.ts";
 import { actionButton, csrfField, html, type Markup, visible } from "../markup.ts";
 import type { PageContext } from "../page-context.ts";
-import { respond, troublePage, type Web, type WebApp } from "../web.ts";
+import { type ConsolePages, respond, troublePage, type Web, type WebApp } from "../web.ts";
 
 type OpenSetUp = Extract<OpenedSetUp, { ok: true }>;
 
@@ -114,7 +114,7 @@ function skip({ viewer }: PageContext, words: SetupMessages): Markup {
 }
 
 /** While nothing is configured, an operator's first page is how to change that. */
-export function setupRoutes(app: WebApp, { host }: Web): void {
+function setupRoutes(app: WebApp, { host }: Web): void {
   const { setUp } = host;
   app.get("/chat", async (c, next) => {
     const first = c.var.page.viewer.role === "operator" && (await setUp.isNeeded());
@@ -153,3 +153,7 @@ export function setupRoutes(app: WebApp, { host }: Web): void {
     return c.redirect("/setup", 303);
   });
 }
+
+export const setupPages: ConsolePages = {
+  routes: setupRoutes,
+};

@@ -231,7 +231,6 @@ export const consoleTexts = {
   notAPatch: "This is not a patch",
   atLine: (line: number) => `line ${line}`,
   emptyPatch: "There is nothing in it to carry out.",
-  operatorsOnly: "Only operators may run patches by hand.",
   // Tasks and environments.
   tasksTitle: "Tasks",
   tasksEmptyTitle: "No tasks yet",

@@ -220,7 +220,6 @@ export const consoleTexts: typeof englishConsoleTexts = {
   notAPatch: "パッチとして読めません",
   atLine: (line) => `${line} 行目`,
   emptyPatch: "実行するものがありません。",
-  operatorsOnly: "パッチを直接実行できるのは管理者だけです。",
   tasksTitle: "タスク",
   tasksEmptyTitle: "タスクはまだありません",
   tasksEmpty: "Issue やタスクファイルからの作業がここに並びます: picoclaw run、picoclaw solve。",
