@@ -11,10 +11,10 @@ import { listEnvironments, type OpenEnvironments } from "../application/containe
 import type { SandboxFailure } from "../application/ports/containers.ts";
 import type { NotOpened, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { environmentSettings } from "../config/settings.ts";
+import { byForge } from "../domain/config/forge-kinds.ts";
 import { credentialFor } from "../domain/containers/clone-plan.ts";
 import type { ContainerInfo } from "../domain/containers/container-info.ts";
 import { environmentImages } from "../domain/containers/image-recipes.ts";
-import { byForge } from "../domain/forges/forge-items.ts";
 import { environmentMessages } from "../domain/texts/containers.ts";
 import type { ContainerFileThread } from "../infrastructure/containers/container-files.ts";
 import { createEnvironmentRecords } from "../infrastructure/containers/environment-records.ts";

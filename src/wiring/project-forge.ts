@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Forge, ProjectForges } from "../application/ports/forges.ts";
-import { type ForgeKind, forgeSites } from "../domain/forges/forge-items.ts";
+import type { ForgeKind } from "../domain/config/forge-kinds.ts";
+import { forgeSites } from "../domain/forges/forge-items.ts";
 import { createOwnerNames } from "../infrastructure/engine/process-table.ts";
 import { connectForge, type ForgeConnection } from "../infrastructure/forges/forge-registry.ts";
 import { gitVariables } from "../infrastructure/forges/host-git.ts";

@@ -10,11 +10,13 @@ import {
   type ForgeServiceDeps,
 } from "../application/tasks/forge-service.ts";
 import { createNotifyTaskEnd } from "../application/tasks/run-due-tasks.ts";
-import { byForge, FORGE_KINDS, type ForgeKind, forgeSite } from "../domain/forges/forge-items.ts";
+import { byForge, FORGE_KINDS, type ForgeKind } from "../domain/config/forge-kinds.ts";
+import { forgeSite } from "../domain/forges/forge-items.ts";
 import { toErrorText } from "../domain/platform/error-text.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { solveMessagesFor } from "../domain/texts/tasks.ts";
 import { readMachineId } from "../infrastructure/fleet/workspace-name.ts";
+import { DELIVERY_FORMATS } from "../infrastructure/forges/forge-registry.ts";
 import { timers } from "../infrastructure/platform/timers.ts";
 import type { OpenedQueue } from "../infrastructure/serve/work-queue.ts";
 import { TASK_KIND } from "../infrastructure/tasks/solve-store.ts";
@@ -23,7 +25,7 @@ import type { ServeDeps } from "./serve-state.ts";
 import { openSolver } from "./solve.ts";
 
 export interface ServedForges extends ForgeService {
-  /** For `/webhooks/github` and `/webhooks/gitlab`. */
+  /** For `/webhooks/<forge>`. */
   readonly webhooks: ReadonlyMap<string, Webhook>;
   /** The activity of its containers, for metrics. */
   readonly counts: () => EnvironmentCounts;
@@ -84,12 +86,13 @@ export async function openServedForges(
       if (secret === undefined || !forges.has(kind)) return null;
       return { secret, site: forgeSite(kind, config.forges[kind].base_url) };
     }),
+    formats: DELIVERY_FORMATS,
     intake: service.takeIn,
   });
   return {
     ...service,
     counts: solver.counts,
-    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, answer)])),
+    webhooks: new Map(FORGE_KINDS.map((kind) => [kind, forgeWebhook(kind, DELIVERY_FORMATS[kind], answer)])),
     async stop() {
       await service.stop();
       await solver.close();

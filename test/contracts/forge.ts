@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Forge, ForgeAnswer } from "../../src/application/ports/forges.ts";
-import type { ForgeKind, ItemRef } from "../../src/domain/forges/forge-items.ts";
+import type { ForgeKind } from "../../src/domain/config/forge-kinds.ts";
+import type { ItemRef } from "../../src/domain/forges/forge-items.ts";
 import { seedRepository } from "../fakes/forges/seed-repository.ts";
 import {
   addComment,

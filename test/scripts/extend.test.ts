@@ -151,6 +151,62 @@ export const command: Subcommand = {
   expect(ran('"completion", "bash"')).toContain("toy");
 });
 
+test("a forge: its facts, its file and one line; its addresses, settings, words and deliveries are known", () => {
+  addLine(
+    "src/domain/config/forge-kinds.ts",
+    "const FORGES = {\n",
+    `  toy: {
+    site: "https://toy.example", item: /^\\/([^/]+\\/[^/]+)\\/(wishes|gifts)\\/(\\d+)$/, issues: ["wishes"], pulls: ["gifts"],
+    between: "/", gitUser: "toy", title: "Toy", pullRef: (number) => String(number), newPull: (branch) => branch, closing: ["gra-nt(?:s|ed)?"],
+    settings: { base_url: "Its address.", webhook_secret: "Its secret.", repositories: "Its toys." },
+  },
+`,
+  );
+  writeFileSync(
+    join(copy, "src/infrastructure/forges/toy.ts"),
+    `import type { Forge } from "../../application/ports/forges.ts";
+import { type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
+export const toy: ForgeEntry = {
+  open: async ({ site }) => ({ kind: "toy", site }) as unknown as Forge,
+  deliveries: {
+    signedBy: "x-toy", isGenuine: (headers, _bytes, secret) => isSameSecret(headers.get("x-toy") ?? "", secret),
+    parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
+    read: ({ body, site }) => [{ deliveryId: "toy:1", event: { kind: "opened", actor: "kim", text: String(body) },
+      item: { forge: "toy", site, repository: "a/b", kind: "issue", number: 7 } }],
+  },
+};
+`,
+  );
+  const registry = "src/infrastructure/forges/forge-registry.ts";
+  addLine(registry, 'import { gitlab } from "./gitlab.ts";\n', 'import { toy } from "./toy.ts";\n');
+  addLine(registry, "ForgeEntry>> = { ", "toy, ");
+  const known = run(`
+    const { createWebhooks } = await import("./src/adapters/forges/webhooks.ts");
+    const { configSchema } = await import("./src/config/schema/root.ts");
+    const { byForge } = await import("./src/domain/config/forge-kinds.ts");
+    const { itemUrl, parseItemUrl } = await import("./src/domain/forges/forge-items.ts");
+    const { defuse } = await import("./src/domain/forges/posted-text.ts");
+    const { createForge, DELIVERY_FORMATS } = await import("./src/infrastructure/forges/forge-registry.ts");
+    const ref = parseItemUrl("https://toy.example/a/b/wishes/7", byForge(() => []));
+    const taken = [];
+    const answer = createWebhooks({ formats: DELIVERY_FORMATS, intake: async (event) => { taken.push(event.item.number); return { did: "queued" }; },
+      forges: { ...byForge(() => null), toy: { secret: "s", site: "https://toy.example" } } });
+    const post = (secret) => answer("toy", new Request("http://h/", { method: "POST", body: '"hi"', headers: { "x-toy": secret } }));
+    console.log(JSON.stringify([itemUrl(ref), ref.kind, defuse("toy", "grants #7") === "grants #7", configSchema.parse({}).forges.toy.token,
+      (await createForge("toy", { site: "x" })).kind, (await post("wrong")).status, (await post("s")).status, taken]));
+  `);
+  expect(JSON.parse(known)).toEqual([
+    "https://toy.example/a/b/wishes/7",
+    "issue",
+    false,
+    "env:TOY_PERSONAL_ACCESS_TOKEN",
+    "toy",
+    401,
+    200,
+    [7],
+  ]);
+});
+
 test("a page of the console: its file and one line; it is served, guarded and in the navigation", () => {
   writeFileSync(
     join(copy, "src/adapters/web/pages/toy.ts"),

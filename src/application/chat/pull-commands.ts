@@ -1,16 +1,8 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import { jsonInAnswer } from "../../domain/chat/json-in-answer.ts";
 import { readPullWish } from "../../domain/chat/sentence-commands.ts";
-import {
-  forgeShape,
-  type ItemRef,
-  itemUrl,
-  newPullUrl,
-  parseItemUrl,
-  parseRemoteUrl,
-  type RepositoryRef,
-  splitRemoteUrl,
-} from "../../domain/forges/forge-items.ts";
+import { forgeFacts } from "../../domain/config/forge-kinds.ts";
+import { type ItemRef, itemUrl, newPullUrl, parseItemUrl, parseRemoteUrl, type RepositoryRef, splitRemoteUrl } from "../../domain/forges/forge-items.ts";
 import { postedCommit } from "../../domain/forges/posted-text.ts";
 import type { PullStop } from "../../domain/texts/en/chat-pulls.ts";
 import { cutMiddle } from "../../domain/texts/format-text.ts";
@@ -122,7 +114,7 @@ export async function findProjectForge(parts: ChatDeps, turn: ChatTurn) {
   if (ref === null)
     return stopWith({ why: "foreign-remote", remote: remote.name, url: plainUrl(remote.url) });
   const opened = await forges.open(ref.forge, (seconds, why) =>
-    turn.emit(createNotice(parts, (chat) => chat.forgeWaits(forgeShape(ref.forge).title, seconds, why))),
+    turn.emit(createNotice(parts, (chat) => chat.forgeWaits(forgeFacts(ref.forge).title, seconds, why))),
   );
   const forge = typeof opened === "string" ? null : opened;
   return {
@@ -151,7 +143,7 @@ export async function orPullStop<T>(
   const { code, message } = given.failure;
   return stopWith({
     why: "forge",
-    forge: forgeShape(ref.forge).title,
+    forge: forgeFacts(ref.forge).title,
     repository: ref.repository,
     code,
     message,
@@ -391,7 +383,7 @@ async function publishWork(
 ): Promise<Answer> {
   const { forge, ref, base, state, cloneUrl } = plan;
   const { words, branch, commit, isDraft } = ready;
-  turn.emit(createNotice(parts, (chat) => chat.pullPushes(branch, forgeShape(ref.forge).title)));
+  turn.emit(createNotice(parts, (chat) => chat.pullPushes(branch, forgeFacts(ref.forge).title)));
   const own = splitRemoteUrl(state.remote.url);
   const url = cloneUrl ?? own.url;
   const pushed = await plan.forges.repository.push({
@@ -415,7 +407,7 @@ async function publishWork(
           ...facts,
           url: newPullUrl(ref, branch),
           variable: plan.missing,
-          forge: forgeShape(ref.forge).title,
+          forge: forgeFacts(ref.forge).title,
         }),
       ],
       false,
@@ -434,7 +426,7 @@ async function publishWork(
   const opened = there ? { ok: true as const, value: found.value } : await forge.openPull(open, turn.signal);
   if (!opened.ok) {
     const { code, message } = opened.failure;
-    const stop: PullStop = { why: "not-opened", branch, forge: forgeShape(ref.forge).title, code, message };
+    const stop: PullStop = { why: "not-opened", branch, forge: forgeFacts(ref.forge).title, code, message };
     return finished(parts, commit, [say("pullStop", maskStop(parts, stop))], false);
   }
   const pull = opened.value;
@@ -458,7 +450,7 @@ async function takeBackCommit(
       ? null
       : await workspace.takeBack({ direction: "undo", name: commit.job.jobId, force: false });
   const stands = taken !== null && taken.status !== "done" ? branch : null;
-  const forge = forgeShape(ref.forge).title;
+  const forge = forgeFacts(ref.forge).title;
   if (pushed.status === "secret") return { why: "secret", stands };
   if (pushed.status === "branch-taken") return { why: "branch-taken", branch, stands };
   return {
@@ -494,7 +486,7 @@ export async function reviewPull(
 ): Promise<Answer> {
   try {
     const { forges, ref, forge, missing } = await findProjectForge(parts, turn);
-    const title = forgeShape(ref.forge).title;
+    const title = forgeFacts(ref.forge).title;
     if (forge === null) return stopWith({ why: "no-token", forge: title, variable: missing });
     const item = readPullName(name, ref, forges.sites);
     if (item === null) return stopWith({ why: "other-repository", repository: ref.repository });
@@ -507,7 +499,7 @@ export async function reviewPull(
       url: repository.cloneUrl,
       credentials: forge.credentials,
       base: `refs/heads/${targetBranch}`,
-      head: isOwn ? `refs/heads/${sourceBranch}` : forgeShape(ref.forge).pullRef(item.number),
+      head: isOwn ? `refs/heads/${sourceBranch}` : forgeFacts(ref.forge).pullRef(item.number),
       insecureTls: forges.isInsecure(new URL(repository.cloneUrl).host),
       signal: turn.signal,
     });

@@ -1,4 +1,5 @@
-import type { ForgeKind, ItemRef, KnownSites } from "../../domain/forges/forge-items.ts";
+import type { ForgeKind } from "../../domain/config/forge-kinds.ts";
+import type { ItemRef, KnownSites } from "../../domain/forges/forge-items.ts";
 import type { CommentText, PullText } from "../../domain/forges/posted-text.ts";
 import type { ChangedPaths, LeftOutPath } from "../../domain/forges/publishable-change.ts";
 import type { ForgeEvent, WantedAction } from "../../domain/forges/trigger.ts";
@@ -366,3 +367,23 @@ export type IntakeOutcome =
   /** The forge did not answer; the same event may be delivered again. */
   | { readonly did: "failed"; readonly why: string }
   | { readonly did: Exclude<WantedAction["do"], "nothing">; readonly taskId: string };
+
+/** Something that a forge posted, known to be genuine. */
+export interface ForgeDelivery {
+  readonly headers: Headers;
+  readonly bytes: Uint8Array;
+  /** The parsed content of the bytes. */
+  readonly body: unknown;
+  readonly site: string;
+}
+
+/** How one forge signs and words what it posts. */
+export interface DeliveryFormat {
+  /** The header without which nothing is genuine. */
+  readonly signedBy: string;
+  isGenuine(headers: Headers, bytes: Uint8Array, secret: string): boolean;
+  /** The JSON in a delivery's bytes; undefined if there is none. */
+  parse(headers: Headers, bytes: Uint8Array): unknown;
+  /** None when it says nothing to us; null when it is no delivery of this forge. */
+  read(delivery: ForgeDelivery): readonly IntakeEvent[] | null;
+}

@@ -1,11 +1,6 @@
 import type { Config } from "../../config/config.ts";
-import {
-  FORGE_KINDS,
-  type ForgeKind,
-  forgeSites,
-  itemUrl,
-  parseItemUrl,
-} from "../../domain/forges/forge-items.ts";
+import { FORGE_KINDS, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { forgeSites, itemUrl, parseItemUrl } from "../../domain/forges/forge-items.ts";
 import type { SolveMessages } from "../../domain/texts/tasks.ts";
 import type { FleetStore } from "../ports/fleet.ts";
 import type { Forge, ForgeFailure, IntakeEvent, IntakeOutcome } from "../ports/forges.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { byForge, forgeFacts } from "../../domain/config/forge-kinds.ts";
 import { ROUTES } from "../../domain/config/route.ts";
 import { isTimeZone } from "../scalar-values.ts";
 import {
@@ -150,26 +151,21 @@ export const heartbeat = z
   .prefault({});
 
 export const forges = z
-  .strictObject({
-    github: z
-      .strictObject({
-        token: secret("env:GITHUB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
-        base_url: optionalUrl("API address of GitHub Enterprise."),
-        webhook_secret: secret("env:GITHUB_WEBHOOK_SECRET", "Checks the signature of a webhook."),
-        repositories: texts([], "Repositories that `serve` looks through for work, each `owner/name`."),
-        poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
-      })
-      .prefault({}),
-    gitlab: z
-      .strictObject({
-        token: secret("env:GITLAB_PERSONAL_ACCESS_TOKEN", "The token, by reference."),
-        base_url: optionalUrl("API address; GITLAB_API_URL sets it as well."),
-        webhook_secret: secret("env:GITLAB_WEBHOOK_SECRET", "Compared with the token of a webhook."),
-        repositories: texts([], "Projects that `serve` looks through for work, each `group/name`."),
-        poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
-      })
-      .prefault({}),
-  })
+  .strictObject(
+    byForge((name) => {
+      const variable = name.toUpperCase();
+      const { settings } = forgeFacts(name);
+      return z
+        .strictObject({
+          token: secret(`env:${variable}_PERSONAL_ACCESS_TOKEN`, "The token, by reference."),
+          base_url: optionalUrl(settings.base_url),
+          webhook_secret: secret(`env:${variable}_WEBHOOK_SECRET`, settings.webhook_secret),
+          repositories: texts([], settings.repositories),
+          poll_interval: count(60, "Seconds between two looks; 0 leaves it to webhooks.", {}),
+        })
+        .prefault({});
+    }),
+  )
   .prefault({});
 
 const environment = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string());

@@ -1,4 +1,4 @@
-import { FORGE_KINDS, type ForgeKind, forgeShape } from "../forges/forge-items.ts";
+import { FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
 
 /** Where a project comes from, without any credential in it. */
 export type RepositorySource =
@@ -110,7 +110,7 @@ export function credentialFor(
   if (source.embedded !== undefined) return source.embedded;
   for (const forge of FORGE_KINDS) {
     const { token, baseUrl } = forges[forge];
-    const { site, gitUser } = forgeShape(forge);
+    const { site, gitUser } = forgeFacts(forge);
     if (token !== null && isOnForge(source, baseUrl, site)) return { username: gitUser, password: token };
   }
   return null;

@@ -1,63 +1,4 @@
-/** Facts about a forge that are known without asking it. */
-interface ForgeShape {
-  /** Where people look, unless they host their own. */
-  readonly site: string;
-  /** The path of an issue or a pull below its site: repository, kind, number. */
-  readonly item: RegExp;
-  /** The kinds in such a path, the first of each as addresses are written. */
-  readonly issues: readonly [string, ...string[]];
-  readonly pulls: readonly [string, ...string[]];
-  /** The text between repository and kind. */
-  readonly between: string;
-  /** The name that git gives beside a token. */
-  readonly gitUser: string;
-  /** As people call it. */
-  readonly title: string;
-  /** Where git finds the head of a pull, whoever made it. */
-  readonly pullRef: (number: number) => string;
-  /** The page below the repository on which a person opens a pull of a branch. */
-  readonly newPull: (branch: string) => string;
-}
-
-/** One entry a forge. */
-const FORGE_SHAPES = {
-  github: {
-    site: "https://github.com",
-    item: /^\/([^/]+\/[^/]+)\/(issues|pull)\/(\d{1,18})\/?$/,
-    issues: ["issues"],
-    pulls: ["pull"],
-    between: "/",
-    gitUser: "x-access-token",
-    title: "GitHub",
-    pullRef: (number) => `refs/pull/${number}/head`,
-    newPull: (branch) => `/pull/new/${branch}`,
-  },
-  gitlab: {
-    site: "https://gitlab.com",
-    item: /^\/(.+?)\/(?:-\/)?(issues|merge_requests|work_items)\/(\d{1,18})\/?$/,
-    issues: ["issues", "work_items"],
-    pulls: ["merge_requests"],
-    between: "/-/",
-    gitUser: "oauth2",
-    title: "GitLab",
-    pullRef: (number) => `refs/merge-requests/${number}/head`,
-    newPull: (branch) =>
-      `/-/merge_requests/new?merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}`,
-  },
-} as const satisfies Readonly<Record<string, ForgeShape>>;
-
-export type ForgeKind = keyof typeof FORGE_SHAPES;
-
-export const FORGE_KINDS = Object.keys(FORGE_SHAPES) as readonly ForgeKind[];
-
-export function forgeShape(forge: ForgeKind): ForgeShape {
-  return FORGE_SHAPES[forge];
-}
-
-/** Asks for every forge. */
-export function byForge<T>(ask: (forge: ForgeKind) => T): Readonly<Record<ForgeKind, T>> {
-  return Object.fromEntries(FORGE_KINDS.map((forge) => [forge, ask(forge)])) as Record<ForgeKind, T>;
-}
+import { byForge, FORGE_KINDS, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
 
 /** An issue, a pull request or a merge request. A merge request is a pull here: one word for both forges. */
 export interface ItemRef {
@@ -75,7 +16,7 @@ export type KnownSites = Readonly<Record<ForgeKind, readonly string[]>>;
 
 /** Where people look, told from where the API answers. */
 export function forgeSite(kind: ForgeKind, baseUrl: string | null): string {
-  if (baseUrl === null) return forgeShape(kind).site;
+  if (baseUrl === null) return forgeFacts(kind).site;
   return baseUrl.replace(/\/+$/, "").replace(/\/api\/v\d+$/, "");
 }
 
@@ -95,7 +36,7 @@ export function parseItemUrl(text: string, sites: KnownSites): ItemRef | null {
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return null;
   if (url.username !== "" || url.password !== "") return null;
   for (const forge of FORGE_KINDS) {
-    for (const site of [forgeShape(forge).site, ...sites[forge]]) {
+    for (const site of [forgeFacts(forge).site, ...sites[forge]]) {
       const path = pathBelow(site, url);
       const found = path === null ? null : itemAt(forge, path);
       if (found !== null) return { forge, site: trimSlash(site), ...found };
@@ -112,7 +53,7 @@ function pathBelow(site: string, url: URL): string | null {
 }
 
 function itemAt(forge: ForgeKind, path: string): Pick<ItemRef, "repository" | "kind" | "number"> | null {
-  const { item, issues } = forgeShape(forge);
+  const { item, issues } = forgeFacts(forge);
   const match = item.exec(path);
   if (match === null) return null;
   const [, repository = "", kind, number = ""] = match;
@@ -138,7 +79,7 @@ export function parseRemoteUrl(text: string, sites: KnownSites): RepositoryRef |
   if (url === null || !/^(?:https?|ssh|git\+ssh):$/.test(url.protocol)) return null;
   const isSsh = url.protocol.endsWith("ssh:");
   for (const forge of FORGE_KINDS) {
-    for (const site of [forgeShape(forge).site, ...sites[forge]]) {
+    for (const site of [forgeFacts(forge).site, ...sites[forge]]) {
       const base = new URL(site);
       const isThere = isSsh ? base.hostname === url.hostname : base.host === url.host;
       // A folder of a self-hosted site stands in its addresses by HTTPS alone.
@@ -178,12 +119,12 @@ function isRepositoryName(name: string): boolean {
 
 /** Where a person opens a pull of a branch by hand. */
 export function newPullUrl({ forge, site, repository }: RepositoryRef, branch: string): string {
-  return `${site}/${repository}${forgeShape(forge).newPull(branch)}`;
+  return `${site}/${repository}${forgeFacts(forge).newPull(branch)}`;
 }
 
 /** The address a person can open. */
 export function itemUrl({ forge, site, repository, kind, number }: ItemRef): string {
-  const { between, issues, pulls } = forgeShape(forge);
+  const { between, issues, pulls } = forgeFacts(forge);
   return `${site}/${repository}${between}${kind === "issue" ? issues[0] : pulls[0]}/${number}`;
 }
 

@@ -1,23 +1,16 @@
-import type { ForgeKind, ItemRef } from "./forge-items.ts";
+import { byForge, type ForgeKind, forgeFacts } from "../config/forge-kinds.ts";
+import type { ItemRef } from "./forge-items.ts";
 
 /** Shown as nothing, and no forge reads a name, a keyword, a tag or a command across it. */
 const WORD_BREAK = "\u200b";
 
-/** The words that a forge reads as "this closes that issue", in the two halves that are separated. */
-const CLOSING: Readonly<Record<ForgeKind, RegExp>> = {
-  github: closingPattern("clo-s(?:e[sd]?|ing)", "fi-x(?:e[sd]|ing)?", "reso-lv(?:e[sd]?|ing)"),
-  gitlab: closingPattern(
-    "clo-s(?:e[sd]?|ing)",
-    "fi-x(?:e[sd]|ing)?",
-    "reso-lv(?:e[sd]?|ing)",
-    "imple-ment(?:s|ed|ing)?",
-  ),
-};
-
-function closingPattern(...words: readonly string[]): RegExp {
-  const halves = words.map((word) => word.replace(/^(\w+)-(.+)$/, "(?<=$1)(?=$2(?![a-z0-9]))"));
+/** Where a word that closes an issue is broken. */
+const CLOSING = byForge((forge) => {
+  const halves = forgeFacts(forge).closing.map((word) =>
+    word.replace(/^(\w+)-(.+)$/, "(?<=$1)(?=$2(?![a-z0-9]))"),
+  );
   return new RegExp(halves.join("|"), "gi");
-}
+});
 
 /** A reference to an issue in any of its forms: `#7`, `group/name#7`, `GH-7`, `KEY-7`, `[issue:7]`, an address. */
 const REFERENCE = /#\w|\b[a-z][a-z0-9_]*-\d|\[\w+:|https?:/i;

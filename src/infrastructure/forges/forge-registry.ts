@@ -1,31 +1,22 @@
-import type { Forge, ForgeFailure } from "../../application/ports/forges.ts";
-import { type ForgeKind, forgeSite } from "../../domain/forges/forge-items.ts";
+import type { DeliveryFormat, Forge, ForgeFailure } from "../../application/ports/forges.ts";
+import { byForge, type ForgeKind } from "../../domain/config/forge-kinds.ts";
+import { forgeSite } from "../../domain/forges/forge-items.ts";
 import { pauseUnlessAborted } from "../platform/timers.ts";
+import type { ForgeEntry, ForgeSettings } from "./forge-entry.ts";
 import { createForgeFetch } from "./forge-fetch.ts";
+import { github } from "./github.ts";
+import { gitlab } from "./gitlab.ts";
 
-export interface ForgeSettings {
-  readonly token: string;
-  /** Where people look. */
-  readonly site: string;
-  /** As configured; null is the forge's own. */
-  readonly baseUrl: string | null;
-  readonly fetch: ReturnType<typeof createForgeFetch>;
-  readonly userAgent: string;
-}
-
-/** One entry a forge; its library is loaded when it is opened. */
-const FORGES: Readonly<Record<ForgeKind, (settings: ForgeSettings) => Promise<Forge>>> = {
-  async github({ baseUrl, ...settings }) {
-    const { createGitHub } = await import("./github.ts");
-    const apiUrl = (baseUrl ?? "https://api.github.com").replace(/\/+$/, "");
-    return createGitHub({ ...settings, apiUrl });
-  },
-  gitlab: async (settings) => (await import("./gitlab.ts")).createGitLab(settings),
-};
+/** One line a forge. */
+const FORGES: Readonly<Record<ForgeKind, ForgeEntry>> = { github, gitlab };
 
 export function createForge(kind: ForgeKind, settings: ForgeSettings): Promise<Forge> {
-  return FORGES[kind](settings);
+  return FORGES[kind].open(settings);
 }
+
+export const DELIVERY_FORMATS: Readonly<Record<ForgeKind, DeliveryFormat>> = byForge(
+  (kind) => FORGES[kind].deliveries,
+);
 
 const TRY_MS = 30_000;
 /** GitHub's limits are by the hour. */

@@ -1,425 +1,122 @@
-import { Octokit } from "@octokit/rest";
-import type {
-  Checks,
-  Forge,
-  ForgeComment,
-  ForgeItem,
-  ForgePull,
-  ForgeRequest,
-  Permission,
-} from "../../application/ports/forges.ts";
-import type { ItemRef } from "../../domain/forges/forge-items.ts";
-import { postedComment, postedPull } from "../../domain/forges/posted-text.ts";
-import {
-  answerForge,
-  type ForgeFetch,
-  type ForgeItems,
-  type ForgePulls,
-  findForgeFault,
-  nullIfMissing,
-} from "./forge-fetch.ts";
+import { createHmac } from "node:crypto";
+import type { DeliveryFormat, IntakeEvent } from "../../application/ports/forges.ts";
+import { commentDeliveryId, type ItemRef, openedDeliveryId } from "../../domain/forges/forge-items.ts";
+import type { ForgeEvent } from "../../domain/forges/trigger.ts";
+import { deliveryDigest, type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
 
-export interface GitHubDeps {
-  readonly token: string;
-  /** Where the API answers: `https://api.github.com`, or `https://host/api/v3`. */
-  readonly apiUrl: string;
-  /** Where people look: `https://github.com`. */
-  readonly site: string;
-  readonly fetch: ForgeFetch;
-  readonly userAgent: string;
+interface GitHubPayload {
+  readonly action?: string;
+  readonly sender?: { readonly login?: string };
+  readonly repository?: { readonly full_name?: string };
+  readonly issue?: GitHubPayloadItem & { readonly pull_request?: unknown };
+  readonly pull_request?: GitHubPayloadItem;
+  readonly label?: { readonly name?: string };
+  readonly assignee?: { readonly login?: string };
+  readonly comment?: { readonly id?: number; readonly body?: string };
+  readonly review?: { readonly body?: string | null };
 }
 
-const PAGE_SIZE = 100;
+interface GitHubPayloadItem {
+  readonly number?: number;
+  readonly user?: { readonly login?: string } | null;
+  readonly body?: string | null;
+  readonly updated_at?: string;
+}
 
-type GitHubApi = ReturnType<typeof createGitHubApi>;
+const GITHUB_ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
+  issues: {
+    opened: "opened",
+    assigned: "assigned",
+    unassigned: "unassigned",
+    labeled: "labeled",
+    unlabeled: "unlabeled",
+    closed: "closed",
+  },
+  pull_request: {
+    opened: "opened",
+    assigned: "assigned",
+    unassigned: "unassigned",
+    labeled: "labeled",
+    unlabeled: "unlabeled",
+    closed: "closed",
+  },
+  issue_comment: { created: "commented" },
+  pull_request_review_comment: { created: "reviewed" },
+  pull_request_review: { submitted: "reviewed" },
+};
 
-/** The official client, and how GitHub names repositories and items. */
-function createGitHubApi({ token, apiUrl, site, fetch, userAgent }: GitHubDeps) {
-  const octokit = (signal: AbortSignal) =>
-    new Octokit({
-      auth: token,
-      baseUrl: apiUrl,
-      userAgent,
-      log: { debug: ignoreLog, info: ignoreLog, warn: ignoreLog, error: ignoreLog },
-      request: { fetch: (url: string, init: RequestInit) => fetch(new Request(url, init), signal) },
-    });
-  const client = (signal: AbortSignal) => octokit(signal).rest;
-  const at = (item: ItemRef) => ({ ...splitRepository(item.repository), issue_number: item.number });
-  const pullAt = (item: ItemRef) => ({ ...splitRepository(item.repository), pull_number: item.number });
-  const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
+/** A delivery of GitHub in the forges' common shape; null when it is about something else. */
+function readGitHubEvent(
+  name: string,
+  body: unknown,
+  { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
+): IntakeEvent | null {
+  const payload = (body ?? {}) as GitHubPayload;
+  const kind = GITHUB_ACTIONS[name]?.[payload.action ?? ""];
+  const item = payload.pull_request ?? payload.issue;
+  const repository = payload.repository?.full_name;
+  const actor = payload.sender?.login;
+  if (kind === undefined || item?.number === undefined || repository === undefined || actor === undefined)
+    return null;
+  const isPull = payload.pull_request !== undefined || payload.issue?.pull_request !== undefined;
+  const said = kind === "opened" ? item.body : (payload.comment?.body ?? payload.review?.body);
+  const text = said ?? undefined;
+  // A review without words comes with its line comments, each of which is delivered by itself.
+  if (name === "pull_request_review" && (text ?? "") === "") return null;
+  const ref = {
     forge: "github",
     site,
     repository,
-    kind,
-    number,
-  });
-  const toPull = (repository: string, pull: { number: number; html_url: string }): ForgePull => ({
-    ref: ref(repository, "pull", pull.number),
-    url: pull.html_url,
-  });
-  return { octokit, client, at, pullAt, ref, toPull };
-}
-
-function ignoreLog(): void {}
-
-function splitRepository(repository: string): { owner: string; repo: string } {
-  const [owner = "", repo = ""] = repository.split("/");
-  return { owner, repo };
-}
-
-/** At most ten pages: a thread of a thousand comments has said what it has to say. */
-async function readAllPages<T>(read: (page: number) => Promise<{ data: T[] }>): Promise<T[]> {
-  const all: T[] = [];
-  for (let page = 1; page <= 10; page++) {
-    const { data } = await read(page);
-    all.push(...data);
-    if (data.length < PAGE_SIZE) break;
-  }
-  return all;
-}
-
-interface IssueEvent {
-  readonly id: number;
-  readonly event: string;
-  readonly actor: { readonly login: string } | null;
-  readonly created_at: string;
-  readonly label?: { readonly name: string | null };
-  readonly assignee?: { readonly login: string } | null;
-}
-
-function toForgeRequest(
-  { id, event, actor, created_at: at, label, assignee }: IssueEvent,
-  wanted: { readonly label: string; readonly assignee: string },
-): ForgeRequest | null {
-  const made = { id: `github-event-${id}`, actor: actor?.login ?? "", at };
-  if (event === "labeled" && label?.name === wanted.label) return { ...made, kind: "labeled" };
-  return event === "assigned" && assignee?.login === wanted.assignee ? { ...made, kind: "assigned" } : null;
-}
-
-interface Issue {
-  readonly number: number;
-  readonly title: string;
-  readonly body?: string | null;
-  readonly state: string;
-  readonly user: { readonly login: string } | null;
-  readonly labels: readonly (string | { readonly name?: string | null })[];
-  readonly assignees?: readonly { readonly login: string }[] | null;
-  readonly pull_request?: unknown;
-}
-
-function toForgeItem(issue: Issue, ref: (kind: ItemRef["kind"]) => ItemRef): ForgeItem {
+    kind: isPull ? "pull" : "issue",
+    number: item.number,
+  } as const;
   return {
-    ref: ref(issue.pull_request === undefined ? "issue" : "pull"),
-    title: issue.title,
-    body: issue.body ?? "",
-    author: issue.user?.login ?? "",
-    open: issue.state === "open",
-    labels: issue.labels.map((label) => (typeof label === "string" ? label : (label.name ?? ""))),
-    assignees: (issue.assignees ?? []).map(({ login }) => login),
+    deliveryId: githubDeliveryId(name, payload, ref) ?? `github:${deliveryId}`,
+    item: ref,
+    event: {
+      kind,
+      actor,
+      ...(payload.assignee?.login !== undefined && { assignee: payload.assignee.login }),
+      ...(payload.label?.name !== undefined && { label: payload.label.name }),
+      ...(text !== undefined && { text }),
+      ...(item.updated_at !== undefined && { at: item.updated_at }),
+      ...(isPull && item.user?.login !== undefined && { pullAuthor: item.user.login }),
+    },
   };
 }
 
-function toForgeComment(comment: {
-  readonly id: number;
-  readonly body?: string;
-  readonly user: { readonly login: string } | null;
-  readonly created_at: string;
-}): ForgeComment {
-  const { id, body = "", user, created_at } = comment;
-  return { id: String(id), author: user?.login ?? "", body, createdAt: created_at };
+/** Null where polling finds no such thing: the delivery is named by what it says. */
+function githubDeliveryId(name: string, { action, comment }: GitHubPayload, ref: ItemRef): string | null {
+  if (action === "opened") return openedDeliveryId(ref);
+  return name === "issue_comment" && comment?.id !== undefined ? commentDeliveryId(ref, comment.id) : null;
 }
 
-function toPermission(said: string | undefined): Permission {
-  switch (said) {
-    case "admin":
-    case "write":
-    case "read":
-      return said;
-    case "maintain":
-      return "write";
-    case "triage":
-      return "read";
-    default:
-      return "none";
-  }
-}
+const githubDeliveries: DeliveryFormat = {
+  signedBy: "x-hub-signature-256",
+  isGenuine: (headers, bytes, secret) =>
+    isSameSecret(
+      headers.get("x-hub-signature-256") ?? "",
+      `sha256=${createHmac("sha256", secret).update(bytes).digest("hex")}`,
+    ),
+  // As a form, which is what GitHub offers first, the JSON is one field of it.
+  parse(headers, bytes) {
+    const text = new TextDecoder().decode(bytes);
+    const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? "");
+    return parseJson(isForm ? (new URLSearchParams(text).get("payload") ?? "") : text);
+  },
+  read({ headers, bytes, body, site }) {
+    // The delivery's own id is not signed, the body is: what is sent again under another id is known all the same.
+    const deliveryId = deliveryDigest(bytes);
+    const event = readGitHubEvent(headers.get("x-github-event") ?? "", body, { site, deliveryId });
+    return event === null ? [] : [event];
+  },
+};
 
-function toChecks(runs: readonly { readonly status: string; readonly conclusion: string | null }[]): Checks {
-  if (runs.length === 0) return "none";
-  if (runs.some(({ status }) => status !== "completed")) return "pending";
-  const fine = new Set(["success", "neutral", "skipped"]);
-  return runs.every(({ conclusion }) => fine.has(conclusion ?? "")) ? "success" : "failure";
-}
-
-/** Issues and pull requests as people write about them: texts, comments, labels, and what asks for work. */
-function createGitHubItems({ client, at, pullAt, ref }: GitHubApi): ForgeItems {
-  return {
-    readItem: (item, signal) =>
-      answerForge(async () => {
-        const rest = client(signal);
-        const { data } = await rest.issues.get(at(item));
-        const found = toForgeItem(data, (kind) => ref(item.repository, kind, data.number));
-        if (found.ref.kind === "issue") return found;
-        const { data: pull } = await rest.pulls.get(pullAt(item));
-        return {
-          ...found,
-          pull: {
-            sourceRepository: pull.head.repo?.full_name ?? "",
-            sourceBranch: pull.head.ref,
-            sourceCommit: pull.head.sha,
-            targetBranch: pull.base.ref,
-          },
-        };
-      }),
-    listComments: (item, signal) =>
-      answerForge(async () =>
-        (
-          await readAllPages((page) =>
-            client(signal).issues.listComments({ ...at(item), per_page: PAGE_SIZE, page }),
-          )
-        ).map(toForgeComment),
-      ),
-    postComment: (item, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("github", comment);
-        return toForgeComment((await client(signal).issues.createComment({ ...at(item), body })).data);
-      }),
-    editComment: (item, commentId, comment, signal) =>
-      answerForge(async () => {
-        const where = { ...splitRepository(item.repository), comment_id: Number(commentId) };
-        const body = postedComment("github", comment);
-        return toForgeComment((await client(signal).issues.updateComment({ ...where, body })).data);
-      }),
-    addLabel: (item, label, signal) =>
-      answerForge(async () => void (await client(signal).issues.addLabels({ ...at(item), labels: [label] }))),
-    removeLabel: (item, label, signal) =>
-      answerForge(
-        async () =>
-          void (await nullIfMissing(client(signal).issues.removeLabel({ ...at(item), name: label }))),
-      ),
-    assign: (item, { login }, signal) =>
-      answerForge(
-        async () => void (await client(signal).issues.addAssignees({ ...at(item), assignees: [login] })),
-      ),
-    unassign: (item, { login }, signal) =>
-      answerForge(
-        async () => void (await client(signal).issues.removeAssignees({ ...at(item), assignees: [login] })),
-      ),
-    findRequest: (item, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const events = (await readAllPages((page) =>
-          client(signal).issues.listEvents({ ...at(item), per_page: PAGE_SIZE, page }),
-        )) as readonly IssueEvent[];
-        for (const event of [...events].reverse()) {
-          const found = toForgeRequest(event, { label, assignee });
-          if (found !== null) return found;
-        }
-        return null;
-      }),
-    listSaid: (repository, since, signal) =>
-      answerForge(async () => {
-        const from = { ...splitRepository(repository), since: since.toISOString(), per_page: PAGE_SIZE };
-        const items = await readAllPages((page) =>
-          client(signal).issues.listForRepo({ ...from, state: "open", page }),
-        );
-        const comments = await readAllPages((page) =>
-          client(signal).issues.listCommentsForRepo({ ...from, page }),
-        );
-        // `since` is about the last change; an edit is nothing new.
-        const isNew = ({ created_at: at }: { created_at: string }) => Date.parse(at) >= since.getTime();
-        return [
-          ...items.filter(isNew).map((issue) => {
-            const {
-              ref: at,
-              author,
-              body,
-            } = toForgeItem(issue, (kind) => ref(repository, kind, issue.number));
-            return { ref: at, commentId: null, author, body };
-          }),
-          ...comments.filter(isNew).flatMap((comment) => {
-            const { id, author, body } = toForgeComment(comment);
-            const found = /\/(issues|pull)\/(\d+)(?:#|$)/.exec(comment.html_url);
-            if (found === null) return [];
-            const kind = found[1] === "pull" ? "pull" : "issue";
-            return [{ ref: ref(repository, kind, Number(found[2])), commentId: id, author, body }];
-          }),
-        ];
-      }),
-    listWork: (repository, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const list = (filter: { labels?: string; assignee?: string }) =>
-          readAllPages((page) =>
-            client(signal).issues.listForRepo({
-              ...splitRepository(repository),
-              state: "open",
-              ...filter,
-              per_page: PAGE_SIZE,
-              page,
-            }),
-          );
-        const found = [...(await list({ labels: label })), ...(await list({ assignee }))];
-        const byNumber = new Map(found.map((each) => [each.number, each]));
-        return [...byNumber.values()].map((each) =>
-          toForgeItem(each, (kind) => ref(repository, kind, each.number)),
-        );
-      }),
-  };
-}
-
-/** Some plans of GitHub have no drafts in private repositories. */
-function isDraftRefused(error: unknown): boolean {
-  const failure = findForgeFault(error)?.failure;
-  return failure?.code === "invalid" && /draft/i.test(failure.message);
-}
-
-/** Only GraphQL makes a draft of a pull, or a pull of a draft. False where it does not. */
-async function setDraft(
-  octokit: Pick<Octokit, "graphql">,
-  pullRequestId: string,
-  draft: boolean,
-): Promise<boolean> {
-  const mutation = draft ? "convertPullRequestToDraft" : "markPullRequestReadyForReview";
-  const query = `mutation($id: ID!) { ${mutation}(input: { pullRequestId: $id }) { clientMutationId } }`;
-  return octokit.graphql(query, { id: pullRequestId }).then(
-    () => true,
-    () => false,
-  );
-}
-
-/** Pull requests, their reviews and their checks. */
-function createGitHubPulls({ octokit, client, pullAt, toPull }: GitHubApi): ForgePulls {
-  return {
-    listReviewComments: (item, signal) =>
-      answerForge(async () =>
-        (
-          await readAllPages((page) =>
-            client(signal).pulls.listReviewComments({ ...pullAt(item), per_page: PAGE_SIZE, page }),
-          )
-        ).map((comment) => ({
-          ...toForgeComment(comment),
-          path: comment.path,
-          line: comment.line ?? comment.original_line ?? null,
-          lineNow: comment.side === "LEFT" ? null : (comment.line ?? null),
-          thread: String(comment.in_reply_to_id ?? comment.id),
-        })),
-      ),
-    replyTo: (item, thread, comment, signal) =>
-      answerForge(async () => {
-        const where = { ...pullAt(item), comment_id: Number(thread) };
-        const body = postedComment("github", comment);
-        await client(signal).pulls.createReplyForReviewComment({ ...where, body });
-      }),
-    findPull: (repository, head, signal) =>
-      answerForge(async () => {
-        const { owner, repo } = splitRepository(repository);
-        const { data } = await client(signal).pulls.list({
-          owner,
-          repo,
-          head: `${owner}:${head}`,
-          state: "open",
-          per_page: 1,
-        });
-        return data[0] === undefined ? null : toPull(repository, data[0]);
-      }),
-    listOpenPulls: (repository, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).pulls.list({
-          ...splitRepository(repository),
-          state: "open",
-          sort: "updated",
-          direction: "desc",
-          per_page: PAGE_SIZE,
-        });
-        return data.map((pull) => ({
-          ...toPull(repository, pull),
-          author: pull.user?.login ?? "",
-          title: pull.title,
-          body: pull.body ?? "",
-        }));
-      }),
-    openPull: ({ repository, head, base, ...text }, signal) =>
-      answerForge(async () => {
-        const posted = { ...splitRepository(repository), head, base, ...postedPull("github", text) };
-        const create = (draft: boolean) =>
-          client(signal).pulls.create({ ...posted, ...(draft && { draft }) });
-        const plain = () => client(signal).pulls.create({ ...posted, title: `Draft: ${posted.title}` });
-        const { data } = await create(text.draft).catch((error: unknown) =>
-          text.draft && isDraftRefused(error) ? plain() : Promise.reject(error),
-        );
-        return toPull(repository, data);
-      }),
-    updatePull: (pull, text, signal) =>
-      answerForge(async () => {
-        const posted = postedPull("github", text);
-        const { data } = await client(signal).pulls.update({ ...pullAt(pull), ...posted });
-        if (
-          (data.draft === true) !== text.draft &&
-          !(await setDraft(octokit(signal), data.node_id, text.draft))
-        )
-          await client(signal).pulls.update({
-            ...pullAt(pull),
-            title: text.draft ? `Draft: ${posted.title}` : posted.title,
-          });
-        return toPull(pull.repository, data);
-      }),
-    checksOf: (repository, commit, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).checks.listForRef({
-          ...splitRepository(repository),
-          ref: commit,
-          per_page: PAGE_SIZE,
-        });
-        return toChecks(data.check_runs);
-      }),
-  };
-}
-
-export function createGitHub(parts: GitHubDeps): Forge {
-  const api = createGitHubApi(parts);
-  const { client } = api;
-  return {
-    kind: "github",
-    credentials: { username: "x-access-token", token: parts.token },
-    whoAmI: (signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).users.getAuthenticated();
-        return { id: data.id, login: data.login };
-      }),
-    readRepository: (repository, signal) =>
-      answerForge(async () => {
-        const { data } = await client(signal).repos.get(splitRepository(repository));
-        return {
-          name: data.full_name,
-          defaultBranch: data.default_branch,
-          cloneUrl: data.clone_url,
-          archived: data.archived,
-          // Of an app's token GitHub tells no rights here; git itself refuses its push.
-          canPush: parts.token.startsWith("ghs_") || data.permissions?.push === true,
-        };
-      }),
-    listFiles: (repository, branch, signal) =>
-      answerForge(async () => {
-        const where = { ...splitRepository(repository), tree_sha: branch, recursive: "1" };
-        const { data } = await client(signal).git.getTree(where);
-        return data.tree.flatMap(({ type, path }) => (type === "blob" && path !== undefined ? [path] : []));
-      }),
-    permissionOf: (repository, username, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(
-          client(signal).repos.getCollaboratorPermissionLevel({ ...splitRepository(repository), username }),
-        );
-        return toPermission(found?.data.permission);
-      }),
-    readBranch: (repository, branch, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(
-          client(signal).repos.getBranch({ ...splitRepository(repository), branch }),
-        );
-        if (found === null) return null;
-        const { name, commit, protected: isProtected } = found.data;
-        return { name, commit: commit.sha, protected: isProtected };
-      }),
-    ...createGitHubItems(api),
-    ...createGitHubPulls(api),
-  };
-}
+export const github: ForgeEntry = {
+  async open({ baseUrl, ...settings }) {
+    const { createGitHub } = await import("./github-client.ts");
+    const apiUrl = (baseUrl ?? "https://api.github.com").replace(/\/+$/, "");
+    return createGitHub({ ...settings, apiUrl });
+  },
+  deliveries: githubDeliveries,
+};

@@ -1,529 +1,164 @@
-import { createRequesterFn } from "@gitbeaker/requester-utils";
-import {
-  Branches,
-  Commits,
-  Events,
-  IssueLabelEvents,
-  IssueNotes,
-  Issues,
-  MergeRequestDiscussions,
-  MergeRequestLabelEvents,
-  MergeRequestNotes,
-  MergeRequests,
-  ProjectMembers,
-  Projects,
-  Repositories,
-  Users,
-} from "@gitbeaker/rest";
-import type {
-  Checks,
-  Forge,
-  ForgeComment,
-  ForgeItem,
-  ForgePull,
-  ForgeRequest,
-  ForgeSaid,
-  ForgeUser,
-  Permission,
-} from "../../application/ports/forges.ts";
-import { type ItemRef, itemUrl } from "../../domain/forges/forge-items.ts";
-import { type PullText, postedComment, postedPull } from "../../domain/forges/posted-text.ts";
-import {
-  answerForge,
-  type ForgeFetch,
-  type ForgeItems,
-  type ForgePulls,
-  nullIfMissing,
-} from "./forge-fetch.ts";
+import type { DeliveryFormat, IntakeEvent } from "../../application/ports/forges.ts";
+import { commentDeliveryId, type ItemRef, openedDeliveryId } from "../../domain/forges/forge-items.ts";
+import type { ForgeEvent } from "../../domain/forges/trigger.ts";
+import { deliveryDigest, type ForgeEntry, isSameSecret, parseJson } from "./forge-entry.ts";
 
-/** The client library's own handler repeats a refused request within milliseconds; ours waits as long as the server asks. */
-export function gitlabRequester(fetch: ForgeFetch, signal: AbortSignal) {
-  return createRequesterFn(
-    (_, options) => Promise.resolve(options),
-    async (endpoint, options = {}) => {
-      const { prefixUrl, searchParams, method, headers, body } = options as {
-        prefixUrl?: string;
-        searchParams?: string;
-        method?: string;
-        headers?: Record<string, string>;
-        body?: string;
-      };
-      const url = new URL(endpoint, prefixUrl?.endsWith("/") ? prefixUrl : `${prefixUrl}/`);
-      url.search = searchParams ?? "";
-      const response = await fetch(
-        new Request(url.href, {
-          ...(method !== undefined && { method }),
-          ...(headers !== undefined && { headers }),
-          ...(body !== undefined && { body }),
-        }),
-        signal,
-      );
-      const text = await response.text();
-      return {
-        body: text === "" ? null : (JSON.parse(text) as Record<string, unknown>),
-        headers: Object.fromEntries(response.headers.entries()),
-        status: response.status,
-      };
-    },
-  );
-}
-
-export interface Change {
-  readonly addLabels?: string;
-  readonly removeLabels?: string;
-  readonly assigneeIds?: number[];
-  readonly title?: string;
-  readonly description?: string;
-}
-
-export interface Issue {
-  readonly iid: number;
-  readonly title: string;
-  readonly description: string | null;
-  readonly state: string;
-  readonly author: { readonly username: string };
-  readonly labels: readonly string[];
-  readonly assignees?: readonly { readonly username: string }[] | null;
-}
-
-export interface MergeRequest extends Issue {
-  readonly source_project_id: number;
-  readonly target_project_id: number;
-  readonly source_branch: string;
-  readonly target_branch: string;
-  readonly sha: string;
-}
-
-export interface Note {
-  readonly id: number;
-  readonly body: string;
-  readonly author: { readonly username: string };
-  readonly created_at: string;
-  readonly system?: boolean;
-  readonly position?: {
-    readonly new_path?: string;
-    readonly old_path?: string;
-    readonly new_line?: number | null;
-    readonly old_line?: number | null;
-  } | null;
-}
-
-export interface Permissions {
-  readonly project_access?: { readonly access_level: number } | null;
-  readonly group_access?: { readonly access_level: number } | null;
-}
-
-const REPORTER = 20;
-export const DEVELOPER = 30;
-const MAINTAINER = 40;
-
-export function accessLevel(permissions: Permissions | undefined): number {
-  return Math.max(
-    permissions?.project_access?.access_level ?? 0,
-    permissions?.group_access?.access_level ?? 0,
-  );
-}
-
-export function toPermission(level: number): Permission {
-  if (level >= MAINTAINER) return "admin";
-  if (level >= DEVELOPER) return "write";
-  return level >= REPORTER ? "read" : "none";
-}
-
-export function toForgeItem(issue: Issue, ref: ItemRef): ForgeItem {
-  return {
-    ref,
-    title: issue.title,
-    body: issue.description ?? "",
-    author: issue.author.username,
-    open: issue.state === "opened",
-    labels: issue.labels,
-    assignees: (issue.assignees ?? []).map(({ username }) => username),
-  };
-}
-
-export function toForgeComment({ id, body, author, created_at }: Note): ForgeComment {
-  return { id: String(id), author: author.username, body, createdAt: created_at };
-}
-
-export function toForgeSaid(issue: Issue, ref: ItemRef): ForgeSaid {
-  const { author, body } = toForgeItem(issue, ref);
-  return { ref, commentId: null, author, body };
-}
-
-/** "Commented on", as the activity of a project tells it. */
-export interface NoteEvent {
-  readonly note?: {
-    readonly id: number;
-    readonly body: string;
-    readonly author: { readonly username: string };
-    readonly created_at: string;
-    readonly system?: boolean;
+interface GitLabPayload {
+  readonly object_kind?: string;
+  readonly user?: { readonly username?: string };
+  readonly project?: { readonly path_with_namespace?: string };
+  readonly object_attributes?: {
+    readonly id?: number;
+    readonly iid?: number;
+    readonly description?: string | null;
+    readonly created_at?: string;
+    readonly updated_at?: string;
+    readonly action?: string;
+    readonly author_id?: number;
+    readonly note?: string;
+    readonly noteable_type?: string;
     readonly type?: string | null;
-    readonly noteable_type: string;
-    readonly noteable_iid?: number | null;
+  };
+  readonly issue?: { readonly iid?: number };
+  readonly merge_request?: { readonly iid?: number; readonly author_id?: number };
+  readonly assignees?: readonly GitLabAssignee[];
+  readonly labels?: readonly GitLabLabel[];
+  readonly changes?: {
+    readonly assignees?: GitLabChange<GitLabAssignee>;
+    readonly labels?: GitLabChange<GitLabLabel>;
   };
 }
 
-/** Nothing when the event is older, of GitLab's own doing, on a line, or not about an issue or a merge request. */
-export function readNoteEvent(
-  { note }: NoteEvent,
-  since: Date,
-  ref: (kind: ItemRef["kind"], number: number) => ItemRef,
-): readonly ForgeSaid[] {
-  if (note === undefined || note.system === true || note.type === "DiffNote") return [];
-  const kind = NOTEABLE[note.noteable_type];
-  const { id, body, author, noteable_iid: number } = note;
-  if (kind === undefined || typeof number !== "number" || Date.parse(note.created_at) < since.getTime())
-    return [];
-  return [{ ref: ref(kind, number), commentId: String(id), author: author.username, body }];
+interface GitLabAssignee {
+  readonly username?: string;
 }
 
-const NOTEABLE: Readonly<Record<string, ItemRef["kind"]>> = {
-  Issue: "issue",
-  WorkItem: "issue",
-  MergeRequest: "pull",
+interface GitLabLabel {
+  readonly title?: string;
+}
+
+interface GitLabChange<T> {
+  readonly previous?: readonly T[];
+  readonly current?: readonly T[];
+}
+
+/**
+ * A delivery of GitLab in the forges' common shape. One delivery may tell of several changes; each is an event of its
+ * own. None when it is about something else.
+ */
+function readGitLabEvents(
+  body: unknown,
+  { site, deliveryId }: { readonly site: string; readonly deliveryId: string },
+): readonly IntakeEvent[] {
+  const payload = (body ?? {}) as GitLabPayload;
+  const repository = payload.project?.path_with_namespace;
+  const actor = payload.user?.username;
+  const found = gitlabItemOf(payload);
+  if (repository === undefined || actor === undefined || found === null) return [];
+  const { kind, number, author } = found;
+  const item: ItemRef = { forge: "gitlab", site, repository, kind, number };
+  const whose = author === undefined ? {} : { pullAuthor: author };
+  const at = payload.object_attributes?.updated_at;
+  const when = at === undefined ? {} : { at };
+  return readGitLabHappenings(payload).map((event, i) => ({
+    deliveryId: gitlabDeliveryId(payload, item, event) ?? `gitlab:${deliveryId}:${i}`,
+    item,
+    event: { ...event, actor, ...whose, ...when },
+  }));
+}
+
+function gitlabItemOf(
+  payload: GitLabPayload,
+): { kind: ItemRef["kind"]; number: number; author?: number } | null {
+  const { object_kind: kind, object_attributes: object, issue, merge_request: pull } = payload;
+  const at = (of: ItemRef["kind"], number: number | undefined, author?: number) =>
+    number === undefined
+      ? null
+      : { kind: of, number, ...(of === "pull" && author !== undefined && { author }) };
+  switch (kind) {
+    case "issue":
+    case "work_item":
+      return at("issue", object?.iid);
+    case "merge_request":
+      return at("pull", object?.iid, object?.author_id);
+    case "note":
+      return pull === undefined ? at("issue", issue?.iid) : at("pull", pull.iid, pull.author_id);
+    default:
+      return null;
+  }
+}
+
+/** Null where polling finds no such thing: the delivery is named by the forge, or by what it says. */
+function gitlabDeliveryId(
+  { object_attributes: object }: GitLabPayload,
+  item: ItemRef,
+  { kind }: Omit<ForgeEvent, "actor">,
+): string | null {
+  if (kind === "opened") return openedDeliveryId(item);
+  return kind === "commented" && object?.id !== undefined ? commentDeliveryId(item, object.id) : null;
+}
+
+function readGitLabHappenings(payload: GitLabPayload): Omit<ForgeEvent, "actor">[] {
+  const { object_kind, object_attributes: object, changes } = payload;
+  if (object_kind === "note") {
+    const kind = object?.type === "DiffNote" ? "reviewed" : "commented";
+    return object?.note === undefined || isEdited(object) ? [] : [{ kind, text: object.note }];
+  }
+  // The initial values of an item are beside it; `changes` contains only later changes.
+  const opened = object?.action === "open";
+  const assignees = compareLists(
+    changes?.assignees,
+    opened ? payload.assignees : [],
+    ({ username }) => username,
+  );
+  const labels = compareLists(changes?.labels, opened ? payload.labels : [], ({ title }) => title);
+  return [
+    ...(opened ? [{ kind: "opened", text: object.description ?? "" } as const] : []),
+    ...assignees.added.map((assignee) => ({ kind: "assigned", assignee }) as const),
+    ...assignees.removed.map((assignee) => ({ kind: "unassigned", assignee }) as const),
+    ...labels.added.map((label) => ({ kind: "labeled", label }) as const),
+    ...labels.removed.map((label) => ({ kind: "unlabeled", label }) as const),
+    ...(object?.action === "close" || object?.action === "merge" ? [{ kind: "closed" } as const] : []),
+  ];
+}
+
+/** GitLab delivers an edited comment as it delivers a new one; older ones do not name the action. */
+function isEdited({
+  action,
+  created_at,
+  updated_at,
+}: NonNullable<GitLabPayload["object_attributes"]>): boolean {
+  return action === undefined
+    ? created_at !== undefined && updated_at !== undefined && created_at !== updated_at
+    : action !== "create";
+}
+
+function compareLists<T>(
+  change: GitLabChange<T> | undefined,
+  given: readonly T[] | undefined,
+  name: (each: T) => string | undefined,
+): { readonly added: readonly string[]; readonly removed: readonly string[] } {
+  const names = (list: readonly T[] | undefined) => new Set((list ?? []).flatMap((each) => name(each) ?? []));
+  const before = names(change?.previous);
+  const after = new Set([...names(change?.current), ...names(given)]);
+  return {
+    added: [...after].filter((each) => !before.has(each)),
+    removed: [...before].filter((each) => !after.has(each)),
+  };
+}
+
+const gitlabDeliveries: DeliveryFormat = {
+  signedBy: "x-gitlab-token",
+  isGenuine: (headers, _bytes, secret) => isSameSecret(headers.get("x-gitlab-token") ?? "", secret),
+  parse: (_headers, bytes) => parseJson(new TextDecoder().decode(bytes)),
+  read({ headers, bytes, body, site }) {
+    const deliveryId =
+      headers.get("idempotency-key") ?? headers.get("x-gitlab-event-uuid") ?? deliveryDigest(bytes);
+    return readGitLabEvents(body, { site, deliveryId });
+  },
 };
 
-export function toChecks(states: readonly string[]): Checks {
-  if (states.length === 0) return "none";
-  if (states.some((state) => state === "failed" || state === "canceled")) return "failure";
-  return states.every((state) => state === "success" || state === "skipped") ? "success" : "pending";
-}
-
-export interface LabelEvent {
-  readonly id: number;
-  readonly action: string;
-  readonly created_at: string;
-  readonly user: { readonly username: string } | null;
-  readonly label: { readonly name: string } | null;
-}
-
-/** The newest of the label's events and of GitLab's own notes "assigned to @somebody". */
-export function newestRequest(
-  labels: readonly LabelEvent[],
-  notes: readonly Note[],
-  { label, assignee }: { readonly label: string; readonly assignee: string },
-): ForgeRequest | null {
-  const found: ForgeRequest[] = [];
-  for (const { id, action, created_at: at, user, label: on } of labels)
-    if (action === "add" && on?.name === label)
-      found.push({ id: `gitlab-label-${id}`, actor: user?.username ?? "", kind: "labeled", at });
-  for (const { id, body, system, author, created_at: at } of notes)
-    if (system === true && /^assigned to /.test(body) && mentionsLogin(body, assignee))
-      found.push({ id: `gitlab-note-${id}`, actor: author.username, kind: "assigned", at });
-  return found.sort((a, b) => a.at.localeCompare(b.at)).at(-1) ?? null;
-}
-
-function mentionsLogin(body: string, login: string): boolean {
-  return body.split(/[\s,]+/).some((word) => word.toLowerCase() === `@${login.toLowerCase()}`);
-}
-
-export interface GitLabDeps {
-  readonly token: string;
-  /** `https://gitlab.com`, or a self-hosted address; the API lies below it. */
-  readonly site: string;
-  readonly fetch: ForgeFetch;
-}
-
-export const PAGE_LIMITS = { perPage: 100, maxPages: 10 } as const;
-
-export type GitLabApi = ReturnType<typeof createGitLabApi>;
-
-/** How the official client is opened, and what issues and merge requests have in common. */
-export function createGitLabApi({ token, site, fetch }: GitLabDeps) {
-  const options = (signal: AbortSignal) => ({
-    host: site,
-    token,
-    requesterFn: gitlabRequester(fetch, signal),
-  });
-  const ref = (repository: string, kind: ItemRef["kind"], number: number): ItemRef => ({
-    forge: "gitlab",
-    site,
-    repository,
-    kind,
-    number,
-  });
-  const edit = async (item: ItemRef, change: Change, signal: AbortSignal) => {
-    if (item.kind === "issue") await new Issues(options(signal)).edit(item.repository, item.number, change);
-    else await new MergeRequests(options(signal)).edit(item.repository, item.number, change);
-  };
-  const toPull = (repository: string, { iid }: { iid: number }): ForgePull => {
-    const pull = ref(repository, "pull", iid);
-    return { ref: pull, url: itemUrl(pull) };
-  };
-  return { options, ref, edit, toPull };
-}
-
-/** Issues and merge requests as people write about them: texts, comments, labels, and what asks for work. */
-export function createGitLabItems({ options, ref, edit }: GitLabApi): ForgeItems {
-  const notes = (item: ItemRef, signal: AbortSignal) =>
-    item.kind === "issue" ? new IssueNotes(options(signal)) : new MergeRequestNotes(options(signal));
-  const read = async (item: ItemRef, signal: AbortSignal) =>
-    item.kind === "issue"
-      ? await new Issues(options(signal)).show(item.number, { projectId: item.repository })
-      : await new MergeRequests(options(signal)).show(item.repository, item.number);
-  const assigneeIds = async (item: ItemRef, signal: AbortSignal) =>
-    ((await read(item, signal)).assignees ?? []).map(({ id }) => id);
-  return {
-    readItem: (item, signal) =>
-      answerForge(async () => {
-        const found = await read(item, signal);
-        const facts = toForgeItem(found as unknown as Issue, item);
-        if (item.kind === "issue") return facts;
-        const pull = found as unknown as MergeRequest;
-        const source =
-          pull.source_project_id === pull.target_project_id
-            ? item.repository
-            : ((await nullIfMissing(new Projects(options(signal)).show(pull.source_project_id)))
-                ?.path_with_namespace ?? "");
-        return {
-          ...facts,
-          pull: {
-            sourceRepository: source,
-            sourceBranch: pull.source_branch,
-            sourceCommit: pull.sha,
-            targetBranch: pull.target_branch,
-          },
-        };
-      }),
-    listComments: (item, signal) =>
-      answerForge(async () => {
-        const all = await notes(item, signal).all(item.repository, item.number, {
-          sort: "asc",
-          orderBy: "created_at",
-          ...PAGE_LIMITS,
-        });
-        return all
-          .filter(({ system, type }) => system !== true && type !== "DiffNote")
-          .map((note) => toForgeComment(note as unknown as Note));
-      }),
-    postComment: (item, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("gitlab", comment);
-        return toForgeComment(
-          (await notes(item, signal).create(item.repository, item.number, body)) as unknown as Note,
-        );
-      }),
-    editComment: (item, commentId, comment, signal) =>
-      answerForge(async () => {
-        const body = postedComment("gitlab", comment);
-        const edited = await notes(item, signal).edit(item.repository, item.number, Number(commentId), {
-          body,
-        });
-        return toForgeComment(edited as unknown as Note);
-      }),
-    addLabel: (item, label, signal) => answerForge(() => edit(item, { addLabels: label }, signal)),
-    removeLabel: (item, label, signal) => answerForge(() => edit(item, { removeLabels: label }, signal)),
-    assign: (item, { id }, signal) =>
-      answerForge(async () => {
-        const ids = await assigneeIds(item, signal);
-        if (!ids.includes(id)) await edit(item, { assigneeIds: [...ids, id] }, signal);
-      }),
-    unassign: (item, { id }, signal) =>
-      answerForge(async () => {
-        const ids = await assigneeIds(item, signal);
-        const rest = ids.filter((each) => each !== id);
-        // GitLab reads a single 0 as "nobody".
-        if (rest.length < ids.length) await edit(item, { assigneeIds: rest.length > 0 ? rest : [0] }, signal);
-      }),
-    findRequest: (item, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const LabelEvents = item.kind === "issue" ? IssueLabelEvents : MergeRequestLabelEvents;
-        const labels = (await new LabelEvents(options(signal)).all(
-          item.repository,
-          item.number,
-          PAGE_LIMITS,
-        )) as unknown as LabelEvent[];
-        // GitLab tells of an assignment only in a note of its own.
-        const all = (await notes(item, signal).all(item.repository, item.number, {
-          sort: "asc",
-          ...PAGE_LIMITS,
-        })) as unknown as Note[];
-        return newestRequest(labels, all, { label, assignee });
-      }),
-    listSaid: (repository, since, signal) =>
-      answerForge(async () => {
-        const query = {
-          projectId: repository,
-          state: "opened" as const,
-          createdAfter: since.toISOString(),
-          ...PAGE_LIMITS,
-        };
-        const issues = (await new Issues(options(signal)).all(query)) as unknown as Issue[];
-        const pulls = (await new MergeRequests(options(signal)).all(query as never)) as unknown as Issue[];
-        // Events are told by the day, which does not count itself.
-        const day = new Date(since.getTime() - 24 * 3600 * 1000).toISOString().slice(0, 10);
-        const events = await new Events(options(signal)).all({
-          projectId: repository,
-          action: "commented",
-          after: day,
-          ...PAGE_LIMITS,
-        });
-        return [
-          ...issues.map((issue) => toForgeSaid(issue, ref(repository, "issue", issue.iid))),
-          ...pulls.map((pull) => toForgeSaid(pull, ref(repository, "pull", pull.iid))),
-          ...(events as unknown as NoteEvent[]).flatMap((event) =>
-            readNoteEvent(event, since, (kind, number) => ref(repository, kind, number)),
-          ),
-        ];
-      }),
-    listWork: (repository, { label, assignee }, signal) =>
-      answerForge(async () => {
-        const filters = [{ labels: label }, { assigneeUsername: [assignee] }];
-        const found = new Map<string, ForgeItem>();
-        for (const filter of filters) {
-          const query = { projectId: repository, state: "opened" as const, ...PAGE_LIMITS };
-          const issues = await new Issues(options(signal)).all({ ...query, ...filter });
-          const pulls = await new MergeRequests(options(signal)).all({
-            ...query,
-            ...("labels" in filter ? filter : { assigneeUsername: assignee }),
-          } as never);
-          for (const [kind, list] of [["issue", issues] as const, ["pull", pulls as unknown[]] as const])
-            for (const each of list as unknown as Issue[])
-              found.set(`${kind}${each.iid}`, toForgeItem(each, ref(repository, kind, each.iid)));
-        }
-        return [...found.values()];
-      }),
-  };
-}
-
-/** Merge requests, their reviews and their checks. */
-export function createGitLabPulls({ options, edit, toPull }: GitLabApi): ForgePulls {
-  return {
-    listReviewComments: (item, signal) =>
-      answerForge(async () => {
-        const discussions = await new MergeRequestDiscussions(options(signal)).all(
-          item.repository,
-          item.number,
-          PAGE_LIMITS,
-        );
-        const notes = discussions.flatMap(({ id, notes }) =>
-          ((notes ?? []) as unknown as Note[]).map((note) => ({ thread: id, note })),
-        );
-        return notes.flatMap(({ thread, note }) => {
-          const { position } = note;
-          if (position === undefined || position === null || note.system) return [];
-          const line = position.new_line ?? position.old_line ?? null;
-          const path = position.new_path ?? position.old_path ?? "";
-          return [{ ...toForgeComment(note), path, line, lineNow: position.new_line ?? null, thread }];
-        });
-      }),
-    replyTo: (item, thread, comment, signal) =>
-      answerForge(async () => {
-        const discussions = new MergeRequestDiscussions(options(signal));
-        const body = postedComment("gitlab", comment);
-        await discussions.addNote(item.repository, item.number, thread, body);
-      }),
-    findPull: (repository, head, signal) =>
-      answerForge(async () => {
-        const found = await new MergeRequests(options(signal)).all({
-          projectId: repository,
-          sourceBranch: head,
-          state: "opened",
-          perPage: 1,
-          maxPages: 1,
-        });
-        return found[0] === undefined ? null : toPull(repository, found[0] as unknown as { iid: number });
-      }),
-    listOpenPulls: (repository, signal) =>
-      answerForge(async () => {
-        const found = await new MergeRequests(options(signal)).all({
-          projectId: repository,
-          state: "opened",
-          orderBy: "updated_at",
-          perPage: PAGE_LIMITS.perPage,
-          maxPages: 1,
-        });
-        return found.map((each) => {
-          const { iid, title, description, author } = each as unknown as {
-            iid: number;
-            title: string;
-            description?: string | null;
-            author?: { username?: string } | null;
-          };
-          const words = { author: author?.username ?? "", title, body: description ?? "" };
-          return { ...toPull(repository, { iid }), ...words };
-        });
-      }),
-    openPull: ({ repository, head, base, ...text }, signal) =>
-      answerForge(async () => {
-        const { title, description } = pullFields(text);
-        const made = await new MergeRequests(options(signal)).create(repository, head, base, title, {
-          description,
-        });
-        return toPull(repository, made as unknown as { iid: number });
-      }),
-    updatePull: (pull, text, signal) =>
-      answerForge(async () => {
-        await edit(pull, pullFields(text), signal);
-        return toPull(pull.repository, { iid: pull.number });
-      }),
-    checksOf: (repository, commit, signal) =>
-      answerForge(async () => {
-        const all = await new Commits(options(signal)).allStatuses(repository, commit);
-        return toChecks((all as unknown as { status: string }[]).map(({ status }) => status));
-      }),
-  };
-}
-
-/** On GitLab the title makes the draft. */
-function pullFields(text: PullText): { readonly title: string; readonly description: string } {
-  const { title, body } = postedPull("gitlab", text);
-  return { title: text.draft ? `Draft: ${title}` : title, description: body };
-}
-
-export function createGitLab(parts: GitLabDeps): Forge {
-  const api = createGitLabApi(parts);
-  const { options } = api;
-  return {
-    kind: "gitlab",
-    credentials: { username: "oauth2", token: parts.token },
-    whoAmI: (signal) =>
-      answerForge(async (): Promise<ForgeUser> => {
-        const user = await new Users(options(signal)).showCurrentUser();
-        return { id: user.id, login: user.username };
-      }),
-    readRepository: (repository, signal) =>
-      answerForge(async () => {
-        const project = await new Projects(options(signal)).show(repository);
-        const { permissions } = project as unknown as { permissions?: Permissions };
-        return {
-          name: project.path_with_namespace,
-          defaultBranch: project.default_branch,
-          cloneUrl: project.http_url_to_repo,
-          archived: project.archived === true,
-          canPush: accessLevel(permissions) >= DEVELOPER,
-        };
-      }),
-    listFiles: (repository, branch, signal) =>
-      answerForge(async () => {
-        const tree = await new Repositories(options(signal)).allRepositoryTrees(repository, {
-          ref: branch,
-          recursive: true,
-          pagination: "keyset",
-          ...PAGE_LIMITS,
-        });
-        return tree.filter(({ type }) => type === "blob").map(({ path }) => path);
-      }),
-    permissionOf: (repository, user, signal) =>
-      answerForge(async () => {
-        const found = await new ProjectMembers(options(signal)).all(repository, {
-          includeInherited: true,
-          query: user,
-          ...PAGE_LIMITS,
-        });
-        const member = found.find(({ username }) => username.toLowerCase() === user.toLowerCase());
-        return toPermission((member as { access_level?: number } | undefined)?.access_level ?? 0);
-      }),
-    readBranch: (repository, branch, signal) =>
-      answerForge(async () => {
-        const found = await nullIfMissing(new Branches(options(signal)).show(repository, branch));
-        if (found === null) return null;
-        const { name, commit, protected: isProtected } = found;
-        return { name, commit: commit.id, protected: isProtected === true };
-      }),
-    ...createGitLabItems(api),
-    ...createGitLabPulls(api),
-  };
-}
+export const gitlab: ForgeEntry = {
+  open: async (settings) => (await import("./gitlab-client.ts")).createGitLab(settings),
+  deliveries: gitlabDeliveries,
+};

@@ -8,6 +8,7 @@ import { createWebhooks, forgeWebhook } from "../../../src/adapters/forges/webho
 import { answerWebhook, createBodyGate } from "../../../src/adapters/web/request-bodies.ts";
 import { sourceOf } from "../../../src/adapters/web/visitor.ts";
 import { LARGEST_BODY_BYTES } from "../../../src/application/ports/platform.ts";
+import { DELIVERY_FORMATS } from "../../../src/infrastructure/forges/forge-registry.ts";
 import { listenHttp } from "../../../src/infrastructure/platform/http-server.ts";
 import { until } from "../../e2e/cli-kit.ts";
 import { createServer, type Server } from "./web-kit.ts";
@@ -201,7 +202,11 @@ test("a source is an address or a network, and only a proxy on this machine spea
 test("the largest delivery of a forge that the server takes is the largest that the webhook takes", async () => {
   const intake = () => Promise.reject(new Error("nothing genuine came"));
   const settings = { secret: "s", site: "https://github.com" };
-  const hook = forgeWebhook("github", createWebhooks({ forges: { github: settings, gitlab: null }, intake }));
+  const hook = forgeWebhook(
+    "github",
+    DELIVERY_FORMATS.github,
+    createWebhooks({ forges: { github: settings, gitlab: null }, formats: DELIVERY_FORMATS, intake }),
+  );
   const gate = createBodyGate({
     budgetBytes: 3e7,
     shareBytes: 3e7,

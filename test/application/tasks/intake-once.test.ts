@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createWebhooks } from "../../../src/adapters/forges/webhooks.ts";
 import type { SolveStore } from "../../../src/application/ports/tasks.ts";
 import { type IntakeDeps, pollRepository, takeInEvent } from "../../../src/application/tasks/intake.ts";
+import { DELIVERY_FORMATS } from "../../../src/infrastructure/forges/forge-registry.ts";
 import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
@@ -79,6 +80,7 @@ for (const kind of ["github", "gitlab"] as const)
           : { "x-gitlab-token": "hook-secret" };
       const answer = createWebhooks({
         forges: { github: null, gitlab: null, [kind]: { secret: "hook-secret", site: server.url } },
+        formats: DELIVERY_FORMATS,
         intake: (event) => takeInEvent(parts(), event),
       });
       const response = await answer(

@@ -7,6 +7,7 @@ import examples from "@octokit/webhooks-examples";
 import { createWebhooks } from "../../../src/adapters/forges/webhooks.ts";
 import type { ClaimedTask, SolveStore } from "../../../src/application/ports/tasks.ts";
 import { type IntakeDeps, pollRepository, takeInEvent } from "../../../src/application/tasks/intake.ts";
+import { DELIVERY_FORMATS } from "../../../src/infrastructure/forges/forge-registry.ts";
 import { openForge } from "../../fakes/forges/forge-client.ts";
 import { startGitHub } from "../../fakes/forges/github-server.ts";
 import { startGitLab } from "../../fakes/forges/gitlab-server.ts";
@@ -73,6 +74,7 @@ describe("what comes in from a forge", () => {
         github: { secret: "hook-secret", site: server.url },
         gitlab: { secret: "hook-secret", site: gitlab.url },
       },
+      formats: DELIVERY_FORMATS,
       intake: (event) => takeInEvent(parts(forge), event),
     });
   const github = (
@@ -150,6 +152,7 @@ describe("what comes in from a forge", () => {
     expect((await webhooks()("github", bare)).status).toBe(401);
     const none = createWebhooks({
       forges: { github: null, gitlab: null },
+      formats: DELIVERY_FORMATS,
       intake: async () => ({ did: "nothing", why: "" }),
     });
     expect(

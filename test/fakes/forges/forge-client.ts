@@ -1,8 +1,8 @@
 import type { Forge } from "../../../src/application/ports/forges.ts";
-import type { ForgeKind } from "../../../src/domain/forges/forge-items.ts";
+import type { ForgeKind } from "../../../src/domain/config/forge-kinds.ts";
 import { createForgeFetch, type ForgeFetch } from "../../../src/infrastructure/forges/forge-fetch.ts";
-import { createGitHub } from "../../../src/infrastructure/forges/github.ts";
-import { createGitLab } from "../../../src/infrastructure/forges/gitlab.ts";
+import { createGitHub } from "../../../src/infrastructure/forges/github-client.ts";
+import { createGitLab } from "../../../src/infrastructure/forges/gitlab-client.ts";
 import type { World } from "./world.ts";
 
 /** The real client of a forge that a test runs; without another way to ask, it waits for nothing. */
