@@ -152,6 +152,8 @@ export async function openChat(
     images,
     canAsk: (role) => "generate" in models.forRole(role),
     reachesOutward: (script) => reachesOutward(script, loadShellParser),
+    isCommit: async (name) =>
+      (await import("../application/chat/talk-commands.ts")).isCommit(workspaceParts, name),
     queue,
     steering: createSteering(),
     meter: metered.meter,

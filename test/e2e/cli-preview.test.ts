@@ -41,6 +41,15 @@ describe("a preview", () => {
     expect(cli.tree()).toEqual({ a: "old" });
   });
 
+  test("without a change is no preview: there is nothing to apply", () => {
+    const { code, out } = cli.apply([create("a", "old")], ["--preview"]);
+    expect(code).toBe(0);
+    expect(out).toStartWith("No change\n");
+    expect(out).not.toContain("apply --job");
+    expect(cli.run(["jobs"]).out).not.toContain("preview");
+    expect(cli.run(["discard"]).code).toBe(3);
+  });
+
   test("that no longer fits is a conflict, and stays", () => {
     const job = jobIdIn(cli.apply(COMMANDS, ["--preview"]).out);
     cli.write("a", "mine");
@@ -69,7 +78,11 @@ describe("a preview", () => {
       ["apply", "--job", "job_1_aaaaaaaa", "p.json"],
       "Usage error: --job job_1_aaaaaaaa p.json\n",
     ],
-    ["no name", ["apply", "--job"], "--job needs a value.\n"],
+    [
+      "no name",
+      ["apply", "--job"],
+      "--job needs a value.\nUsage: picoclaw apply [FILE|-]\nMore: picoclaw apply --help\n",
+    ],
   ])("of %s is bad input", (_name, args, err) => {
     expect(cli.run(args)).toEqual({ code: 2, out: "", err });
   });

@@ -13,6 +13,8 @@ afterAll(() => cli.remove());
 
 const COMMANDS = ["apply", "undo", "redo", "jobs", "show", "config", "trust", "doctor", "demo"];
 
+const APPLY_USAGE = "Usage: picoclaw apply [FILE|-]\nMore: picoclaw apply --help\n";
+
 describe("usage", () => {
   test("--version is the package's", () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dir, "../../package.json"), "utf8"));
@@ -86,14 +88,36 @@ describe("usage", () => {
   test.each([
     ["an unknown command", ["aply"], "Unknown command: aply (did you mean apply?)\npicoclaw --help\n"],
     ["a command of Object", ["constructor"], "Unknown command: constructor\npicoclaw --help\n"],
-    ["an unknown flag", ["apply", "--dryrun"], "Unknown option: --dryrun (did you mean --dry-run?)\n"],
+    [
+      "an unknown flag",
+      ["apply", "--dryrun"],
+      `Unknown option: --dryrun (did you mean --dry-run?)\n${APPLY_USAGE}`,
+    ],
     ["a flag of another command", ["jobs", "--atomic"], expect.stringMatching(/^Unknown option: --atomic/)],
-    ["a flag without its value", ["apply", "--workspace"], "--workspace needs a value.\n"],
-    ["too many words", ["apply", "a", "b"], "Usage error: b\n"],
-    ["a value where none goes", ["jobs", "--json=1"], expect.stringMatching(/^Usage error: /)],
+    ["a flag without its value", ["apply", "--workspace"], `--workspace needs a value.\n${APPLY_USAGE}`],
+    ["too many words", ["apply", "a", "b"], `Not expected here: b\n${APPLY_USAGE}`],
+    [
+      "a word where none goes",
+      ["man", "apply"],
+      "Not expected here: apply\nUsage: picoclaw man\nMore: picoclaw man --help\n",
+    ],
+    ["a value where none goes", ["jobs", "--json=1"], expect.stringMatching(/^--json takes no value\.\n/)],
+    ["a count below one", ["jobs", "--limit", "-1"], "--limit takes a whole number from 1, not -1.\n"],
+    ["a count that is none", ["jobs", "--limit", "many"], "--limit takes a whole number from 1, not many.\n"],
+    [
+      "a route that is none",
+      ["chat", "--route", "X", "hi"],
+      expect.stringMatching(/^--route takes one of CHAT, /),
+    ],
     ["a bad verb", ["config", "foo"], expect.stringMatching(/^Usage error: config foo\n/)],
   ])("%s is exit code 2", (_name, args, err) => {
     expect(cli.run(args)).toEqual({ code: 2, out: "", err });
+  });
+
+  test("a message that is not text is not sent", () => {
+    const { code, out, err } = cli.run(["chat", "-"], { input: new Uint8Array([0, 255, 254, 128, 97]) });
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toStartWith("Standard input is not text (UTF-8), so nothing was sent.");
   });
 
   test.each([

@@ -106,6 +106,17 @@ test("hooks after a landing and after a message run in the workspace; one that f
   expect(readFileSync(beside("message"), "utf8")).toMatch(/^cli:\S+ true\n$/);
 });
 
+test("a hook after a message that fails is told, after the reply", async () => {
+  configure({ after_message: ["echo no sound card; exit 4"] });
+  const expected = "(after_message) ended with 4:\nno sound card";
+  const { code, out, err } = await cli.runAsync(["chat", "/dry"]);
+  expect([code, out]).toEqual([0, expect.stringContaining("Dry mode")]);
+  expect(err).toContain(expected);
+  const json = await cli.runAsync(["chat", "--json", "/dry"]);
+  expect(JSON.parse(json.out).success).toBe(true);
+  expect(json.err).toContain(expected);
+});
+
 test("a project's own file sets no hooks before it is trusted", () => {
   cli.write("picoclaw.yaml", `hooks:\n  after_landing: ["touch ${beside("owned")}"]\n`);
   const ran = cli.apply([create("b.txt", "b")]);

@@ -1,7 +1,7 @@
 import { describeEvent } from "../../application/chat/describe-event.ts";
 import type { ChatEvent, Reply, Route } from "../../application/ports/chat.ts";
 import { resolveLocale } from "../../config/environment.ts";
-import { readRoute } from "../../domain/config/route.ts";
+import { ROUTES, readRoute } from "../../domain/config/route.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
 import { messagesFor } from "../../domain/texts/jobs.ts";
 import { replyJson } from "../serve/reply-json.ts";
@@ -131,7 +131,11 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
   if (typeof values.route === "string") {
     route = readRoute(values.route);
     if (route === undefined) {
-      const text = messagesFor(resolveLocale({ env: program.env })).usageError(`--route ${values.route}`);
+      const text = messagesFor(resolveLocale({ env: program.env })).badChoice(
+        "--route",
+        values.route,
+        ROUTES,
+      );
       return fail(program, json, { exitCode: EXIT.usage, code: "usage", text });
     }
   }
@@ -157,7 +161,7 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
         ? readMessage(program)
         : words.join(" "));
     if (text === null || text.trim() === "") {
-      const said = text === null ? opened.messages.noInput : opened.chat.emptyMessage;
+      const said = text === null ? opened.chat.notText : opened.chat.emptyMessage;
       return fail(program, json, { exitCode: EXIT.usage, code: "no-message", text: said });
     }
     const { chatId } = named;
@@ -167,10 +171,12 @@ async function chat(program: CliProgram, args: readonly string[], first: string 
   }
 }
 
+/** Null: what standard input holds is not text. */
 function readMessage(program: CliProgram): string | null {
-  if (program.inIsTerminal) return null;
+  if (program.inIsTerminal) return "";
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(program.readInput());
+    return text.includes("\0") ? null : text;
   } catch {
     return null;
   }
@@ -209,8 +215,11 @@ async function sendOne(
     markdown: program.outIsTerminal && !program.env.NO_COLOR ? await import("./terminal-markdown.ts") : null,
   });
   let streamed = false;
+  let isAnswered = false;
   const onEvent = (event: ChatEvent) => {
-    if (events) line(event.type === "notice" ? { type: event.type, text: event.text } : event);
+    // Only a notice follows the one document.
+    if (isAnswered && json && event.type === "notice") program.err(`${printable(event.text)}\n`);
+    else if (events) line(event.type === "notice" ? { type: event.type, text: event.text } : event);
     else if (!json) streamed = progress.event(event) || streamed;
   };
   try {
@@ -226,6 +235,7 @@ async function sendOne(
       { signal: abort.signal, onEvent },
     );
     progress.end();
+    isAnswered = true;
     if (events) line({ type: "reply", ...chatReplyJson(reply) });
     else if (json) line(chatReplyJson(reply));
     else progress.reply(reply, streamed);

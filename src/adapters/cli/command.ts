@@ -44,7 +44,7 @@ export function parseFlags(args: readonly string[], types: FlagTypes): ParsedFla
       continue;
     }
     const value = equals >= 0 ? arg.slice(equals + 1) : args[++i];
-    if (value === undefined || (equals < 0 && value.startsWith("-") && value !== "-"))
+    if (value === undefined || (equals < 0 && /^-[^\d]/.test(value)))
       return { ok: false, problem: "missing-value", flag };
     const earlier = type === "lines" ? values[name] : undefined;
     values[name] = typeof earlier === "string" ? `${earlier}\n${value}` : value;

@@ -22,18 +22,20 @@ export async function readFlags(
 ): Promise<Flags> {
   const types: FlagTypes = { ...COMMON, ...command.flags };
   const messages = messagesFor(resolveLocale({ env: program.env }));
+  const wrong = (text: string) =>
+    usage(program, args, `${text}\n${messages.usageLines(command.usage, command.name)}`);
   const parsed = parseFlags(args, types);
   if (!parsed.ok) {
     const { problem, flag } = parsed;
     switch (problem) {
       case "missing-value":
-        throw usage(program, args, messages.missingValue(flag));
+        throw wrong(messages.missingValue(flag));
       case "no-value":
-        throw usage(program, args, messages.usageError(flag));
+        throw wrong(messages.needlessValue(flag.split("=", 1)[0] as string));
       case "unknown": {
         const { nearestName } = await import("./help.ts");
         const known = Object.keys(types).map((name) => `--${name}`);
-        throw usage(program, args, messages.unknownFlag(flag, nearestName(flag, known) ?? null));
+        throw wrong(messages.unknownFlag(flag, nearestName(flag, known) ?? null));
       }
     }
   }
@@ -43,7 +45,7 @@ export async function readFlags(
     throw new Stop(EXIT.done);
   }
   if (words.length > command.words)
-    throw usage(program, args, messages.usageError(words.slice(command.words).join(" ")));
+    throw wrong(messages.unexpectedWords(words.slice(command.words).join(" ")));
   return parsed.flags;
 }
 

@@ -4,7 +4,7 @@ import { wordInterruption } from "../../application/jobs/word-notes.ts";
 import type { Opened, Workspace } from "../../application/ports/jobs-workspace.ts";
 import { toJobStatus, toUndoState } from "../../domain/jobs/job-status.ts";
 import { localTime } from "../../domain/texts/format-text.ts";
-import { type Flags, printable, type Subcommand } from "./command.ts";
+import { type Flags, fail, printable, type Subcommand } from "./command.ts";
 import { openedOrStop, openFromFlags, openIndexFromFlags, readFlags } from "./flags.ts";
 import { type CliProgram, EXIT } from "./program.ts";
 import { columnsOf } from "./terminal-text.ts";
@@ -27,8 +27,8 @@ async function jobs(program: CliProgram, args: readonly string[]): Promise<numbe
   const opened = await openFromFlags(program, flags);
   const limit = Number(flags.values.limit ?? 20);
   if (!Number.isInteger(limit) || limit < 1) {
-    program.err(`${opened.messages.usageError(`--limit ${flags.values.limit}`)}\n`);
-    return EXIT.usage;
+    const text = opened.messages.badCount("--limit", String(flags.values.limit));
+    return fail(program, flags.values.json === true, { exitCode: EXIT.usage, code: "usage", text });
   }
   const list =
     flags.values.all === true

@@ -15,8 +15,7 @@ const STOPPING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  */
 export const command: Subcommand = {
   name: "mcp",
-  usage:
-    "mcp [add NAME URL | add NAME -- COMMAND… | list | test [NAME] | login NAME | logout NAME | remove NAME]",
+  usage: "mcp [add|list|test|login|logout|remove …]",
   flags: { http: "string", header: "lines", env: "lines", coders: "string", paste: "boolean" },
   words: 60,
   run: mcp,

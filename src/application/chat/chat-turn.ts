@@ -154,6 +154,8 @@ export interface ChatDeps {
   };
   /** Whether a coder can be asked at all: it is configured, and its key is there. */
   readonly canAsk: (role: CoderRole) => boolean;
+  /** Whether git knows a branch, a tag or a commit of that name; null where it does not say. */
+  readonly isCommit: (name: string) => Promise<boolean | null>;
   /** Whether a shell script sends something out that cannot be taken back. Loads the parser when it needs it. */
   readonly reachesOutward: (script: string) => Promise<boolean>;
   readonly sessions: Sessions;

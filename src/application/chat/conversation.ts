@@ -9,6 +9,7 @@ import { readAsideQuestion, readSentenceCommand } from "../../domain/chat/senten
 import { wordMemory } from "../../domain/chat/session.ts";
 import { isCoder, ROUTES } from "../../domain/config/route.ts";
 import { missingPiece } from "../../domain/jobs/machine-trouble.ts";
+import type { NoteFact } from "../../domain/jobs/note.ts";
 import { imageMark } from "../../domain/models/image.ts";
 import { readTraceparent } from "../../domain/platform/traceparent.ts";
 import type { ChatMessages } from "../../domain/texts/chat.ts";
@@ -18,6 +19,7 @@ import { inEveryLanguage } from "../../domain/texts/worded.ts";
 import { createJobHistory } from "../coder/job-history.ts";
 import { JobBroken, LimitReached } from "../jobs/execution.ts";
 import { actionsFor } from "../jobs/follow-up-actions.ts";
+import { wordNote } from "../jobs/word-notes.ts";
 import type {
   ChatEvent,
   Conversation,
@@ -391,9 +393,10 @@ export function createConversation(parts: ChatDeps): Conversation {
         );
         if (!queued.ran) return plainReply(parts, say("aborted"));
         const { ok } = queued.value;
-        parts.afterReply(() =>
-          parts.workspace.afterMessage({ PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) }),
-        );
+        parts.afterReply(async () => {
+          const hooked = { PICOCLAW_CHAT: sessionKey, PICOCLAW_OK: String(ok) };
+          for (const note of await parts.workspace.afterMessage(hooked)) emit(hookNotice(parts, note));
+        });
         return queued.stopped === "lost" ? { ...queued.value, lost: true } : queued.value;
       } catch (error) {
         if (options.signal.aborted) return plainReply(parts, say("aborted"));
@@ -416,6 +419,11 @@ export function createConversation(parts: ChatDeps): Conversation {
       }
     },
   };
+}
+
+function hookNotice({ messages }: ChatDeps, note: NoteFact): ChatEvent {
+  const texts = inEveryLanguage((locale) => wordNote(messagesFor(locale), note));
+  return { type: "notice", text: wordNote(messages, note), texts };
 }
 
 async function inTurn(parts: ChatDeps, turn: ChatTurn): Promise<Reply> {

@@ -1,5 +1,6 @@
 import { REVIEW_ANSWER } from "../../domain/chat/agents.ts";
 import { chatMessagesFor } from "../../domain/texts/chat.ts";
+import type { WorkspaceDeps } from "../jobs/execution.ts";
 import { type ChatCommand, type ChatDeps, type ChatTurn, createAnswer } from "./chat-turn.ts";
 import { say } from "./reply-words.ts";
 
@@ -22,11 +23,39 @@ export const review: ChatCommand = async (parts, turn, rest) => {
   }
   if (isPosted) return createAnswer(parts, [say("reviewPostWhere")], false);
   if (what !== "" && !REVIEWED.test(what)) return createAnswer(parts, [say("reviewUsage")], false);
+  for (const name of what === "" ? [] : what.split(/\.{2,3}/))
+    if ((await parts.isCommit(name)) === false)
+      return createAnswer(parts, [say("reviewUnknown", name)], false);
   return {
     ...createAnswer(parts, [say("reviewing", what)], true),
     again: { route: "CODE", text: reviewRequest(what), preview: true, isNoticeOnly: true },
   };
 };
+
+const GIT_MS = 10_000;
+
+/** Whether a branch, a tag or a commit of that name is there; null where git does not say. It runs nothing of the repository's own. */
+export async function isCommit(
+  { processes, root, hostEnv }: Pick<WorkspaceDeps, "processes" | "root" | "hostEnv">,
+  name: string,
+): Promise<boolean | null> {
+  const { runProcess } = await processes();
+  const asked = await runProcess({
+    argv: [
+      "git",
+      ...["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"],
+      ...["rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`],
+    ],
+    cwd: root,
+    env: { ...hostEnv, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0" },
+    timeoutMs: GIT_MS,
+    outputLimitBytes: 4_096,
+    jobMarker: "review",
+  });
+  if (asked.outcome !== "exited") return null;
+  // With any other code git cannot answer: this folder is not a repository, or one of another user's.
+  return asked.exitCode === 0 ? true : asked.exitCode === 1 ? false : null;
+}
 
 /** The coder runs git itself, in a view that is thrown away. */
 function reviewRequest(what: string): string {

@@ -540,12 +540,14 @@ export class JobRun {
     }
     this.#notes.push(...sealed.notes);
     this.#noteHome();
-    const ending = preview ? "staged" : "committed";
+    // A preview without a change would wait to be applied for nothing.
+    const isKept = preview && (sealed.changes.length > 0 || red !== undefined);
+    const ending = isKept ? "staged" : "committed";
     this.#parts.archive.save({
       ...this.#story.record(ending, { results, changes: sealed.changes, gitCommit }),
       ...(red !== undefined && { red }),
     });
-    if (preview) {
+    if (isKept) {
       await this.#parts.transactions.stage(jobId);
       this.emit({ type: "staged", changes: sealed.changes.length });
       return () => this.conclude("staged", { ...end, sealed }, red !== undefined);

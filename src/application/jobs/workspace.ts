@@ -67,12 +67,14 @@ export function createWorkspace({
     stop: async (jobId) =>
       (await import("./unfinished-jobs.ts")).stopJob({ archive, closeDeadJobs, clock, ...processes }, jobId),
     afterMessage: async (variables) => {
-      if (parts.hooks === undefined || parts.hooks.after_message.length === 0) return;
+      if (parts.hooks === undefined || parts.hooks.after_message.length === 0) return [];
       const { runHooks } = await import("./hooks.ts");
-      for (const note of await runHooks(parts, "after_message", { variables }))
+      const failed = await runHooks(parts, "after_message", { variables });
+      for (const note of failed)
         parts.logger.error("worker", "worker.hook_failed", "worker.hook_failed", {
           error: wordNote(parts.messages, note),
         });
+      return failed;
     },
     repair: () => transactions.repair(),
     closeDeadJobs,

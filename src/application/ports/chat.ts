@@ -184,7 +184,7 @@ export type ChatEvent =
   | { readonly type: "job-finished"; readonly jobId: string; readonly success: boolean }
   | { readonly type: "undone"; readonly jobIds: readonly string[] }
   | { readonly type: "cut-over"; readonly sessionId: string }
-  /** `texts`: for readers of each language. `step`: the same as a step of the work, for whoever lists steps. */
+  /** It may follow the reply: of a hook that ran after it and failed. `texts`: for readers of each language. `step`: the same as a step of the work, for whoever lists steps. */
   | {
       readonly type: "notice";
       readonly text: string;

@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { ConfigProblem, ConfigWarning } from "../../domain/config/config-problem.ts";
+import type { NoteFact } from "../../domain/jobs/note.ts";
 import type { JobResult } from "../../domain/jobs/result.ts";
 import type { Protection } from "../../domain/policy/protection.ts";
 import type { Messages } from "../../domain/texts/jobs.ts";
@@ -76,8 +77,8 @@ export interface Workspace {
   closeDeadJobs(): Promise<readonly string[]>;
   /** Whether the very process of a job still runs; false where none is known. */
   isAlive(job: JobProcess): boolean;
-  /** Runs the user's commands for a message that has been answered. Those that fail are logged. */
-  afterMessage(variables: Readonly<Record<string, string>>): Promise<void>;
+  /** Runs the user's commands for a message that has been answered. A note for each that failed; they are logged as well. */
+  afterMessage(variables: Readonly<Record<string, string>>): Promise<readonly NoteFact[]>;
   /** Removes secrets from a text, those of this environment too. Idempotent. */
   mask(text: string): string;
 }

@@ -6,7 +6,15 @@ import { keepImages } from "../chat/message-images.ts";
 import { type ReplyPiece, say, wordPieces } from "../chat/reply-words.ts";
 import type { ChatEvent, Conversation, ImageStore, MessageImage, Reply } from "../ports/chat.ts";
 import type { Timers } from "../ports/platform.ts";
-import type { Channel, ClaimedMessage, MessageStore, NewReply, StoredMessage, Work } from "../ports/serve.ts";
+import type {
+  Channel,
+  ClaimedMessage,
+  MessageStore,
+  NewReply,
+  Outgoing,
+  StoredMessage,
+  Work,
+} from "../ports/serve.ts";
 import { isImage, replyChannelOf } from "./receive-messages.ts";
 import type { Bus } from "./serve-events.ts";
 import { createWorkTaker, pause, type WorkKeeper } from "./take-work.ts";
@@ -107,7 +115,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
         return;
       }
       const end = {
-        replies: [toNewReply(message, reply)],
+        replies: [toNewReply(message, { kind: "reply", reply })],
         ...(refusal?.dead !== undefined && { dead: refusal.dead }),
       };
       // The work for the message is done: its end is repeated until the store accepts it.
@@ -148,7 +156,12 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     const noted: Promise<void>[] = [];
     const abort = new AbortController();
     inHand.set(message.id, abort);
+    const state = { isAnswered: false };
     const onEvent = (event: ChatEvent) => {
+      if (state.isAnswered) {
+        if (event.type === "notice") void postLate(message, event.text);
+        return;
+      }
       if (event.type === "job-started") noted.push(note(message, event.jobId));
       parts.bus.publish({ type: "chat", message, event });
       parts.channel(replyChannelOf(message))?.progress?.(message, event);
@@ -176,6 +189,7 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
       },
       { signal, onEvent, claim },
     );
+    state.isAnswered = true;
     inHand.delete(message.id);
     for (const job of reply.jobs) noted.push(note(message, job.job_id));
     await Promise.all(noted);
@@ -191,13 +205,19 @@ export function createMessageAnswerer(parts: AnswerMessagesDeps): MessageAnswere
     });
   }
 
-  const toNewReply = (message: StoredMessage, reply: Reply): NewReply => ({
+  /** A notice after the answer is a message of its own. */
+  async function postLate(message: StoredMessage, text: string): Promise<void> {
+    const notice = { ...toNewReply(message, { kind: "notice", text }), messageId: null };
+    await store.post(notice).catch((error: unknown) => parts.onTrouble(error, message));
+  }
+
+  const toNewReply = (message: StoredMessage, content: Outgoing): NewReply => ({
     key: parts.uuid(),
     messageId: message.id,
     channel: message.channel,
     chatId: message.chatId,
     userId: message.userId,
-    content: { kind: "reply", reply },
+    content,
     ...(message.replyTo !== undefined && { replyTo: message.replyTo }),
     since: message.receivedAt,
     at: timers.now().toISOString(),

@@ -436,6 +436,22 @@ describe("/review", () => {
     expect(at.read("a.txt")).toBe("old\n");
   });
 
+  test("of a branch or commit that is not there nobody is asked", async () => {
+    at = await openConversation(() => "It can be merged.");
+    const git = (...args: string[]) =>
+      Bun.spawnSync(["git", "-c", "user.name=k", "-c", "user.email=k@example.org", ...args], {
+        cwd: at.workspace,
+      });
+    git("init", "-q", "-b", "main");
+    git("commit", "-q", "--allow-empty", "-m", "first");
+    for (const what of ["nosuch", "main..nosuch", "deadbeef", "HEAD~9"]) {
+      const { ok, text } = await at.send(`/review ${what}`);
+      expect([ok, text]).toEqual([false, expect.stringContaining("There is no branch, tag or commit")]);
+    }
+    expect(at.asked).toEqual([]);
+    expect((await at.send("/review HEAD..main")).text).toContain("It can be merged.");
+  });
+
   test("takes nothing for a branch that a shell would read otherwise", async () => {
     at = await writer();
     for (const bad of ["a; rm -rf .", "--output=x", "$(id)", "a b"])

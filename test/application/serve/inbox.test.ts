@@ -76,6 +76,25 @@ describe("receiving", () => {
 });
 
 describe("answering", () => {
+  test("a notice that follows the answer is a message of its own", async () => {
+    const late = Promise.withResolvers<void>();
+    const answers = createFakeConversation();
+    const conversation: typeof answers = {
+      ...answers,
+      async handle(message, options) {
+        void late.promise.then(() => options.onEvent?.({ type: "notice", text: "the hook failed" }));
+        return answers.handle(message, options);
+      },
+    };
+    const bench = await open({ conversation });
+    await bench.receive(inbound(1));
+    await settle();
+    expect(shown(bench)).toEqual(["re: text 1"]);
+    late.resolve();
+    await settle();
+    expect(shown(bench)).toEqual(["re: text 1", "the hook failed"]);
+  });
+
   test("what is about the message that runs does not wait for its turn, and the order of the rest stays", async () => {
     const held = Promise.withResolvers<Reply>();
     const conversation = createFakeConversation(({ text }) =>

@@ -366,6 +366,8 @@ export const chatTexts = {
 
   // The message itself
   reviewing: (what: string) => (what === "" ? "Reviewing the change." : `Reviewing ${what}.`),
+  reviewUnknown: (name: string) =>
+    `There is no branch, tag or commit ${name} here, so nobody was asked. /review alone: what is not committed yet, or this branch.`,
   reviewUsage:
     "/review: what is not committed yet, or this branch. /review BRANCH, /review COMMIT, /review A..B, /review #12 (a pull request; --post posts the review there).",
   exportUsage: "/export: this conversation as Markdown. /export html: as a page.",
@@ -375,6 +377,8 @@ export const chatTexts = {
     title: (chat: string, folder: string, day: string) => `Conversation ${chat}, ${folder}, ${day}`,
   },
   emptyMessage: "The message is empty.",
+  notText:
+    "Standard input is not text (UTF-8), so nothing was sent. Save it as a file in the workspace and name that in the message.",
   messageTooLong: (limit: string) =>
     `The message is too long (limit ${limit}). Save it as a file and name that.`,
   aborted: "Stopped.",

@@ -121,8 +121,15 @@ export const helpTexts = {
       flags: { "--role ROLE": "user (default) or operator", "--name NAME": "a name to show" },
     },
     mcp: {
-      does: "an MCP server on stdio, or on HTTP with --http; add, list, test, login, logout, remove: the MCP servers that PicoClaw calls",
+      does: "lend PicoClaw's tools to another agent, as an MCP server; with a word, manage the MCP servers that PicoClaw itself calls",
       flags: {
+        "add NAME URL": "call the tools of a server at an address, in every chat from now on",
+        "add NAME -- COMMAND…": "the same of a program on this machine, started when it is needed",
+        list: "the servers that are known, also from a trusted .mcp.json of the project",
+        "test [NAME]": "connect to one or all of them and list their tools",
+        "login NAME": "sign in to a server that asks for it, in a browser",
+        "logout NAME": "forget that login",
+        "remove NAME": "forget a server that was added",
         "--http PORT": "listen on 127.0.0.1 instead of stdio",
         "--header TEXT": `add: a header, e.g. "Authorization: Bearer \${TOKEN}"; several times`,
         "--env NAME=TEXT": "add: a variable of the program, e.g. TOKEN=env:TOKEN; several times",
@@ -213,8 +220,14 @@ export const helpTexts = {
     backup: { does: "write the store and the configuration into a new folder, while serving", flags: {} },
     restore: { does: "fill an empty store from such a folder", flags: {} },
     completion: { does: "completion for bash, zsh or fish: source <(picoclaw completion bash)", flags: {} },
-    man: { does: "the manual page: picoclaw man | man -l -", flags: {} },
-    update: { does: "say how to install a newer version of this installation", flags: {} },
+    man: {
+      does: "print the manual page, in your language",
+      flags: { "| man -l -": "read it", "> picoclaw.1": "keep it, e.g. in ~/.local/share/man/man1" },
+    },
+    update: {
+      does: "name the commands that bring this installation up to date; it changes nothing itself and contacts no server",
+      flags: { "--json": "the version, its folder, how it was installed, and the commands" },
+    },
     demo: { does: "a tour: fixes a failing test, then undoes rm -rf .git node_modules src", flags: {} },
   },
 };

@@ -356,6 +356,13 @@ export const configurationTexts = {
   unknownCommand: (name: string, nearest: string | null) => `Unknown command: ${name}${perhaps(nearest)}`,
   unknownFlag: (name: string, nearest: string | null) => `Unknown option: ${name}${perhaps(nearest)}`,
   missingValue: (flag: string) => `${flag} needs a value.`,
+  needlessValue: (flag: string) => `${flag} takes no value.`,
+  unexpectedWords: (words: string) => `Not expected here: ${words}`,
+  badCount: (flag: string, value: string) => `${flag} takes a whole number from 1, not ${value}.`,
+  badChoice: (flag: string, value: string, choices: readonly string[]) =>
+    `${flag} takes one of ${choices.join(", ")}, not ${value}.`,
+  /** The last lines of every complaint about a command line. */
+  usageLines: (usage: string, name: string) => `Usage: picoclaw ${usage}\nMore: picoclaw ${name} --help`,
   emptyPatch: (name: string) => `The patch is empty: ${name}`,
   optionsBehind: (flag: string) => `Options stand behind the command: picoclaw COMMAND ${flag}`,
   noInput: "There is no patch. Name a file, or pass it on standard input.",

@@ -317,6 +317,8 @@ export const chatTexts: typeof englishChatTexts = {
   ],
 
   reviewing: (what) => (what === "" ? "変更をレビューします。" : `${what} をレビューします。`),
+  reviewUnknown: (name) =>
+    `${name} というブランチ、タグ、コミットはありません。モデルには問い合わせていません。/review だけなら、コミット前の変更またはこのブランチを調べます。`,
   reviewUsage:
     "/review: コミット前の変更、なければこのブランチ。/review ブランチ、/review コミット、/review A..B、/review #12（プルリクエスト。--post で投稿）も使えます。",
   exportUsage: "/export: この会話を Markdown で出力します。/export html: HTML で出力します。",
@@ -325,7 +327,9 @@ export const chatTexts: typeof englishChatTexts = {
     you: "あなた",
     title: (chat, folder, day) => `会話 ${chat}、${folder}、${day}`,
   },
-  emptyMessage: "メッセージが空だよ。",
+  emptyMessage: "メッセージが空です。",
+  notText:
+    "標準入力がテキスト（UTF-8）ではないため、何も送信していません。ワークスペースにファイルとして保存し、その名前をメッセージに書いてください。",
   messageTooLong: (limit) =>
     `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
   aborted: "中断しました。",

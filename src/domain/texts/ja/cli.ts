@@ -111,8 +111,15 @@ export const helpTexts: typeof englishHelpTexts = {
       flags: { "--role ROLE": "user（既定）または operator", "--name NAME": "表示名" },
     },
     mcp: {
-      does: "MCP サーバー（標準入出力、または --http）。add, list, test, login, logout, remove は PicoClaw が呼び出す MCP サーバーの管理",
+      does: "MCP サーバーとして PicoClaw のツールを他のエージェントに提供する。引数を付けると、PicoClaw が呼び出す MCP サーバーを管理する",
       flags: {
+        "add NAME URL": "URL のサーバーを追加し、以後すべてのチャットでそのツールを使う",
+        "add NAME -- COMMAND…": "このマシンのプログラムを追加する（必要になったときに起動する）",
+        list: "追加済みのサーバーを表示する（信頼済みプロジェクトの .mcp.json を含む）",
+        "test [NAME]": "1 つまたはすべてに接続し、ツールを表示する",
+        "login NAME": "ログインが必要なサーバーにブラウザでログインする",
+        "logout NAME": "そのログインを削除する",
+        "remove NAME": "追加したサーバーを削除する",
         "--http PORT": "127.0.0.1 の HTTP で待ち受ける",
         "--header TEXT": `add: ヘッダー（例: "Authorization: Bearer \${TOKEN}"）。複数指定できる`,
         "--env NAME=TEXT": "add: プログラムの環境変数（例: TOKEN=env:TOKEN）。複数指定できる",
@@ -199,8 +206,14 @@ export const helpTexts: typeof englishHelpTexts = {
     backup: { does: "ストアと設定を新しいフォルダへ書き出す（serve 中でも可）", flags: {} },
     restore: { does: "そのフォルダから空のストアを復元する", flags: {} },
     completion: { does: "bash・zsh・fish の補完: source <(picoclaw completion bash)", flags: {} },
-    man: { does: "マニュアル: picoclaw man | man -l -", flags: {} },
-    update: { does: "このインストールを新しいバージョンにする方法を表示する", flags: {} },
+    man: {
+      does: "マニュアルページを出力する",
+      flags: { "| man -l -": "そのまま読む", "> picoclaw.1": "保存する（例: ~/.local/share/man/man1）" },
+    },
+    update: {
+      does: "新しいバージョンに更新するコマンドを表示する。何も変更せず、サーバーにも接続しない",
+      flags: { "--json": "バージョン、場所、インストール方法、コマンドを出力する" },
+    },
     demo: { does: "ツアー: 落ちるテストを直し、rm -rf .git node_modules src を取り消す", flags: {} },
   },
 };
