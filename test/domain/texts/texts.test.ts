@@ -201,6 +201,11 @@ const SAMPLES: Samples = {
   emptyPatch: (say) => [say("p.md")],
   optionsBehind: (say) => [say("--force")],
   missingValue: (say) => [say("--config")],
+  needlessValue: (say) => [say("--json")],
+  unexpectedWords: (say) => [say("a b")],
+  badCount: (say) => [say("--limit", "-1")],
+  badChoice: (say) => [say("--route", "X", ["CHAT", "CODE"])],
+  usageLines: (say) => [say("jobs", "jobs")],
   unexpectedError: (say) => [say("d")],
 };
 
