@@ -37,16 +37,12 @@ export async function openMcp(env: Environment, options: OpenOptions, log: (text
     },
     async serveHttp(port: number, stop: AbortSignal) {
       const { serveHttp } = await import("../adapters/mcp/serve-http.ts");
-      const given = env.PICOCLAW_MCP_TOKEN || null;
-      const token = given ?? randomBytes(32).toString("base64url");
-      const onListening = (url: string) => {
-        log(`PicoClaw MCP: ${url}`);
-        if (given === null) log(`Authorization: Bearer ${token}`);
-      };
+      const token = env.PICOCLAW_MCP_TOKEN || null;
+      const newToken = () => randomBytes(32).toString("base64url");
       const { listenHttp } = await import("../infrastructure/platform/http-server.ts");
       const listen: HttpOptions["listen"] = (on) =>
         listenHttp({ ...on, host: "127.0.0.1", limitBytes: MOST_BODY_BYTES });
-      await serveHttp(host, { port, token, onListening, listen }, stop);
+      await serveHttp(host, { port, token, newToken, tell: log, listen }, stop);
     },
   };
 }

@@ -4,12 +4,13 @@ import { createWebApp } from "../adapters/web/app.ts";
 import { cleanUpStaleContainers, scheduleCleanUp } from "../application/containers/open-environments.ts";
 import { LARGEST_BODY_BYTES } from "../application/ports/platform.ts";
 import type { KeptKind, Schedule } from "../application/ports/serve.ts";
-import type { ListenOptions, RunningServer } from "../application/serve/server.ts";
+import { type ListenOptions, type RunningServer, runServer } from "../application/serve/server.ts";
 import {
   configuredSchedules,
   startPruning,
   startTimedWork,
   type TimedWork,
+  warnOfUnknownChannels,
 } from "../application/serve/timed-rounds.ts";
 import { machineLabels } from "../config/settings.ts";
 import { watchModels } from "../infrastructure/models/watch-models.ts";
@@ -27,10 +28,7 @@ async function startRounds(parts: ServeDeps, { receiver, channels }: Inbox): Pro
   const { services, db, state, store, access, words, log, onTrouble, workspaceName: workspace } = parts;
   const { now } = timers;
   const configured = () => configuredSchedules(state.current().config);
-  for (const { name, chat } of configured()) {
-    const [channel = ""] = chat.split(":");
-    if (!channels.has(channel)) log(words().scheduleUnknownChannel(name, channel));
-  }
+  warnOfUnknownChannels(configured(), channels, (...named) => log(words().scheduleUnknownChannel(...named)));
   const scheduled = createScheduleStore({ db, workspace, now, messages: store });
   const { prepare: newMessage, announce: onFired } = receiver;
   const mayPost = async ({ chat, user = "" }: Schedule): Promise<boolean> => {
@@ -90,52 +88,20 @@ export async function listenAndServe(
   const closing = new AbortController();
   const place = { host, port, publicUrl };
   const mcp = lateEndpoint(() => openMcpEndpoint(parts));
-  const renew = { rounds: async () => {} };
-  const reload = async () => {
-    const problem = await parts.state.reload();
-    if (problem === null) await renew.rounds();
-    return problem;
-  };
-  const web = createWebHost({
-    ...parts,
-    inbox,
-    forges,
+  return runServer({
+    working,
     place,
-    mcp: mcp.answer,
-    closing: closing.signal,
-    reload,
-  });
-  const server = listenHttp({ host, port, limitBytes: LARGEST_BODY_BYTES, fetch: createWebApp(web) });
-  place.port = server.port;
-  const startAll = async () => {
-    await working.start();
-    return startRounds(parts, inbox);
-  };
-  const rounds = await startAll().catch(async (error: unknown) => {
-    // No process would answer a message taken in here.
-    closing.abort();
-    await server.close();
-    await working.giveUp();
-    throw error;
-  });
-  renew.rounds = rounds.renew;
-  const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
-  const address = `${shown}:${server.port}`;
-  const forgetAddress = noteAddress(home, address, new Date());
-  return {
-    url: publicUrl ?? `http://${address}`,
-    reload,
-    async stop() {
-      forgetAddress();
-      rounds.stop();
-      closing.abort();
-      server.drain();
-      await working.stop(async () => {
-        await mcp.close();
-        await server.close();
-      });
+    reload: parts.state.reload,
+    listen: (reload) => {
+      const web = { ...parts, inbox, forges, place, mcp: mcp.answer, closing: closing.signal, reload };
+      const fetch = createWebApp(createWebHost(web));
+      return listenHttp({ host, port, limitBytes: LARGEST_BODY_BYTES, fetch });
     },
-  };
+    startRounds: () => startRounds(parts, inbox),
+    noteAddress: (address) => noteAddress(home, address, new Date()),
+    closing,
+    closeMcp: mcp.close,
+  });
 }
 
 /** The MCP endpoint on the served workspace. */

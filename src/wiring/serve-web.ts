@@ -117,8 +117,6 @@ export function createWebHost(parts: WebHostDeps): WebHost {
   };
 }
 
-const LIST_MS = 1_000;
-
 /** Every letter that is typed after `@` asks again. */
 const LISTED_MS = 10_000;
 const MOST_FILES = 20_000;
@@ -151,15 +149,10 @@ function settingsOf(parts: WebHostDeps): Pick<WebHost, "configuration" | "settin
     replaceFile,
     openModels: (config: Config, known: Secrets) =>
       openModels(config, known, { locale: current().locale, home, env }),
-    async listInstalled(baseUrl: string) {
-      const { listModels } = await import("../infrastructure/models/list-models.ts");
-      const installed = await listModels(baseUrl, AbortSignal.timeout(LIST_MS));
-      return (installed ?? []).map(({ name }) => name);
-    },
-    async nextTime(cron: string, timezone: string) {
-      const { nextTimeOf } = await import("../infrastructure/serve/schedules.ts");
-      return nextTimeOf(cron, timezone, new Date());
-    },
+    listInstalled: async (baseUrl: string) =>
+      (await import("../infrastructure/models/list-models.ts")).listModelNames(baseUrl),
+    nextTime: async (cron: string, timezone: string) =>
+      (await import("../infrastructure/serve/schedules.ts")).nextTimeOf(cron, timezone, new Date()),
     secrets,
     now: timers.now,
   };

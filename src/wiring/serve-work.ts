@@ -5,6 +5,7 @@ import type { Control } from "../application/fleet/control.ts";
 import { enterFleet } from "../application/fleet/machine-presence.ts";
 import { createViewerJobs, type OwnJobs } from "../application/fleet/viewer-jobs.ts";
 import { createWorkingProcess } from "../application/fleet/working-process.ts";
+import { storedJobActions } from "../application/jobs/follow-up-actions.ts";
 import type { ProcessKind } from "../application/ports/fleet.ts";
 import type { Channel } from "../application/ports/serve.ts";
 import { createMessageAnswerer } from "../application/serve/answer-messages.ts";
@@ -17,7 +18,6 @@ import { createWorkKeeper } from "../application/serve/take-work.ts";
 import { settleEarlier } from "../application/serve/timed-rounds.ts";
 import { machineLabels } from "../config/settings.ts";
 import { formatDayIn, resolveTimeZone } from "../domain/chat/session.ts";
-import { jobActions } from "../domain/jobs/job-status.ts";
 import { chatMessagesFor } from "../domain/texts/chat.ts";
 import { openFleet } from "../infrastructure/fleet/fleet-store.ts";
 import { createLineLogger } from "../infrastructure/platform/line-logger.ts";
@@ -42,11 +42,7 @@ export async function openInbox(parts: ServeDeps) {
   const mask = (text: string) => current().workspace.mask(text);
   logMessages(bus, createLineLogger({ ...services.config.log, home: services.home, mask }));
   telemetry?.tracer.watch(bus, {
-    job: (jobId) => {
-      const { archive } = current().workspace;
-      const job = archive.read(jobId);
-      return job === null ? null : { job, lines: archive.events(jobId) };
-    },
+    archive: () => current().workspace.archive,
     traceparentOf: (id) => traceparentOf(db, id),
   });
   const live = createLiveWorks(bus);
@@ -66,10 +62,7 @@ export async function openInbox(parts: ServeDeps) {
     conversation: () => current().conversation,
     images: () => current().images,
     settleEarlier: (id, noted) => settleEarlier(current().workspace, id, noted),
-    actionsFor: (jobIds) => {
-      const jobs = jobIds.map((id) => current().workspace.archive.read(id)).filter((job) => job !== null);
-      return jobActions(jobs, labels());
-    },
+    actionsFor: (jobIds) => storedJobActions(current().workspace.archive, jobIds, labels()),
     uuid,
     messages: words,
     locale: () => current().locale,

@@ -157,11 +157,7 @@ async function taskEnvironments(services: Services, environments: WiredEnvironme
     callTool,
     openClone: async (info, clone) =>
       (await import("./container-toolkits.ts")).openClone(environments.toolParts, info, clone),
-    describe: {
-      event: (event) => (event.type === "step" ? texts.step(event.step, event.subject) : null),
-      notice: texts.notice,
-      failure: ({ code, subject, detail }) => texts.failure(code, subject, detail),
-    },
+    texts,
   });
 }
 

@@ -6,9 +6,11 @@ import type { NotOpened, Opening, OpenOptions } from "../application/ports/jobs-
 import type { OpenedWorker, OpenTasks, WorkerChoices, WorkerExecutor } from "../application/ports/tasks.ts";
 import {
   createTaskImage,
-  findTaskEnvironment,
   openTaskAccount,
+  openWorkerFor,
   runTaskFile,
+  type StoredTaskFiles,
+  type WantedWorker,
 } from "../application/tasks/run-task-file.ts";
 import { containerSettings, keyLimits, mayUseLogins } from "../config/settings.ts";
 import { workerOfHead } from "../domain/config/worker-kind-names.ts";
@@ -55,19 +57,13 @@ export async function openTasks(
         const login = findLogin(services, kind, request.workerEnv, request.secrets);
         return runTaskFile(
           {
+            ...workerParts(opened, kind, login),
             root: workspace.root,
-            config,
-            texts,
             workerKind: name,
             workerImage: kind.image,
-            filesOf: (id) => filesOf(opened, id, login.mask),
-            listFiles: () => listFiles(opened),
             readText: (path) => readTextFile(resolve(workspace.root, path)),
             relativePath: (path) => relative(workspace.root, path),
             openAccount: (request) => openAccount(opened, login.mask, request),
-            openExecutor: (wanted, { folder }) =>
-              openTaskExecutor(env, opened, { ...wanted, ...login, kind, folder: join(folder, "view") }),
-            newId: newTaskId,
             now: parts.now,
             clock: parts.clock,
             pause,
@@ -86,12 +82,18 @@ function filesOf({ workspace }: OpenedFolder, id: string, mask: (text: string) =
 /** Enough to say what kind of project it is. */
 const LISTED = 5000;
 
-function listFiles({ workspace, parts }: OpenedFolder): readonly string[] {
-  return createProjectFiles(workspace, parts.planOptions).list(LISTED);
-}
-
-function newTaskId(): string {
-  return `t${randomBytes(4).toString("hex")}`;
+/** The parts that `run` and a program's own worker share. */
+function workerParts(opened: OpenedFolder, kind: WorkerKind, login: ReturnType<typeof findLogin>) {
+  const { workspace, parts, services, config } = opened;
+  return {
+    config,
+    texts: taskMessagesFor(services.locale),
+    filesOf: (id: string) => filesOf(opened, id, login.mask),
+    listFiles: () => createProjectFiles(workspace, parts.planOptions).list(LISTED),
+    openExecutor: (wanted: WantedWorker, { folder }: StoredTaskFiles) =>
+      openTaskExecutor(opened, { ...wanted, ...login, kind, folder: join(folder, "view") }),
+    newId: () => `t${randomBytes(4).toString("hex")}`,
+  };
 }
 
 /** The worker CLI's login on this machine, and a masker that knows it. */
@@ -120,12 +122,11 @@ async function openAccount(
 }
 
 /** A worker CLI in its container, on a workspace's configured engine. */
-export function openTaskExecutor(
-  env: Environment,
+function openTaskExecutor(
   { workspace, parts, services }: OpenedFolder,
   { id, kind, image, environment, folder, credentials, mask }: TaskExecutorOptions,
 ): { readonly executor: WorkerExecutor; close(): Promise<void> } {
-  const { config, home, locale } = services;
+  const { config, home, locale, env } = services;
   const { docker, cleanup } = config.command_executor;
   const messages = taskMessagesFor(locale);
   const engine = openEngine(docker, env);
@@ -167,39 +168,14 @@ export function openTaskExecutor(
 export async function openWorkerExecutor(
   env: Environment,
   options: OpenOptions,
-  { kind: name, taskId: id = newTaskId(), environment: asked, image, workerEnv = {} }: WorkerChoices,
+  choices: WorkerChoices,
 ): Promise<OpenedWorker | NotOpened> {
   const opened = await openWorkspace(env, options);
   if (!opened.ok) return opened;
-  const { services, config } = opened;
-  const texts = taskMessagesFor(services.locale);
-  const environment = findTaskEnvironment(config.command_executor, asked, () => listFiles(opened));
-  if (typeof environment !== "string") return services.refuse(texts.unknownEnvironment(environment), 2);
-  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) return services.refuse(texts.unknownTask(id), 2);
-  const kind = findWorkerKind(name);
-  const login = findLogin(services, kind, workerEnv);
-  const files = filesOf(opened, id, login.mask);
-  const claim = files.claim();
-  if (claim === null) return services.refuse(texts.taskBusy(id), 2);
-  const wanted = {
-    ...login,
-    id,
-    kind,
-    image: image ?? null,
-    environment,
-    folder: join(files.folder, "view"),
-  };
-  const { executor, close } = openTaskExecutor(env, opened, wanted);
-  return {
-    ok: true,
-    taskId: id,
-    executor,
-    async close() {
-      await executor.stop();
-      await close();
-      claim.release();
-    },
-  };
+  const { services } = opened;
+  const kind = findWorkerKind(choices.kind);
+  const login = findLogin(services, kind, choices.workerEnv ?? {});
+  return openWorkerFor({ ...workerParts(opened, kind, login), refuse: services.refuse }, choices);
 }
 
 /** Containers on the configured engine; nothing is contacted yet. */

@@ -1,6 +1,7 @@
 import type { Toolbox, ToolboxRequest } from "../application/chat/chat-turn.ts";
 import type { OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { areCommandsTrusted } from "../config/trust.ts";
+import type { McpServerSettings } from "../domain/chat/mcp-servers.ts";
 import type { McpPool } from "../infrastructure/chat/mcp-pool.ts";
 import { readMcpFileOf } from "../infrastructure/chat/own-commands.ts";
 import {
@@ -14,6 +15,7 @@ import { modelTools } from "../tools/registry/definitions.ts";
 import { createAgentToolkit } from "../tools/toolkit.ts";
 import { VERSION } from "../version.ts";
 import type { WorkspaceProcessesDoor } from "./processes.ts";
+import type { Services } from "./services.ts";
 import { contextOf } from "./toolkit.ts";
 import type { OpenedFolder } from "./workspace.ts";
 
@@ -29,15 +31,7 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
   const { opened, pool } = wiring;
   const { workspace, services } = opened;
   const { readOnly, servers: wanted, web = false, editorServers = [], forCoder = false } = request;
-  const { root } = workspace;
-  const named = nameServers(
-    {
-      configured: services.config.mcp_servers,
-      file: readMcpFileOf(root, () => areCommandsTrusted({ home: services.home, workspace: root })),
-      editor: editorServers,
-    },
-    (name) => services.env[name],
-  );
+  const named = nameServersOf(services, workspace.root, editorServers);
   const servers = readOnly ? [] : named.servers.filter(({ name }) => wanted?.includes(name) ?? true);
   const key = [request.sessionKey, ...servers.map(({ name }) => name)].join(" ");
   const open = async () => {
@@ -68,6 +62,16 @@ export async function openToolbox(wiring: ToolboxWiring, request: ToolboxRequest
     mask: workspace.mask,
     close: () => pool.release(key),
   });
+}
+
+/** The servers of the configuration, of a workspace's trusted `.mcp.json`, and of an editor. */
+export function nameServersOf(
+  { config, home, env }: Services,
+  workspace: string,
+  editor: readonly McpServerSettings[] = [],
+) {
+  const file = readMcpFileOf(workspace, () => areCommandsTrusted({ home, workspace }));
+  return nameServers({ configured: config.mcp_servers, file, editor }, (name) => env[name]);
 }
 
 function ownTools({ opened, options }: ToolboxWiring, request: ToolboxRequest): OwnTools {

@@ -1,14 +1,14 @@
-import { realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import type { WorkspaceDeps } from "../application/jobs/execution.ts";
 import type { NotOpened, Opened, Opening, OpenOptions } from "../application/ports/jobs-workspace.ts";
 import { confinementSettings } from "../config/settings.ts";
 import { isFolderTrusted } from "../config/trust.ts";
 import type { Remedy } from "../domain/jobs/machine-trouble.ts";
-import { ownPathsInside, protectFolder } from "../infrastructure/engine/folder-protection.ts";
+import { findFolderTrouble, ownPathsInside, protectFolder } from "../infrastructure/engine/folder-protection.ts";
 import { createFolderWorkspace } from "../infrastructure/engine/folder-workspace.ts";
 import { findGit } from "../infrastructure/engine/git-roots.ts";
 import { locateStorage, type Storage } from "../infrastructure/engine/job-storage.ts";
-import { chooseStaging, findProgram, type Staging } from "../infrastructure/engine/staging.ts";
+import { chooseStaging, type Staging } from "../infrastructure/engine/staging.ts";
 import { type Environment, openServices, type Services } from "./services.ts";
 
 /** The parts behind an opened workspace, for code that builds on it. */
@@ -28,8 +28,8 @@ export async function openWorkspace(
   const services = await openServices(env, options);
   if (!services.ok) return services;
   const { config, home, workspace: given, warnings, messages, mask } = services;
-  const trouble = folderTrouble(services);
-  if (trouble !== null) return trouble;
+  const trouble = findFolderTrouble(given);
+  if (trouble !== null) return notOpened(services, messages[trouble](given), "create-workspace");
   const root = realpathSync(given);
   const storage = locateStorage(root, home, findGit(root)?.topLevel ?? root);
   if (!storage.trusted) return notOpened(services, messages.storageForeign(storage.folder), "own-storage");
@@ -43,21 +43,11 @@ export async function openWorkspace(
     config: config.worker,
     hooks: config.hooks,
     judgeMerge: async (draft, signal) => {
-      const [{ judgeMerge }, { createCheckMemory }] = await Promise.all([
-        import("../application/checks/judge-merge.ts"),
-        import("../infrastructure/checks/check-memory.ts"),
-      ]);
-      return judgeMerge(
-        {
-          files: folder.workspace.files,
-          settings: config.checks,
-          memory: createCheckMemory({ home, root, storage: storage.outer }),
-          now: () => folder.parts.now().getTime(),
-          hasProgram: (name) => findProgram(name, env.PATH ?? "") !== null,
-        },
-        draft,
-        signal,
-      );
+      const { createMergeJudge } = await import("../infrastructure/checks/check-memory.ts");
+      const { files } = folder.workspace;
+      const place = { home, root, storage: storage.outer, path: env.PATH ?? "" };
+      const now = () => folder.parts.now().getTime();
+      return createMergeJudge({ ...place, files, settings: config.checks, now })(draft, signal);
     },
     staging,
     policy: {
@@ -79,15 +69,6 @@ export async function openWorkspace(
 export async function openSandbox({ env, home, config }: Services, storage: Storage, staging: Staging) {
   const { createSandbox } = await import("../infrastructure/engine/create-sandbox.ts");
   return createSandbox({ env, storage, home, ...confinementSettings(config), staging });
-}
-
-function folderTrouble(services: Services): NotOpened | null {
-  const { workspace: path, messages } = services;
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats?.isDirectory()) return null;
-  const message =
-    stats === undefined ? messages.workspaceMissing(path) : messages.workspaceNotADirectory(path);
-  return notOpened(services, message, "create-workspace");
 }
 
 function notOpened({ messages, refuse }: Services, message: string, remedy: Remedy): NotOpened {

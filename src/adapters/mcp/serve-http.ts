@@ -343,8 +343,10 @@ function sameSecret(given: string, token: string): boolean {
 export interface HttpOptions {
   /** 0 takes a free one. */
   readonly port: number;
-  readonly token: string;
-  readonly onListening: (url: string) => void;
+  /** Null: one is made up, and told. */
+  readonly token: string | null;
+  readonly newToken: () => string;
+  readonly tell: (text: string) => void;
   /** Listens on 127.0.0.1; throws with a `code` when the port cannot be had. */
   readonly listen: (options: {
     readonly port: number;
@@ -355,10 +357,11 @@ export interface HttpOptions {
 /** Serves clients of this machine until `stop` says so. Rejects when the port cannot be had. */
 export async function serveHttp(
   host: McpHost,
-  { listen, token, onListening, ...options }: HttpOptions,
+  { listen, tell, ...options }: HttpOptions,
   stop: AbortSignal,
 ): Promise<void> {
   const endpoint = createMcpEndpoint(host);
+  const token = options.token ?? options.newToken();
   const server = listen({
     port: options.port,
     async fetch(request) {
@@ -368,7 +371,8 @@ export async function serveHttp(
       return refusalResponse(refused.status, { code: -32000, message: refused.message }, headers);
     },
   });
-  onListening(`http://127.0.0.1:${server.port}/mcp`);
+  tell(`PicoClaw MCP: http://127.0.0.1:${server.port}/mcp`);
+  if (options.token === null) tell(`Authorization: Bearer ${token}`);
   if (!stop.aborted)
     await new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
   await endpoint.close();

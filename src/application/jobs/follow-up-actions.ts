@@ -46,9 +46,21 @@ export function presentActions(
     if (drawn.has(name)) return [];
     drawn.add(name);
     if (name !== "") return actionsFor(archive, name, labels);
-    const own = reply.jobs.map(({ job_id }) => archive.read(job_id)).filter((job) => job !== null);
-    return jobActions(own, labels);
+    const own = reply.jobs.map(({ job_id }) => job_id);
+    return storedJobActions(archive, own, labels);
   });
+}
+
+/** The actions that are possible now with these jobs of one message. */
+export function storedJobActions(
+  archive: Pick<Archive, "read">,
+  jobIds: readonly string[],
+  labels: JobActionLabels,
+): JobAction[] {
+  return jobActions(
+    jobIds.map((id) => archive.read(id)).filter((job) => job !== null),
+    labels,
+  );
 }
 
 export type ApplyRestResult =

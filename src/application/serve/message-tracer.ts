@@ -1,5 +1,5 @@
 import type { ModelCall } from "../models/meter.ts";
-import type { JournalLine, StoredJob } from "../ports/jobs.ts";
+import type { JobArchive, JournalLine, StoredJob } from "../ports/jobs.ts";
 import type { Span, SpanFacts, Tracing } from "../ports/platform.ts";
 import type { StoredMessage } from "../ports/serve.ts";
 import type { Bus, ServeEvent } from "./serve-events.ts";
@@ -98,7 +98,7 @@ export interface MessageTracer {
 }
 
 interface TracedSources {
-  readonly job: (jobId: string) => { readonly job: StoredJob; readonly lines: readonly JournalLine[] } | null;
+  readonly archive: () => Pick<JobArchive, "read" | "events">;
   /** The trace stored with a message that another process may have answered. */
   readonly traceparentOf: (messageId: string) => Promise<string | undefined>;
 }
@@ -142,7 +142,7 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
     inHand.delete(event.message.id);
     const { reply } = event;
     for (const { job_id } of reply.jobs) one.jobs.add(job_id);
-    for (const jobId of one.jobs) traceJob(one.span, known.job(jobId));
+    for (const jobId of one.jobs) traceJob(one.span, known, jobId);
     const facts = {
       ok: reply.ok,
       route: reply.decision?.route,
@@ -154,9 +154,11 @@ export function createMessageTracer(tracing: Tracing, now: () => Date): MessageT
     one.span.end({ facts, error: reply.ok ? undefined : "failed" });
   }
 
-  function traceJob(parent: Span, found: ReturnType<TracedSources["job"]>): void {
+  function traceJob(parent: Span, known: TracedSources, jobId: string): void {
+    const archive = known.archive();
+    const found = archive.read(jobId);
     if (found === null) return;
-    const { whole, parts } = spansOfJob(found.job, found.lines);
+    const { whole, parts } = spansOfJob(found, archive.events(jobId));
     const { begun: at, ended, facts, error } = whole;
     const job = tracing.begin(whole.name, { parent: parent.traceparent, at, facts });
     job.end({ at: ended, error });

@@ -6,6 +6,7 @@ import type { Conversation, ImageStore, OwnCommands } from "../ports/chat.ts";
 import type { NotOpened, Opened, Opening } from "../ports/jobs-workspace.ts";
 import type { AccessStore } from "../ports/serve.ts";
 import type { SignIn } from "./access.ts";
+import type { TimedWork } from "./timed-rounds.ts";
 
 /** The server and everything that it runs; nothing listens until it is asked to. */
 export interface Server {
@@ -114,6 +115,74 @@ export async function openReloadableChat(
     async close() {
       held.stopClock();
       for (const chat of [...retired, held.chat]) await chat.close();
+    },
+  };
+}
+
+export interface RunServerDeps {
+  readonly working: {
+    start(): Promise<void>;
+    giveUp(): Promise<void>;
+    /** `last` runs once nothing works any more. */
+    stop(last: () => Promise<void>): Promise<void>;
+  };
+  /** Where it is to listen; the port that it got is written here. */
+  readonly place: { readonly host: string; port: number; readonly publicUrl: string | null };
+  /** Reads the configuration again; null, or why the old one stays. */
+  readonly reload: () => Promise<string | null>;
+  /** Listens, with a page that may have the server reload. */
+  readonly listen: (reload: () => Promise<string | null>) => {
+    readonly port: number;
+    drain(): void;
+    close(): Promise<void>;
+  };
+  readonly startRounds: () => Promise<TimedWork>;
+  /** Lets other processes know; the result takes it away again. */
+  readonly noteAddress: (address: string) => () => void;
+  /** Ends what hangs on the server's connections. */
+  readonly closing: AbortController;
+  readonly closeMcp: () => Promise<void>;
+}
+
+/** Listens, starts to work, and ends both in the order in which nothing is lost. */
+export async function runServer(deps: RunServerDeps): Promise<RunningServer> {
+  const { working, place, closing } = deps;
+  const renew = { rounds: async () => {} };
+  const reload = async () => {
+    const problem = await deps.reload();
+    if (problem === null) await renew.rounds();
+    return problem;
+  };
+  const server = deps.listen(reload);
+  place.port = server.port;
+  const startAll = async () => {
+    await working.start();
+    return deps.startRounds();
+  };
+  const rounds = await startAll().catch(async (error: unknown) => {
+    // No process would answer a message taken in here.
+    closing.abort();
+    await server.close();
+    await working.giveUp();
+    throw error;
+  });
+  renew.rounds = rounds.renew;
+  const { host } = place;
+  const shown = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
+  const address = `${shown}:${server.port}`;
+  const forgetAddress = deps.noteAddress(address);
+  return {
+    url: place.publicUrl ?? `http://${address}`,
+    reload,
+    async stop() {
+      forgetAddress();
+      rounds.stop();
+      closing.abort();
+      server.drain();
+      await working.stop(async () => {
+        await deps.closeMcp();
+        await server.close();
+      });
     },
   };
 }

@@ -121,6 +121,18 @@ export function configuredSchedules({
   return [...all, { name: "heartbeat", cron, chat, message, timezone: resolveTimeZone(session.timezone) }];
 }
 
+/** A schedule for a channel that this server does not have would never be seen. */
+export function warnOfUnknownChannels(
+  schedules: readonly Pick<Schedule, "name" | "chat">[],
+  channels: { has(name: string): boolean },
+  warn: (name: string, channel: string) => void,
+): void {
+  for (const { name, chat } of schedules) {
+    const [channel = ""] = chat.split(":");
+    if (!channels.has(channel)) warn(name, channel);
+  }
+}
+
 /** The store is gone through so often, by whichever process asks first. */
 const EVERY_MS = 6 * 3_600_000;
 const [FIRST_LOOK_MS, LOOK_MS] = [60_000, 600_000];

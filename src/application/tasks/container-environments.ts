@@ -6,7 +6,8 @@ import {
   treeScript,
 } from "../../domain/containers/clone-scripts.ts";
 import type { ContainerInfo } from "../../domain/containers/container-info.ts";
-import type { PrepareEvent, PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
+import type { PrepareFailure, PrepareNotice } from "../../domain/containers/prepare-event.ts";
+import type { EnvironmentMessages } from "../../domain/texts/containers.ts";
 import type { ExecutionEnvironmentManager } from "../containers/execution-environment-manager.ts";
 import type { SandboxManager } from "../ports/containers.ts";
 import type { ModelTool } from "../ports/models.ts";
@@ -72,11 +73,7 @@ export interface ContainerEnvironmentDeps {
   ) => Promise<NonNullable<TaskEnvironment["runWorker"]> | string>;
   /** The image that a kind of worker CLI comes in. */
   readonly workerImage: (kind: string) => string;
-  readonly describe: {
-    readonly event: (event: PrepareEvent) => string | null;
-    readonly notice: (notice: PrepareNotice) => string;
-    readonly failure: (failure: PrepareFailure) => string;
-  };
+  readonly texts: Pick<EnvironmentMessages, "step" | "notice" | "failure">;
 }
 
 const EXECUTE = "command-executor_execute_command";
@@ -94,7 +91,7 @@ const INDEX = "/workspace/tmp/.picoclaw-index";
 
 /** Tasks' environments over the manager of containers. */
 export function createContainerEnvironments(parts: ContainerEnvironmentDeps): TaskEnvironments {
-  const { manager, describe } = parts;
+  const { manager, texts } = parts;
   return {
     available: () => manager.getAvailableEnvironments(),
     tools: parts.tools,
@@ -109,13 +106,16 @@ export function createContainerEnvironments(parts: ContainerEnvironmentDeps): Ta
           claim,
           signal,
           onEvent(event) {
-            const text = describe.event(event);
-            if (text !== null) request.onProgress(text);
+            if (event.type === "step") request.onProgress(texts.step(event.step, event.subject));
           },
         },
       );
-      if (!prepared.ok) return toEnvironmentTrouble(prepared, describe.failure(prepared));
-      const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(describe.notice);
+      if (!prepared.ok)
+        return toEnvironmentTrouble(
+          prepared,
+          texts.failure(prepared.code, prepared.subject, prepared.detail),
+        );
+      const warnings = prepared.notices.filter(({ code }) => WARNINGS.has(code)).map(texts.notice);
       const failedInstalls = prepared.notices.flatMap((notice) =>
         notice.code === "install-failed" ? [failedInstall(notice)] : [],
       );

@@ -9,8 +9,16 @@ import { type BuildImageDeps, ensureImage } from "../containers/ensure-image.ts"
 import { createPatience } from "../models/complete.ts";
 import type { Meter, WorkerAccount } from "../models/meter.ts";
 import type { Images, SandboxFailure } from "../ports/containers.ts";
+import type { NotOpened } from "../ports/jobs-workspace.ts";
 import type { Model, ModelRole } from "../ports/models.ts";
-import type { TaskFiles, TaskRequest, TaskRun, WorkerExecutor } from "../ports/tasks.ts";
+import type {
+  OpenedWorker,
+  TaskFiles,
+  TaskRequest,
+  TaskRun,
+  WorkerChoices,
+  WorkerExecutor,
+} from "../ports/tasks.ts";
 import { runTask } from "./run-task.ts";
 
 /** A task's files with the document that it was made of. */
@@ -68,7 +76,7 @@ export async function openTaskAccount(
 }
 
 /** Asked for by name, else by the project's files. A name that is not there is given back with those that are. */
-export function findTaskEnvironment(
+function findTaskEnvironment(
   { environments, default_environment: fallback }: Config["command_executor"],
   asked: string | undefined,
   listFiles: () => readonly string[],
@@ -113,6 +121,36 @@ export interface TaskFileDeps {
   now(): Date;
   clock(): number;
   pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface WorkerDeps
+  extends Pick<TaskFileDeps, "config" | "texts" | "filesOf" | "listFiles" | "openExecutor" | "newId"> {
+  refuse(message: string, exitCode: 2): NotOpened;
+}
+
+/** A worker CLI that a program drives by itself: holds the task until the program closes it. */
+export async function openWorkerFor(
+  deps: WorkerDeps,
+  { taskId: id = deps.newId(), environment: asked, image = null }: WorkerChoices,
+): Promise<OpenedWorker | NotOpened> {
+  const { config, texts, refuse } = deps;
+  const environment = findTaskEnvironment(config.command_executor, asked, deps.listFiles);
+  if (typeof environment !== "string") return refuse(texts.unknownEnvironment(environment), 2);
+  if (!/^[A-Za-z0-9][\w.-]{0,63}$/.test(id)) return refuse(texts.unknownTask(id), 2);
+  const files = deps.filesOf(id);
+  const claim = files.claim();
+  if (claim === null) return refuse(texts.taskBusy(id), 2);
+  const { executor, close } = deps.openExecutor({ id, image, environment }, files);
+  return {
+    ok: true,
+    taskId: id,
+    executor,
+    async close() {
+      await executor.stop();
+      await close();
+      claim.release();
+    },
+  };
 }
 
 /** `run`: holds the task, opens what it needs, lets it run, and gives everything back. */

@@ -1,10 +1,14 @@
 import { lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { JudgedDraft } from "../../application/checks/judge-draft.ts";
+import type { OpenChecksDeps } from "../../application/checks/baseline.ts";
 import type { CheckMemory, CheckRecord } from "../../application/ports/checks.ts";
 import type { TestOutcome, TestResults } from "../../domain/checks/test-results.ts";
 import type { CheckResult } from "../../domain/checks/verdict.ts";
 import { isSeenAsWhole } from "../../domain/policy/tool-folders.ts";
+import type { Worded } from "../../domain/texts/worded.ts";
 import { workspaceId } from "../engine/job-storage.ts";
+import { findProgram } from "../engine/staging.ts";
 import { walkFolder } from "../engine/walk-folder.ts";
 import { hashHex } from "../platform/hash.ts";
 
@@ -50,16 +54,14 @@ function modifiedTime(path: string): string {
 const VERSION = 1;
 
 /** The file `checks/<workspace>.json` in PicoClaw's home. */
-export function createCheckMemory({
-  home,
-  root,
-  storage,
-}: {
+export interface CheckMemoryDeps {
   readonly home: string;
   readonly root: string;
   /** The folder of the workspace's jobs, where it lies inside of it. */
   readonly storage?: string;
-}): CheckMemory {
+}
+
+export function createCheckMemory({ home, root, storage }: CheckMemoryDeps): CheckMemory {
   const folder = join(home, "checks");
   const file = join(folder, `${workspaceId(root)}.json`);
   return {
@@ -112,4 +114,19 @@ function fromStored({ version: _version, root: _root, ...stored }: Stored): Chec
     results: one.results === null ? null : { ...one.results, tests: new Map(one.results.tests) },
   }));
   return { ...stored, results: results ?? null };
+}
+
+/** Judges the result of a merge by the project's checks, as the workspace remembers them. */
+export function createMergeJudge({
+  files,
+  settings,
+  now,
+  path,
+  ...place
+}: CheckMemoryDeps & Pick<OpenChecksDeps, "files" | "settings" | "now"> & { readonly path: string }) {
+  return async (draft: JudgedDraft, signal: AbortSignal): Promise<Worded> => {
+    const { judgeMerge } = await import("../../application/checks/judge-merge.ts");
+    const hasProgram = (name: string) => findProgram(name, path) !== null;
+    return judgeMerge({ files, settings, now, memory: createCheckMemory(place), hasProgram }, draft, signal);
+  };
 }

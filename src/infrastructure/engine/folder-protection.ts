@@ -8,6 +8,13 @@ import {
   type ProtectionDeps,
 } from "../../domain/policy/protection.ts";
 
+/** Why a path cannot be a workspace, by the name of the text that says so; null: it can. */
+export function findFolderTrouble(path: string): "workspaceMissing" | "workspaceNotADirectory" | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) return null;
+  return stats === undefined ? "workspaceMissing" : "workspaceNotADirectory";
+}
+
 /** The paths in a folder that jobs may not touch, by the rules of its file system. */
 export async function protectFolder(
   root: string,

@@ -8,6 +8,14 @@ import { joinUrl } from "./wire.ts";
 /** The characters of a model's name; any other name is not shown and not written anywhere. */
 const NAME = /^[\w./:-]{1,200}$/;
 
+const LIST_MS = 1_000;
+
+/** The names of an Ollama's models, for a person who waits; none where it does not answer at once. */
+export async function listModelNames(baseUrl: string): Promise<readonly string[]> {
+  const installed = await listModels(baseUrl, AbortSignal.timeout(LIST_MS));
+  return (installed ?? []).map(({ name }) => name);
+}
+
 /** The models that an Ollama has on its own machine, or null when none answers. */
 export async function listModels(
   baseUrl: string,
