@@ -30,7 +30,7 @@ test("2. CODE3 → Gin → carried out at once → reply", () => {
   ]);
   const ran = cli.chat("/code3 ファイルを作成して", [], { PICOCLAW_LOCALE: "ja" });
   expect(ran.code).toBe(0);
-  expect(ran.out).toContain("実行完了 (2/2 コマンド成功): 1 ファイル、検証なし: ");
+  expect(ran.out).toContain("実行完了 (2/2 コマンド成功): 1 ファイル、チェックなし: ");
   expect(ran.out).toContain("\n\n【Plan】\nhelper を作る\n\n【実行結果】\n");
   expect(ran.out).toContain("helper.go");
   expect(cli.read("src/utils/helper.go")).toContain("func Helper()");
@@ -152,7 +152,7 @@ withBrowser(
       expect(await ran.exited).toBe(0);
       expect(reply.text).toContain("The button says Pressed.");
       expect(reply.text).toContain(
-        "反映済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: browser_browser_navigate:",
+        "適用済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: browser_browser_navigate:",
       );
       expect(reply.text).toContain("取り消せません");
       expect(seen).toContain("GET /");

@@ -41,7 +41,7 @@ describe("apply", () => {
     expect({ ...ran, out: ran.out.replace(/\(\d+ms\)/g, "(0ms)").replace(jobIdIn(ran.out), "JOB") }).toEqual({
       code: 1,
       err: "",
-      out: `反映済み、1 件のコマンドが失敗
+      out: `適用済み、1 件のコマンドが失敗
 
 実行: 3 件, 成功: 2 件, 失敗: 1 件
 

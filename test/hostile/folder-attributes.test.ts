@@ -39,7 +39,7 @@ describe.if(here).each(["overlay", "copy"] as const)("a folder that was there (%
       "d: the folder keeps its attributes and access lists, which the job had changed",
     );
     const japanese = cli.run(["show"], { env: { PICOCLAW_LOCALE: "ja" } });
-    expect(japanese.out).toContain("d: ジョブが変えたフォルダーの属性・アクセスリストは元のままです");
+    expect(japanese.out).toContain("d: ジョブが変えたフォルダの属性・アクセスリストは元のままです");
   });
 
   test("whose own attributes a job leaves alone is not spoken of", () => {

@@ -286,7 +286,7 @@ describe("a proposal that runs", () => {
     at = await openConversation(failing, { locale: "ja" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("プレビュー（まだ何も反映していません）");
+    expect(reply.text).toStartWith("プレビュー（まだ何も適用していません）");
     expect(reply.text).toContain("shell_command run echo why; exit 3");
     expect(reply.text.match(/^why$/gm)).toHaveLength(1);
     expect(at.tree()).toEqual({});
@@ -300,7 +300,7 @@ describe("a proposal that runs", () => {
     at = await openConversation(failing, { locale: "ja", config: "coder: { on_red: apply }\n" });
     const reply = await at.send("/code3 x");
     expect(reply.ok).toBe(false);
-    expect(reply.text).toStartWith("反映済み、1 件のコマンドが失敗");
+    expect(reply.text).toStartWith("適用済み、1 件のコマンドが失敗");
     expect(at.tree()).toEqual({ "a.txt": "x\n" });
   });
 

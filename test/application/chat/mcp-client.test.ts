@@ -45,7 +45,7 @@ test("tools of MCP servers are Shiro's too; a server that does not start and a c
   expect(seen.env.SUMS_TOKEN).toContain("*");
   expect(reply.ok).toBe(true);
   expect(reply.text).toBe(
-    "Five.\n\n反映済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: sums_fail: fail did not work\nブラウザ操作と外部サービスへの影響は取り消せません。",
+    "Five.\n\n適用済み、1 件のコマンドが失敗 (2/3 コマンド成功). 失敗: sums_fail: fail did not work\nブラウザ操作と外部サービスへの影響は取り消せません。",
   );
   const notices = at.events.flatMap((event) => (event.type === "notice" ? [event.text] : []));
   expect(notices).toEqual([expect.stringMatching(/^MCP サーバー broken は使えません: /)]);

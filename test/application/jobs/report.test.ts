@@ -31,8 +31,8 @@ describe("the first line of a report is what became of the job:", () => {
       [write, shell("exit 3")],
       {},
       "Applied, 1 command failed",
-      "反映済み、1 件のコマンドが失敗",
-      "反映済み、1 件のコマンドが失敗 (1/2 コマンド成功)",
+      "適用済み、1 件のコマンドが失敗",
+      "適用済み、1 件のコマンドが失敗 (1/2 コマンド成功)",
     ],
     ["nothing to do", [], {}, "No change", "変更なし", "変更なし"],
     [
@@ -48,16 +48,16 @@ describe("the first line of a report is what became of the job:", () => {
       [write],
       { preview: true },
       "Preview, nothing applied",
-      "プレビュー（まだ何も反映していません）",
-      "プレビュー（まだ何も反映していません）",
+      "プレビュー（まだ何も適用していません）",
+      "プレビュー（まだ何も適用していません）",
     ],
     [
       "a dry run",
       [write],
       { dryRun: true },
       "Preview, nothing applied",
-      "プレビュー（まだ何も反映していません）",
-      "プレビュー（まだ何も反映していません）",
+      "プレビュー（まだ何も適用していません）",
+      "プレビュー（まだ何も適用していません）",
     ],
     [
       "rolled back",
@@ -147,7 +147,7 @@ describe("a reply that was kept", () => {
 test("a command that has no near one is told without one, also from a reply that was kept", () => {
   const kept = JSON.parse(JSON.stringify([say("unknownCommand", "zzz", null)]));
   expect(wordPieces("en", kept)).toBe("Unknown command: /zzz\nAll of them: /help");
-  expect(wordPieces("ja", kept)).toBe("知らないコマンドだよ: /zzz\n一覧: /help");
+  expect(wordPieces("ja", kept)).toBe("不明なコマンドです: /zzz\n一覧: /help");
 });
 
 test("a card counts the attempts at its head, so its way names only what was tried", async () => {

@@ -24,7 +24,7 @@ const CASES: readonly [ChecksFacts, en: string, ja: string][] = [
   [
     notChecked("documentation"),
     "not checked: only documentation was changed",
-    "検証なし: 文書だけの変更です",
+    "チェックなし: 文書だけの変更です",
   ],
 ];
 

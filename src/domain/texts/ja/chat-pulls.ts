@@ -58,7 +58,7 @@ export const pulls: typeof englishPulls = {
   pullOpened: ({ branch, base, title, files: count, url, isNew, isDraft }) =>
     [
       isNew
-        ? `${isDraft ? "ドラフトのプルリクエスト" : "プルリクエスト"}を作成しました: ${url}`
+        ? `${isDraft ? "下書きのプルリクエスト" : "プルリクエスト"}を作成しました: ${url}`
         : `プルリクエストを更新しました: ${url}`,
       `${title}\n${branch} → ${base}${count === 0 ? "" : `、${count} 個のファイルをコミット`}`,
       "/undo で手元のコミットを取り消せます。リモートにあるものはそのまま残ります。",
@@ -76,7 +76,7 @@ export const pulls: typeof englishPulls = {
       case "no-git":
         return "プルリクエストを作成できません: git が入っていません。";
       case "no-repository":
-        return "プルリクエストを作成できません: このフォルダーは git リポジトリではありません。";
+        return "プルリクエストを作成できません: このフォルダは git リポジトリではありません。";
       case "unborn":
         return "プルリクエストを作成できません: リポジトリにまだコミットがありません。";
       case "no-remote":
@@ -86,7 +86,7 @@ export const pulls: typeof englishPulls = {
       case "no-token":
         return `${stop.forge} のトークンがありません。${stop.variable} を設定してください。`;
       case "other-repository":
-        return `このフォルダーのリポジトリ ${stop.repository} のプルリクエストではありません。`;
+        return `このフォルダのリポジトリ ${stop.repository} のプルリクエストではありません。`;
       case "not-a-pull":
         return `#${stop.number} はプルリクエストではありません。`;
       case "git-failed":

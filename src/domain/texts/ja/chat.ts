@@ -33,16 +33,16 @@ export const rewind: typeof englishRewind = {
       rewindJobs(jobs),
       (again ?? []).length === 0 ? "" : "次をやり直します:",
       rewindJobs(again ?? []),
-      messages.length === 0 ? "" : "次の会話を忘れます:",
+      messages.length === 0 ? "" : "次の会話を履歴から外します:",
       rewindMessages(messages, files),
       `実行するには: /rewind ${number} --yes`,
     ]),
   rewindDone: ({ number, messages, jobs, again }) =>
     parts([
       ...swapped(jobs, again ?? []),
-      `会話は${to(number)}に戻りました（忘れたメッセージ: ${messages.length} 件）。すべてやり直すには: /rewind redo`,
+      `会話は${to(number)}に戻りました（外したメッセージ: ${messages.length} 件）。すべてやり直すには: /rewind redo`,
     ]),
-  rewindRedone: (again, jobs) => parts([...swapped(jobs ?? [], again), "忘れた会話も元に戻しました。"]),
+  rewindRedone: (again, jobs) => parts([...swapped(jobs ?? [], again), "外した会話も元に戻しました。"]),
   rewindStopped: (left) =>
     left.length === 0
       ? "そのため何もしていません。ファイルも会話もそのままです。"
@@ -69,10 +69,10 @@ const STILL_RED: Readonly<Record<RedReason, string>> = {
 
 const DROPPED: Readonly<Record<RedReason, string>> = {
   failing: "停止、変更なし",
-  worse: "未反映: チェックが悪化",
-  unended: "未反映: チェックが終わらない",
-  conflict: "未反映: 同じ行がほかで変更された",
-  hook: "未反映: フックが止めた",
+  worse: "未適用: チェックが悪化",
+  unended: "未適用: チェック未完了",
+  conflict: "未適用: 同じ行にほかの変更あり",
+  hook: "未適用: フックが停止",
   "still-red": "停止、変更なし: まだ失敗",
 };
 
@@ -136,17 +136,17 @@ export const chatTexts: typeof englishChatTexts = {
   riskNote: (risk) => `リスク: ${risk}`,
   proposalUnusable: (detail) => `提案を実行できませんでした。何も変更していません。\n${detail}`,
   sentBack: (attempt, of, brief) => `試行 ${attempt}/${of}: ${brief}。修正しています…`,
-  joins: "コーダーが作業中です。次の回に取り入れます。",
+  joins: "コーダーが作業中です。次の試行で取り入れます。",
   giveToCoder: "コーダーに渡す",
   contested: (paths, jobs) =>
     `${paths.join("、")} は作業中にほかで変更されました${jobs.length === 0 ? "" : `（${jobs.join("、")}）`}。コーダーに戻します。`,
-  steered: "書いてくれた内容は、コーダーが次の回で取り入れます。",
+  steered: "いただいた内容は、コーダーが次の試行で取り入れます。",
   nothingChanged: "何も変更していません。",
   planHint: "まだ何も変更していません。この計画を実行するには: go",
   goLabel: "実行する",
   stillRed: (red, brief) => `${STILL_RED[red]}: ${brief}`,
   draftDropped: (red, attempts) =>
-    `${DROPPED[red]}\n${attempts} 回試した下書きを捨てました（coder.on_red: discard）。`,
+    `${DROPPED[red]}\n${attempts} 回試した下書きを破棄しました（coder.on_red: discard）。`,
   triedBefore: (tried) => `途中で試したもの: ${tried.join(" / ")}`,
   attemptsTaken: (attempts, tried) => `試行: ${attempts} 回。途中で試したもの: ${tried.join(" / ")}`,
   coderStopped: {
@@ -156,8 +156,7 @@ export const chatTexts: typeof englishChatTexts = {
     conflict: "その変更をコーダーに二度見せましたが、まとまりませんでした。",
   },
   heads,
-  headsAlone:
-    "複数のコーダーが指定されましたが、ここで動けるのは 1 人だけです（キー、/dry、ドラフトの有無）。",
+  headsAlone: "複数のコーダーが指定されましたが、ここで動けるのは 1 つだけです（キー、/dry、下書きの有無）。",
   coderBudget: (usd) =>
     `1 件のメッセージに使える費用（coder.budget_usd: $${usd.toFixed(2)}）を使い切りました。`,
   coderCost: (usd, hint) =>
@@ -178,7 +177,7 @@ export const chatTexts: typeof englishChatTexts = {
   rulesCut: (cut) =>
     `プロジェクトのルールがこのモデルには長すぎます: ${cut.map(({ path, shown, of }) => `${path}（${of} 文字中 ${shown} 文字を表示）`).join("、")}。残りは必要なときに読めます。`,
   mcpPartly: ({ succeeded, total, error }) =>
-    `反映済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
+    `適用済み、${total - succeeded} 件のコマンドが失敗 (${succeeded}/${total} コマンド成功). 失敗: ${error}`,
   mcpCompleted: ({ succeeded, total }) => `実行完了 (${succeeded}/${total} コマンド成功)`,
   webRead: (hosts) => `Web から読み取りました: ${hosts.join("、")}。外部への問い合わせは取り消せません。`,
   processesTouched: (names) =>
@@ -187,7 +186,7 @@ export const chatTexts: typeof englishChatTexts = {
   browserMissing:
     "この提案はブラウザを使いますが、mcp_servers.browser が設定されていません。設定してからもう一度送ってください。",
   mcpUnavailable: (server, detail) => `MCP サーバー ${server} は使えません: ${detail}`,
-  noPreview: "反映できるプレビューはないよ。",
+  noPreview: "適用できるプレビューはありません。",
 
   imageTrouble: (trouble) => {
     switch (trouble.kind) {
@@ -232,25 +231,25 @@ export const chatTexts: typeof englishChatTexts = {
   timeLimit: (seconds) => `制限時間（loop.max_millis: ${seconds} 秒）に達したため、ここまでの結果です。`,
   stuck: (tool) => `${tool} の同じ呼び出しが失敗し続けたため、ここまでの結果です。`,
 
-  noJobs: "ジョブはまだないよ。",
+  noJobs: "ジョブはまだありません。",
   otherChatsJobs: (direction) =>
-    `ほかのチャットやコマンドラインのジョブならあるよ。/jobs で一覧、/${direction} ジョブID で${direction === "undo" ? "元に戻せる" : "やり直せる"}よ。`,
+    `ほかのチャットやコマンドラインのジョブはあります。/jobs で一覧、/${direction} ジョブID で${direction === "undo" ? "取り消せます" : "やり直せます"}。`,
   dryState: (on) =>
     on
       ? "ドライモード: オン（実行せず、内容だけ示します）"
       : "ドライモード: オフ（提案はすぐに実行されます）",
   dryUsage: "使い方: /dry on または /dry off",
-  previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で反映します）",
+  previewUsage: "使い方: /preview 依頼内容（実際に実行した変更を見せ、/apply で適用します）",
   stopped: "実行中の処理を止めました。",
-  nothingRuns: "実行中の処理はないよ。",
+  nothingRuns: "実行中の処理はありません。",
   asideUsage: "質問を書いてください: /btw 質問",
   workGoesOn: "作業は続いています。",
   waitedForNothing:
-    "取り消すものはないよ。/undo が待っていたメッセージは何も変更しませんでした。それより前のジョブはそのままです。取り消すには、もう一度 /undo を送ってください。",
-  noDiff: "差分はないよ。",
+    "取り消すものはありません。/undo が待っていたメッセージは何も変更しませんでした。それより前のジョブはそのままです。取り消すには、もう一度 /undo を送ってください。",
+  noDiff: "差分はありません。",
   diffCut: (lines) => `… 残り ${lines} 行`,
   unknownCommand: (name, nearest) =>
-    `知らないコマンドだよ: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
+    `不明なコマンドです: /${name}${nearest === null ? "" : `（もしかして: /${nearest}）`}\n一覧: /help`,
   ...rewind,
   ...pulls,
   ...schedules,
@@ -267,7 +266,7 @@ export const chatTexts: typeof englishChatTexts = {
     }
   },
   commandUntrusted: (name) =>
-    `/${name} はこのフォルダーのコマンドですが、フォルダーが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
+    `/${name} はこのフォルダのコマンドですが、フォルダが信頼されていないか、信頼した後にコマンドやスキルが変わりました。.picoclaw/ の中身を確かめてから実行してください: picoclaw trust`,
   help: [
     ["/code 依頼", "コーダーが書き、すぐに実行します"],
     ["/undo [job]", "最後の変更（またはそのジョブ）を取り消します"],
@@ -275,9 +274,9 @@ export const chatTexts: typeof englishChatTexts = {
     ["/diff [job]", "最後の変更（またはそのジョブ）の差分"],
     ["/jobs", "最近のジョブ"],
     ["/preview 依頼", "変更を先に見せます。/apply で適用、/discard で破棄"],
-    ["/rewind [N]", "そのメッセージまで戻ります（それより後の変更を取り消し、会話も忘れます）"],
+    ["/rewind [N]", "そのメッセージまで戻ります（それより後の変更を取り消し、会話も戻します）"],
     ["/model", "誰がどのモデルで答えるか"],
-    ["/status", "作業フォルダー、答える担当、待っているもの"],
+    ["/status", "作業フォルダ、答える担当、待っているもの"],
     ["/new", "新しい会話を始めます"],
   ],
   helpAll: ["/help all", "すべてのコマンド"],
@@ -286,7 +285,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/analyze /ops /research", "Shiro が調べる、操作する"],
     ["/code1 /code2 /code3", "そのコーダーだけに頼む（Aka、Ao、Gin）"],
     ["/code plan 依頼内容", "コーダーが計画だけ立てます。go で実行"],
-    ["/code all 依頼内容", "コーダー全員がそれぞれのドラフトで試し、最良のものを適用"],
+    ["/code all 依頼内容", "コーダー全員がそれぞれの下書きで試し、最良のものを適用"],
     ["/head 名前 依頼", "ご自身のエージェント（Claude Code、Codex、Gemini、ACP）に任せます"],
     [
       "/review [ブランチ|A..B|#12]",
@@ -313,7 +312,7 @@ export const chatTexts: typeof englishChatTexts = {
     ["/notes /memo", "覚えていることを読む・忘れさせる、名前を付けて覚えさせる"],
     ["/btw 質問", "作業中でも、作業に触れずに質問できます"],
     ["/stop", "実行中の処理を止めます"],
-    ["/help", "よく使う十のコマンド"],
+    ["/help", "よく使う 10 個のコマンド"],
   ],
 
   reviewing: (what) => (what === "" ? "変更をレビューします。" : `${what} をレビューします。`),
@@ -329,7 +328,7 @@ export const chatTexts: typeof englishChatTexts = {
   },
   emptyMessage: "メッセージが空です。",
   notText:
-    "標準入力がテキスト（UTF-8）ではないため、何も送信していません。ワークスペースにファイルとして保存し、その名前をメッセージに書いてください。",
+    "標準入力がテキスト（UTF-8）ではないため、何も送信していません。workspace にファイルとして保存し、その名前をメッセージに書いてください。",
   messageTooLong: (limit) =>
     `メッセージが長すぎます（上限 ${limit}）。ファイルに保存して、その名前を書いてください。`,
   aborted: "中断しました。",
@@ -354,21 +353,21 @@ export const chatTexts: typeof englishChatTexts = {
   },
   banner: (folder, chat, coder, name) => [
     `PicoClaw: ${folder}${name === "" ? "" : ` · チャット ${name}`}`,
-    `会話: ${chat ?? "まだいません（picoclaw init）"} · コード: ${coder ?? "まだいません（picoclaw init）"}`,
+    `会話: ${chat ?? "未設定（picoclaw init）"} · コード: ${coder ?? "未設定（picoclaw init）"}`,
   ],
   badChatName: (name) => `${name} はチャットの名前に使えません。英数字と - と _ で 40 字までです。`,
-  noSuchChat: (name) => `このフォルダーのチャット ${name} では、まだ何も話していません。`,
+  noSuchChat: (name) => `このフォルダのチャット ${name} では、まだ何も話していません。`,
   chatTaken: (name) => `チャット ${name} はもう始まっています。--name で別の名前を付けてください。`,
-  chatForgotten: (name) => `チャット ${name} を忘れたよ。ジョブは残ります: picoclaw jobs`,
+  chatForgotten: (name) => `チャット ${name} を削除しました。ジョブは残ります: picoclaw jobs`,
   chatBusy: (name) => `チャット ${name} では今やり取りの途中です。終わってからもう一度試してください。`,
-  noChats: "チャットはまだないよ。始めるには: picoclaw chat --name 名前",
+  noChats: "チャットはまだありません。始めるには: picoclaw chat --name 名前",
   chatsHeader: { name: "チャット", at: "最後", messages: "件数", said: "最後の発言", workspace: "workspace" },
   welcome: "/help で一覧、Ctrl-C で中断、Ctrl-D で終了",
-  goodbye: "またね。",
+  goodbye: "終了します。",
   stopHint: "中断しています… もう一度 Ctrl-C で終了",
   footer: ({ model, local, tokens, cachedTokens = 0, costUsd }) =>
     `${model}（${local ? "ローカル" : "クラウド"}）· ${tokens} トークン${cachedTokens > 0 ? `（うちキャッシュ ${cachedTokens}）` : ""}${costUsd === 0 ? "" : ` · ${formatCost(costUsd ?? 0, costUsd === null)}`}`,
-  actions: { undo: "取り消す", redo: "やり直す", diff: "差分", apply: "反映する", jobs: "ジョブ一覧" },
+  actions: { undo: "取り消す", redo: "やり直す", diff: "差分", apply: "適用する", jobs: "ジョブ一覧" },
 };
 
 const SOURCES = {
@@ -422,7 +421,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     ];
   },
   status: (facts) => [
-    { about: "フォルダー", words: facts.folder, message: "/jobs" },
+    { about: "フォルダ", words: facts.folder, message: "/jobs" },
     { about: "会話", words: facts.talks ?? "未設定（picoclaw init）", message: "/model mio" },
     { about: "コード", words: facts.codes ?? "未設定（picoclaw init）", message: "/model" },
     {
@@ -551,7 +550,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
     `予算: $${daily} のうち $${spent.toFixed(4)} を使用（${daily === 0 ? 100 : Math.round((spent / daily) * 100)} %）`,
   backedUp: (folder, rows) => `${folder}: ${rows} 行と設定ファイル`,
   undoNotBackedUp: (folders) =>
-    `次のジャーナルと取り消し用データは含まれません。ワークスペースと一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
+    `次のジャーナルと取り消し用データは含まれません。workspace と一緒に保管してください:\n${folders.map((one) => `  ${one}`).join("\n")}`,
   backupExists: (folder) => `${folder} は空ではありません。新しいフォルダを指定してください。`,
   filled: (rows) => `${rows} 行を書き込み、読み直して照合しました。`,
   storeInUse: (table) =>
@@ -561,7 +560,7 @@ export const memoryTexts: typeof englishMemoryTexts = {
   backupOfOther: (version) =>
     `何も書き込んでいません。このバックアップはテーブルの異なるバージョン ${version} のものです。そのバージョンで復元してから更新してください。`,
   personForgotten: (who, rows) =>
-    `${who}: ${rows} 行を削除しました。ジョブと取り消し用データはワークスペースの保管場所に残ります。`,
+    `${who}: ${rows} 行を削除しました。ジョブと取り消し用データは workspace の保管場所に残ります。`,
   storeUnavailable: ({ kind, name, detail, damaged, newer, older, distrusted }) =>
     `ストアを開けません: ${name}（${detail}）\n${
       newer

@@ -5,17 +5,17 @@ import type { checksTexts as englishChecksTexts } from "../en/checks.ts";
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "プロジェクトのテストやリンターが見つかりません（checks.command で指定できます）",
   never: "checks.enabled が never です",
-  slow: "検証に checks.auto_limit より長い時間がかかります",
+  slow: "チェックに checks.auto_limit より長い時間がかかります",
   "dependencies-missing": "依存パッケージがインストールされていません",
-  "cannot-run": "この環境では検証を実行できません",
+  "cannot-run": "この環境ではチェックを実行できません",
   documentation: "文書だけの変更です",
   "no-change": "変更がありません",
   "red-before": "変更前から失敗しており、どのテストによるものか出力から読み取れません",
   untrusted:
-    "ここではコマンドを隔離できません。検証を許可するには、そのフォルダーで `picoclaw trust` を実行してください",
-  unavailable: "ワークスペースから切り離して検証を実行できませんでした",
-  blind: "変更した部分が壊れていても、テストは気付きません",
-  aborted: "検証は中断されました",
+    "ここではコマンドを隔離できません。チェックを許可するには、そのフォルダで `picoclaw trust` を実行してください",
+  unavailable: "workspace から切り離してチェックを実行できませんでした",
+  blind: "変更した部分が壊れていても、テストでは検出できません",
+  aborted: "チェックは中断されました",
 };
 
 const NAMES_SHOWN = 5;
@@ -28,7 +28,7 @@ function names(list: readonly string[]): string {
 function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, install }: ChecksFacts): string {
   if (why === null) return "";
   if (why === "blind")
-    return `${names(unnoticed)} が壊れていても、テスト（${commands.join("、")}）は気付きません`;
+    return `${names(unnoticed)} が壊れていても、テスト（${commands.join("、")}）では検出できません`;
   if (why === "dependencies-missing")
     return `${WHY[why]}${install === undefined ? "" : `（${install} でインストールできます）`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
@@ -37,7 +37,7 @@ function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, instal
     install === undefined || isOwn
       ? "（picoclaw.yaml の checks.command で別のコマンドを指定できます）"
       : `（${install} で解決するかもしれません）`;
-  if (absent.length === 0) return `ここでは ${commands.join("、") || "検証"} を実行できません${helps}`;
+  if (absent.length === 0) return `ここでは ${commands.join("、") || "チェック"} を実行できません${helps}`;
   return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません${helps}`;
 }
 
@@ -60,7 +60,7 @@ function rungRemarks({ rungs: lower = [] }: ChecksFacts): string[] {
   return lower.map(({ command, insteadOf, why }) =>
     why === "home"
       ? `${insteadOf} ${WHY_LOWER[why]}。`
-      : `${insteadOf} ${WHY_LOWER[why]}。代わりに ${command} で検証しました。`,
+      : `${insteadOf} ${WHY_LOWER[why]}。代わりに ${command} でチェックしました。`,
   );
 }
 
@@ -69,14 +69,14 @@ function proposedRemark({ proposed, commands }: ChecksFacts): string[] {
   const { command, why } = proposed;
   if (why === null)
     return [
-      `検証コマンドはコーダーが提案したものです: ${commands.join("、")}（プロジェクト自身の検証はここでは使えません）`,
+      `チェックコマンドはコーダーが提案したものです: ${commands.join("、")}（プロジェクト自身のチェックはここでは使えません）`,
     ];
-  return [`コーダーが提案した検証 ${command} でも確かめられません: ${PROPOSED_WHY[why] ?? WHY[why]}`];
+  return [`コーダーが提案したチェック ${command} でも確かめられません: ${PROPOSED_WHY[why] ?? WHY[why]}`];
 }
 
 const PROPOSED_WHY: Partial<Readonly<Record<WhyNotChecked, string>>> = {
   "cannot-run": "ここでは実行できません",
-  blind: "変更した部分が壊れていても気付きません",
+  blind: "変更した部分が壊れていても検出できません",
   "red-before": "変更前から失敗しています",
   slow: "checks.auto_limit より長くかかります",
 };
@@ -137,7 +137,7 @@ function newlyRed({
 }: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
   if (red.length === 0)
     return all === null || all.passed + all.failed + all.skipped === 0
-      ? "テストが 1 件も見えなくなりました"
+      ? "テストが 1 件も検出されなくなりました"
       : "テスト、または成功するテストが変更前より減りました";
   return red.length === 0 || commands.length === 1
     ? "変更前は成功、変更後は失敗"
@@ -169,7 +169,7 @@ function newTests({ newTests: proof }: ChecksFacts): string[] {
 export const checksTexts: typeof englishChecksTexts = {
   counts,
   line: (facts) => {
-    if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
+    if (facts.notChecked !== null) return `チェックなし: ${whyNot(facts)}`;
     const said = {
       same: [],
       better: facts.mended.length > 0 ? [] : ["成功に戻りました"],
@@ -197,8 +197,8 @@ export const checksTexts: typeof englishChecksTexts = {
   },
   headline: (facts) => {
     if (facts.notChecked === "documentation" || facts.notChecked === "no-change") return "";
-    if (facts.notChecked !== null) return `検証なし: ${whyNot(facts)}`;
-    const by = `${facts.commands.join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案した検証）"}`;
+    if (facts.notChecked !== null) return `チェックなし: ${whyNot(facts)}`;
+    const by = `${facts.commands.join("、")}${facts.proposed === undefined ? "" : "（コーダーが提案したチェック）"}`;
     const { newPassing = [], mended, redBefore = [] } = facts;
     switch (facts.verdict) {
       case "same":
@@ -254,7 +254,7 @@ export const checksTexts: typeof englishChecksTexts = {
     return `${command}: ${[...counted, `${seconds} 秒`, ...(latest === "" ? [] : [latest])].join("、")}`;
   },
   state: ({ checks, none }) =>
-    none === null ? checks.map(knownCheck).join("、") : `検証なし: ${whyNot(none)}`,
+    none === null ? checks.map(knownCheck).join("、") : `チェックなし: ${whyNot(none)}`,
   beside: (facts) => rungRemarks(facts),
   remarks: (facts) => [
     ...proposedRemark(facts),
@@ -272,7 +272,7 @@ export const checksTexts: typeof englishChecksTexts = {
       ? [
           facts.weakened.length > 0
             ? `この変更はテスト ${facts.weakened.length} 件を弱めます（削除またはスキップ）: ${names(facts.weakened)}`
-            : "この変更はテストを弱めます: テストが 1 件も見えなくなりました。",
+            : "この変更はテストを弱めます: テストが 1 件も検出されなくなりました。",
         ]
       : []),
     ...listed("次の変更があるときだけ成功します", facts.onlyWith),
@@ -284,13 +284,13 @@ export const checksTexts: typeof englishChecksTexts = {
     ...newTests(facts),
     ...(facts.notChecked === "blind"
       ? []
-      : listed("壊れていてもテストが気付かないファイル", facts.unnoticed)),
+      : listed("壊れていてもテストで検出できないファイル", facts.unnoticed)),
     ...listed(
       "不安定なテスト（単独では成功するか、変更前のコードでも失敗します。悪化ではありません）",
       facts.flaky,
     ),
     ...(facts.isFlaky && facts.flaky === undefined
-      ? ["不安定な検証があります: 一度失敗し、再実行では結果が変わりました。"]
+      ? ["不安定なチェックがあります: 一度失敗し、再実行では結果が変わりました。"]
       : []),
   ],
 };

@@ -86,7 +86,7 @@ export const helpTexts: typeof englishHelpTexts = {
         "--over JOB": "start: プレビューの上で、空いたポートを使って動かす（フォルダは変わらない）",
         "--restart": "start: ジョブが適用されるたびに再起動する",
         "--lines N": "log: 行数（50）",
-        "--all": "すべてのワークスペース（stop: このフォルダのすべて）",
+        "--all": "すべての workspace（stop: このフォルダのすべて）",
       },
     },
     show: {
@@ -102,7 +102,7 @@ export const helpTexts: typeof englishHelpTexts = {
       does: "GitHub/GitLab の Issue・PR・MR を 1 つ解決し、PR/MR を作成する",
       flags: {
         "--worker KIND": "自前のループの代わりに CLI を使う",
-        "--candidates N": "N 人のコーダーが別々のコンテナーで同時に作業し、検証で選ぶ（1〜5）",
+        "--candidates N": "N 人のコーダーが別々のコンテナで同時に作業し、チェックで選ぶ（1〜5）",
         "--fresh": "前回の続きからではなく、最初からやり直す",
       },
     },
@@ -124,7 +124,7 @@ export const helpTexts: typeof englishHelpTexts = {
         "--header TEXT": `add: ヘッダー（例: "Authorization: Bearer \${TOKEN}"）。複数指定できる`,
         "--env NAME=TEXT": "add: プログラムの環境変数（例: TOKEN=env:TOKEN）。複数指定できる",
         "--coders WHICH": "add: コーダーに渡すツール: off, read-only（既定）, all",
-        "--paste": "login: ブラウザーが最後に開いたアドレスを貼り付ける（ブラウザーが別のマシンにあるとき）",
+        "--paste": "login: ブラウザが最後に開いたアドレスを貼り付ける（ブラウザが別のマシンにあるとき）",
       },
     },
     acp: { does: "エディタ（Zed、JetBrains、Neovim）用のエージェント（Agent Client Protocol）", flags: {} },
@@ -236,10 +236,10 @@ export const mcpTexts: typeof englishMcpTexts = {
   },
   loginNeeded: (name) => `✗ ${name}: ログインが必要です。ログインするには: picoclaw mcp login ${name}`,
   loginAddress: (name, address) =>
-    `${name} にログインするには、次のアドレスをブラウザーで開いてください:\n\n  ${address}\n`,
+    `${name} にログインするには、次のアドレスをブラウザで開いてください:\n\n  ${address}\n`,
   loginWaits:
-    "ブラウザーからの応答を最長 5 分間待ちます。ブラウザーが別のマシンにある場合は、Ctrl-C で止めて --paste を付けてください。",
-  loginPaste: "ブラウザーが最後に開いたアドレスを貼り付けてください（ページはエラーでも構いません）: ",
+    "ブラウザからの応答を最長 5 分間待ちます。ブラウザが別のマシンにある場合は、Ctrl-C で止めて --paste を付けてください。",
+  loginPaste: "ブラウザが最後に開いたアドレスを貼り付けてください（ページはエラーでも構いません）: ",
   loginPage: {
     done: "ログインしました。このウィンドウは閉じて構いません。",
     failed: "ログインできませんでした。理由はターミナルに表示されています。",

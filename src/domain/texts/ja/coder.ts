@@ -24,7 +24,7 @@ export const coderProgress: typeof englishCoderProgress = ({
 };
 
 const BY: Readonly<Record<ChosenBy, string>> = {
-  only: "ドラフトを出したのはこのコーダーだけ",
+  only: "下書きを出したのはこのコーダーだけ",
   checks: "チェックの結果が最良",
   test: "新しいテストが元のコードで失敗する",
   size: "変更が最小",
@@ -35,11 +35,11 @@ const OUTCOMES: Readonly<Record<CoderCandidateFacts["outcome"], string>> = {
   green: "失敗なし",
   failing: "まだ失敗",
   worse: "チェックが悪化",
-  unended: "チェックが終わらない",
-  conflict: "同じ行がほかで変更された",
-  hook: "フックが止めた",
+  unended: "チェック未完了",
+  conflict: "同じ行にほかの変更あり",
+  hook: "フックが停止",
   "still-red": "まだ失敗",
-  said: "言葉で回答",
+  said: "文章で回答",
   none: "使える提案なし",
 };
 

@@ -19,7 +19,7 @@ export const headTexts: typeof englishHeadTexts = {
   loginRefused: (name, variables) =>
     `${name} は Google でログインしています。Google の規約は、ほかのプログラムがそのログインを使うことを認めていません。${variables.join(" または ")} を設定してください。`,
   notConfined:
-    "ヘッドは隔離できる場所でだけ動きます。bubblewrap によるオーバーレイの下書きで、`worker.confine` が off ではなく、ワークスペースがホームを含まないことが必要です。`picoclaw doctor` が足りないものを示します。",
+    "ヘッドは隔離できる場所でだけ動きます。bubblewrap によるオーバーレイの下書きで、`worker.confine` が off ではなく、workspace がホームを含まないことが必要です。`picoclaw doctor` が足りないものを示します。",
   busy: (name) => `${name} はこのチャットのために別のプロセスで作業中です。`,
   unauthorized: (name, variables) =>
     `${name} はモデルのサーバーに拒否されました。キーまたはログインが正しくありません。${variables.length === 0 ? "" : `${variables.join(" または ")} を確認してください。`}`,

@@ -22,7 +22,7 @@ import type {
 } from "../en/jobs.ts";
 import { formatBytes, listPaths, namePaths } from "../format-text.ts";
 
-const SWAPS = { commit: "反映", undo: "取り消し", redo: "やり直し" } as const;
+const SWAPS = { commit: "適用", undo: "取り消し", redo: "やり直し" } as const;
 
 const paths = (list: readonly string[]) => listPaths(list, (rest) => `… ほか ${rest} 件`);
 const hookEnded = (ended: HookEnd) =>
@@ -59,17 +59,17 @@ const NOT_COVERED: Readonly<Record<NotCovered, string>> = {
 };
 
 const TROUBLES: Readonly<Record<FileTrouble, string>> = {
-  "no-space": "ディスクの空き容量がないよ",
-  "read-only": "読み取り専用のファイルシステムだよ",
-  "permission-denied": "アクセス権がないよ",
-  "not-text": "UTF-8 のテキストファイルではないよ",
-  "is-directory": "対象はディレクトリだよ",
-  "not-directory": "ディレクトリではないよ",
-  vanished: "途中でファイルが消えたよ",
-  exists: "すでに存在するよ",
-  "not-found": "見つからないよ",
-  busy: "ほかのプロセスが使用中だよ",
-  "name-too-long": "名前が長すぎるよ",
+  "no-space": "ディスクの空き容量がありません",
+  "read-only": "読み取り専用のファイルシステムです",
+  "permission-denied": "アクセス権がありません",
+  "not-text": "UTF-8 のテキストファイルではありません",
+  "is-directory": "対象はディレクトリです",
+  "not-directory": "ディレクトリではありません",
+  vanished: "処理中にファイルがなくなりました",
+  exists: "すでに存在します",
+  "not-found": "見つかりません",
+  busy: "ほかのプロセスが使用中です",
+  "name-too-long": "名前が長すぎます",
 };
 
 export const workTexts: typeof englishWorkTexts = {
@@ -89,7 +89,7 @@ export const workTexts: typeof englishWorkTexts = {
     `実行予定: ${total} 件（file_edit: ${fileEdits}, shell_command: ${shellCommands}, git_operation: ${gitOperations}）`,
   changesHeader: (count) => `変更されたファイル: ${count} 件`,
   checksNeedTrust:
-    "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダーで `picoclaw trust` を実行すると許可されます (bubblewrap があれば隔離されます)。",
+    "チェックは実行していません: このマシンではコマンドを隔離できず、チェックはプロジェクト自身のコードを実行します。このフォルダで `picoclaw trust` を実行すると許可されます (bubblewrap があれば隔離されます)。",
   rolledBack: (error) => `実行失敗: ${error}. 変更はすべて取り消し、実行前の状態に戻しました。`,
   cannotRollBack: (error) =>
     `実行失敗: ${error}. Git auto-commit がOFFのため、ロールバックできません。手動で復旧してください。`,
@@ -98,15 +98,15 @@ export const workTexts: typeof englishWorkTexts = {
   workerFailed: (error) => `Worker実行失敗: ${error}`,
 
   commitConflict: ({ jobId, paths: list, at }) =>
-    `実行中にほかで変更されたファイルがあるため、何も反映していません:${paths(list)}\n` +
+    `実行中にほかで変更されたファイルがあるため、何も適用していません:${paths(list)}\n` +
     `結果はプレビューとして残っています。確認: ${at === "chat" ? `/diff ${jobId}` : `picoclaw show ${jobId} --diff`}\n` +
-    `そのまま反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
+    `そのまま適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}（同じファイルがまだ食い違う場合は再び止まります）`,
   dryRunHeader: (count) => `ドライラン: ${count} 件のコマンド（何も実行していません）`,
   dryRunLine: (index, command) => `[${index}] ${command}`,
   transactionKind: (kind, reason) => `トランザクション: ${KINDS[kind]} — ${REASONS[reason]}`,
   copyLimitExceeded: ({ bytes, limitBytes }) =>
     `workspace が大きすぎてコピーできません（${formatBytes(bytes)}、上限 ${formatBytes(limitBytes)}）。` +
-    "シェルコマンドと Git 操作は実行していません。次のどれかで解決できます:",
+    "シェルコマンドと Git 操作は実行していません。次のいずれかで解決できます:",
   notCovered: (what) => `取り消しの対象外: ${what.map((one) => NOT_COVERED[one]).join("、")}`,
   shellNotUndoable: "worker.transaction: none のため、シェルコマンドの結果は取り消せません。",
   undoIsTheTasks:
@@ -130,11 +130,11 @@ export const workTexts: typeof englishWorkTexts = {
     "worker.confine が on ですが、ここではコマンドを隔離できないため、何も実行していません。worker.confine: auto にすると隔離なしで実行します。",
   previewUnavailable:
     "worker.transaction: none ではコマンドのプレビューはできないため、何も実行していません。worker.transaction: auto にしてください。",
-  nothingApplied: (jobId) => `${jobId} の変更は何も反映していません。`,
+  nothingApplied: (jobId) => `${jobId} の変更は何も適用していません。`,
   changedOutside: (list) =>
     `ジョブの実行中に workspace 側で変更されたもの（ジョブに含まれず、取り消しの対象外）:${paths(list)}`,
   endedWithJob: (list) =>
-    `ジョブの終了時に動いていたプロセスは一緒に終了したよ:${paths(list)}\nサーバーを動かし続けるには、端末で自分で起動してね。`,
+    `ジョブの終了時に動いていたプロセスも終了しました:${paths(list)}\nサーバーを動かし続ける場合は、ご自分の端末で起動してください。`,
   protectedRestored: (list) => `シェルコマンドが変更した保護ファイルを元に戻しました:${paths(list)}`,
   filterUnknown: (list) => `設定にない git フィルターを求めているため、コミットしていません:${paths(list)}`,
   protectedCreated: (list) => `保護パターンに一致するファイルが新しく作られました:${paths(list)}`,
@@ -148,29 +148,29 @@ export const workTexts: typeof englishWorkTexts = {
   undoByMergeTitle: (jobId, title) => `${jobId} の取り消し: ${title}`,
   undonePartly: ({ jobId, refs }) =>
     `${jobId} のファイルは取り消しましたが、次の Git 参照は後から動いたため元に戻していません:${paths(refs)}`,
-  nothingToUndo: "取り消せるジョブはないよ。",
-  nothingToRedo: "やり直せるジョブはないよ。",
-  nothingToDiscard: "破棄できるプレビューはないよ。",
-  previewsWait: (jobIds) => `プレビューがいくつかあるので、名前を指定してね:${paths(jobIds)}`,
+  nothingToUndo: "取り消せるジョブはありません。",
+  nothingToRedo: "やり直せるジョブはありません。",
+  nothingToDiscard: "破棄できるプレビューはありません。",
+  previewsWait: (jobIds) => `プレビューが複数あります。対象を指定してください:${paths(jobIds)}`,
   previewsHint: (count) =>
-    `プレビュー ${count} 件が未反映です。反映するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
+    `プレビュー ${count} 件が未適用です。適用するには: picoclaw apply --job JOB　破棄するには: picoclaw discard JOB`,
   undoList: (jobId, list) => `${jobId} を取り消すと戻るパス:${paths(list)}`,
   undoUnavailable: (jobId) => `${jobId} の取り消しデータはありません。`,
-  notAPreview: (jobId) => `${jobId} はプレビューではないので、適用・破棄するものがないよ。`,
+  notAPreview: (jobId) => `${jobId} はプレビューではないため、適用や破棄はできません。`,
   stillAPreview: (jobId, at) =>
-    `${jobId} はプレビューで、まだ何も反映していないので、取り消すものはないよ。` +
-    `反映するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
+    `${jobId} はプレビューです。まだ何も適用していないため、取り消すものはありません。` +
+    `適用するには: ${at === "chat" ? `/apply ${jobId}` : `picoclaw apply --job ${jobId}`}、破棄するには: ${at === "chat" ? `/discard ${jobId}` : `picoclaw discard ${jobId}`}`,
   wrongState: (jobId, state) =>
     state === "undone"
-      ? `${jobId} はもう取り消し済みだよ。一覧: picoclaw jobs`
-      : `${jobId} は今の状態（${state}）では取り消しもやり直しもできないよ。一覧: picoclaw jobs`,
+      ? `${jobId} はすでに取り消し済みです。一覧: picoclaw jobs`
+      : `${jobId} は今の状態（${state}）では取り消しもやり直しもできません。一覧: picoclaw jobs`,
   changedByJob: (path, jobId, at) =>
-    `${path}（後の ${jobId} が変更。先に取り消してね: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
-  foldersKept: (list) => `ジョブの後に作られたファイルがあるので、次のフォルダは残したよ:${paths(list)}`,
+    `${path}（後の ${jobId} が変更。先に取り消してください: ${at === "chat" ? "/undo" : "picoclaw undo"} ${jobId}）`,
+  foldersKept: (list) => `ジョブの後に作られたファイルがあるため、次のフォルダは残しました:${paths(list)}`,
   quotaEvicted: ({ jobIds, bytes, quotaBytes }) =>
     `取り消しデータが上限 ${formatBytes(quotaBytes)} を超えたため、古いもの（${formatBytes(bytes)}）を削除しました。` +
     `次のジョブはもう取り消せません:${paths(jobIds)}`,
-  noJobs: "ジョブはまだないよ。",
+  noJobs: "ジョブはまだありません。",
   moreLines: (count) => `… 残り ${count} 行（show --all）`,
   jobsHeader: { job: "ジョブ", time: "日時", result: "結果", changes: "変更", undo: "取り消し" },
   undoStates: { available: "可能", unavailable: "不可", none: "対象なし", undone: "取り消し済み" },
@@ -180,9 +180,9 @@ export const workTexts: typeof englishWorkTexts = {
     prepare: "環境を準備しています",
     store: "ストアを処理しています",
   },
-  unknownJob: (jobId) => `ジョブが見つからないよ: ${jobId}`,
+  unknownJob: (jobId) => `ジョブが見つかりません: ${jobId}`,
   jobRunning: (jobId, pid) =>
-    `${jobId} はまだ実行中だよ${pid === null ? "" : `（pid ${pid}）`}。終わってから、または止めてから取り消してね。`,
+    `${jobId} はまだ実行中です${pid === null ? "" : `（pid ${pid}）`}。終了または停止してから取り消してください。`,
   machineAway: (machine) =>
     `このジョブを持つマシン ${machine} が応答していません。何も行っていません。後から行われることもありません。そのマシンで picoclaw serve または picoclaw join を起動してから、もう一度お試しください。`,
   orderUnsettled: (machine) =>
@@ -190,7 +190,8 @@ export const workTexts: typeof englishWorkTexts = {
   machineGone: (machine) =>
     `このジョブを持つマシン ${machine} が処理の途中で応答しなくなりました。復帰すると、ジョブの画面で結果を確認できます。`,
   jobNotRunning: (jobId) => `${jobId} は実行中ではありません。確認: picoclaw jobs`,
-  jobDied: (jobId) => `${jobId} は実行の途中で終了し、何も反映していないので、取り消すものはないよ。`,
+  jobDied: (jobId) =>
+    `${jobId} は実行の途中で終了しました。何も適用していないため、取り消すものはありません。`,
   homeAside: (path) =>
     `ジョブがジョブ用ホームを使えない状態にしたため、別の場所に移しました。以後のジョブは新しいホームを使っています: ${path}`,
   homeMended: (path) => `別の場所に移したジョブ用ホームを修復し、再び使えるようにしました: ${path}`,
@@ -201,16 +202,16 @@ export const workTexts: typeof englishWorkTexts = {
     `ジョブ ${jobId} は${SWAPS[direction]}の途中で中断し、その後${outcome === "finished" ? "完了しました" : "元の状態に戻しました"}。` +
     (left.length === 0 ? "" : `中断の後に変更されたため、次のファイルはそのまま残しました:${paths(left)}`),
   repairStuck: (jobId, list) =>
-    `ジョブ ${jobId} は途中で中断していて、次のパスに書き込めないか変更中のため完了できません:${paths(list)}\nそれまでほかのジョブは反映も取り消しもできません。書き込めるようにしてから: picoclaw doctor --repair`,
+    `ジョブ ${jobId} は途中で中断していて、次のパスに書き込めないか変更中のため完了できません:${paths(list)}\nそれまでほかのジョブは適用も取り消しもできません。書き込めるようにしてから: picoclaw doctor --repair`,
   interruption: ({ direction, outcome }) =>
     outcome === "open"
       ? `${SWAPS[direction]}の途中`
       : outcome === "finished"
         ? "中断の後に完了"
-        : "中断の後に元へ戻した",
+        : "中断の後に元に戻しました",
 
-  gitMissing: "git が見つからないよ。",
-  notARepository: (path) => `Git リポジトリではないよ: ${path}`,
+  gitMissing: "git が見つかりません。",
+  notARepository: (path) => `Git リポジトリではありません: ${path}`,
   autoCommitAborted: (error) => `実行前の auto-commit に失敗したため、何も実行していません: ${error}`,
   mergedWith: (path, by) =>
     by === null
@@ -220,16 +221,16 @@ export const workTexts: typeof englishWorkTexts = {
     `適用していません: フック \`${command}\`（before_landing）が${hookEnded(ended)}${quoted(output)}`,
   hookFailed: ({ moment, command, ended, output }) =>
     `フック \`${command}\`（${moment}）が${hookEnded(ended)}${quoted(output)}`,
-  autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は反映済み）: ${error}`,
+  autoCommitFailed: (error) => `実行後の auto-commit に失敗しました（変更は適用済み）: ${error}`,
   identityFallback: "Git の user.name / user.email が未設定のため、PicoClaw の名前でコミットしました。",
   signingSkipped: "署名に入力が必要なため、署名なしでコミットしました。",
 
-  workspaceMissing: (path) => `workspace が見つからないよ: ${path}`,
-  workspaceNotADirectory: (path) => `workspace がフォルダではないよ: ${path}`,
+  workspaceMissing: (path) => `workspace が見つかりません: ${path}`,
+  workspaceNotADirectory: (path) => `workspace がフォルダではありません: ${path}`,
   workspaceReadOnly: (root) => `${root} に書き込めないので、ジョブは何も変更できません。`,
   storageForeign: (path) =>
-    `この workspace のジョブを置くフォルダが他人のものか、他人が書き込めるようになっているよ: ${path}`,
-  workspaceBusy: (path) => `別のジョブが反映中だよ: ${path}`,
+    `この workspace のジョブを置くフォルダがほかのユーザーのものか、ほかのユーザーが書き込める状態です: ${path}`,
+  workspaceBusy: (path) => `別のジョブを適用中です: ${path}`,
   fileTrouble: (trouble, path) => `${TROUBLES[trouble]}: ${path}`,
 };
 
@@ -294,19 +295,19 @@ export const machineTexts: typeof englishMachineTexts = {
 
 /** The configuration, and how a command is called. */
 export const configurationTexts: typeof englishConfigurationTexts = {
-  configInvalid: "設定に誤りがあるよ。何も実行していません。",
-  cannotWork: (role, why) => `roles.${role} はこのままでは働きません: ${why}`,
-  configValid: "設定に問題はないよ。",
+  configInvalid: "設定に誤りがあるため、何も実行していません。",
+  cannotWork: (role, why) => `roles.${role} はこのままでは使えません: ${why}`,
+  configValid: "設定に問題はありません。",
   configProblem: problemText,
   configWarning: warningText,
   workspaceTrusted: (path, files) =>
     [
-      `${path} を信頼しました。検証を実行でき、picoclaw.yaml、コマンド、スキルが有効になります。`,
+      `${path} を信頼しました。チェックを実行でき、picoclaw.yaml、コマンド、スキルが有効になります。`,
       files.length === 0 ? "今はどれもありません。" : "今の内容に限ります:",
       ...files.map((file) => `  ${file}`),
       "変更や追加があったときは、もう一度信頼してください。",
     ].join("\n"),
-  nothingToTrust: "そのフォルダはないよ。",
+  nothingToTrust: "そのフォルダはありません。",
   usageError: (detail) => `使い方の誤り: ${detail}`,
   unknownCommand: (name, nearest) => `不明なコマンド: ${name}${perhaps(nearest)}`,
   unknownFlag: (name, nearest) => `不明なオプション: ${name}${perhaps(nearest)}`,
@@ -317,9 +318,9 @@ export const configurationTexts: typeof englishConfigurationTexts = {
   badChoice: (flag, value, choices) =>
     `${flag} に指定できるのは ${choices.join(", ")} のいずれかです（指定された値: ${value}）。`,
   usageLines: (usage, name) => `使い方: picoclaw ${usage}\n詳細: picoclaw ${name} --help`,
-  emptyPatch: (name) => `patch が空だよ: ${name}`,
-  optionsBehind: (flag) => `オプションはコマンドの後ろに書いてね: picoclaw COMMAND ${flag}`,
-  noInput: "patch がないよ。ファイルを指定するか、標準入力で渡してね。",
+  emptyPatch: (name) => `patch が空です: ${name}`,
+  optionsBehind: (flag) => `オプションはコマンドの後ろに書いてください: picoclaw COMMAND ${flag}`,
+  noInput: "patch がありません。ファイルを指定するか、標準入力で渡してください。",
   warningLabel: "警告:",
   unexpectedError: (detail) => `予期しないエラー: ${detail}`,
 };
@@ -370,9 +371,9 @@ function warningText(warning: ConfigWarning): string {
 }
 
 const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
-  special: (names) => `反映していません（ファイル・フォルダー・リンクではありません）: ${names}`,
-  device: (names) => `反映していません（デバイスです）: ${names}`,
-  unreadable: (names) => `反映していません（読み取れません）: ${names}`,
+  special: (names) => `適用していません（ファイル・フォルダ・リンクではありません）: ${names}`,
+  device: (names) => `適用していません（デバイスです）: ${names}`,
+  unreadable: (names) => `適用していません（読み取れません）: ${names}`,
   hidden: (names) => `ジョブからは見えません: ${names}`,
   "holds-hidden": (names) => `ジョブから見えないものを含むため残しました: ${names}`,
   "stale-lock": (names) => `ジョブの git が残したロックを取り除きました: ${names}`,
@@ -381,8 +382,8 @@ const WORDS: Readonly<Record<SealedOtherwise, (names: string) => string>> = {
   owner: (names) => `${names}: 所有者があなたになりました`,
   group: (names) => `${names}: グループがあなたのものになりました`,
   "other-names": (names) => `${names}: 別名（ハードリンク）は以前の内容のままです`,
-  "folder-owner": (names) => `${names}: ジョブが変えたフォルダーの所有者・グループは元のままです`,
-  "folder-attributes": (names) => `${names}: ジョブが変えたフォルダーの属性・アクセスリストは元のままです`,
+  "folder-owner": (names) => `${names}: ジョブが変えたフォルダの所有者・グループは元のままです`,
+  "folder-attributes": (names) => `${names}: ジョブが変えたフォルダの属性・アクセスリストは元のままです`,
 };
 
 export const sealedOtherwise: typeof englishSealedOtherwise = ({ what, paths, count }) =>
@@ -393,13 +394,13 @@ function status(is: JobStatus, failed: number): string {
     case "applied":
       return "実行完了";
     case "partly":
-      return `反映済み、${failed} 件のコマンドが失敗`;
+      return `適用済み、${failed} 件のコマンドが失敗`;
     case "preview":
-      return "プレビュー（まだ何も反映していません）";
+      return "プレビュー（まだ何も適用していません）";
     case "worse":
-      return "反映していません: チェックの結果が悪くなりました";
+      return "適用していません: チェックの結果が悪くなりました";
     case "unended":
-      return "反映していません: チェックが終わりませんでした";
+      return "適用していません: チェックが終わりませんでした";
     case "stopped":
       return "中断しました（何も変更していません）";
     case "discarded":
@@ -449,7 +450,7 @@ export const reportTexts: typeof englishReportTexts = {
   verb: {
     undo: (jobId) => `${jobId} を取り消しました。`,
     redo: (jobId) => `${jobId} をもう一度適用しました。`,
-    apply: (jobId) => `プレビュー ${jobId} を反映しました。`,
+    apply: (jobId) => `プレビュー ${jobId} を適用しました。`,
     stop: (jobId) => `${jobId} を停止しました。`,
     discard: (jobId) => `プレビュー ${jobId} を破棄しました。ほかに変更はありません。`,
   },
@@ -457,9 +458,9 @@ export const reportTexts: typeof englishReportTexts = {
     `${jobId} の後に変更されたファイルがあるため、何も${action === "redo" ? "やり直して" : "取り消して"}いません:${listPaths(list, (rest) => `… ほか ${rest} 件`)}`,
   previewHint: {
     terminal: (jobId, changes) =>
-      `${changes} 件の変更。反映するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
+      `${changes} 件の変更。適用するには: picoclaw apply --job ${jobId}\n破棄するには: picoclaw discard ${jobId}`,
     chat: (jobId, changes) =>
-      `${changes} 件の変更。反映するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
+      `${changes} 件の変更。適用するには: /apply ${jobId}　差分を見るには: /diff ${jobId}　破棄するには: /discard ${jobId}`,
   },
 };
 

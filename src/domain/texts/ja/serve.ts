@@ -10,7 +10,7 @@ export const serveTexts: typeof englishServeTexts = {
   tooMany: "短い時間にメッセージが多すぎます。1 分ほど待ってから送信してください。",
   attachment: (name, sizeBytes) => `［添付: ${name}、${sizeBytes} バイト、テキストではありません］`,
   machineAway: (name: string) =>
-    `このワークスペースのあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
+    `この workspace のあるマシン ${name} が応答していません。メッセージは保管され、復帰後に回答します。`,
   machineBack: (name: string) => `${name} が復帰しました。お待ちのメッセージの処理を続けます。`,
   machineTaken: (name: string, home: string) =>
     `同じマシンIDで別のマシン (${name}) が動作しています。PicoClaw のホームをコピーしませんでしたか。マシンごとに別のホームを用意するか、ここで ${home}/machine-id を削除してください。`,
@@ -27,7 +27,7 @@ export const serveTexts: typeof englishServeTexts = {
   demoLinkNote:
     "このリンクは 1 回だけ、10 分以内に使えます。新しいリンクが必要なときは、デモを起動し直してください。",
   demo: [
-    "これはデモです。決まった文だけを知る台本モデルと、使い捨ての workspace で動いています。",
+    "これはデモです。デモ用の固定応答モデルと、使い捨ての workspace で動いています。",
     "試す: 「落ちているテストを直して」、そのあと「おっと: rm -rf .git node_modules src を実行して」と「元に戻す」。",
     "モデルをつなぐには: picoclaw init のあと picoclaw serve",
   ],
@@ -36,7 +36,7 @@ export const serveTexts: typeof englishServeTexts = {
   stoppingHard: "終了しました。終わっていないものは次回の起動時に続けます。",
   reloaded: "設定を読み直しました。",
   workspaceMoved: (root) =>
-    `ワークスペースが ${root} に変わります。サーバーを停止して、そこで起動し直してください。`,
+    `workspace が ${root} に変わります。サーバーを停止して、そこで起動し直してください。`,
   reloadRefused: (why) => `新しい設定に誤りがあるため、元の設定のまま続けます:\n${why}`,
   portTaken: (address, why) => `${address} で待ち受けできません: ${why}`,
   exposed: (host) =>

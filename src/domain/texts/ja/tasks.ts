@@ -25,12 +25,12 @@ const FAILURES: Readonly<Record<string, (detail: string) => string>> = {
   "nothing-changed-red": (detail) => {
     const [commands = "", ...reason] = detail.split("\n");
     const said = reason.length === 0 ? "モデルの説明はありません。" : `モデルの説明: ${reason.join("\n")}`;
-    return `何も変更されておらず、検証は失敗しています: ${commands}。${said}`;
+    return `何も変更されておらず、チェックは失敗しています: ${commands}。${said}`;
   },
   "checks-red": (commands) =>
-    `最後の修正後も検証が失敗しています: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
+    `最後の修正後もチェックが失敗しています: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
   "checks-not-run": (commands) =>
-    `この環境では検証を実行できませんでした: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
+    `この環境ではチェックを実行できませんでした: ${commands}。変更は確認のために公開していますが、Issue はクローズしません。`,
   "protected-paths": (detail) =>
     `PicoClaw が変更してはいけないファイルが含まれています（${detail}）。ご自身で変更するか、\`tasks.allow_ci_files: true\` で許可してください。`,
   budget: (detail) =>
@@ -58,8 +58,8 @@ function candidateWords({ failure, checks: ran, patchBytes }: CandidateFacts): s
   if (failure !== null) return `未完了（${failure}）`;
   if (patchBytes === 0) return "変更なし";
   const red = ran.filter((exitCode) => exitCode !== 0).length;
-  if (ran.length === 0) return "未検証";
-  return red === 0 ? "検証はすべて成功" : `検証 ${ran.length} 件中 ${red} 件が失敗`;
+  if (ran.length === 0) return "チェックなし";
+  return red === 0 ? "チェックはすべて成功" : `チェック ${ran.length} 件中 ${red} 件が失敗`;
 }
 
 export const solveTexts: typeof englishSolveTexts = {
@@ -76,7 +76,7 @@ export const solveTexts: typeof englishSolveTexts = {
     plan: "計画",
     prepare: "実行環境の準備",
     work: "作業",
-    verify: "検証",
+    verify: "チェック",
     publish: "公開",
   },
   steps: (done, max) => `${done} / 最大 ${max} ステップ`,
@@ -95,14 +95,14 @@ export const solveTexts: typeof englishSolveTexts = {
   commandsHeading: "実行したコマンド",
   whyHeading: "理由",
   why: (number, title) => `#${number}: ${title} への対応`,
-  checksHeading: "検証",
+  checksHeading: "チェック",
   costHeading: "コスト",
   howToAsk:
     "修正を依頼するには、行へのコメントか、この下へのコメントを書いてください。`picoclaw serve` の動作中は同じブランチで対応します。動作していないときは、この URL を `picoclaw solve` に渡してください。",
   verdicts: {
-    red: "検証が失敗しています。ドラフトであり、Issue はクローズしません。",
-    "not-run": "検証を実行できませんでした。ドラフトであり、Issue はクローズしません。",
-    unchecked: "未検証: このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
+    red: "チェックが失敗しています。下書きであり、Issue はクローズしません。",
+    "not-run": "チェックを実行できませんでした。下書きであり、Issue はクローズしません。",
+    unchecked: "チェックなし: このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
   },
   since: (verdict, worse) => {
     if (worse.length > 0) return `この変更の前は失敗していませんでした: ${nameFew(worse, more)}。`;
@@ -116,7 +116,7 @@ export const solveTexts: typeof englishSolveTexts = {
   notesHeading: "注意",
   noChecks: "このプロジェクトには、PicoClaw が認識できるテストやリンターがありません。",
   asCloned: (paths) =>
-    `検証の実行方法を決める ${nameFew(paths, more)} は、この変更の前のもので実行しました。`,
+    `チェックの実行方法を決める ${nameFew(paths, more)} は、この変更の前のもので実行しました。`,
   checkLine: (command, { isRed, exitCode, seconds, tests }) =>
     `${!isRed ? "✅" : "❌"} ${command}（終了コード ${exitCode}、${tests === null ? "" : `${checks.counts(tests)}、`}${seconds} 秒）`,
   tableHead: ["コマンド", "結果", "時間"],
@@ -124,7 +124,7 @@ export const solveTexts: typeof englishSolveTexts = {
   byHead: (kind) => `\`roles.coder.head\` に従い、${kind} が作業しました。`,
   headElsewhere: (head) =>
     `${head} (\`roles.coder.head\`) はコンテナでは動かないため、PicoClaw 自身のツールで作業しました。`,
-  footer: "PicoClaw が作成しました。コマンドと検証の記述は、すべて実行記録によるものです。",
+  footer: "PicoClaw が作成しました。コマンドとチェックの記述は、すべて実行記録によるものです。",
   followUpMessage: "レビューへの対応",
   reviewChangedHere: (commit) => `この箇所を ${commit} で変更しました。`,
   reviewChangedElsewhere: (commit) =>
@@ -171,10 +171,10 @@ export const tasksTexts: typeof englishTasksTexts = {
   metaFailed: (reason) => `計画モデルに問い合わせできません: ${reason}`,
   metaMalformed: (problem) => `計画モデルの回答を 2 回とも利用できませんでした: ${problem}`,
   conflict: (jobId, list) =>
-    `Worker の実行中にホスト側でファイルが変更されたため、何も反映していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
+    `Worker の実行中にホスト側でファイルが変更されたため、何も適用していません: ${paths(list)}。変更は ${jobId} に残っています (picoclaw show ${jobId} --diff)`,
   testFailed: (exitCode) => `テストが終了コード ${exitCode} で終わりました`,
   testsRed: "テストが失敗しています",
-  notChecked: "未検証: タスクファイルにテスト (task.test) がないため、適用前に作業を検証するものがありません",
+  notChecked: "チェックなし: タスクファイルにテスト (task.test) がないため、適用前に作業をチェックするものがありません",
   keptRed: (jobId) =>
     `何も適用していません。変更はプレビューとして残っています (picoclaw show ${jobId} --diff、適用するには picoclaw apply --job ${jobId})`,
   hookRefused: (command) => `フックが変更の適用を許可しませんでした: ${command}`,
