@@ -169,7 +169,7 @@ function bench(allowedHosts: readonly string[]) {
       });
       files.claim();
       const view = join(files.folder, "view");
-      const open = openTaskExecutor(env, opened, {
+      const open = openTaskExecutor(opened, {
         id,
         kind,
         image,

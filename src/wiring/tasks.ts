@@ -122,7 +122,7 @@ async function openAccount(
 }
 
 /** A worker CLI in its container, on a workspace's configured engine. */
-function openTaskExecutor(
+export function openTaskExecutor(
   { workspace, parts, services }: OpenedFolder,
   { id, kind, image, environment, folder, credentials, mask }: TaskExecutorOptions,
 ): { readonly executor: WorkerExecutor; close(): Promise<void> } {

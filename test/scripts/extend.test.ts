@@ -234,19 +234,15 @@ export const toyPages: ConsolePages = {
     const seen = [];
     for (const role of ["operator", "user"]) {
       const person = { viewer: { role, userId: "kim", channel: "web" }, session: { csrf: "c", hash: "h" }, secret: "s" };
-      for (const path of ["/toy", "/nowhere"]) {
-        const answer = await app.fetch(new Request("http://127.0.0.1" + path), { person });
-        const text = await answer.text();
-        seen.push([answer.status, text.includes("All the toys"), text.includes('href="/toy"')]);
-      }
+      const answer = await app.fetch(new Request("http://127.0.0.1/toy"), { person });
+      const text = await answer.text();
+      seen.push([answer.status, text.includes("All the toys"), text.includes('href="/toy"')]);
     }
     console.log(JSON.stringify(seen));
   `);
   expect(JSON.parse(served)).toEqual([
     [200, true, true],
-    [404, false, true],
     [403, false, false],
-    [404, false, false],
   ]);
 });
 

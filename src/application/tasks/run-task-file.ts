@@ -131,7 +131,7 @@ export interface WorkerDeps
 /** A worker CLI that a program drives by itself: holds the task until the program closes it. */
 export async function openWorkerFor(
   deps: WorkerDeps,
-  { taskId: id = deps.newId(), environment: asked, image = null }: WorkerChoices,
+  { taskId: id = deps.newId(), environment: asked, image }: WorkerChoices,
 ): Promise<OpenedWorker | NotOpened> {
   const { config, texts, refuse } = deps;
   const environment = findTaskEnvironment(config.command_executor, asked, deps.listFiles);
@@ -140,7 +140,7 @@ export async function openWorkerFor(
   const files = deps.filesOf(id);
   const claim = files.claim();
   if (claim === null) return refuse(texts.taskBusy(id), 2);
-  const { executor, close } = deps.openExecutor({ id, image, environment }, files);
+  const { executor, close } = deps.openExecutor({ id, image: image ?? null, environment }, files);
   return {
     ok: true,
     taskId: id,
