@@ -508,6 +508,31 @@ export interface KnownCheck {
   readonly seconds?: number;
 }
 
+/** The tests of a result that fail, by name. */
+export function failingTests({ results }: CheckResult): string[] {
+  return [...(results?.tests ?? [])].flatMap(([name, outcome]) => (outcome === "fail" ? [name] : []));
+}
+
+/** The installation that may let a check run; null where its own program is missing as well. */
+export function helpfulInstall({
+  install,
+  absent = [],
+}: Pick<ChecksFacts, "install" | "absent">): string | null {
+  if (install === undefined) return null;
+  return absent.includes(install.split(" ", 1)[0] ?? "") ? null : install;
+}
+
+/** What shows that checks got worse: no test is left, fewer are, every check is newly red, or some of several. */
+export function newlyRedCase({
+  newlyRed: red = [],
+  commands,
+  counts: all,
+}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): "no-test" | "fewer" | "all" | "some" {
+  if (red.length === 0)
+    return all === null || all.passed + all.failed + all.skipped === 0 ? "no-test" : "fewer";
+  return commands.length === 1 ? "all" : "some";
+}
+
 export function notChecked(why: WhyNotChecked, commands: readonly string[] = []): ChecksFacts {
   return {
     commands,

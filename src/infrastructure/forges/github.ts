@@ -23,23 +23,18 @@ interface GitHubPayloadItem {
   readonly updated_at?: string;
 }
 
+const ITEM_ACTIONS = {
+  opened: "opened",
+  assigned: "assigned",
+  unassigned: "unassigned",
+  labeled: "labeled",
+  unlabeled: "unlabeled",
+  closed: "closed",
+} as const;
+
 const GITHUB_ACTIONS: Readonly<Record<string, Readonly<Record<string, ForgeEvent["kind"]>>>> = {
-  issues: {
-    opened: "opened",
-    assigned: "assigned",
-    unassigned: "unassigned",
-    labeled: "labeled",
-    unlabeled: "unlabeled",
-    closed: "closed",
-  },
-  pull_request: {
-    opened: "opened",
-    assigned: "assigned",
-    unassigned: "unassigned",
-    labeled: "labeled",
-    unlabeled: "unlabeled",
-    closed: "closed",
-  },
+  issues: ITEM_ACTIONS,
+  pull_request: ITEM_ACTIONS,
   issue_comment: { created: "commented" },
   pull_request_review_comment: { created: "reviewed" },
   pull_request_review: { submitted: "reviewed" },

@@ -105,23 +105,8 @@ export function createProjectFiles(
 
   return {
     planOptions,
-    list(limit) {
-      const ignored = readIgnoredPaths(files, { includeIgnored: false });
-      const paths: string[] = [];
-      const folders = [""];
-      let seen = 0;
-      for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
-        const folder = folders[at] as string;
-        for (const entry of entriesOf(join(root, folder))) {
-          if (++seen > MOST_ENTRIES || paths.length >= limit) return paths;
-          const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-          if (entry.isDirectory()) {
-            if (!holdsNoSources(entry.name) && !ignored.has(path, true)) folders.push(path);
-          } else if (entry.isFile() && !hidden(path) && !ignored.has(path, false)) paths.push(path);
-        }
-      }
-      return paths;
-    },
+    list: (limit) =>
+      listSources(files, { limit, hidden, entriesOf: (folder) => hostEntries(join(root, folder)) }),
     read(path, limitChars) {
       if (!isInside(path) || hidden(path)) return null;
       try {
@@ -179,23 +164,16 @@ export function createFarProjectFiles(
   };
   return {
     planOptions,
-    list(limit) {
-      const ignored = readIgnoredPaths(files, { includeIgnored: false });
-      const paths: string[] = [];
-      const folders = [""];
-      for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
-        const folder = folders[at] as string;
-        for (const name of [...files.list(folder)].sort()) {
-          if (paths.length >= limit) return paths;
-          const path = folder === "" ? name : `${folder}/${name}`;
-          const kind = kindOf(path);
-          if (kind === "directory") {
-            if (name !== ".git" && !holdsNoSources(name) && !ignored.has(path, true)) folders.push(path);
-          } else if (kind === "file" && !hidden(path) && !ignored.has(path, false)) paths.push(path);
-        }
-      }
-      return paths;
-    },
+    list: (limit) =>
+      listSources(files, {
+        limit,
+        hidden,
+        entriesOf: (folder) =>
+          [...files.list(folder)].sort().map((name) => ({
+            name,
+            kind: () => kindOf(folder === "" ? name : `${folder}/${name}`),
+          })),
+      }),
     read(path, limitChars) {
       const bytes = isShown(path) ? beginning(path, limitChars * 4) : null;
       if (bytes === null || bytes.subarray(0, 8_000).includes(0)) return null;
@@ -218,9 +196,51 @@ export function createFarProjectFiles(
   };
 }
 
-function entriesOf(folder: string) {
+interface ListedEntry {
+  readonly name: string;
+  /** Asked for when the entry's turn comes: where the project is far, it costs a call. */
+  kind(): string;
+}
+
+/** The files that hold sources, folder by folder: nothing ignored, nothing hidden. */
+function listSources(
+  files: WorkspaceFiles,
+  {
+    limit,
+    hidden,
+    entriesOf,
+  }: {
+    readonly limit: number;
+    readonly hidden: (path: string) => boolean;
+    readonly entriesOf: (folder: string) => readonly ListedEntry[];
+  },
+): string[] {
+  const ignored = readIgnoredPaths(files, { includeIgnored: false });
+  const paths: string[] = [];
+  const folders = [""];
+  let seen = 0;
+  for (let at = 0; at < folders.length && at < MOST_FOLDERS; at++) {
+    const folder = folders[at] as string;
+    for (const { name, kind } of entriesOf(folder)) {
+      if (++seen > MOST_ENTRIES || paths.length >= limit) return paths;
+      const path = folder === "" ? name : `${folder}/${name}`;
+      const is = kind();
+      if (is === "directory") {
+        if (name !== ".git" && !holdsNoSources(name) && !ignored.has(path, true)) folders.push(path);
+      } else if (is === "file" && !hidden(path) && !ignored.has(path, false)) paths.push(path);
+    }
+  }
+  return paths;
+}
+
+function hostEntries(folder: string): ListedEntry[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+    return readdirSync(folder, { withFileTypes: true })
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map((entry) => ({
+        name: entry.name,
+        kind: () => (entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other"),
+      }));
   } catch {
     return [];
   }

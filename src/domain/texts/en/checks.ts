@@ -1,5 +1,13 @@
 import type { TestCounts } from "../../checks/test-results.ts";
-import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../../checks/verdict.ts";
+import {
+  type CheckResult,
+  type ChecksFacts,
+  failingTests,
+  helpfulInstall,
+  type KnownCheck,
+  newlyRedCase,
+  type WhyNotChecked,
+} from "../../checks/verdict.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
   "no-checks": "no tests or linters of the project are known (checks.command)",
@@ -38,16 +46,16 @@ function names(list: readonly string[]): string {
 }
 
 /** Why nothing judged, with the program that is not there, and what would help. */
-function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, install }: ChecksFacts): string {
+function whyNot(facts: ChecksFacts): string {
+  const { notChecked: why, absent = [], unnoticed = [], commands, install } = facts;
   if (why === null) return "";
   if (why === "blind")
     return `the tests (${commands.join(", ")}) do not notice when ${names(unnoticed)} is broken`;
   if (why === "dependencies-missing")
     return `${WHY[why]}${install === undefined ? "" : `; ${install} installs them`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
-  const isOwn = install !== undefined && absent.includes(install.split(" ", 1)[0] ?? "");
-  const helps =
-    install === undefined || isOwn ? "checks.command in picoclaw.yaml names another" : `${install} may help`;
+  const help = helpfulInstall(facts);
+  const helps = help === null ? "checks.command in picoclaw.yaml names another" : `${help} may help`;
   if (absent.length === 0) return `${commands.join(", ") || "the checks"} cannot run here; ${helps}`;
   return `${absent.join(", ")} is not installed here, so ${commands.join(", ")} cannot run; ${helps}`;
 }
@@ -100,9 +108,7 @@ const RED_SHOWN = 10;
 function knownCheck({ command, result, seconds }: KnownCheck): string {
   if (result === null) return command;
   const found = result.results === null ? WORD_STATE[result.state] : counts(result.results.counts);
-  const red = [...(result.results?.tests ?? [])].flatMap(([name, outcome]) =>
-    outcome === "fail" ? [name] : [],
-  );
+  const red = failingTests(result);
   const more = red.length > RED_SHOWN ? ` and ${red.length - RED_SHOWN} more` : "";
   const failing = red.length === 0 ? "" : `: ${red.slice(0, RED_SHOWN).join(", ")}${more}`;
   const parts = [
@@ -148,18 +154,13 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
 }
 
 /** `npm run lint is red, and was not before`: which of several checks; else what shows that they are worse. */
-function newlyRed({
-  newlyRed: red = [],
-  commands,
-  counts: all,
-}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
-  if (red.length === 0)
-    return all === null || all.passed + all.failed + all.skipped === 0
-      ? "shows no test any more"
-      : "fewer tests, or fewer that pass, than before";
-  return red.length === 0 || commands.length === 1
-    ? "red, and was not before"
-    : `${red.join(", ")} is red, and was not before`;
+function newlyRed(facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
+  return {
+    "no-test": "shows no test any more",
+    fewer: "fewer tests, or fewer that pass, than before",
+    all: "red, and was not before",
+    some: `${facts.newlyRed?.join(", ")} is red, and was not before`,
+  }[newlyRedCase(facts)];
 }
 
 /** `1 test expects something else now: adds`: it was to be fixed. */

@@ -1,5 +1,13 @@
 import type { TestCounts } from "../../checks/test-results.ts";
-import type { CheckResult, ChecksFacts, KnownCheck, WhyNotChecked } from "../../checks/verdict.ts";
+import {
+  type CheckResult,
+  type ChecksFacts,
+  failingTests,
+  helpfulInstall,
+  type KnownCheck,
+  newlyRedCase,
+  type WhyNotChecked,
+} from "../../checks/verdict.ts";
 import type { checksTexts as englishChecksTexts } from "../en/checks.ts";
 
 const WHY: Readonly<Record<WhyNotChecked, string>> = {
@@ -25,18 +33,19 @@ function names(list: readonly string[]): string {
   return `${list.slice(0, NAMES_SHOWN).join("、")}${rest > 0 ? ` ほか ${rest} 件` : ""}`;
 }
 
-function whyNot({ notChecked: why, absent = [], unnoticed = [], commands, install }: ChecksFacts): string {
+function whyNot(facts: ChecksFacts): string {
+  const { notChecked: why, absent = [], unnoticed = [], commands, install } = facts;
   if (why === null) return "";
   if (why === "blind")
     return `${names(unnoticed)} が壊れていても、テスト（${commands.join("、")}）では検出できません`;
   if (why === "dependencies-missing")
     return `${WHY[why]}${install === undefined ? "" : `（${install} でインストールできます）`}`;
   if (why !== "cannot-run") return `${WHY[why]}${HELPS[why] ?? ""}`;
-  const isOwn = install !== undefined && absent.includes(install.split(" ", 1)[0] ?? "");
+  const help = helpfulInstall(facts);
   const helps =
-    install === undefined || isOwn
+    help === null
       ? "（picoclaw.yaml の checks.command で別のコマンドを指定できます）"
-      : `（${install} で解決するかもしれません）`;
+      : `（${help} で解決するかもしれません）`;
   if (absent.length === 0) return `ここでは ${commands.join("、") || "チェック"} を実行できません${helps}`;
   return `${absent.join("、")} がインストールされていないため、${commands.join("、")} を実行できません${helps}`;
 }
@@ -86,9 +95,7 @@ const RED_SHOWN = 10;
 function knownCheck({ command, result, seconds }: KnownCheck): string {
   if (result === null) return command;
   const found = result.results === null ? WORD_STATE[result.state] : counts(result.results.counts);
-  const red = [...(result.results?.tests ?? [])].flatMap(([name, outcome]) =>
-    outcome === "fail" ? [name] : [],
-  );
+  const red = failingTests(result);
   const more = red.length > RED_SHOWN ? ` ほか ${red.length - RED_SHOWN} 件` : "";
   const failing = red.length === 0 ? "" : `: ${red.slice(0, RED_SHOWN).join("、")}${more}`;
   const parts = [
@@ -130,18 +137,13 @@ function stillRed({ stillRed: red = [], mended }: Pick<ChecksFacts, "stillRed" |
     : `${red.length + mended.length} 件中 ${red.length} 件がまだ失敗`;
 }
 
-function newlyRed({
-  newlyRed: red = [],
-  commands,
-  counts: all,
-}: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
-  if (red.length === 0)
-    return all === null || all.passed + all.failed + all.skipped === 0
-      ? "テストが 1 件も検出されなくなりました"
-      : "テスト、または成功するテストが変更前より減りました";
-  return red.length === 0 || commands.length === 1
-    ? "変更前は成功、変更後は失敗"
-    : `${red.join("、")} は変更前は成功、変更後は失敗`;
+function newlyRed(facts: Pick<ChecksFacts, "newlyRed" | "commands" | "counts">): string {
+  return {
+    "no-test": "テストが 1 件も検出されなくなりました",
+    fewer: "テスト、または成功するテストが変更前より減りました",
+    all: "変更前は成功、変更後は失敗",
+    some: `${facts.newlyRed?.join("、")} は変更前は成功、変更後は失敗`,
+  }[newlyRedCase(facts)];
 }
 
 function expectingElse({ expectsElse = [], rewritten = [] }: ChecksFacts): string[] {
